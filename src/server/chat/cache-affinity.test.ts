@@ -21,12 +21,15 @@ const user = (content: unknown) => ({ role: 'user', content });
 
 interface Turn {
   readonly at: number;
-  /** What may be cached, from the shortest to the longest, and their tokens. */
+  /** Cacheable prefixes from the shortest to the longest, and their tokens. */
   readonly prefixes: readonly string[];
   readonly key: string | undefined;
 }
 
-/** Picks channels for calls that each last `seconds`, and notes how many were in flight on the busiest channel, as a multiple of its share. */
+/**
+ * Picks channels for calls that each last `seconds`, and records how many were in flight on the busiest channel, as a
+ * multiple of its share.
+ */
 function loadedFleet(seconds: number) {
   const load = new ChannelLoad();
   let inFlight: { readonly id: number; readonly until: number }[] = [];
@@ -46,7 +49,7 @@ function loadedFleet(seconds: number) {
   };
 }
 
-/** Conversations of six turns a minute apart, begun `everySeconds`; `systems` prompts are shared among them. */
+/** Conversations of six turns a minute apart, one starting `everySeconds`; `systems` prompts are shared among them. */
 function conversations(
   count: number,
   everySeconds: number,
@@ -67,7 +70,10 @@ function conversations(
   return turns.sort((a, b) => a.at - b.at);
 }
 
-/** Tokens read from the caches of a fleet, each kept for five minutes after its last use, as a share of all that could be. */
+/**
+ * Tokens read from the caches of a fleet, each kept for five minutes after its last use, as a share of the cacheable
+ * tokens.
+ */
 function hitRate(turns: readonly Turn[], pick: (turn: Turn) => number): number {
   const caches = new Map<string, number>();
   let read = 0;
@@ -84,7 +90,7 @@ function hitRate(turns: readonly Turn[], pick: (turn: Turn) => number): number {
   return read / all;
 }
 
-describe('affinity to prompt caches', () => {
+describe('prompt cache affinity', () => {
   test('a fleet of three hits its caches nearly as often as one channel, in each dialect', () => {
     const dialects = {
       messages: (system: string, said: readonly string[]) =>
@@ -111,7 +117,7 @@ describe('affinity to prompt caches', () => {
     }
   });
 
-  test('under load no channel has much more than its share, and the caches are still hit', () => {
+  test('under load no channel gets much more than its share, and the caches are still hit', () => {
     const keyOf = (system: string, said: readonly string[]) =>
       affinityOf(ANTHROPIC_MESSAGES_DIALECT, { system, messages: said.map(user) });
     const turns = conversations(400, 2, 20, keyOf);
@@ -122,7 +128,7 @@ describe('affinity to prompt caches', () => {
     assert.ok(fleet.worst() > 1 && fleet.worst() <= 1.5, `${fleet.worst()} times its share`);
   });
 
-  test('one prefix that everybody uses goes to as many channels as its calls need', () => {
+  test('a prefix shared by all calls is spread over as many channels as the calls need', () => {
     const load = new ChannelLoad();
     const counts = [0, 0, 0, 0];
     for (let call = 0; call < 300; call++) {
@@ -136,7 +142,7 @@ describe('affinity to prompt caches', () => {
     assert.equal(channelFor('shared', FLEET, load), channelFor('shared'), 'when they have ended it goes home again');
   });
 
-  test('a channel that becomes unavailable moves only its own calls, and they return to it when it is back', () => {
+  test('only the calls of an unavailable channel move, and they return once it is available', () => {
     const keys = Array.from({ length: 300 }, (_, index) => `key ${index}`);
     const alive = FLEET.filter(({ id }) => id !== 2);
     for (const key of keys) {
@@ -147,7 +153,7 @@ describe('affinity to prompt caches', () => {
     assert.ok(share > 0.23 && share < 0.44, `${share}`);
   });
 
-  test('a caller that groups its calls itself is heeded; what is not cached goes anywhere', () => {
+  test('a caller that groups its calls itself is respected; calls without a cacheable prefix use any channel', () => {
     const grouped = { prompt_cache_key: 'session' };
     assert.equal(
       affinityOf(RESPONSES_DIALECT, { ...grouped, input: 'a' }),
@@ -157,7 +163,7 @@ describe('affinity to prompt caches', () => {
     assert.equal(affinityOf(EMBEDDINGS_DIALECT, { input: long('x') }), undefined);
   });
 
-  test('markers that move and notes that differ from call to call change nothing', () => {
+  test('moving cache markers and notes that differ between calls do not change the key', () => {
     const text = long('You are a very brief one.');
     const marked = { type: 'text', text, cache_control: { type: 'ephemeral' } };
     const note = (cch: number) => ({ type: 'text', text: `x-anthropic-billing-header: cch=${cch}` });

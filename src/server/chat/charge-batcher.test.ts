@@ -23,7 +23,7 @@ const NO_JOURNAL = new SettlementJournal(undefined, Buffer.alloc(32), openLog('s
 const clock = { now: () => Date.now() };
 const noticeBelow = () => 0;
 
-/** With the common statement, on the database where there is one. */
+/** A ledger with the common statement, on databases that support it. */
 function ledgerOf(database: Database<Tables>): LedgerService {
   const charges = {
     store: new CallChargeStore(database),
@@ -36,7 +36,7 @@ function ledgerOf(database: Database<Tables>): LedgerService {
 }
 
 forEachDatabase((name, open, freshUrl) => {
-  it('gives every charge its own outcome within a shared transaction', async () => {
+  it('reports each charge of a shared transaction separately', async () => {
     const database = await open();
     const quota = ledgerOf(database);
     const batcher = new ChargeBatcher({ database, quota, log: openLog('silent'), journal: NO_JOURNAL });
@@ -72,7 +72,7 @@ forEachDatabase((name, open, freshUrl) => {
     assert.equal((await database.kysely.selectFrom('reservations').select('ref').execute()).length, 0);
   });
 
-  it('ends a reservation once, whichever end comes first', async () => {
+  it('closes a reservation once, whether the settlement or the refund comes first', async () => {
     const database = await open();
     const quota = ledgerOf(database);
     const batcher = new ChargeBatcher({ database, quota, log: openLog('silent'), journal: NO_JOURNAL });
@@ -129,7 +129,7 @@ forEachDatabase((name, open, freshUrl) => {
   });
 
   if (name === 'postgres')
-    it('two processes never wait for each other in a circle', async () => {
+    it('two processes never deadlock', async () => {
       const url = await freshUrl();
       const processes = [openDatabase<Tables>(url), openDatabase<Tables>(url)] as const;
       try {
@@ -158,7 +158,8 @@ forEachDatabase((name, open, freshUrl) => {
         await Promise.all(all.map((batcher) => batcher.idle()));
         for (const user of [1, 2]) assert.equal((await quota.wallet(user)).used, 60 * 5 * 7);
         await assertLedgerConsistent(database);
-        // PostgreSQL updates its statistics from what sessions report, which they do within a second of becoming idle.
+        // PostgreSQL updates its statistics from reports of the sessions, which send them within a second of becoming
+        // idle.
         await pause(1_500);
         const { rows } = await sql<{ deadlocks: number }>`
           select deadlocks from pg_stat_database where datname = current_database()`.execute(database.kysely);

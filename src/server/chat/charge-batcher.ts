@@ -8,18 +8,27 @@ import type { CallDetail, CallWork, Ledger, Payer, Reservation, Settlement, Toke
 import type { Tables } from '../tables.ts';
 import type { JournaledEnd, SettlementJournal } from './settlement-journal.ts';
 
-/** No caller waits for a settlement, so it is delayed to share a transaction: alone it would cost a disk write of its own. */
+/**
+ * Settlements are delayed by this to share a transaction, because no caller waits for them and each would otherwise
+ * cost a disk write.
+ */
 const SETTLEMENT_DELAY_MS = 5;
-/** A reservation waits one millisecond per this many calls in progress, so that others can join its batch. */
+/** A reservation waits one millisecond per this many calls in flight, so that others can join its batch. */
 const CALLS_PER_DELAY_MS = 200;
 const RETRIES_MS = [50, 500, 5_000, 30_000];
 const LOGGED_ATTEMPT = 3;
-/** A recently refused account gets its own transactions for this long, as its refusals would roll back the work of others. */
+/**
+ * How long a recently refused account gets transactions of its own, because its refusals would roll back the work of
+ * others.
+ */
 const ISOLATION_MS = 60_000;
-/** How long calls of an account and token that needed a transaction go to one without being tried in the common statement. */
+/** How long calls of an account and token that needed a transaction skip the common statement. */
 const APART_MS = 5_000;
 const MAX_ACCOUNTS = 10_000;
-/** How long the common statement waits for rows, which other processes have for some milliseconds; who has them longer must not hold up all. */
+/**
+ * How long the common statement waits for row locks. Other processes hold them for a few milliseconds; a longer holder
+ * must not delay every call.
+ */
 const SHARED_WAIT_MS = 50;
 
 interface ChargeBatcherDependencies {
@@ -30,28 +39,29 @@ interface ChargeBatcherDependencies {
 }
 
 /**
- * The money of model calls: one reservation before anything is sent, one end afterwards, whatever happens between.
+ * Writes the money of model calls: one reservation before anything is sent and one settlement or refund afterwards,
+ * whatever happens in between.
  *
- * Pieces of work that wait at the same time are done together, which saves most of the cost of each. On SQLite all of them share a
- * transaction; one that fails undoes them all, so all are then done again one by one. On PostgreSQL they share one statement
- * (`Ledger.chargeCalls`), which leaves undone what is not simple or is locked by others for long. Of that, the work of one account and token
- * shares a statement that waits for the locks, and then a transaction. Such a transaction must take its rows in the order a lone one
- * does (plan, token, wallet), or two processes would each hold what the other waits for: so it knows one token only, and
- * reservations, which take the plan, go first.
+ * Concurrent jobs are batched, which saves most of the cost of each. On SQLite they share a transaction; if one fails,
+ * all are rolled back and repeated one by one. On PostgreSQL they share one statement (`Ledger.chargeCalls`), which
+ * skips jobs that are not simple or whose rows are locked for long. The skipped jobs of one account and token share a
+ * statement that waits for the locks, and then a transaction. Such a transaction must lock its rows in the same order
+ * as a single one (plan, token, wallet), or two processes would deadlock. It therefore covers one token only, and
+ * reservations, which lock the plan, go first.
  */
 export class ChargeBatcher {
   readonly #dependencies: ChargeBatcherDependencies;
   readonly #isPostgres: boolean;
   readonly #shared: JobBatcher<CallWork>;
-  /** PostgreSQL: what the shared queue could not do, by account and token. */
+  /** PostgreSQL: jobs the shared queue could not do, by account and token. */
   readonly #own = new Map<string, JobBatcher<CallWork>>();
   readonly #apart = new LRUCache<string, true>({ ...upToEntries(MAX_ACCOUNTS), ttl: APART_MS });
   readonly #isolatedAccounts = new LRUCache<number, true>({ ...upToEntries(MAX_ACCOUNTS), ttl: ISOLATION_MS });
-  /** What no common statement can do. */
+  /** Jobs that no common statement can do. */
   readonly #needsTransaction = new WeakSet<Job<CallWork>>();
-  /** Calls in progress. */
+  /** Number of calls in flight. */
   #openCalls = 0;
-  /** Settlements in progress, and callbacks waiting until there are none. */
+  /** Settlements in progress, and callbacks that wait until there are none. */
   #pendingSettlements = 0;
   readonly #idleWaiters: (() => void)[] = [];
 
@@ -61,7 +71,10 @@ export class ChargeBatcher {
     this.#shared = this.#openQueue((jobs) => (this.#isPostgres ? this.#chargeTogether(jobs) : this.#transact(jobs)));
   }
 
-  /** Durable when it resolves. @throws AppError `quota_not_enough` */
+  /**
+   * Durable when it resolves.
+   * @throws AppError `quota_not_enough`
+   */
   async reserve(reservation: Reservation): Promise<void> {
     const { userId, ref } = reservation;
     this.#openCalls++;
@@ -73,20 +86,23 @@ export class ChargeBatcher {
         this.#openCalls--;
         this.#isolatedAccounts.set(userId, true);
       }
-      // If the result of the commit was lost, the reservation may exist, and no call would settle it: refund it.
+      // If the result of the commit was lost, the reservation may exist although no call would settle it: refund it.
       else void this.refund(reservation, ref);
       throw error;
     }
   }
 
-  /** Ends an account's reservation by its cost; never throws and is not waited for. */
+  /** Settles an account's reservation at its cost. Never throws, and callers do not wait for it. */
   settle(payer: Payer, ref: string, cost: number, use: TokenUsage, detail?: CallDetail): void {
     const end = { ref, cost, usage: use, detail };
     const journaled = this.#dependencies.journal.close(end);
     this.track(this.#writeWithRetries(payer, end, journaled, SETTLEMENT_DELAY_MS));
   }
 
-  /** Closes an account's reservation by returning it. Never rejects. @returns when it is durable, or was given up */
+  /**
+   * Releases an account's reservation. Never rejects.
+   * @returns resolves when the refund is durable, or was abandoned
+   */
   refund(payer: Payer, ref: string, detail?: CallDetail): Promise<void> {
     const end = { ref, detail };
     const journaled = this.#dependencies.journal.close(end);
@@ -95,7 +111,7 @@ export class ChargeBatcher {
     return work;
   }
 
-  /** Keeps `idle` waiting for something that leads to an end. */
+  /** Makes `idle` wait for work that leads to a settlement or refund. */
   track(work: Promise<void>): void {
     this.#pendingSettlements++;
     const done = (): void => {
@@ -105,12 +121,12 @@ export class ChargeBatcher {
     work.then(done, done);
   }
 
-  /** Resolves when every end asked for is on the disk, or was given up. */
+  /** Resolves when every pending settlement and refund is on disk, or was abandoned. */
   async idle(): Promise<void> {
     while (this.#pendingSettlements > 0) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
   }
 
-  /** Tries for as long as the process lives; what it does not bring to an end is in the journal. */
+  /** Retries as long as the process lives; work it cannot complete stays in the journal. */
   async #writeWithRetries(
     payer: Payer,
     end: Settlement,
@@ -159,7 +175,7 @@ export class ChargeBatcher {
     return queue;
   }
 
-  /** All jobs in one statement; what it leaves undone waits for a statement or a transaction of its account. */
+  /** Does all jobs in one statement; the jobs it skips wait for a statement or a transaction of their account. */
   async #chargeTogether(jobs: readonly Job<CallWork>[]): Promise<void> {
     try {
       const outcomes = await this.#dependencies.quota.chargeCalls(worksOf(jobs), SHARED_WAIT_MS);
@@ -178,7 +194,10 @@ export class ChargeBatcher {
     }
   }
 
-  /** What can be done of one account's work in one statement that waits for its rows. @returns what is left to do */
+  /**
+   * Does one account's jobs in one statement that waits for its rows.
+   * @returns the jobs left to do
+   */
   async #chargeOwn(jobs: readonly Job<CallWork>[]): Promise<readonly Job<CallWork>[]> {
     const [apart, simple] = [[], []] as [Job<CallWork>[], Job<CallWork>[]];
     for (const job of jobs) (this.#needsTransaction.has(job) ? apart : simple).push(job);
@@ -196,8 +215,8 @@ export class ChargeBatcher {
   }
 
   /**
-   * Without a database jobs are not retried one by one: those that must be retried are batched again. After any other error each needs a
-   * transaction.
+   * Without a database jobs are not retried one by one: those that must be retried are batched again. After any other
+   * error each job needs a transaction.
    */
   #rejectIfUnavailable(jobs: readonly Job<CallWork>[], error: unknown): readonly Job<CallWork>[] {
     for (const job of jobs) {
@@ -207,7 +226,7 @@ export class ChargeBatcher {
     return error instanceof DatabaseUnavailableError ? [] : jobs;
   }
 
-  /** All jobs in one transaction, or each in its own where one of them cannot be done. */
+  /** Does all jobs in one transaction, or each in its own if one of them fails. */
   async #transact(jobs: readonly Job<CallWork>[]): Promise<void> {
     if (jobs.length === 0) return;
     try {
@@ -224,7 +243,8 @@ export class ChargeBatcher {
     const reservations = batch.flatMap((work) => ('reservation' in work ? work.reservation : []));
     const settlements = batch.flatMap((work) => ('settlement' in work ? work.settlement : []));
     await database.transaction(async (trx) => {
-      // With one shared queue no row lock is waited for, so settlements go first: returned quota can be reserved again at once.
+      // With one shared queue no row lock is awaited, so settlements go first: the quota they release can be reserved
+      // again at once.
       if (!this.#isPostgres) await quota.settleAll(trx, settlements);
       await quota.reserveAll(trx, reservations);
       if (this.#isPostgres) await quota.settleAll(trx, settlements);
@@ -239,7 +259,7 @@ function keyOf(work: CallWork): string {
   return `${userId} ${tokenId}`;
 }
 
-/** A piece of work that waits for its turn, and whoever waits for it. */
+/** A queued piece of work and the callbacks of its caller. */
 interface Job<W> {
   readonly work: W;
   resolve(): void;
@@ -260,14 +280,14 @@ class JobBatcher<W> {
 
   /**
    * @param write settles every job of a batch, and never rejects
-   * @param minDelayMs how long a batch waits for more jobs at least
+   * @param minDelayMs minimum time a batch waits for more jobs
    */
   constructor(write: (jobs: readonly Job<W>[]) => Promise<void>, minDelayMs: () => number) {
     this.#write = write;
     this.#minDelayMs = minDelayMs;
   }
 
-  /** Whether no job waits, though some may be being written. */
+  /** Whether no job is queued; jobs may still be in the process of being written. */
   get hasNone(): boolean {
     return this.#jobs.length === 0;
   }
@@ -295,7 +315,10 @@ class JobBatcher<W> {
     this.#busy = false;
   }
 
-  /** Waits as long as every turn of the event loop adds jobs, and at least as long as it was asked to, never more than 5 ms. */
+  /**
+   * Waits as long as every turn of the event loop adds jobs, at least for the requested delay, and never more than 5
+   * ms.
+   */
   async #collect(): Promise<void> {
     const begunAt = performance.now();
     const minDelayMs = Math.min(MAX_DELAY_MS, this.#minDelayMs());

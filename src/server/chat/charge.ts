@@ -28,23 +28,24 @@ import type { CallMeta } from './settlement-journal.ts';
 import { countTokens, extractPrompt, TOKENS_PER_MESSAGE } from './tokens.ts';
 import { boundUsage, type Usage, type UsageBounds } from './usage.ts';
 
-/** What came of a call: the upstream's own figures, or the text to count them from. */
+/** Outcome of a call: the upstream's own figures, or the text to count tokens from. */
 export interface CallResult {
   readonly usage: Usage | undefined;
   /** The generated text, read only where the figures are missing or implausible. */
   text(): string;
   /** Whether the response is complete; the usage an upstream reports for a partial response is checked against its text. */
   readonly complete: boolean;
-  /** Pictures that were made, where those are paid by the piece; default 1. */
+  /** Number of images generated, where images are priced each; default 1. */
   readonly imageCount?: number;
 }
 
-/** Longest prompt that is tokenized to make a reservation smaller; some milliseconds for every 4 KB. */
+/** Longest prompt that is tokenized to reduce a reservation; tokenizing takes some milliseconds for every 4 KB. */
 const MAX_COUNTED_BYTES = 256 * 1024;
-/** Other vendors' tokenizers differ from ours by some per cent. */
+/** Other vendors' tokenizers differ from ours by a few percent. */
 const TOKENIZER_MARGIN = 1.15;
-/** Ordinary text has more bytes than this to a token, so a caller who cannot afford this rate cannot afford the call. */
+/** Ordinary text has more bytes than this per token, so a caller who cannot afford this rate cannot afford the call. */
 const MOST_BYTES_PER_TOKEN = 8;
+/** Typical bytes per token of ordinary text. */
 export const USUAL_BYTES_PER_TOKEN = 4;
 /** Longest time a caller waits for a refund before the failure is sent. */
 const REFUND_WAIT_MS = 2_000;
@@ -56,16 +57,16 @@ interface CallChargeContext extends CallOrigin {
   readonly ref: string;
   /** By tokens, or by the piece. */
   readonly price: ChatPrice | PerImagePrice;
-  /** Whole quota on top of the price, for options that are billed apart. */
+  /** Whole quota on top of the price, for options that are billed separately. */
   readonly surcharge: number;
-  /** What the plan of the account multiplies prices by. */
+  /** Price multiplier of the account's plan. */
   readonly planFactor: number;
-  /** Told what the call used, once it is over; undefined: the key has no limits. */
+  /** Receives the usage of the call once it has ended; undefined: the key has no limits. */
   readonly admission: Pick<Admission, 'end'> | undefined;
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** The money of one call: reserved once, closed once. */
+/** The money of one call: reserved once, settled or refunded once. */
 export class CallCharge {
   readonly #context: CallChargeContext;
   readonly #batcher: ChargeBatcher;
@@ -84,15 +85,15 @@ export class CallCharge {
     this.#price = context.price;
   }
 
-  /** Account that pays; 0 before something was reserved. */
+  /** Account that pays; 0 before anything was reserved. */
   get userId(): number {
     return this.#payer.userId;
   }
 
   /**
-   * Reserves what the call can cost at most.
+   * Reserves the maximum cost of the call.
    *
-   * @param maxOutputTokens the limit that is sent to the upstream, all choices together
+   * @param maxOutputTokens the limit sent to the upstream, for all choices together
    * @throws AppError `quota_not_enough`
    */
   async reserve(
@@ -116,7 +117,10 @@ export class CallCharge {
     }
   }
 
-  /** What the journal needs to charge the call when this process dies. @param end as far as it is known */
+  /**
+   * Data the journal needs to charge the call if this process dies.
+   * @param end the end of the call as far as it is known
+   */
   journalMeta(end: CallEnd): CallMeta {
     const { dialect, choiceCount, rawBody, estimatedPromptTokens } = this.#request;
     const { surcharge, planFactor } = this.#context;
@@ -137,14 +141,14 @@ export class CallCharge {
     };
   }
 
-  /** The body for the journal; empty where it is too long. */
+  /** The body for the journal; empty if it is too long. */
   get journalBody(): Buffer {
     return this.#request.rawBody.length <= MAX_COUNTED_BYTES ? this.#request.rawBody : Buffer.alloc(0);
   }
 
   /**
-   * Returns the whole reservation: nothing was generated, or nothing reached the caller. Resolves when that is durable,
-   * or after two seconds without a database; retries then continue in the background.
+   * Releases the whole reservation: nothing was generated, or nothing reached the caller. Resolves when that is
+   * durable, or after two seconds without a database; retries then continue in the background.
    */
   refund(end: CallEnd): Promise<void> {
     if (this.#closed) return Promise.resolve();
@@ -158,10 +162,10 @@ export class CallCharge {
   }
 
   /**
-   * Charges what was generated. A complete response is charged by the usage the upstream reports. Where that
-   * is missing, invalid, or zero although text arrived, and for streams that were cut off, tokens are counted.
+   * Charges what was generated. A complete response is charged by the usage the upstream reports. Where that usage is
+   * missing, invalid, or zero although text arrived, and for streams that were cut off, tokens are counted.
    *
-   * @param generatedAtLeast tokens the upstream is known to have generated, shown or not; 0: nothing is known
+   * @param generatedAtLeast tokens the upstream is known to have generated, shown or not; 0: unknown
    */
   settle(result: CallResult, end: CallEnd, generatedAtLeast = 0): void {
     if (this.#closed) return;
@@ -172,7 +176,7 @@ export class CallCharge {
       this.#settle(this.#boundUsage(usage, result), end, result.imageCount);
       return;
     }
-    // If counting fails as well, the amount is unknown, so the reservation is returned.
+    // If counting fails as well, the amount is unknown, so the reservation is released.
     this.#batcher.track(
       this.#countAndSettle(result, end, generatedAtLeast).catch(() => {
         this.#context.admission?.end(0);
@@ -186,7 +190,7 @@ export class CallCharge {
     this.#settle(this.#boundUsage(usage, result), end);
   }
 
-  /** An upstream's figures are believed as far as the request can have cost them. */
+  /** Caps an upstream's figures at the maximum the request can have cost. */
   #boundUsage(usage: Usage, result: CallResult): Usage {
     const bounds = boundsOf(this.#request, usage, result, this.#maxOutputTokens);
     const bounded = boundUsage(usage, bounds);
@@ -218,7 +222,7 @@ export class CallCharge {
     );
   }
 
-  /** What so many tokens can cost at most, as nobody knows yet which of them are cached or audio. */
+  /** Maximum cost of a number of tokens, when it is not yet known which of them are cached or audio. */
   #maxCost(tokens: TokenFacts): number {
     const price = this.#price;
     return this.#withSurcharge(
@@ -236,8 +240,8 @@ export class CallCharge {
   }
 
   /**
-   * The first reservation takes every byte of the prompt for a token, which is certain but several times too much for
-   * ordinary text. For a balance that does not bear it, the tokens are counted.
+   * Counts the prompt's tokens when the balance does not cover the first estimate. That estimate takes every byte for a
+   * token, which is a safe upper bound but several times too high for ordinary text.
    */
   async #countedAmount({ options }: AppError): Promise<number | undefined> {
     const { rawBody, body } = this.#request;
@@ -256,7 +260,7 @@ export class CallCharge {
   }
 }
 
-/** The usage of a response that is incomplete or does not report its usage. */
+/** Counts the usage of a response that is incomplete or does not report its usage. */
 export async function countUsage(
   { body }: Pick<ChatRequest, 'body'>,
   result: CallResult,
@@ -275,17 +279,20 @@ export async function countUsage(
   return { promptTokens, completionTokens, reasoningTokens: usage?.reasoningTokens ?? 0, parts: usage?.parts };
 }
 
-/** What upstreams put around a prompt: templates, and instructions of their own. */
+/** Tokens that upstreams add around a prompt: templates, and instructions of their own. */
 const OVERHEAD_TOKENS = 4_096;
-/** A large picture, or a page of a document. */
+/** Upper bound for a large image, or a page of a document. */
 const MOST_TOKENS_PER_MEDIUM = 16_384;
-/** Of one picture an upstream generates and bills by tokens. */
+/** Upper bound for one generated image that is billed by tokens. */
 const MOST_TOKENS_PER_IMAGE = 16_384;
-/** Members by which an upstream reads what the request does not contain, as much as there is. */
+/** Members that make an upstream read content outside the request, of unlimited size. */
 const OUTSIDE_CONTENT =
   /"(?:file_id|file_ids|file_url|fileUri|file_uri|video_url|audio_url|document|cached_?content|previous_response_id|conversation|item_reference|plugins|mcp_servers)"|search|code_(?:execution|interpreter)|codeExecution|url_?context|web_fetch|"mcp"/i;
 
-/** The most a call can have used: a token for each byte that was sent and each medium, and the limit of the response or the text that came. */
+/**
+ * Upper bounds of a call's usage: one token for each byte sent plus the maximum for each medium, and the response limit
+ * or the text received.
+ */
 function boundsOf(
   { rawBody, body, estimatedPromptTokens, dialect, choiceCount }: ChatRequest,
   { promptTokens, completionTokens }: Usage,
@@ -313,14 +320,14 @@ async function withinTime(work: Promise<void>, ms: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Images priced each, whatever tokens they take. */
+/** A price for each image, independent of tokens. */
 export interface PerImagePrice {
   readonly price: VideoPrice;
-  /** Size and quality as the price names them. */
+  /** Size and quality in the terms of the price. */
   readonly factors: Readonly<Record<string, string>>;
-  /** How many images the request asks for. */
+  /** Number of images requested. */
   readonly count: number;
-  /** What the plan of the account multiplies prices by. */
+  /** Price multiplier of the account's plan. */
   readonly planFactor: number;
 }
 
@@ -344,20 +351,20 @@ export function perImageQuota(price: PerImagePrice, images: number): number {
 export const quotaWithPlanFactor = (price: ChatPrice, usage: TokenFacts, planFactor: number): number =>
   planFactor === 1 ? tokenQuota(price, usage) : withPlanFactor(priceTokens(price, usage), planFactor).quota;
 
-/** Where a call comes from and what it is for. */
+/** Origin and purpose of a call. */
 interface CallOrigin {
   readonly model: Pick<ResolvedModel, 'target' | 'kind'>;
   /** User-Agent of the caller. */
   readonly client: string;
-  /** Of `performance.now()`. */
+  /** Start time, from `performance.now()`. */
   readonly begunAt: number;
 }
 
-/** How a call ended, as its relay saw it. */
+/** How a call ended, as seen by its relay. */
 export interface CallEnd {
   readonly status: RequestStatus;
   readonly errorCode?: string;
-  /** 0: it was sent to none. */
+  /** 0: the call was sent to no channel. */
   readonly channelId: number;
   readonly firstTokenMs?: number;
 }
@@ -365,7 +372,7 @@ export interface CallEnd {
 const kindOf = ({ dialect }: Pick<ChatRequest, 'dialect'>, { kind }: Pick<ResolvedModel, 'kind'>): RequestKind =>
   kind === 'chat' && dialect === EMBEDDINGS_DIALECT ? 'embeddings' : kind;
 
-/** What the request log keeps. */
+/** The fields of a call that the request log keeps. */
 export const toCallDetail = (
   request: Pick<ChatRequest, 'dialect' | 'stream'>,
   { model, client, begunAt }: CallOrigin,
@@ -386,10 +393,10 @@ export const toCallDetail = (
   facts: '',
 });
 
-/** Prices are few and their objects live as long as the catalog they are part of. */
+/** Prices are few, and their objects live as long as the catalogue they belong to. */
 const priceJson = memoizeByObject((price: Price): string => JSON.stringify(price));
 
-/** Price and facts of a call, as they are stored. */
+/** Price and facts of a call in their stored form. */
 export function toStoredTerms(
   price: ChatPrice | PerImagePrice,
   usage: TokenFacts,

@@ -7,8 +7,8 @@ import { parseChatRequest } from './request.ts';
 const read = (dialect: Dialect, text: string) => parseChatRequest(dialect, Buffer.from(text), JSON.parse(text));
 const chat = (rest: string) => read(CHAT_DIALECT, `{"model":"m","messages":[{}]${rest}}`);
 
-describe('what is set aside for a call', () => {
-  it('is computed for the largest limit given, whichever the upstream applies', () => {
+describe('tokens reserved for a call', () => {
+  it('are computed from the largest given limit, whichever the upstream applies', () => {
     assert.equal(chat(',"max_completion_tokens":1,"max_tokens":50000').maxOutputTokens, 50_000);
     assert.equal(chat(',"max_completion_tokens":700,"max_tokens":null').maxOutputTokens, 700);
     assert.equal(chat(',"max_tokens":7,"n":3').maxOutputTokens, 21);
@@ -22,7 +22,7 @@ describe('what is set aside for a call', () => {
     );
   });
 
-  it('and by what a question is made of', () => {
+  it('include every part of the prompt', () => {
     const said = (content: unknown) => chat(`,"x":${JSON.stringify(content)}`).estimatedPromptTokens;
     const picture = (url: string) => said([{ type: 'image_url', image_url: { url } }]);
     assert.ok(said(`data: ${'word '.repeat(30_000)}`) > 40_000, 'text is text, however it begins');
@@ -31,7 +31,7 @@ describe('what is set aside for a call', () => {
     assert.ok(picture('https://media.example.test/a.png') > 1_500, 'a picture costs as much by its address');
   });
 
-  it('and by the largest budget of thinking that is named, in whatever spelling', () => {
+  it('include the largest given reasoning budget, in any spelling', () => {
     const gemini = (config: string) => {
       const body = `{"contents":[],"generationConfig":${config}}`;
       return parseChatRequest(GEMINI_DIALECT, Buffer.from(body), JSON.parse(body), { model: 'g' }).thinkingBudget;
@@ -50,7 +50,7 @@ describe('what is set aside for a call', () => {
     assert.equal(chat(',"max_tokens":-1').requestedLimit, 0);
   });
 
-  it('and by names that mean the same to every reader', () => {
+  it('are computed only from names that every parser reads alike', () => {
     for (const twice of ['"size":"1024x1024","Size":"4096x4096"', '"quality":"low","quality":"high"'])
       assert.throws(
         () => read(IMAGES_DIALECT, `{"model":"m","prompt":"a cat",${twice}}`),

@@ -7,18 +7,18 @@ import type { Dialect } from './dialects.ts';
 export interface ClientEvents {
   /** The caller disconnected before the response was complete. */
   disconnected(): void;
-  /** The caller has read what was written: more may be sent. */
+  /** The caller has read the written bytes, so more may be sent. */
   drained(): void;
 }
 
 const MAX_CLIENT_LENGTH = 64;
-/** What a write of Node.js takes without memory of its own. */
+/** Largest body that Node.js writes together with the headers without allocating memory of its own. */
 const MAX_JOINED_BYTES = 15 * 1024;
 const DROPPED_HEADER = 'x-reelgate-dropped';
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
-  // nginx would collect the events otherwise.
+  // nginx would buffer the events otherwise.
   'x-accel-buffering': 'no',
   'x-content-type-options': 'nosniff',
 } as const;
@@ -26,21 +26,21 @@ const STREAM_HEADERS = {
 /** Sends the response of a model call to its caller: a complete body, a stream of events, or an error in the dialect's format. */
 export class ClientResponse {
   readonly id: string;
-  /** Of this call's reservation: unlike the request's id, which callers may choose, never the same twice. */
+  /** Reference of this call's reservation. Unlike the request's id, which callers may choose, it is unique. */
   readonly ref: string;
-  /** When the request arrived, of `performance.now()`. */
+  /** When the request arrived, by `performance.now()`. */
   readonly begunAt = performance.now();
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #tools: FastPathTools;
   readonly #idHeader: string | undefined;
-  /** Path of the endpoint under which the request is counted once it is over; undefined: it is counted elsewhere. */
+  /** Path of the endpoint under which the request is counted once it has ended; undefined: it is counted elsewhere. */
   #recordedPath: string | undefined;
   #listener: ClientEvents | undefined;
-  /** Where chunks of the stream go directly; undefined where the response writes them. */
+  /** Socket that chunks of the stream are written to directly; undefined where the response writes them. */
   #socket: Socket | undefined;
   readonly #onDrain = (): void => this.#listener?.drained();
-  /** Paths of the request that were left out on its way to the upstream. */
+  /** Paths of the request's members that were dropped on their way to the upstream. */
   #dropped: Set<string> | undefined;
   #opened = false;
   #closed = false;
@@ -53,7 +53,7 @@ export class ClientResponse {
     this.#idHeader = idHeader;
     this.id = id;
     this.ref = `req_${request.headers['x-request-id'] === id ? `${id}.${tools.newRequestId()}` : id}`;
-    // Closes once; `once` would make two objects for it.
+    // Emitted once; `once` would allocate two objects.
     response.on('close', () => {
       this.#closed = true;
       this.#socket?.off('drain', this.#onDrain);
@@ -62,7 +62,7 @@ export class ClientResponse {
     });
   }
 
-  /** Counts the request in the metrics when it is over. */
+  /** Counts the request in the metrics when it ends. */
   recordAs(path: string): void {
     this.#recordedPath = path;
   }
@@ -77,18 +77,18 @@ export class ClientResponse {
     if (this.#closed) listener.disconnected();
   }
 
-  /** Names a part of the request that is left out, in the response header `x-reelgate-dropped`. */
+  /** Names a dropped part of the request in the response header `x-reelgate-dropped`. */
   addDropped(path: string): void {
     this.#dropped ??= new Set();
     this.#dropped.add(path);
   }
 
-  /** Adds headers to the response, which has not begun. */
+  /** Adds headers to the response, which must not have started. */
   setHeaders(headers: Readonly<Record<string, string>>): void {
     for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
   }
 
-  /** What the caller calls itself, cut to a length that suits a list. */
+  /** The caller's User-Agent, cut to a length that suits a list. */
   get client(): string {
     return (this.#request.headers['user-agent'] ?? '').slice(0, MAX_CLIENT_LENGTH);
   }
@@ -97,7 +97,7 @@ export class ClientResponse {
     return this.#closed;
   }
 
-  /** Whether a stream has begun, so that its status can no longer report a failure. */
+  /** Whether a stream has started, so that its status can no longer report a failure. */
   get streaming(): boolean {
     return this.#opened;
   }
@@ -116,7 +116,7 @@ export class ClientResponse {
     socket.on('drain', this.#onDrain);
   }
 
-  /** False when the caller reads more slowly than this: `drained` follows. */
+  /** Returns false when the caller reads more slowly than this; `drained` follows. */
   write(bytes: Buffer | string): boolean {
     return this.#socket?.write(toChunk(bytes)) ?? this.#response.write(bytes);
   }
@@ -133,7 +133,7 @@ export class ClientResponse {
     headers['content-length'] = Buffer.byteLength(body);
     headers['x-content-type-options'] = 'nosniff';
     this.#response.writeHead(200, headers);
-    // Text in the encoding of the headers goes out in one piece with them; bytes would be a second, in a list of its own.
+    // Text in the encoding of the headers is sent in one write with them; bytes would be a second write.
     if (typeof body === 'string' || body.length > MAX_JOINED_BYTES) this.#response.end(body);
     else this.#response.end(body.toString('latin1'), 'latin1');
   }
@@ -148,7 +148,7 @@ export class ClientResponse {
     return headers;
   }
 
-  /** Sends an error: as the complete body, or as the last event of a stream that has begun. */
+  /** Sends an error: as the complete body, or as the last event of a stream in progress. */
   fail(error: unknown, dialect: Dialect): void {
     if (this.#closed) return;
     if (!this.#opened) {
@@ -158,15 +158,15 @@ export class ClientResponse {
     this.#response.end(dialect.toErrorEvent(this.#tools.renderError(this.#request, this.id, error).body));
   }
 
-  /** Breaks the connection: the caller has stopped reading. */
+  /** Closes the connection because the caller has stopped reading. */
   destroy(): void {
     this.#response.destroy();
   }
 }
 
 /**
- * One chunk of a body (RFC 9112 section 7.1) in one piece. The response would write size, data and line ends as four, each
- * event anew, which takes longer than everything else that is done with an event.
+ * Formats a chunk of a body (RFC 9112 section 7.1) as one buffer. The response would write size, data and line ends
+ * separately for every event, which takes longer than all other processing of an event.
  */
 function toChunk(data: Buffer | string): Buffer {
   const length = Buffer.byteLength(data);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countTokens } from './tokens.ts';
 
-test('counts as the models do', async () => {
+test("counts like the models' tokenizer", async () => {
   for (const [text, tokens] of [
     ['', 0],
     ['hello world', 2],
@@ -11,12 +11,12 @@ test('counts as the models do', async () => {
   ] as const)
     assert.ok(Math.abs((await countTokens(text)) - tokens) <= 2, text);
   assert.equal(await countTokens(' the light of day'.repeat(1_000)), 4_000);
-  // Beyond what is counted, by the sample.
+  // Longer than the counted length, so the count is sampled.
   const long = await countTokens(' the light of day'.repeat(20_000));
   assert.ok(Math.abs(long - 80_000) < 100, String(long));
 });
 
-test('texts made to be slow to tokenize do not block other requests', async () => {
+test('texts crafted to be slow to tokenize do not block other requests', async () => {
   await countTokens('warm');
   const letters = (length: number, from: number, span: number): string =>
     Array.from({ length }, (_, index) => String.fromCodePoint(from + ((index * 7_919) % span))).join('');

@@ -21,7 +21,7 @@ const TEN_MINUTES_MS = 600_000;
 const STEP_MS = 5_000;
 const log = openLog('silent');
 
-/** A database that can be taken away: what is asked of it meanwhile fails as it does when its server is gone. */
+/** A database that can become unavailable: its queries then fail as they do when its server is gone. */
 function removable(database: Database<Tables>) {
   const state = { isAway: false, attempts: 0 };
   const transaction: Database<Tables>['transaction'] = (work) => {
@@ -43,9 +43,9 @@ forEachDatabase((name, open) => {
     return { directory, database, quota, balance };
   }
 
-  it(`${name}: T82: a database away for ten minutes while calls end is charged what was delivered once it is back`, async (t) => {
+  it(`${name}: T82: calls delivered during a ten-minute database outage are charged once it is back`, async (t) => {
     const refs = Array.from({ length: 40 }, (_, n) => `req_${n}`);
-    // Before the pool has timers of its own, which the mocked `clearTimeout` would not find.
+    // Enabled before the pool starts timers of its own, which the mocked `clearTimeout` would not find.
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { directory, database, quota, balance } = await withReservations(t, refs);
     const { state, database: through } = removable(database);
@@ -75,7 +75,8 @@ forEachDatabase((name, open) => {
     void batcher.idle().then(() => {
       isIdle = true;
     });
-    // Half a minute later, or a little more. Between ticks the database gets the time it needs, which this clock does not count.
+    // Half a minute later, or slightly more. Between ticks the database gets the time it needs, which this clock does
+    // not count.
     for (let tries = 0; !isIdle && tries < 1_500; tries += 1) {
       t.mock.timers.tick(50);
       await nextTurn();
@@ -90,7 +91,7 @@ forEachDatabase((name, open) => {
     assert.deepEqual(readdirSync(directory), [], 'what is settled is not kept');
   });
 
-  it(`${name}: T82: kill -9 amid the outage loses nothing: the next process charges it when the database is back`, async (t) => {
+  it(`${name}: T82: kill -9 during the outage loses nothing: the next process charges the calls once the database is back`, async (t) => {
     const { directory, database, quota, balance } = await withReservations(t, [
       'req_charged',
       'req_refunded',
@@ -112,7 +113,7 @@ forEachDatabase((name, open) => {
     assert.equal(await balance(), 10_000 - 300);
     state.isAway = false;
     assert.equal(await recover(), 3);
-    // Thirty of one call, the prompt's token and the three that were delivered of the other.
+    // Thirty for one call; for the other the prompt's token and the three that were delivered.
     assert.equal(await balance(), 10_000 - 30 - 4);
     assert.equal(await recover(), 0);
     assert.deepEqual(readdirSync(directory), []);

@@ -5,78 +5,86 @@ import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import { parseUsage } from './usage.ts';
 
-/** What differs between the kinds of model calls; everything else about them is the same relay. */
+/** One API of model calls. The relay is the same for all of them; everything that differs is here. */
 export interface Dialect {
-  /** The vendor whose upstreams have it. */
+  /** The vendor whose upstreams speak this dialect. */
   readonly vendor: ChatVendor;
   /** Path of the endpoint here and, below its base URL, at the upstream. */
   readonly path: string;
   readonly body: TSchema;
-  /** The body in one spelling, where the upstream's readers take two; the bytes keep the caller's. @throws AppError `invalid_request` */
+  /**
+   * Returns the body in one spelling where the upstream's parsers accept two; the bytes keep the caller's spelling.
+   * @throws AppError `invalid_request`
+   */
   normalize?(body: UntrustedObject): UntrustedObject;
-  /** The path at the upstream, where the model and streaming are part of it. */
+  /** Path at the upstream, where it contains the model and whether to stream. */
   upstreamPath?(model: string, stream: boolean): string;
-  /** Where an upstream counts the tokens of a request, and the member of its response; undefined: nowhere. */
+  /**
+   * Upstream endpoint that counts the tokens of a request, and the member of its response; undefined: there is none.
+   */
   readonly count: { path(model: string): string; readonly key: string } | undefined;
   /** The member whose object holds the limit; undefined: the body itself. */
   readonly limitContainer?: string;
   /**
-   * The body's keys that limit the response's tokens; upstreams differ in which of them they use, so the largest counts.
-   * Empty: nothing is generated as text.
+   * The body's keys that limit the response's tokens; upstreams differ in which of them they use, so the largest
+   * counts. Empty: no text is generated.
    */
   readonly maxTokensKeys: readonly string[];
-  /** What is set aside for where the body names no bound. */
+  /** Tokens reserved if the body names no limit. */
   readonly defaultMaxTokens: number;
   /** Whether `n` requests several choices, each of which may reach the limit. */
   readonly hasChoiceCount: boolean;
   /** Usage of a stream must be requested with `stream_options`, and arrives in an event of its own. */
   readonly streamUsageIsOptIn: boolean;
-  /** The member that holds the question. */
+  /** The member that holds the prompt. */
   readonly promptKey: string;
   /** The member every complete response has; a body without it is not a valid response. */
   readonly resultKey: string;
-  /** The member that a valid response has in place of it when the question was refused. */
+  /** The member that a valid response has instead when the prompt was refused. */
   readonly refusalKey?: string;
-  /** The caller's headers that an upstream of the same dialect gets as they are, in lower case. */
+  /** Caller headers forwarded unchanged to an upstream of the same dialect, in lower case. */
   readonly forwardedHeaders: readonly string[];
-  /** The response header that the dialect's clients read the id of a request from, beside `x-request-id`. */
+  /** The response header in which the dialect's clients expect the request id, in addition to `x-request-id`. */
   readonly idHeader: string | undefined;
-  /** How the member with the figures begins in the bytes of an event; null there does not count. */
+  /** How the usage member starts in the bytes of an event; a null there does not count. */
   readonly usageMarkers: readonly string[];
   /**
-   * The figures of a body or an event, at their own places. Nowhere else: other members may repeat parts of the request (schemas
-   * of tools), where a caller could forge a usage.
+   * Finds the usage of a body or an event in its own members and nowhere else: other members may repeat parts of the
+   * request (schemas of tools), where a caller could forge a usage.
    */
   findUsage(value: unknown): UntrustedObject | undefined;
   /** How many choices an event completes; a stream with fewer than were requested and without `[DONE]` was cut off. */
   countFinishedChoices(event: UntrustedObject): number;
-  /** Whether an event surely says nothing: no content, call, figures or reason of an end. Undefined: each event of the dialect does. */
+  /**
+   * Whether an event certainly carries nothing: no content, call, figures or stop reason. Undefined: every event of the
+   * dialect carries something.
+   */
   isPreamble?(event: UntrustedObject): boolean;
-  /** Whether a complete response says as little. */
+  /** Whether a complete response carries nothing, by the same definition. */
   isEmptyResponse?(answer: UntrustedObject): boolean;
-  /** In the bytes of an event by which a stream may tell of a failure without the word error. */
+  /** Marker in the bytes of an event that may report a failure without the word error. */
   readonly failureMarker?: string;
-  /** Bytes; an event that outgrows it ends the stream. */
+  /** Maximum size of an event in bytes; a larger one ends the stream. */
   readonly maxEventBytes: number;
   /** The generated text of one event of a stream, tool calls and reasoning included. */
   extractEventText(event: UntrustedObject): string;
   /** The generated text of a complete response. */
   extractResponseText(answer: UntrustedObject): string;
-  /** A complete response with what clients of the dialect require and upstreams leave out; undefined where nothing is missing. */
+  /** Adds members that clients of the dialect require and upstreams omit; undefined where nothing is missing. */
   complete?(body: Buffer, id: string): Buffer | undefined;
   /** An error as an event of a stream in progress; `body` is the envelope. */
   toErrorEvent(body: string): string;
 }
 
 const MAX_TEXT_EVENT_BYTES = 1024 * 1024;
-/** Base64 of the largest pictures there are. */
+/** Size of the largest images in Base64. */
 export const MAX_IMAGE_EVENT_BYTES = 16 * 1024 * 1024;
 
-/** An untrusted value as a list; empty where it is none. */
+/** An untrusted value as a list; empty if it is not one. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-/** An untrusted value as text; empty where it is none. */
+/** An untrusted value as text; empty if it is not one. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-/** Whether a member holds nothing that a caller could miss. */
+/** Whether a member holds nothing a caller could miss. */
 export const isBlank = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
@@ -87,7 +95,7 @@ export const isBlank = (value: unknown): boolean =>
 const hasFigures = (usage: UntrustedObject | undefined): boolean =>
   usage !== undefined && Object.values(usage).some((figure) => typeof figure === 'number' && figure > 0);
 
-/** Text of a chat message or of a piece of one. */
+/** Text of a chat message or of a part of one. */
 function textOfMessage(message: unknown): string {
   const {
     content,
@@ -117,7 +125,9 @@ const extractChoicesText = (answer: UntrustedObject, key: 'delta' | 'message'): 
     .map((choice) => textOfMessage(asObject(choice)?.[key]))
     .join('');
 
-/** The usage at the top level, in the `response` of an event, or in a choice; the first one that is complete, or the only one. */
+/**
+ * The usage at the top level, in the `response` of an event, or in a choice: the first complete one, or the only one.
+ */
 function findUsage(value: unknown): UntrustedObject | undefined {
   const body = asObject(value);
   const usual = asObject(body?.usage);
@@ -127,18 +137,18 @@ function findUsage(value: unknown): UntrustedObject | undefined {
   return [usual, ofResponse, ofChoice].find((usage) => parseUsage(usage) !== undefined);
 }
 
-/** What all of OpenAI's kinds of calls have in common. */
+/** Properties shared by all of OpenAI's dialects. */
 const OPENAI = {
   vendor: 'openai',
   count: undefined,
   forwardedHeaders: [],
   idHeader: undefined,
-  // Not `"usage":null`, which some write into every event once usage was asked for.
+  // Not `"usage":null`, which some upstreams write into every event once usage was requested.
   usageMarkers: ['"usage":{', '"usage": {'],
   findUsage,
 } as const;
 
-/** Reasons that say no more than that a stream has ended. */
+/** Stop reasons that only say that a stream has ended. */
 const isPlainEnd = (reason: unknown): boolean => isBlank(reason) || reason === 'stop';
 
 /** A chunk whose choices only name the role, or end, and that has no figures. */
@@ -163,6 +173,7 @@ function isPreambleEvent(event: UntrustedObject): boolean {
 
 const toDataEvent = (body: string): string => `data: ${body}\n\n`;
 
+/** OpenAI's Chat Completions. */
 export const CHAT_DIALECT: Dialect = {
   ...OPENAI,
   path: '/v1/chat/completions',
@@ -183,7 +194,7 @@ export const CHAT_DIALECT: Dialect = {
   toErrorEvent: toDataEvent,
 };
 
-/** platform.openai.com/docs/api-reference/responses-streaming */
+/** OpenAI's Responses (platform.openai.com/docs/api-reference/responses-streaming). */
 export const RESPONSES_DIALECT: Dialect = {
   ...OPENAI,
   path: '/v1/responses',
@@ -215,13 +226,17 @@ export const RESPONSES_DIALECT: Dialect = {
   },
 };
 
-/** Mistral's SDK refuses embeddings without an id, which OpenAI's have not. Vectors contain no member of that name. */
+/**
+ * Adds an id, because Mistral's SDK refuses embeddings without one and OpenAI's have none. Vectors contain no member of
+ * that name.
+ */
 function withId(body: Buffer, id: string): Buffer | undefined {
   const at = body.indexOf('{') + 1;
   if (body.includes('"id"')) return undefined;
   return Buffer.concat([body.subarray(0, at), Buffer.from(`"id":"embd-${id}",`), body.subarray(at)]);
 }
 
+/** OpenAI's embeddings. */
 export const EMBEDDINGS_DIALECT: Dialect = {
   ...OPENAI,
   path: '/v1/embeddings',
@@ -240,20 +255,21 @@ export const EMBEDDINGS_DIALECT: Dialect = {
   toErrorEvent: toDataEvent,
 };
 
+/** OpenAI's image generation. */
 export const IMAGES_DIALECT: Dialect = {
   ...EMBEDDINGS_DIALECT,
   complete: undefined,
   path: '/v1/images/generations',
   body: chatEndpoints.imageGenerations.body,
   promptKey: 'prompt',
-  // A large picture of the models that are paid by tokens.
+  // Tokens of a large image of the models that are billed by tokens.
   defaultMaxTokens: 4_096,
   hasChoiceCount: true,
   maxEventBytes: MAX_IMAGE_EVENT_BYTES,
   countFinishedChoices: ({ type }) => Number(type === 'image_generation.completed'),
 };
 
-/** A dialect by its path. */
+/** Finds a dialect by its path. */
 export const findDialect = (path: string): Dialect | undefined =>
   [
     CHAT_DIALECT,
@@ -264,7 +280,10 @@ export const findDialect = (path: string): Dialect | undefined =>
     GEMINI_DIALECT,
   ].find((dialect) => dialect.path === path);
 
-/** Text of a block of a message. The arguments of a tool call are an object in a complete response, and text in a stream. */
+/**
+ * Text of a block of a message. The arguments of a tool call are an object in a complete response, and text in a
+ * stream.
+ */
 function textOfBlock(block: unknown): string {
   const { text, thinking, name, input } = asObject(block) ?? {};
   const args = asObject(input);
@@ -272,7 +291,7 @@ function textOfBlock(block: unknown): string {
   return textOf(text) + textOf(thinking) + textOf(name) + argsText;
 }
 
-/** Events around the blocks of a message, and blocks that hold nothing yet. */
+/** Events around the blocks of a message, and blocks that are still empty. */
 function isPreamble({ type, message, content_block: block, delta, usage }: UntrustedObject): boolean {
   switch (type) {
     case 'ping':
@@ -311,7 +330,7 @@ export const ANTHROPIC_MESSAGES_DIALECT: Dialect = {
   streamUsageIsOptIn: false,
   promptKey: 'messages',
   resultKey: 'content',
-  // Features in beta are asked for by header, and change what the body may hold.
+  // Beta features are requested by header, and change which members the body may hold.
   forwardedHeaders: ['anthropic-version', 'anthropic-beta'],
   idHeader: 'request-id',
   usageMarkers: ['"usage":{', '"usage": {'],
@@ -348,7 +367,7 @@ const extractText = ({ candidates }: UntrustedObject): string =>
     .map(textOfPart)
     .join('');
 
-/** Members whose inner names are not Google's: the caller's data, and schemas, which their reader takes in both spellings. */
+/** Members whose inner names are not Google's: the caller's data, and schemas, whose parser accepts both spellings. */
 const UNTOUCHED: ReadonlySet<string> = new Set([
   'args',
   'response',
@@ -361,11 +380,13 @@ const UNTOUCHED: ReadonlySet<string> = new Set([
 
 const SNAKE_CASE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)+$/;
 
-/** The name by which Google's reference has a member; its readers take both spellings of each (protobuf.dev/programming-guides/json). */
+/**
+ * The name of a member in Google's reference; its parsers accept both spellings (protobuf.dev/programming-guides/json).
+ */
 const toCamelCase = (name: string): string =>
   SNAKE_CASE.test(name) ? name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : name;
 
-/** A value with Google's names in camel case; the very same value where all were so. */
+/** A value with Google's names in camel case; the same object if all names already were. */
 function inCamelCase(value: unknown, path: string): unknown {
   if (Array.isArray(value)) {
     const elements = value.map((each, index) => inCamelCase(each, `${path}${index}.`));
@@ -386,7 +407,7 @@ function inCamelCase(value: unknown, path: string): unknown {
   return isSame ? value : Object.fromEntries(members);
 }
 
-/** A chunk without parts, whose only reason to end is the usual one. */
+/** A chunk without parts, whose only stop reason is the usual one. */
 const isGeminiPreamble = ({ candidates, promptFeedback, usageMetadata }: UntrustedObject): boolean =>
   isBlank(asObject(promptFeedback)?.blockReason) &&
   !hasFigures(asObject(usageMetadata)) &&
@@ -397,10 +418,12 @@ const isGeminiPreamble = ({ candidates, promptFeedback, usageMetadata }: Untrust
     return isEmpty && (isUnfinished(finishReason) || finishReason === 'STOP');
   });
 
-/** Of a chunk that others follow; the second is the default of Google's own encoding. */
+/** Finish reason of a chunk that others follow; the second value is the default of Google's own encoding. */
 const isUnfinished = (reason: unknown): boolean => isBlank(reason) || reason === 'FINISH_REASON_UNSPECIFIED';
 
-/** Google's generateContent (ai.google.dev/api/generate-content). Model and streaming are in the path, not in the body. */
+/**
+ * Google's generateContent (ai.google.dev/api/generate-content). Model and streaming are in the path, not in the body.
+ */
 export const GEMINI_DIALECT: Dialect = {
   vendor: 'gemini',
   path: PATH,
@@ -416,7 +439,7 @@ export const GEMINI_DIALECT: Dialect = {
   streamUsageIsOptIn: false,
   promptKey: 'contents',
   resultKey: 'candidates',
-  // A question that is refused gets no candidates, but is still a response with usage.
+  // A refused prompt gets no candidates, but is still a response with usage.
   refusalKey: 'promptFeedback',
   forwardedHeaders: [],
   idHeader: undefined,
@@ -428,7 +451,7 @@ export const GEMINI_DIALECT: Dialect = {
       : 1,
   isPreamble: isGeminiPreamble,
   isEmptyResponse: isGeminiPreamble,
-  // Parts may hold pictures.
+  // Parts may hold images.
   maxEventBytes: MAX_IMAGE_EVENT_BYTES,
   extractEventText: extractText,
   extractResponseText: extractText,

@@ -10,7 +10,7 @@ const word = (content: string) => ({ choices: [{ index: 0, delta: { content }, f
 const USAGE = { choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } };
 const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 30 });
 
-/** Sends a text in pieces of these sizes, repeated as needed; returns what the stream passed on. */
+/** Sends a text in pieces of these sizes, repeated as needed; returns the forwarded text. */
 function passed(stream: EventStream, text: string, sizes: readonly number[]): string {
   const bytes = Buffer.from(text);
   const out: Buffer[] = [];
@@ -25,7 +25,7 @@ function passed(stream: EventStream, text: string, sizes: readonly number[]): st
   return Buffer.concat(out).toString();
 }
 
-test('events pass unchanged and in order however the bytes arrive, and only what was not asked for is left out', () => {
+test('events are forwarded unchanged and in order however the bytes arrive, except for usage that was not requested', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { maxLength: 20 }), cuts, (words, sizes) => {
       const spoken = words.map((each) => event(word(each))).join('');
@@ -42,7 +42,7 @@ test('events pass unchanged and in order however the bytes arrive, and only what
   );
 });
 
-test('no event says usage: null to who did not ask for usage, however it is written, and texts may', () => {
+test('usage: null is removed for callers who did not request usage, in any spelling, and texts keep it', () => {
   const nothing = ['"usage":null', '"usage": null', '"usage" : null '];
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { maxLength: 12 }), cuts, (words, sizes) => {
@@ -60,7 +60,7 @@ test('no event says usage: null to who did not ask for usage, however it is writ
   );
 });
 
-test('nothing passes from an error on, and its text is not charged', () => {
+test('nothing from an error on is forwarded, and its text is not charged', () => {
   fc.assert(
     fc.property(fc.nat(8), cuts, (before, sizes) => {
       const spoken = Array.from({ length: before }, (_, index) => event(word(`w${index}`))).join('');
@@ -80,7 +80,7 @@ test('nothing passes from an error on, and its text is not charged', () => {
   );
 });
 
-test('whatever an upstream sends, nothing breaks and no figure is one that cannot be charged', () => {
+test('arbitrary upstream bytes neither break the stream nor yield figures that cannot be charged', () => {
   fc.assert(
     fc.property(
       fc.array(arbitraryMutatedJson([word('a'), USAGE, { error: { message: 'x' } }]), { maxLength: 8 }),
@@ -97,7 +97,7 @@ test('whatever an upstream sends, nothing breaks and no figure is one that canno
   );
 });
 
-test('lines that end in a lone CR are written with LF, and a CR LF that arrives in halves is one line end', () => {
+test('lone CRs at line ends are replaced by LF, and a CR LF that arrives in halves is one line end', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ minLength: 1, maxLength: 9 }), { minLength: 1, maxLength: 9 }),
@@ -113,7 +113,7 @@ test('lines that end in a lone CR are written with LF, and a CR LF that arrives 
   );
 });
 
-test('comments and blank lines are no data, and events that say nothing wait for one that does', () => {
+test('comments and blank lines are no data, and events without content wait for one with content', () => {
   const stream = new EventStream(CHAT_DIALECT, false);
   assert.equal(stream.push(Buffer.from(': x\n\n\n\n'.repeat(1_000))), undefined);
   assert.deepEqual([stream.hasNewData, stream.hasContent], [false, false]);

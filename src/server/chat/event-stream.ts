@@ -14,7 +14,7 @@ import {
 } from './sse.ts';
 import { type Usage, UsageTotals } from './usage.ts';
 
-/** No upstream's stream is near it. */
+/** Far above the size of any upstream's stream. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 /** Raw events kept for counting; older ones are reduced to their text. */
 const RETAINED_BYTES = 2 * 1024;
@@ -22,36 +22,36 @@ const RETAINED_BYTES = 2 * 1024;
 const MAX_WITHHELD_BYTES = 64 * 1024;
 const LF = 0x0a;
 const CR = 0x0d;
-/** Of the member, of `event: error` and of `"object":"error"`. */
+/** Matches the member, `event: error` and `"object":"error"`. */
 const ERROR_MARKER = 'error';
 const DATA_MARKER = 'data';
 const IMAGE_MARKER = 'data:image/';
 
 /**
- * Filters an upstream's event stream while it passes. Whole events are forwarded as they came, in the same buffer wherever
- * possible; only events that mention usage or an error are parsed. What passed is retained, because a stream that breaks is
- * charged by what came.
+ * Filters an upstream's event stream while it passes. Whole events are forwarded unchanged, in the same buffer wherever
+ * possible; only events that mention usage or an error are parsed. Forwarded text is retained, because a stream that
+ * breaks is charged by the text received.
  */
 export class EventStream {
   readonly #dialect: Dialect;
   readonly #hidesUsage: boolean;
-  /** Bytes of an event that has not ended. */
+  /** Bytes of an incomplete event. */
   #partialEvent: Buffer[] = [];
   #partialLength = 0;
-  /** Bytes that have come so far. */
+  /** Bytes received so far. */
   totalBytes = 0;
   #retained = Buffer.allocUnsafeSlow(RETAINED_BYTES);
   #retainedLength = 0;
   #text: string[] = [];
   readonly #figures = new UsageTotals();
-  /** Events before the first content; undefined once there was some. */
+  /** Events before the first content; undefined once there is some. */
   #withheld: Buffer[] | undefined;
   #withheldBytes = 0;
   /** Choices that are complete; all of them once the stream has signalled its end. */
   #finishedChoices = 0;
   readonly #choiceCount: number;
   #maxEventBytes: number;
-  /** Whether an event with data has come since this was last reset; comments do not count. */
+  /** Whether an event with data has arrived since the last reset; comments do not count. */
   hasNewData = false;
   /** An error the upstream reported inside its stream; nothing is forwarded after it. */
   error: UntrustedObject | undefined;
@@ -66,16 +66,16 @@ export class EventStream {
     this.#withheld = dialect.isPreamble === undefined ? undefined : [];
   }
 
-  /** Whether content, a call, figures or the reason of a refusal has come. */
+  /** Whether content, a call, figures or a refusal reason has arrived. */
   get hasContent(): boolean {
     return this.#withheld === undefined;
   }
 
-  /** @returns what of these bytes, and of those that were incomplete before, may be forwarded to the caller */
+  /** @returns the part of these bytes, and of incomplete events before them, that may be forwarded to the caller */
   push(bytes: Buffer): Buffer | undefined {
     this.totalBytes += bytes.length;
     if (this.totalBytes > MAX_STREAM_BYTES) this.exceedsLimit = true;
-    // The pieces of a partial event are joined once, not again with each piece.
+    // The pieces of a partial event are joined once, instead of with each piece.
     if (this.#partialEvent.length > 0 && !bytes.includes(LF) && !bytes.includes(CR)) {
       this.#bufferPartial(bytes);
       return undefined;
@@ -88,7 +88,7 @@ export class EventStream {
     return end === 0 ? undefined : this.#forward(end === data.length ? data : data.subarray(0, end));
   }
 
-  /** The last event, where the upstream left out the blank line behind it. */
+  /** Returns the last event if the upstream omitted the blank line after it. */
   finish(): Buffer | undefined {
     if (this.#partialEvent.length === 0) return undefined;
     const rest = Buffer.concat(this.#partialEvent);
@@ -120,7 +120,7 @@ export class EventStream {
     this.#partialEvent.push(bytes);
     this.#partialLength += bytes.length;
     if (this.#partialLength <= this.#maxEventBytes) return;
-    // An image in an event of a dialect that has none by its documentation.
+    // An image in an event of a dialect that has none according to its documentation.
     const isImage = this.#maxEventBytes < MAX_IMAGE_EVENT_BYTES && this.#partialEvent.some(hasImage);
     if (isImage) this.#maxEventBytes = MAX_IMAGE_EVENT_BYTES;
     else this.exceedsLimit = true;
@@ -140,7 +140,10 @@ export class EventStream {
     return this.#dialect.usageMarkers.some((mark) => shown.includes(mark)) ? this.#stripUsage(shown) : shown;
   }
 
-  /** Events that begin a response without saying anything wait for the first that does: until then the call may fail over. */
+  /**
+   * Withholds events that start a response without content until the first one with content: until then the call may
+   * fail over.
+   */
   #withhold(events: Buffer, withheld: Buffer[]): Buffer | undefined {
     withheld.push(events);
     this.#withheldBytes += events.length;
@@ -154,13 +157,16 @@ export class EventStream {
       const data = extractData(event);
       if (data === '' || data === DONE_DATA) continue;
       const value = asObject(parseEvent(data));
-      // Data that is no JSON is the caller's to judge.
+      // Data that is not JSON is left to the caller.
       if (value === undefined || this.#dialect.isPreamble?.(value) !== true) return true;
     }
     return false;
   }
 
-  /** An error may quote what the upstream was sent, so its event is never forwarded; the caller gets an error of ours. */
+  /**
+   * Cuts events before an error: it may quote the request sent to the upstream, so the caller gets an error of ours
+   * instead.
+   */
   #truncateAtError(events: Buffer): Buffer | undefined {
     const before: string[] = [];
     for (const event of splitEvents(events.toString('utf8'))) {
@@ -174,7 +180,10 @@ export class EventStream {
     return events;
   }
 
-  /** Drops the event that exists for usage alone: it has no choices. Where it has some, the figures are taken out. */
+  /**
+   * Drops the event that exists only for usage, which has no choices. Where it has choices, only the figures are
+   * removed.
+   */
   #stripUsage(events: Buffer): Buffer | undefined {
     const shown: string[] = [];
     for (const event of splitEvents(events.toString('utf8'))) {
@@ -218,7 +227,7 @@ export class EventStream {
     this.#retainedLength = 0;
   }
 
-  /** Nearly every stream does, and then none of it is parsed. */
+  /** Nearly every stream ends with `[DONE]`, which needs no parsing. */
   #endsWithDone(): boolean {
     const tail = this.#retained.toString(
       'latin1',
@@ -238,15 +247,15 @@ export function createEventStream(
   const longest = kind === 'image' ? MAX_IMAGE_EVENT_BYTES : dialect.maxEventBytes;
   // Only one image is streamed, regardless of the requested number.
   const ends = dialect.maxTokensKeys.length > 0 ? choiceCount : 1;
-  // What is converted is written anew for the caller, with the usage or without.
+  // Converted events are written again for the caller, with or without the usage.
   const hidesUsage = dialect === asked && dialect.streamUsageIsOptIn && !wantsUsage;
   return new EventStream(dialect, hidesUsage, ends, longest);
 }
 
-/** `[DONE]` in a line with the blank one behind it, and the end of the line before. */
+/** `[DONE]` in a line with the blank line after it, and the end of the line before. */
 const DONE_EVENT_MAX_BYTES = 20;
 
-/** The event without its usage, as if it had not been requested; every other byte of its data stays. */
+/** Removes the usage of an event, as if it had not been requested; every other byte of its data stays. */
 function removeUsage(event: string): string {
   const data = removeProperty(Buffer.from(extractData(event)), 'usage').toString('utf8');
   const others = splitLines(event).filter((line) => !line.startsWith('data:'));
@@ -255,8 +264,8 @@ function removeUsage(event: string): string {
 
 const USAGE_KEY = '"usage"';
 /**
- * Events without the `"usage":null` upstreams write into each of them once usage was asked for. In the text of a string the
- * quotes of the key are escaped, so nothing but members matches.
+ * Removes the `"usage":null` upstreams write into each event once usage was requested. In the text of a string the
+ * quotes of the key are escaped, so only members match.
  */
 function removeNullUsage(events: Buffer): Buffer {
   const kept: Buffer[] = [];

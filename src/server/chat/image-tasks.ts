@@ -15,19 +15,20 @@ import type { ModelCallContext } from './model-call.ts';
 import type { ChatRequest } from './request.ts';
 import type { SettlementJournal } from './settlement-journal.ts';
 
+/** The services image calls use. */
 export interface ImageTaskRelayDependencies {
   readonly channels: ChannelDirectory;
   readonly clock: Clock;
   readonly log: Log;
   readonly batcher: ChargeBatcher;
   readonly journal: Pick<SettlementJournal, 'whenWritten'>;
-  /** Made by video: the same calls its adapters get. */
+  /** Constructed by the video capability: the context its adapters get. */
   readonly adapterContexts: { contextFor(channel: Channel, signal: AbortSignal): AdapterContext };
   /** Time between two polls. */
   readonly pollMs: number;
   readonly totalMs: number;
   readonly keepAliveMs: number;
-  /** Ends when the service stops. */
+  /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
 }
 
@@ -47,7 +48,10 @@ export class ImageTaskRelay {
     this.#dependencies.batcher.track(this.#run(request, work, images));
   }
 
-  /** Continues after the caller disconnected: the vendor bills the image anyway, so the end of the task must be known. */
+  /**
+   * Continues after the caller disconnected: the vendor bills the image anyway, so the outcome of the task must be
+   * known.
+   */
   async #run(request: ImageRequest, work: ModelCallContext, images: ImageGeneration): Promise<void> {
     const { clientResponse, charge, request: ask, model } = work;
     clientResponse.setListener(IGNORE_CLIENT_EVENTS);
@@ -55,7 +59,7 @@ export class ImageTaskRelay {
     try {
       const { urls, channelId } = await this.#generate(request, work, images);
       const usage = { promptTokens: 0, completionTokens: 0, reasoningTokens: 0 };
-      // The vendor bills each image; some models make several if the prompt requests them.
+      // The vendor bills each image; some models generate several if the prompt requests them.
       const result = { usage, complete: true, imageCount: urls.length, text: () => '' };
       charge.settle(result, { status: 'ok', channelId });
       await new Promise<void>((resolve) => this.#dependencies.journal.whenWritten(resolve));
@@ -126,7 +130,7 @@ export class ImageTaskRelay {
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       report({ outcome: 'unreachable', message: error.message });
-      // If the request may have arrived, the vendor may be making the image: it is not submitted twice.
+      // If the request may have arrived, the vendor may be generating the image, so it is not submitted again.
       return {
         error: new AppError(error.mayHaveArrived ? 'upstream_error' : 'upstream_unavailable'),
         retryable: !error.mayHaveArrived,
@@ -167,7 +171,7 @@ function toAppError({ reason, code, message }: VendorError): AppError {
 
 /** Text and images of the last user message; on the images endpoint, the prompt. */
 function parseImageRequest({ body, dialect }: ChatRequest, model: string): ImageRequest {
-  // Charged for, they would not come.
+  // These models generate one image per call, so further ones would be charged without being delivered.
   if (typeof body.n === 'number' && body.n > 1) throw invalidRequest('This model makes one picture a call.', 'n');
   if (dialect !== CHAT_DIALECT && body.stream === true)
     throw invalidRequest('This model does not stream at this address.', 'stream');
@@ -203,7 +207,7 @@ function parseSize(size: unknown): { width?: number; height?: number } {
   return match === null ? {} : { width: Number(match[1]), height: Number(match[2]) };
 }
 
-/** Blanks and brackets would end a Markdown link. */
+/** Spaces and brackets would end a Markdown link. */
 const toMarkdownImage = (url: string): string =>
   `![image](${new URL(url).href.replaceAll('(', '%28').replaceAll(')', '%29')})`;
 

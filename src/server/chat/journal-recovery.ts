@@ -25,6 +25,7 @@ import {
 } from './settlement-journal.ts';
 import { tryParse } from './sse.ts';
 
+/** The services that recovery uses. */
 export interface JournalRecoveryDependencies {
   readonly directory: string | undefined;
   readonly masterKeys: readonly Buffer[];
@@ -33,7 +34,7 @@ export interface JournalRecoveryDependencies {
   readonly log: Log;
 }
 
-/** A process on another host that has not touched its segments for so long is dead. */
+/** A process on another host that has not touched its segments for this long is considered dead. */
 const STALE_MS = 120_000;
 
 /** A call that was being delivered when its process died. */
@@ -45,10 +46,10 @@ interface OpenCall {
 }
 
 /**
- * Settles what processes that died left in their journals. Each settlement is decided by its reservation, so two processes
- * that recover the same segment, or a settlement the database had taken already, do no harm.
+ * Settles calls that dead processes left in their journals. Each settlement is conditional on its reservation, so
+ * recovering a segment twice, or a settlement the database already had, does no harm.
  *
- * @returns how many settlements were made
+ * @returns the number of settlements
  */
 export async function recoverJournals(dependencies: JournalRecoveryDependencies): Promise<number> {
   const { directory, database, quota, log } = dependencies;
@@ -63,14 +64,14 @@ export async function recoverJournals(dependencies: JournalRecoveryDependencies)
       const charged = await database.transaction((trx) => quota.settleAll(trx, [settlement]));
       if (charged[0] !== undefined) settled++;
     }
-    // What another key opens may be wanted when that key is set again.
+    // Segments encrypted with another key are kept, because that key may be configured again.
     for (const [index, path] of paths.entries()) if (areReadable[index]) unlinkIfThere(path);
     if (settlements.length > 0) log.warn({ settlements: settlements.length, settled }, 'settlements of a dead process');
   }
   return settled;
 }
 
-/** Segments by the process that wrote them, in the order it did. */
+/** Abandoned segments, grouped by the process that wrote them, in the order it wrote them. */
 function abandonedSegments(directory: string | undefined): string[][] {
   const byOwner = new Map<string, { path: string; number: number }[]>();
   for (const name of directory === undefined ? [] : listIfThere(directory)) {
@@ -85,7 +86,7 @@ function abandonedSegments(directory: string | undefined): string[][] {
 
 function isDead(host: string, pid: number, path: string): boolean {
   const isHere = host === journalHost();
-  // The number of a process that has ended may be ours by now, as in containers it nearly always is.
+  // The id of a dead process may be ours by now, as is nearly always the case in containers.
   if (isHere && (pid === process.pid || !isAlive(pid))) return true;
   try {
     return Date.now() - statSync(path).mtimeMs > STALE_MS;
@@ -109,7 +110,7 @@ interface SegmentContents {
   readonly open: Map<number, OpenCall>;
 }
 
-/** @returns whether a key opens it */
+/** @returns whether one of the keys decrypts the segment */
 function readSegment(path: string, masterKeys: readonly Buffer[], into: SegmentContents): boolean {
   const plain = decrypt(readFileSync(path), masterKeys);
   if (plain === undefined) return false;
@@ -136,10 +137,10 @@ function readRecord({ kind, slot, content }: JournalRecord, { settlements, close
   settlements.push(settlement);
 }
 
-/** Undefined for a file none of the keys opens. */
+/** Undefined for a file that none of the keys decrypts. */
 function decrypt(bytes: Buffer, masterKeys: readonly Buffer[]): Buffer | undefined {
   const start = SEGMENT_MAGIC.length;
-  // Killed before the first record.
+  // The process was killed before the first record.
   if (bytes.length < start + IV_BYTES + KEY_CHECK.length) return Buffer.alloc(0);
   if (!bytes.subarray(0, start).equals(SEGMENT_MAGIC)) return undefined;
   for (const masterKey of masterKeys) {
@@ -150,7 +151,7 @@ function decrypt(bytes: Buffer, masterKeys: readonly Buffer[]): Buffer | undefin
   return undefined;
 }
 
-/** What was delivered is charged as if the caller had left at that moment; where no text was, nothing is. */
+/** Charges delivered text as if the caller had disconnected at that moment; without any text nothing is charged. */
 async function toSettlement({ meta, body, text, events }: OpenCall): Promise<Settlement> {
   const dialect = findDialect(meta.path);
   const { ref, detail } = meta;
@@ -196,6 +197,6 @@ function unlinkIfThere(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Another process has recovered it.
+    // Another process has recovered the segment.
   }
 }

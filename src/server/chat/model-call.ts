@@ -37,6 +37,7 @@ import {
 } from './upstream.ts';
 import { findUsageInText, parseUsage, type Usage, UsageTotals } from './usage.ts';
 
+/** The services one model call uses. */
 export interface ModelCallDependencies {
   readonly outbound: OutboundClient;
   readonly channels: ChannelDirectory;
@@ -44,22 +45,23 @@ export interface ModelCallDependencies {
   readonly tracing: Tracing;
   readonly timeouts: UpstreamTimeouts;
   readonly clock: Clock;
-  /** Silence after which a comment keeps proxies from closing a stream. */
+  /** Silence after which a comment is sent, so that proxies do not close the stream. */
   readonly keepAliveMs: number;
   readonly rates: OutputSpeedsAndHiddenReasoning;
   readonly journal: SettlementJournal;
-  /** Reasons to end that no table lists and that were logged, by channel. */
+  /** Stop reasons that are missing from every table and were already logged, by channel. */
   readonly loggedReasons: Set<string>;
   /** Called once, when the call is over. */
   onFinished(call: ModelCall): void;
 }
 
+/** The request, the caller and the channels of one model call. */
 export interface ModelCallContext {
   readonly request: ChatRequest;
   readonly clientResponse: ClientResponse;
   readonly charge: CallCharge;
   readonly model: ResolvedModel;
-  /** In the order to try them; at least one. */
+  /** In the order in which they are tried; at least one. */
   readonly candidates: readonly Channel[];
 }
 
@@ -73,20 +75,24 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 /** A caller that does not read for this long counts as disconnected, even if the connection is still open. */
 const MAX_CLIENT_STALL_MS = 60_000;
-/** How long to wait for an upstream's usage after the caller disconnected; only it includes hidden reasoning tokens. */
+/**
+ * How long to wait for an upstream's usage after the caller disconnected; only the upstream's figures include hidden
+ * reasoning tokens.
+ */
 const USAGE_WAIT_MS = 500;
-/** An upstream that sends comments and no data is given up after so many times the longest silence. */
+/** An upstream that sends comments but no data is dropped after this many times the longest permitted silence. */
 const COMMENT_PATIENCE = 4;
 const MAX_LOGGED_REASONS = 1_000;
 const KEEP_ALIVE_COMMENT = ': keep-alive\n\n';
 const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
 /**
- * One model call between its caller and an upstream: `sent` until a status has come, then `error`, `complete` (a response
- * that is not streamed) or `streaming`, at last `finished`. Another channel is tried only before the first byte of a response.
+ * Phases of a model call: `sent` until a status has arrived, then `error`, `complete` (a response that is not streamed)
+ * or `streaming`, and finally `finished`. Another channel is tried only before the first byte of a response.
  */
 type Phase = 'sent' | 'error' | 'complete' | 'streaming' | 'finished';
 
+/** One model call between its caller and an upstream. */
 export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   readonly #dependencies: ModelCallDependencies;
   readonly #context: PreparedCall;
@@ -101,20 +107,20 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   #chunks: Buffer[] = [];
   #size = 0;
   #stream: EventStream | undefined;
-  /** Of a response that is compressed although that was not asked for. */
+  /** Decoder of a response that is compressed although no compression was requested. */
   #decoder: ContentDecoder | undefined;
   #clientGone = false;
   #sentAt = 0;
-  /** Of the request that began the call; callbacks of a response run outside of its span. */
+  /** Trace context of the request that started the call; callbacks of a response run outside its span. */
   readonly #parent: string | undefined;
   #span: Span | undefined;
-  /** Events are on their way to the caller, though perhaps not written yet. */
+  /** Events are being sent to the caller, although perhaps not written yet. */
   #hasDelivered = false;
-  /** From the request to the first event its caller got. */
+  /** Time from the request to the first event its caller received. */
   #firstTokenMs: number | undefined;
   /** Times of `performance.now()`; the pause is 0 while the caller keeps up. */
   #lastWriteAt = 0;
-  /** When an event with data came last. */
+  /** When the last event with data arrived. */
   #lastDataAt = 0;
   #pausedSince = 0;
 
@@ -135,7 +141,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     this.#headers = headers;
     this.#decoder = this.#createDecoder(codingOf(headers), control);
     if (status < 200 || status > 299) this.#phase = 'error';
-    // Events for a caller who asked for one body are collected like a body.
+    // Events for a caller that requested a single body are collected like a body.
     else if (this.#context.request.stream && isEventStream(headers)) this.#beginStream();
     else this.#phase = 'complete';
   }
@@ -168,7 +174,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
 
   #receive(bytes: Buffer, control: ExchangeControl): void {
     if (this.#phase === 'finished') return;
-    // The content type of an upstream says little about its form.
+    // An upstream's content type is not a reliable sign of its format.
     if (this.#phase === 'complete' && this.#size === 0 && this.#context.request.stream && looksLikeEvents(bytes))
       this.#beginStream();
     else if (this.#phase === 'streaming' && this.#stream?.totalBytes === 0 && looksLikeJson(bytes))
@@ -212,7 +218,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   }
 
   /**
-   * The caller disconnected: the upstream request is aborted at once. Where the response is complete, or the model may
+   * Aborts the upstream request as soon as the caller disconnects. Where the response is complete, or the model may
    * generate hidden reasoning tokens, the upstream first gets a short time to report its usage.
    */
   disconnected(mayAwaitUsage = true): void {
@@ -236,7 +242,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     return this.#phase === 'streaming';
   }
 
-  /** Called every now and then. */
+  /** Called periodically to check the time limits. */
   tick(now: number): void {
     const { clientResponse } = this.#context;
     if (this.#pausedSince > 0) {
@@ -260,7 +266,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     return credentialMaskOf(this.#channel);
   }
 
-  /** What the upstream of this attempt speaks. */
+  /** The dialect of the upstream of this attempt. */
   get #dialect(): Dialect {
     return this.#exchange?.dialect ?? this.#context.request.dialect;
   }
@@ -285,11 +291,14 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     this.#sentAt = performance.now();
     if (tracing.isOn) this.#span = tracing.start(modelCallSpan(request, model, channel, this.#parent));
     const control = tracing.run(this.#span, () => outbound.stream(exchange.request, this));
-    // A request that is refused before it leaves has tried the next channel by now.
+    // A request that was refused before it was sent has already moved to the next channel.
     if (this.#attempt === attempt) this.#control ??= control;
   }
 
-  /** Undefined when the rules of this channel leave something in the request that its dialect cannot say: the call has ended. */
+  /**
+   * Undefined when the rules of this channel leave something in the request that its dialect cannot express: the call
+   * has ended.
+   */
   #prepareAgain(channel: Channel): UpstreamExchange | undefined {
     const { request, model, clientResponse } = this.#context;
     const { timeouts, clock } = this.#dependencies;
@@ -316,13 +325,13 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   }
 
   /**
-   * Events to the caller, in the journal first: what a caller has seen is charged although this process be killed the next
-   * moment. The upstream waits while the caller cannot take more.
+   * Writes events to the journal and then to the caller, so that everything a caller has seen is charged even if this
+   * process is killed the next moment. The upstream is paused while the caller cannot take more.
    */
   #deliver(events: Buffer, control?: ExchangeControl): void {
     const { journal } = this.#dependencies;
     const converted = this.#exchange?.conversion?.push(events);
-    // What says nothing to the caller does not begin a response: another channel may still be tried.
+    // Events that carry nothing for the caller do not start a response: another channel may still be tried.
     if (converted === '') return;
     this.#firstTokenMs ??= Math.round(performance.now() - this.#context.clientResponse.begunAt);
     if (!this.#hasDelivered) journal.open(this);
@@ -336,7 +345,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     });
   }
 
-  /** Whether the caller has, or will have, a part of a response, so that its status can no longer report a failure. */
+  /**
+   * Whether the caller has received, or will receive, a part of a response, so that its status can no longer report a
+   * failure.
+   */
   get #hasBegun(): boolean {
     return this.#hasDelivered || this.#context.clientResponse.streaming;
   }
@@ -402,7 +414,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     return this.#dialect.complete?.(body, this.#context.clientResponse.id) ?? body;
   }
 
-  /** The upstream streams although one body was asked for, or its first bytes did not show that it does. */
+  /**
+   * Completes a call whose upstream streams although a single body was requested, or whose first bytes did not look
+   * like a stream.
+   */
   #finishEvents(body: Buffer): void {
     const { request, model } = this.#context;
     if (request.stream) {
@@ -432,7 +447,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     return prepareFormConversion(request, { id: clientResponse.id, nowMs: this.#dependencies.clock.now() });
   }
 
-  /** A whole response that was charged is sent as the body or the stream that it was made into. */
+  /** Sends a whole response that was charged as the body or the stream it was converted to. */
   #finishConverted(result: CallResult, shown: Buffer | string, conversion: ResponseConversion | undefined): void {
     const { clientResponse, charge, request } = this.#context;
     if (conversion?.failure !== undefined) {
@@ -467,7 +482,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     return unknownStopReason(failure);
   }
 
-  /** Once what the call costs is in the journal, so that no caller has a complete response that would not be charged after a crash. */
+  /**
+   * Sends the end once the cost of the call is in the journal, so that no caller has a complete response that would not
+   * be charged after a crash.
+   */
   #sendEnd(send: () => void): void {
     const { clientResponse } = this.#context;
     this.#dependencies.journal.whenWritten(() => {
@@ -482,7 +500,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     return parseUpstreamError(this.#channel, this.#dialect.path, status, this.#headers, body);
   }
 
-  /** No response has begun: the next channel is tried if the failure is retryable, else the caller gets the error. */
+  /**
+   * Ends or retries a call without a response: the next channel is tried if the failure is retryable, otherwise the
+   * caller gets the error.
+   */
   #failBeforeFirstByte(refusal: UpstreamFailure, control?: ExchangeControl): void {
     const { clientResponse, candidates } = this.#context;
     this.#reportFailure(refusal);
@@ -497,7 +518,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     this.#refundAndFail(refusal.error);
   }
 
-  /** The reservation is returned first, so that a caller who queries the balance after the error sees the full amount. */
+  /** Refunds first, so that a caller who queries the balance after the error sees the full amount. */
   #refundAndFail(error: unknown): void {
     const { clientResponse, charge, request } = this.#context;
     const code = isAppError(error) ? error.code : 'internal_error';
@@ -505,7 +526,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     void charge.refund(this.#endAs('failed', code)).then(() => this.#dependencies.journal.whenWritten(send));
   }
 
-  /** The response had begun: it ends with an error, and the received part is charged; without any text nothing is charged. */
+  /** Ends a response in progress with an error and charges the part received; without any text nothing is charged. */
   #failMidStream(refusal: UpstreamFailure, control?: ExchangeControl): void {
     const { clientResponse, charge, request } = this.#context;
     const stream = this.#stream;
@@ -525,7 +546,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     this.#sendEnd(() => clientResponse.fail(error, request.dialect));
   }
 
-  /** The caller left: what the upstream did until it was stopped is charged, the prompt too once it was sent. */
+  /**
+   * Settles a call whose caller disconnected: whatever the upstream did until it was stopped is charged, including the
+   * prompt once it was sent.
+   */
   #finishAbandoned(wasSent: boolean): void {
     const { charge, request, model } = this.#context;
     const failed = this.#phase === 'error';
@@ -541,7 +565,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     charge.settle(result, this.#endAs('cancelled'), generated);
   }
 
-  /** For the request log. A call without a channel was ended before it was sent. */
+  /** The entry for the request log. A call without a channel ended before it was sent. */
   #endAs(status: RequestStatus, errorCode?: ErrorCode): CallEnd {
     const channelId = this.#context.candidates[this.#attempt]?.id ?? 0;
     return { status, errorCode, channelId, firstTokenMs: this.#firstTokenMs };
@@ -596,7 +620,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     });
   }
 
-  /** Counts the call as in flight on a channel instead of the one before; undefined: on none. */
+  /** Moves the call's in-flight count from its previous channel to this one; undefined: to none. */
   #countOn(channel: Channel | undefined): void {
     const { load } = this.#dependencies.channels;
     if (this.#countedOn !== undefined) load.ended(this.#countedOn);
@@ -614,10 +638,13 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
 const isEventStream = (headers: Readonly<Record<string, string>>): boolean =>
   headers['content-type']?.toLowerCase().startsWith('text/event-stream') === true;
 
-/** Longer vectors and pictures are not parsed as a whole, only searched for their usage. */
+/** Longer vectors and images are not parsed as a whole, only searched for their usage. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 
-/** What came of a call that was not streamed. `failure`: an error in an envelope of HTTP 200; `empty`: neither content nor figures. */
+/**
+ * Reads the response of a call that was not streamed. `failure`: an error in an envelope of HTTP 200; `empty`: neither
+ * content nor figures.
+ */
 export function parseNonStreamedResponse(
   body: Buffer,
   dialect: Dialect,
@@ -640,7 +667,7 @@ export function parseNonStreamedResponse(
   };
 }
 
-/** Google's streams of another form than events: a list of chunks, one of which may be an error. */
+/** Parses Google's streams that are not events but a list of chunks, one of which may be an error. */
 function parseChunks(
   chunks: readonly (UntrustedObject | undefined)[],
   dialect: Dialect,
@@ -657,20 +684,23 @@ function parseChunks(
   };
 }
 
-/** Whether a response without content gives an error in one of the forms that also stand beside content. */
+/** Whether a response without content reports an error in one of the forms that can also appear next to content. */
 function isTold({ base_resp: status, code, error_code: errorCode }: UntrustedObject): boolean {
   const { status_code: told } = asObject(status) ?? {};
   return [told, code, errorCode].some((each) => each !== undefined && each !== null && each !== 0 && each !== '');
 }
 
-/** Some gateways wrap their failures into HTTP 200, in envelopes of all sorts. */
+/** Some gateways wrap their failures into HTTP 200, in various envelopes. */
 const isErrorBody = (answer: UntrustedObject, { resultKey, refusalKey, failureMarker }: Dialect): boolean =>
   (failureMarker !== undefined && answer.status === failureMarker) ||
   (answer.error !== undefined && answer.error !== null && answer.error !== '') ||
   answer.object === 'error' ||
   !(Object.hasOwn(answer, resultKey) || (refusalKey !== undefined && Object.hasOwn(answer, refusalKey)));
 
-/** The span of one attempt at an upstream, named as OpenTelemetry's conventions for generative AI have it. No prompt is in it. */
+/**
+ * The span of one attempt at an upstream, named by OpenTelemetry's conventions for generative AI. It contains no
+ * prompt.
+ */
 function modelCallSpan(
   { dialect }: ChatRequest,
   { id, target }: ResolvedModel,

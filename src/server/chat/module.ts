@@ -38,33 +38,38 @@ interface ChatDependencies {
   readonly adapterContexts: ImageTaskRelayDependencies['adapterContexts'];
   /** Replaces some of `CHAT_TIME_LIMITS`; used by tests. */
   readonly timeLimits?: Partial<ChatTimeLimits>;
-  /** Aborted when the grace period of a shutdown has passed. */
+  /** Aborted once the grace period of a shutdown has passed. */
   readonly stopping: AbortSignal;
-  /** Where the journal of settlements is kept; undefined: nowhere. */
+  /** Directory of the settlement journal; undefined: no journal is written. */
   readonly journalDirectory: string | undefined;
-  /** The one to write with, then those that open too. */
+  /** The first key encrypts; the others only decrypt. */
   readonly masterKeys: readonly [Buffer, ...Buffer[]];
 }
 
+/** The model-call capability as other capabilities see it. */
 export interface Chat {
-  /** No call lasts longer: a reservation that is older belongs to a process that died. */
+  /** Longest duration of a call; an older reservation belongs to a process that died. */
   readonly maxCallDurationMs: number;
-  /** Streamed responses under way. */
+  /** Number of streamed responses in flight. */
   readonly openStreams: number;
-  /** Waits until every call is settled, or some seconds without a database; unsettled calls stay in the journal. */
+  /** Waits until every call is settled, or a few seconds without a database; unsettled calls stay in the journal. */
   close(): Promise<void>;
-  /** Settles what dead processes left in their journals. @returns how many settlements that were */
+  /**
+   * Settles what dead processes left in their journals.
+   * @returns the number of settlements
+   */
   recover(): Promise<number>;
 }
 
+/** Time limits of model calls, in milliseconds. */
 export interface ChatTimeLimits {
-  /** Longest wait for the first byte of a response; one that is not streamed arrives as a whole. */
+  /** Longest wait for the first byte of a response; a response that is not streamed arrives as a whole. */
   readonly firstByteMs: number;
-  /** Longest silence inside a response. */
+  /** Longest silence within a response. */
   readonly idleMs: number;
-  /** Longest call; the reservation of an older one is refunded, since its process died. */
+  /** Longest call. The reservation of an older one is refunded because its process has died. */
   readonly totalMs: number;
-  /** Silence in a stream after which a comment is sent, so that proxies keep it open. */
+  /** Silence in a stream after which a comment is sent, so that proxies keep the connection open. */
   readonly keepAliveMs: number;
 }
 
@@ -78,7 +83,7 @@ const CHAT_TIME_LIMITS: ChatTimeLimits = {
 const MAX_STOP_MS = 10_000;
 const IMAGE_POLL_MS = 1_000;
 const IMAGE_TOTAL_MS = 10 * 60_000;
-/** Settlements are retried for a while when the database is unavailable. */
+/** How long settlements are retried when the database is unavailable. */
 const SETTLEMENT_RETRY_ALLOWANCE_MS = 10 * 60_000;
 
 /** Creates the relay and registers its routes. */

@@ -25,10 +25,13 @@ const TOOLS = [
   ...['mcp', 'mcp_toolset', 'web_search', 'web_search_preview', 'web_fetch', 'code_execution', 'code_interpreter'],
   ...['file_search', 'image_generation', 'google_search', 'url_context', 'google_maps', 'retrieval', 'advisor'],
 ];
-/** Members under which a request may carry a tool at any depth; none of them is the caller's own data. */
+/** Members in which a request may contain a tool at any depth; none of them holds the caller's own data. */
 const CONTAINERS = ['input', 'output', 'item', 'results', 'tools', 'Tools', 'tOOLS', 'namespace', 'content', 'extra'];
 
-/** Every spelling that some JSON reader treats as this name: any case, and other or no separators where capitals begin words. */
+/**
+ * Every spelling that some JSON parser treats as this name: any case, and other or no separators where capitals start
+ * words.
+ */
 const spellingsOf = (name: string): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -42,7 +45,7 @@ const spellingsOf = (name: string): fc.Arbitrary<string> =>
         : cased.replaceAll('_', separator);
     });
 
-/** Whether the rules keep this body from the upstream, or price it: anything but `pass`. */
+/** Whether the rules refuse, drop or price the option: any rule except `pass`. */
 function isGoverned(dialect: Dialect, body: UntrustedObject): boolean {
   try {
     return findGovernedOptions(dialect, body, NO_MEDIA).some(({ name, rule }) => name !== '*' && rule !== 'pass');
@@ -77,7 +80,7 @@ test('no nesting and no spelling hides a tool that the upstream runs and bills',
   const shapes = fc.tuple(types, steps, listed, fc.boolean());
   fc.assert(
     fc.property(fc.constantFrom(...DIALECTS), shapes, (dialect, [type, path, isListed, isMember]) => {
-      // Google's tools are members of an object in `tools`, those of the others have a type.
+      // Google's tools are members of an object in `tools`; those of the others have a type.
       const asMember = dialect === GEMINI_DIALECT || (isMember && isListed);
       const name = type.replace(/^openrouter:/, '').replace(/[-_]2025.*$/, '');
       const tool: UntrustedObject = asMember ? { [name]: {} } : { type, server_url: 'https://mcp.example' };

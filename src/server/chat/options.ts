@@ -6,22 +6,23 @@ import type { Dialect } from './dialects.ts';
 import { isMedia, isToolArguments, walkStrings } from './tokens.ts';
 
 /**
- * The one table of options of model calls that reach out, cost apart, use what others stored with the upstream, or change
- * which model serves the call. Of what is not in it, names with a word that speaks of another host, of credentials, of searches
- * or of another model are refused all the same; the rest passes as it was written.
+ * The rule for an option of a model call. This file has the only table of options that reach other hosts, cost extra,
+ * use data others stored with the upstream, or change the model that serves the call. Of options that are not in it,
+ * names with a word that refers to another host, credentials, searches or another model are refused as well; all others
+ * are sent as they were written.
  *
- * `refuse`: HTTP 400 that names the option. `drop`: left out of the request, named in the response header
- * `x-reelgate-dropped`. `pass`: handed on. `{per_call}`: handed on, and so much quota is added to the price of the call.
- * A channel changes single rules by its option `chat_options`, such as `{"service_tier": "pass", "web_search": {"per_call": 5000}}`;
- * `"*"` there is the rule for top-level options nobody here has heard of.
+ * `refuse`: HTTP 400 that names the option. `drop`: removed from the request, and named in the response header
+ * `x-reelgate-dropped`. `pass`: sent. `{per_call}`: sent, and this much quota is added to the price of the call. A
+ * channel overrides single rules by its option `chat_options`, such as `{"service_tier": "pass", "web_search":
+ * {"per_call": 5000}}`; `"*"` there is the rule for unknown top-level options.
  */
 type OptionRule = 'pass' | 'refuse' | 'drop' | { readonly per_call: number };
 
 interface OptionDefinition {
   readonly rule: OptionRule;
-  /** Why it is in the table, for the message: "service_tier <why>." */
+  /** The reason for the entry, for the message "service_tier <why>." */
   readonly why: string;
-  /** Values that ask for nothing, beside null, false and what is empty. */
+  /** Values that request nothing, besides null, false and empty values. */
   readonly harmless?: (value: unknown, dialect: Dialect) => boolean;
 }
 
@@ -57,11 +58,11 @@ const OPTIONS: Readonly<Record<string, OptionDefinition>> = Object.fromEntries([
     refuse(OTHER_HOST),
   ),
   ...namesOf('previous_response_id conversation conversation_id thread_id cached_content', refuse(STORED)),
-  // Stored under that account, and only there to be named by its id, which is refused.
+  // Stored under that account, and of use only by its id, which is refused.
   ['store', { rule: 'pass', why: 'would be stored under the account all callers share' }],
   // The background of an image is a colour.
   ['background', refuse(UNATTENDED, (_, { promptKey }) => promptKey === 'prompt')],
-  // A picture's prompt is text; a stored prompt of the Responses API is an object with an id.
+  // An image's prompt is text; a stored prompt of the Responses API is an object with an id.
   ['prompt', refuse(STORED, isText)],
   ...namesOf(
     'web_search web_search_options enable_search enable_web_search search search_options search_parameters code_interpreter enable_code_interpreter file_search tool_resources plugins mcp_servers container',
@@ -78,7 +79,10 @@ const OPTIONS: Readonly<Record<string, OptionDefinition>> = Object.fromEntries([
   ),
 ]);
 
-/** Names with one of these words, for what is not in the table: options of tomorrow, and those of gateways and their prefixes. */
+/**
+ * Names that contain one of these words, for options that are not in the table: future ones, and those of gateways with
+ * their prefixes.
+ */
 const FAMILIES: readonly (readonly [RegExp, OptionDefinition])[] = [
   [/^(aws|azure|vertex|litellm)_/, refuse(OTHER_HOST)],
   [wordPattern('models? fallbacks? provider providers router? deployment'), refuse(OTHER_MODEL)],
@@ -97,14 +101,14 @@ const FAMILIES: readonly (readonly [RegExp, OptionDefinition])[] = [
   [wordPattern('conversations? thread vector_stores? assistants?'), refuse(STORED)],
 ];
 
-/** Matches a canonical name that has one of the words. */
+/** Builds a pattern for canonical names that contain one of the words. */
 function wordPattern(words: string): RegExp {
   return new RegExp(`(?:^|_)(?:${words.replaceAll(' ', '|')})(?:_|$)`);
 }
 
 /**
- * Tools by type, without a vendor before it or a version date behind it. What runs at the caller's own end is free; every type that is
- * not listed is refused.
+ * Tools by type, without a vendor prefix or version date. Tools that run on the caller's side are free; every type that
+ * is not listed is refused.
  */
 const TOOLS: Readonly<Record<string, OptionRule>> = {
   function: 'pass',
@@ -122,7 +126,7 @@ const TOOLS: Readonly<Record<string, OptionRule>> = {
   tool_search: 'pass',
   tool_search_tool_regex: 'pass',
   tool_search_tool_bm25: 'pass',
-  // Listed by agents for every call, whether it is used or not.
+  // Agents list it in every call, whether they use it or not.
   web_search: 'drop',
   web_search_preview: 'drop',
   web_fetch: 'drop',
@@ -130,7 +134,7 @@ const TOOLS: Readonly<Record<string, OptionRule>> = {
   google_search: 'drop',
   google_search_retrieval: 'drop',
   url_context: 'drop',
-  // Recognised wherever they stand in a request, not only among tools.
+  // Recognised anywhere in a request, not only among tools.
   mcp: 'refuse',
   mcp_toolset: 'refuse',
   mcp_servers: 'refuse',
@@ -145,18 +149,18 @@ const TOOLS: Readonly<Record<string, OptionRule>> = {
   web_search_premium: 'refuse',
 };
 const TOOL_WHY = 'is run and billed by the upstream, apart from the tokens of the call';
-/** Containers of a shell at the upstream; the caller's own environment is `local`. */
+/** Containers in which the upstream runs a shell; the caller's own environment is `local`. */
 const HOSTED_ENVIRONMENTS: ReadonlySet<string> = new Set(['container_auto', 'container_reference']);
 
-/** An option of a request that is in the table. */
+/** An option of a request that the table has a rule for. */
 export interface GovernedOption {
   /** Key of the rule, such as `service_tier` or `tools.mcp`. */
   readonly name: string;
-  /** As the caller wrote it, such as `tools.2`. */
+  /** The caller's spelling, such as `tools.2`. */
   readonly path: string;
   readonly rule: OptionRule;
   readonly why: string;
-  /** Index among `tools`, where it is one. */
+  /** Index in `tools`, if the option is a tool. */
   readonly toolIndex?: number;
 }
 
@@ -174,8 +178,8 @@ const ORDINARY: ReadonlySet<string> = new Set(
 );
 
 /**
- * One name for all spellings that a JSON reader may treat as equal: some (Go's encoding/json) ignore case, some of these also
- * match the long s (U+017F) with s, and others treat `apiBase` as `api_base`.
+ * Maps all spellings that a JSON parser may treat as equal to one name: some (Go's encoding/json) ignore case, some of
+ * these also match the long s (U+017F) with s, and others treat `apiBase` as `api_base`.
  */
 const canonicalName = (key: string): string =>
   key
@@ -184,10 +188,13 @@ const canonicalName = (key: string): string =>
     .toLowerCase()
     .replace(/[-. ]/g, '_');
 
-/** The letters of a name alone: readers that ignore case take `mOdels` for `models`, where the capital begins no word. */
+/**
+ * Reduces a name to its letters: parsers that ignore case accept `mOdels` for `models`, where the capital starts no
+ * word.
+ */
 export const lettersOf = (name: string): string => canonicalName(name).replaceAll('_', '');
 
-/** A name as a table has it, by its letters. */
+/** Finds a table's spelling of a name by its letters. */
 function namesByLetters(table: object): (name: string) => string | undefined {
   const names = new Map(Object.keys(table).map((name) => [lettersOf(name), name]));
   return (name) => names.get(lettersOf(name));
@@ -196,7 +203,7 @@ function namesByLetters(table: object): (name: string) => string | undefined {
 const optionNamed = namesByLetters(OPTIONS);
 const toolNamed = namesByLetters(TOOLS);
 
-/** A name without regard to case, and with the words that its capitals begin. */
+/** Matches a name in lower case, and split into the words that its capitals start. */
 const isInFamily = (family: RegExp, key: string): boolean =>
   family.test(canonicalName(key)) || family.test(canonicalName(key.toLowerCase()));
 
@@ -207,7 +214,7 @@ const asksForNothing = (value: unknown): boolean =>
   value === '' ||
   (Array.isArray(value) && value.length === 0);
 
-/** The options of a body that are in the table; the same empty list for nearly all. */
+/** Finds the options of a body that the table has a rule for; nearly all bodies share one empty list. */
 export function findGovernedOptions(
   dialect: Dialect,
   body: UntrustedObject,
@@ -221,7 +228,7 @@ export function findGovernedOptions(
   return found.length === 0 ? NO_OPTIONS : found;
 }
 
-/** @param prefix where the members stand; empty for the body itself, whose unknown members have the rule `*` */
+/** @param prefix path of the members; empty for the body itself, whose unknown members have the rule `*` */
 function findMembers(dialect: Dialect, members: UntrustedObject, prefix: string): GovernedOption[] {
   const found: GovernedOption[] = [];
   for (const key of Object.keys(members)) {
@@ -242,18 +249,20 @@ function findMembers(dialect: Dialect, members: UntrustedObject, prefix: string)
   return found;
 }
 
-/** Tools of a request as a list: Google's readers, and those of some gateways, take one in place of a list of one. */
+/**
+ * Tools of a request as a list: Google's parsers, and those of some gateways, accept a single tool instead of a list.
+ */
 export const toolsOf = ({ tools }: UntrustedObject): readonly unknown[] =>
   Array.isArray(tools) ? tools : tools === undefined || tools === null || tools === '' ? [] : [tools];
 
-/** Members that hold schemas or a caller's own data, in which an upstream looks for no tools. */
+/** Members that hold schemas or a caller's own data, in which no upstream searches for tools. */
 const DATA_MEMBERS: ReadonlySet<string> = new Set(
   'input_schema parameters_json_schema schema json_schema response_schema response_json_schema tool_choice arguments'.split(
     ' ',
   ),
 );
 
-/** The type of a tool in the words of the table. */
+/** The type of a tool by its name in the table. */
 function toKind(type: string): string {
   const kind = canonicalName(type)
     .replace(/^.*:/, '')
@@ -261,20 +270,21 @@ function toKind(type: string): string {
   return toolNamed(kind) ?? kind;
 }
 
-/** Whether a member has a name in any spelling; the first letter decides nearly all. */
+/** Whether a member has a name in any spelling; the first letter rules out nearly all. */
 const isNamed = (key: string, name: string): boolean =>
   key === name ||
   (key[0]?.toLowerCase() === name[0] && key.length <= name.length && lettersOf(key) === lettersOf(name));
 
 /**
- * Finds the tools of a request that are governed. They are defined in lists named `tools` at any depth (OpenAI's namespaces, results of
- * its tool search and its items that add tools); one that the table names is recognised in any other place of the request as well.
+ * Finds the governed tools of a request. Tools are defined in lists named `tools` at any depth (OpenAI's namespaces,
+ * results of its tool search and its items that add tools); one that the table names is recognised anywhere else in the
+ * request as well.
  */
 class ToolFinder {
   readonly #isGemini: boolean;
   readonly #body: UntrustedObject;
   readonly #found: GovernedOption[] = [];
-  /** Members and indices from the body to the value that is visited. */
+  /** Members and indexes from the body to the visited value. */
   readonly #path: string[] = [];
 
   constructor({ promptKey }: Dialect, body: UntrustedObject) {
@@ -308,7 +318,7 @@ class ToolFinder {
       if (typeof value !== 'object' && !isTools) continue;
       if (object !== this.#body && isCallersData(key, object)) continue;
       if (object === this.#body && isNamed(key, 'tool_choice')) continue;
-      // Judged with the shell it belongs to.
+      // Checked together with the shell it belongs to.
       if (isShell && isNamed(key, 'environment')) continue;
       this.#descend(key, value, isTools);
     }
@@ -321,7 +331,10 @@ class ToolFinder {
     this.#path.pop();
   }
 
-  /** Google's tools are members of an object, of which functions are one; those of the others have a type. */
+  /**
+   * Kinds of a tool: Google's tools are members of an object, and functions are one of them; those of the others have a
+   * type.
+   */
   #kindsOf(tool: UntrustedObject): readonly string[] {
     const members = Object.keys(tool)
       .filter((key) => tool[key] !== null && tool[key] !== undefined)
@@ -356,14 +369,16 @@ class ToolFinder {
     }
   }
 
-  /** Undefined below the tools of the request: what a namespace or a result holds is not taken out of it. */
+  /**
+   * Undefined for tools nested in those of the request, because tools inside a namespace or a result cannot be dropped.
+   */
   #toolIndex(): number | undefined {
     const [first, second = '0', ...rest] = this.#path;
     return first === 'tools' && rest.length === 0 ? Number(second) : undefined;
   }
 }
 
-/** A shell in a container of the upstream; the rule of a channel for it is that of `shell`. */
+/** A shell in a container of the upstream; a channel's rule for `shell` applies to it. */
 const HOSTED_SHELL = 'hosted shell';
 
 const isGoverned = (kind: string): boolean =>
@@ -380,7 +395,10 @@ function isLocal(shell: UntrustedObject): boolean {
 const isCallersData = (key: string, object: UntrustedObject): boolean =>
   key === 'parameters' || DATA_MEMBERS.has(canonicalName(key)) || isToolArguments(key, object);
 
-/** Whether a request asks that this tool be used: by its type, by its name as Anthropic's do, in a list, or as the only one of those it needs. */
+/**
+ * Whether a request forces the use of this tool: by its type, by its name (Anthropic), in a list, or as the only one of
+ * the tools of which one is required.
+ */
 function isForcedTool(tool: UntrustedObject | string, body: UntrustedObject): boolean {
   const { tool_choice: choice } = body;
   const { type: ownType, name: ownName } = typeof tool === 'string' ? { type: tool, name: undefined } : tool;
@@ -392,18 +410,20 @@ function isForcedTool(tool: UntrustedObject | string, body: UntrustedObject): bo
   return isListed || isOnly || (type !== undefined && type === ownType);
 }
 
-/** What the rules of one channel make of a request's options. */
+/** Result of one channel's rules for a request's options. */
 interface OptionVerdict {
-  /** The first option that is refused. */
+  /** The first refused option. */
   readonly refused: GovernedOption | undefined;
-  /** Tools to leave out, by index. */
+  /** Indexes of the tools to drop. */
   readonly droppedTools: readonly number[];
   /** Whole quota added to the price of the call. */
   readonly surcharge: number;
 }
 
+/** The verdict for a request without governed options. */
 export const NO_VERDICT: OptionVerdict = { refused: undefined, droppedTools: [], surcharge: 0 };
 
+/** Applies a channel's rules to the governed options of a request. */
 export function applyOptionRules(options: readonly GovernedOption[], channel: Channel): OptionVerdict {
   if (options.length === 0) return NO_VERDICT;
   const own = asObject(channel.options.chat_options) ?? {};
@@ -420,16 +440,19 @@ export function applyOptionRules(options: readonly GovernedOption[], channel: Ch
   return { refused: undefined, droppedTools, surcharge };
 }
 
-/** A rule an administrator wrote into a channel; undefined for what is none, so that the safe default holds. */
+/**
+ * Parses a rule an administrator wrote into a channel; undefined if it is invalid, so that the safe default applies.
+ */
 function parseRule(value: unknown): OptionRule | undefined {
   if (value === 'pass' || value === 'refuse' || value === 'drop') return value;
   const perCall = asObject(value)?.per_call;
   return Number.isSafeInteger(perCall) && Number(perCall) >= 0 ? { per_call: Number(perCall) } : undefined;
 }
 
+/** The error for a refused option. */
 export const refusedOption = ({ path, why }: GovernedOption): AppError => invalidRequest(`${path} ${why}.`, path);
 
-/** Members that hold text of users or models, which may begin with a URL. Compared by exact spelling. */
+/** Members that hold text of users or models, which may start with a URL. Compared by exact spelling. */
 const PROSE_KEYS: ReadonlySet<string> = new Set([
   'content',
   'text',
@@ -454,32 +477,32 @@ const PROSE_KEYS: ReadonlySet<string> = new Set([
   'stop',
 ]);
 
-/** A picture or document that the upstream fetches by its URL, in Anthropic's form. */
+/** An image or document that the upstream fetches by its URL, in Anthropic's form. */
 const isLinkedMedia = ({ type, source }: UntrustedObject): boolean =>
   (type === 'image' || type === 'document') && asObject(source)?.type === 'url';
 
-/** A file in the store of the account, which all callers share, or one that Google fetches. */
+/** A file in the storage of the account, which all callers share, or one that Google fetches. */
 const namesGoogleFile = ({ fileUri, file_uri: uri }: UntrustedObject): boolean =>
   typeof fileUri === 'string' || typeof uri === 'string';
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 
-/** What a body holds besides text. */
+/** Content of a body besides text. */
 export interface MediaAndReferenceCounts {
   /** Characters of inline media and of URLs of media. */
   readonly mediaLength: number;
   readonly imageCount: number;
-  /** Items that stand for text kept by the upstream (`{type: "item_reference"}`). */
+  /** Items that refer to text stored by the upstream (`{type: "item_reference"}`). */
   readonly itemReferences: number;
-  /** Files kept by the upstream that are named by their id. */
+  /** Files stored by the upstream that are referenced by their id. */
   readonly fileIds: number;
 }
 
 /**
- * Checks every URL of a body and measures its media, in one pass. URLs are not fetched here but handed on, and an upstream
- * inside our own network would reach what the caller cannot.
+ * Checks every URL of a body and measures its media, in one pass. URLs are passed on without being fetched here, and an
+ * upstream inside our own network could reach hosts the caller cannot.
  *
- * @throws AppError `invalid_request` for a URL of this machine or of a private network, in any member but those of prose
+ * @throws AppError `invalid_request` for a URL of this machine or of a private network, in any member except prose
  */
 export function checkUrlsAndCountMedia(body: UntrustedObject): MediaAndReferenceCounts {
   let mediaLength = 0;

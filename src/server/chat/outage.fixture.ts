@@ -7,8 +7,8 @@ import { ChargeBatcher } from './charge-batcher.ts';
 import { SettlementJournal } from './settlement-journal.ts';
 
 /**
- * A process that ends model calls while its database is away, and waits to be killed: one call is over and charged, one was
- * refused and is to be refunded, one is still being delivered.
+ * A process that ends model calls while its database is unavailable, and waits to be killed: one call is charged, one
+ * was refused and must be refunded, one is still being delivered.
  */
 const [directory = '', masterKey = ''] = process.argv.slice(2);
 const log = openLog('silent');

@@ -8,13 +8,15 @@ import type { Usage } from './usage.ts';
 const REASONING_MODEL = /^(?:.*\/)?(?:o[1-9]|gpt-[5-9]|codex)/i;
 const REASONING_LIMIT = 32_768;
 
+/** Whether a model is one of OpenAI's reasoning models. */
 export const isReasoningModel = (model: string): boolean => REASONING_MODEL.test(model);
 
 /**
- * What is reserved is also what is sent: without a limit in the request an upstream could generate more than the caller's
- * balance pays for. A channel sets its own by the options `max_output_tokens` (tokens) and `max_tokens_key` (name of the member).
+ * The output limit to add to a request, equal to the reserved tokens: without it an upstream could generate more than
+ * the caller's balance pays for. A channel overrides it by the options `max_output_tokens` (tokens) and
+ * `max_tokens_key` (name of the member).
  *
- * @returns undefined where the caller named a limit, or nothing is generated as text
+ * @returns undefined where the caller set a limit, or no text is generated
  */
 export function outputLimitFor(
   { dialect, requestedLimit }: ChatRequest,
@@ -29,22 +31,22 @@ export function outputLimitFor(
   };
 }
 
-/** Tokens a channel allows for one response; undefined: it says nothing. */
+/** Tokens a channel allows for one response; undefined: no limit of its own. */
 export function ownOutputLimit({ options: { max_output_tokens: own } }: Channel): number | undefined {
   return Number.isSafeInteger(own) && Number(own) > 0 ? Number(own) : undefined;
 }
 
-/** The member of a request in a dialect by which an upstream takes the limit. */
+/** The member in which an upstream of this dialect expects the limit. */
 export function outputLimitKey({ maxTokensKeys }: Dialect, model: string, channel: Channel): string {
   const { max_tokens_key: own } = channel.options;
   return typeof own === 'string' && maxTokensKeys.includes(own) ? own : keyFor(maxTokensKeys, isReasoningModel(model));
 }
 
-/** `max_tokens` is understood by every upstream but those models; the new name by fewer. */
+/** Every upstream except those models accepts `max_tokens`; fewer accept the new name. */
 const keyFor = (keys: readonly string[], isReasoning: boolean): string =>
   !isReasoning && keys.includes('max_tokens') ? 'max_tokens' : (keys[0] ?? 'max_tokens');
 
-/** Output tokens to reserve, all choices together, enough for any channel that may serve the call. */
+/** Output tokens to reserve for all choices together, enough for any channel that may serve the call. */
 export function reservedOutputTokens(request: ChatRequest, model: string, candidates: readonly Channel[]): number {
   const thinking = request.thinkingBudget * request.choiceCount;
   if (request.requestedLimit > 0 || request.dialect.maxTokensKeys.length === 0)
@@ -64,19 +66,24 @@ interface OutputRate {
 const MAX_MODELS = 1_000;
 /** Weight of the newest response in the average. */
 const NEWEST_WEIGHT = 0.2;
-/** An event of a stream has more bytes than this for every token it shows. */
+/** An event of a stream has more bytes than this for every token of visible text. */
 const MIN_SHOWN_BYTES_PER_TOKEN = 2;
-/** Of a model that thinks, before anything was measured: the slow end of what vendors publish. */
+/** Assumed for a reasoning model that was not measured yet: the slow end of the speeds vendors publish. */
 const UNMEASURED_TOKENS_PER_SECOND = 30;
 
 /**
- * How fast models generate, and which of them think without showing it, as far as this process has seen. A caller who
- * leaves before the upstream has given its figures is charged by this, or thinking would be free for callers who leave in time.
+ * Measures how fast models generate and which of them hide their reasoning, within this process. A caller who
+ * disconnects before the upstream reports its figures is charged by this estimate; otherwise reasoning would be free
+ * for callers who disconnect in time.
  */
 export class OutputSpeedsAndHiddenReasoning {
   readonly #rates = new LRUCache<string, OutputRate>({ max: MAX_MODELS });
 
-  /** Records a complete response. @param shownBytes size of the response as received; @param seconds since the request */
+  /**
+   * Records a complete response.
+   * @param shownBytes size of the response as received
+   * @param seconds time since the request
+   */
   record(model: string, { completionTokens, reasoningTokens }: Usage, shownBytes: number, seconds: number): void {
     if (completionTokens === 0 || seconds <= 0) return;
     const hidesTokens = reasoningTokens > 0 || completionTokens * MIN_SHOWN_BYTES_PER_TOKEN > shownBytes;
@@ -89,13 +96,17 @@ export class OutputSpeedsAndHiddenReasoning {
     }
   }
 
-  /** Whether a response may have more generated tokens than its text shows. Undefined: this model was not measured yet. */
+  /**
+   * Whether a response may have more generated tokens than its text shows. Undefined: this model was not measured yet.
+   */
   mayHideTokens(model: string, request: ChatRequest): boolean | undefined {
     if (declaresThinking(request) || isReasoningModel(model)) return true;
     return this.#rates.get(model)?.hidesTokens;
   }
 
-  /** Tokens generated in a time, shown or not; 0 for a model that shows all it generates, or of which nothing is known. */
+  /**
+   * Tokens generated in a number of seconds, visible or not; 0 for a model that hides none, or that was not measured.
+   */
   estimate(model: string, request: ChatRequest, seconds: number): number {
     if (this.mayHideTokens(model, request) !== true) return 0;
     const rate = this.#rates.get(model)?.tokensPerSecond ?? UNMEASURED_TOKENS_PER_SECOND;

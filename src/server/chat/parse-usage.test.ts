@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseUsage } from './usage.ts';
 
-/** Tokens of one call, none of them counted twice: what every upstream means, whatever it writes. */
+/** Tokens of one call, each counted once: the meaning of an upstream's figures, whatever their format. */
 interface Truth {
   readonly text: number;
   readonly cached: number;
@@ -20,7 +20,7 @@ const inputOf = ({ text, cached, write, write1h, audio, image }: Truth): number 
 const outputOf = ({ shown, reasoning, audioOutput }: Truth): number => shown + reasoning + audioOutput;
 
 interface Spelling {
-  /** Figures this upstream can tell; the others are none. */
+  /** Figures this upstream can report; the others are zero. */
   readonly tells: readonly (keyof Truth)[];
   readonly write: (truth: Truth) => object;
 }
@@ -164,7 +164,7 @@ const SPELLINGS: Readonly<Record<string, Spelling>> = {
   },
 };
 
-/** Park and Miller's generator, so that a failure can be repeated. */
+/** Park and Miller's generator, so that a failure can be reproduced. */
 function makeRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -176,9 +176,9 @@ function makeRandom(seed: number): (below: number) => number {
 const RECORDS_EACH = Math.ceil(100_000 / Object.keys(SPELLINGS).length);
 const NAMES = ['text', 'cached', 'write', 'write1h', 'audio', 'image', 'shown', 'reasoning', 'audioOutput'] as const;
 
-describe('usage of an upstream', () => {
+describe('upstream usage', () => {
   for (const [name, { tells, write }] of Object.entries(SPELLINGS))
-    it(`${name}: every token once, in ${RECORDS_EACH} generated records`, () => {
+    it(`${name}: counts every token once, in ${RECORDS_EACH} generated records`, () => {
       const random = makeRandom(20_261_122);
       for (let n = 0; n < RECORDS_EACH; n++) {
         const amount = (figure: keyof Truth): number => (tells.includes(figure) && random(4) > 0 ? random(200_000) : 0);
@@ -212,7 +212,7 @@ describe('usage of an upstream', () => {
       }
     });
 
-  it('knows a gateway that leaves cached tokens out of the input by its total', () => {
+  it('recognises by the total that a gateway leaves cached tokens out of the input', () => {
     const usage = parseUsage({
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -222,7 +222,7 @@ describe('usage of an upstream', () => {
     assert.deepEqual([usage?.promptTokens, usage?.completionTokens, usage?.parts?.cached_input], [5_010, 5, 5_000]);
   });
 
-  it('never has parts larger than the whole, whatever an upstream claims', () => {
+  it('never has parts larger than the whole, whatever an upstream reports', () => {
     const usage = parseUsage({
       prompt_tokens: 100,
       completion_tokens: 3,
@@ -237,7 +237,7 @@ describe('usage of an upstream', () => {
     });
   });
 
-  it('counts cached audio and pictures as cached, where the upstream says what was cached', () => {
+  it('counts cached audio and images as cached, where the upstream reports which input was cached', () => {
     const usage = parseUsage({
       promptTokenCount: 100,
       cachedContentTokenCount: 60,

@@ -31,10 +31,10 @@ interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished' | '
 }
 
 const TICK_MS = 1_000;
-/** As long as a model's name can be. */
+/** Maximum length of a model's name. */
 const MAX_LOGGED_MODEL_LENGTH = 200;
 
-/** Serves model calls: who may, at which price, over which channel. */
+/** Serves model calls: checks permission, determines the price and chooses the channels. */
 export class Relay {
   readonly #dependencies: RelayDependencies;
   readonly #callDependencies: ModelCallDependencies;
@@ -61,7 +61,8 @@ export class Relay {
   /**
    * Resolves when the call is in progress; its response is sent through `clientResponse`.
    *
-   * @throws AppError `model_not_found`, `model_not_allowed`, `quota_not_enough`, `upstream_unavailable` …: nothing is taken
+   * @throws AppError `model_not_found`, `model_not_allowed`, `quota_not_enough`, `upstream_unavailable` …: nothing is
+   * reserved
    */
   async serve(caller: ModelCaller, request: ChatRequest, clientResponse: ClientResponse): Promise<void> {
     try {
@@ -84,7 +85,7 @@ export class Relay {
     const outputTokens = reservedOutputTokens(request, model.target, candidates);
     const admission = caller.limits && (await this.#admit({ ...caller, limits: caller.limits }, request, outputTokens));
     if (admission !== undefined) clientResponse.setHeaders(admission.headers);
-    // Written out: V8 copies a spread behind other members through its runtime.
+    // Members are listed because V8 copies a spread after other members through its slow runtime path.
     const charge = new CallCharge({
       batcher,
       request,
@@ -102,7 +103,7 @@ export class Relay {
       const images = vendors.find(model.vendor)?.images;
       if (images !== undefined)
         return await imageRelay.serve(caller, { request, clientResponse, charge, model, candidates }, images);
-      // What the upstream's dialect cannot say is refused before anything is reserved.
+      // Anything the upstream's dialect cannot express is refused before quota is reserved.
       const firstExchange = prepareExchange(request, model, first, {
         timeouts,
         id: clientResponse.id,
@@ -119,7 +120,10 @@ export class Relay {
     }
   }
 
-  /** Only for keys with limits: the others are not even counted. @throws AppError `rate_limit_exceeded` */
+  /**
+   * Admits a call by a key with limits; calls by other keys are not even counted.
+   * @throws AppError `rate_limit_exceeded`
+   */
   #admit(key: LimitedKey, { estimatedPromptTokens, dialect }: ChatRequest, outputTokens: number): Promise<Admission> {
     const promptTokens = Math.ceil(estimatedPromptTokens / USUAL_BYTES_PER_TOKEN);
     const use = { format: dialect.vendor, tokens: Math.max(1, promptTokens + outputTokens) };
@@ -127,7 +131,7 @@ export class Relay {
   }
 
   /**
-   * Who may serve a call; nothing is reserved or sent.
+   * Determines which channels may serve a call; nothing is reserved or sent.
    *
    * @throws AppError `model_not_found`, `model_not_allowed`, `upstream_unavailable`, `invalid_request`
    */
@@ -144,7 +148,7 @@ export class Relay {
     return { model, planFactor: terms?.factor ?? 1, candidates, surcharge, droppedTools };
   }
 
-  /** Whether the plan's channels, or no channels at all, serve the model. */
+  /** Explains a missing channel: either the plan's channels do not serve the model, or no channel does. */
   async #noChannelError(model: ResolvedModel, permitted: ReadonlySet<number> | undefined): Promise<AppError> {
     const all = permitted === undefined ? [] : await this.#dependencies.channels.listModels();
     return all.some(({ id }) => id === model.id)
@@ -152,7 +156,7 @@ export class Relay {
       : new AppError('upstream_unavailable');
   }
 
-  /** A model that does not exist is logged as chat: it has no kind. */
+  /** Logs a refusal. A model that does not exist is logged as chat because its kind is unknown. */
   #logRefusal(
     { userId, tokenId }: ModelCaller,
     request: ChatRequest,
@@ -166,12 +170,12 @@ export class Relay {
     this.#dependencies.requestLog.addRefused({ ref, userId, tokenId, model, detail });
   }
 
-  /** Responses that are being streamed to their callers now. */
+  /** Number of responses being streamed to their callers. */
   get openStreams(): number {
     return [...this.#activeCalls].filter((call) => call.isStreaming).length;
   }
 
-  /** All callers have disconnected by now; calls that still wait for an upstream's usage stop waiting. */
+  /** Stops calls that still wait for an upstream's usage; all callers have disconnected by now. */
   close(): void {
     clearInterval(this.#ticker);
     for (const call of this.#activeCalls) call.disconnected(false);
@@ -194,7 +198,7 @@ export class Relay {
     return model;
   }
 
-  /** Models with a price by tokens are paid by them, pictures by the piece. */
+  /** Models with a token price are charged by tokens, images by the piece. */
   #determinePrice(
     { price }: ResolvedModel,
     { body, dialect }: ChatRequest,
@@ -211,7 +215,10 @@ export class Relay {
   }
 }
 
-/** @throws AppError `invalid_request` where the price has no line for these pictures */
+/**
+ * Checks the price list.
+ * @throws AppError `invalid_request` where the price has no line for these images
+ */
 function assertPriced(pieces: PerImagePrice): void {
   try {
     perImageQuota(pieces, pieces.count);
@@ -223,16 +230,16 @@ function assertPriced(pieces: PerImagePrice): void {
 /** The channels that may serve a request. */
 interface ChannelsPermittingOptions {
   readonly candidates: readonly Channel[];
-  /** Whole quota that the most expensive of their rules add to the price. */
+  /** The largest amount that any of their rules adds to the price, in whole quota. */
   readonly surcharge: number;
-  /** Tools the first one leaves out, by index. */
+  /** Indexes of the tools the first channel leaves out. */
   readonly droppedTools: readonly number[];
 }
 
 /**
- * The channels whose rules let the request pass, with what those add to its price and leave out of it.
+ * The channels whose rules permit the request, with the surcharge and the omissions of those rules.
  *
- * @throws AppError `invalid_request` that names the option, where no channel lets it pass
+ * @throws AppError `invalid_request` that names the option, where no channel permits it
  */
 export function channelsPermittingOptions(
   { governedOptions }: ChatRequest,

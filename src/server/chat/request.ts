@@ -17,15 +17,15 @@ import {
   toolsOf,
 } from './options.ts';
 
-/** A model call as its caller made it. */
+/** A model call as received from its caller. */
 export interface ChatRequest {
   readonly dialect: Dialect;
-  /** As it came, without a byte order mark, which few readers accept. */
+  /** The received body without a byte order mark, which few parsers accept. */
   readonly rawBody: Buffer;
   readonly body: UntrustedObject;
   readonly model: string;
   readonly stream: boolean;
-  /** The caller asked for the usage event of a stream, in OpenAI's words or in OpenRouter's. */
+  /** The caller requested the usage event of a stream, in OpenAI's format or in OpenRouter's. */
   readonly wantsUsage: boolean;
   /** Number of choices requested in one call. */
   readonly choiceCount: number;
@@ -35,34 +35,40 @@ export interface ChatRequest {
   readonly thinkingBudget: number;
   /** Maximum tokens of the response, all choices together; the dialect's default if the caller sets no limit. */
   readonly maxOutputTokens: number;
-  /** Tokens the prompt has at most, pictures by a usual size. */
+  /** Upper bound of the prompt's tokens, with images counted at a usual size. */
   readonly estimatedPromptTokens: number;
-  /** The caller's headers that an upstream of the same dialect gets as they are. */
+  /** Caller headers forwarded unchanged to an upstream of the same dialect. */
   readonly forwardedHeaders: Readonly<Record<string, string>> | undefined;
-  /** Options the table of `refuse-or-charge-request-options.ts` has a rule for. */
+  /** Options that `options.ts` has a rule for. */
   readonly governedOptions: readonly GovernedOption[];
 }
 
-/** No tokenizer makes more tokens of a text than it has bytes. */
+/** No tokenizer produces more tokens than a text has bytes. */
 const MAX_TOKENS_PER_BYTE = 1;
 const TOKENS_PER_IMAGE = 1_500;
-/** For text the upstream keeps and reads again: an item named by its id, and a whole conversation. */
+/** Estimate for text the upstream stores and reads again: an item referenced by its id, or a whole conversation. */
 const TOKENS_PER_ITEM_REFERENCE = 4_096;
 const TOKENS_PER_STORED_CONVERSATION = 128_000;
 
-/** What a request says outside of its body. */
+/** Facts about a request that are not in its body. */
 export interface RequestFacts {
   readonly headers?: IncomingHttpHeaders;
-  /** In the path, as some dialects have them. */
+  /** From the path, in dialects that have the model and streaming there. */
   readonly model?: string;
   readonly stream?: boolean;
-  /** How many members the body was written with, where that was counted: as many as it has, and none is given twice. */
+  /**
+   * Number of members in the body as written, where it was counted. Equal to the number parsed unless a name is
+   * repeated.
+   */
   readonly rootMembers?: number;
-  /** How many values the body was written with, where that was counted: members, elements and the body itself. */
+  /** Number of values in the body as written, where it was counted: members, elements and the body itself. */
   readonly values?: number;
 }
 
-/** @throws AppError `invalid_request` */
+/**
+ * Parses and validates a request.
+ * @throws AppError `invalid_request`
+ */
 export function parseChatRequest(
   dialect: Dialect,
   bytes: Buffer,
@@ -79,7 +85,8 @@ export function parseChatRequest(
   const choiceCount = dialect.hasChoiceCount && typeof body.n === 'number' ? body.n : 1;
   return {
     dialect,
-    // Of a name written twice some readers take the first and some the last: all are sent what was checked here.
+    // Parsers differ in whether the first or the last of a repeated name counts, so the upstream is sent the value that
+    // was checked here.
     rawBody: hasRepeatedNames(bytes, value, values)
       ? toRequestBytes(JSON.stringify(value))
       : withoutByteOrderMark(bytes),
@@ -105,11 +112,11 @@ function countWrittenValues(bytes: Buffer): number {
   return scanner.values;
 }
 
-/** Whether some name was written twice in one object; a value whose nulls were taken out has fewer members for that alone. */
+/** Whether a name is repeated within one object; removing nulls from a value also reduces its number of members. */
 const hasRepeatedNames = (bytes: Buffer, value: unknown, written: number): boolean =>
   written !== countValues(value) && written !== countValues(JSON.parse(withoutByteOrderMark(bytes).toString('utf8')));
 
-/** Undefined where nothing passes. */
+/** Undefined where no header is forwarded. */
 function pickHeaders(
   names: readonly string[],
   headers: IncomingHttpHeaders,
@@ -126,8 +133,9 @@ const decisiveMembers = memoizeByObject(({ limitContainer, maxTokensKeys, prompt
 });
 
 /**
- * What decides the price must mean the same to every reader. Of a name written twice some take the first and some the last,
- * and some (Go's encoding/json) take `Model` for `model`.
+ * Refuses ambiguous spellings of members that decide the price, because every parser must read them alike. Of a
+ * repeated name some parsers take the first and some the last, and some (Go's encoding/json) accept `Model` for
+ * `model`.
  */
 function assertUnambiguousMembers(
   bytes: Buffer,
@@ -138,7 +146,7 @@ function assertUnambiguousMembers(
   const keys = Object.keys(body);
   for (const key of keys) {
     if (names.includes(key)) continue;
-    // By way of capitals, as to some readers the long s is one too.
+    // Upper-cased first because some parsers also match the long s with s.
     const name = key.toUpperCase().toLowerCase();
     if (name !== key && names.includes(name)) throw invalidRequest(`${key} is to be written ${name}.`, key);
   }
@@ -171,7 +179,10 @@ function boundPromptTokens(
   );
 }
 
-/** The largest limit the caller sets, as upstreams differ in which key they use. 0: none, as upstreams treat 0 as no limit. */
+/**
+ * The largest limit the caller sets, as upstreams differ in which key they use. 0: none, as upstreams treat 0 as no
+ * limit.
+ */
 function findRequestedLimit({ maxTokensKeys, limitContainer }: Dialect, body: UntrustedObject): number {
   const place = limitContainer === undefined ? body : limitsOf(body, limitContainer);
   let limit = 0;
@@ -182,15 +193,18 @@ function findRequestedLimit({ maxTokensKeys, limitContainer }: Dialect, body: Un
   return limit;
 }
 
-/** The object that holds the limits of a request, where it is not the body. */
+/** The object that holds the limits of a request, where that is not the body itself. */
 const limitsOf = (body: UntrustedObject, container: string): UntrustedObject => asObject(body[container]) ?? {};
 
-/** Names of a budget of reasoning tokens in all dialects, by their letters. */
+/** Names of a budget of reasoning tokens in all dialects, reduced to their letters. */
 const BUDGET_NAMES: ReadonlySet<string> = new Set(['thinkingbudget', 'budgettokens', 'reasoningbudget']);
-/** Levels of objects in which options stand. */
+/** Depth of nested objects in which options are searched. */
 const OPTION_DEPTH = 3;
 
-/** The caller's budget of reasoning tokens, which some upstreams do not count against the limit of the response; the largest that is named. */
+/**
+ * The largest reasoning budget the caller sets, in tokens; some upstreams do not count it against the limit of the
+ * response.
+ */
 function findThinkingBudget({ promptKey }: Dialect, body: UntrustedObject): number {
   let largest = toCount(asObject(body.reasoning)?.max_tokens);
   const visit = (members: UntrustedObject, depth: number): void => {
@@ -208,7 +222,7 @@ function findThinkingBudget({ promptKey }: Dialect, body: UntrustedObject): numb
   return Math.min(largest, MAX_THINKING_BUDGET);
 }
 
-/** A number of tokens, which Google's readers take as text too; 0 for what is none. */
+/** A number of tokens, which Google's parsers also accept as text; 0 if the value is not a number. */
 function toCount(value: unknown): number {
   const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isFinite(count) && count > 0 ? Math.ceil(count) : 0;
@@ -216,13 +230,14 @@ function toCount(value: unknown): number {
 
 const MAX_THINKING_BUDGET = 1_000_000;
 
-/** Whether audio may be part of a call: every way to name it, as content or as an output, has the word. */
+/** Whether a call may involve audio: every way to request it, as content or as an output, contains the word. */
 export const mayUseAudio = ({ rawBody }: Pick<ChatRequest, 'rawBody'>): boolean =>
   rawBody.includes('audio') || rawBody.includes(ESCAPED_LETTER_PREFIX);
 
+/** Upper estimate of the tokens of a number of images. */
 export const estimateImageTokens = (imageCount: number): number => imageCount * TOKENS_PER_IMAGE;
 
-/** A limit of generated tokens that is added to a request whose caller named none. */
+/** A limit of generated tokens, added to a request whose caller set none. */
 export interface OutputLimit {
   /** The member of the body that holds it. */
   readonly key: string;
@@ -230,13 +245,13 @@ export interface OutputLimit {
   readonly tokens: number;
 }
 
-/** What is changed in a request for one upstream; everything else is sent as the caller wrote it. */
+/** Changes to a request for one upstream; everything else is sent as the caller wrote it. */
 interface UpstreamChanges {
-  /** Name of the model behind an alias. */
+  /** Name of the model that an alias stands for. */
   readonly model: string;
-  /** The limit that was reserved, where the caller named none. */
+  /** The limit that was reserved, where the caller set none. */
   readonly limit: OutputLimit | undefined;
-  /** Tools to leave out, by index. */
+  /** Indexes of the tools to drop. */
   readonly droppedTools: readonly number[];
 }
 
@@ -263,11 +278,11 @@ export function toUpstreamBody(request: ChatRequest, { model, limit, droppedTool
   return bytes;
 }
 
-/** The bytes with a limit in place of those that limit nothing; all other members keep the form they were written in. */
+/** Sets a limit and removes the members that set no limit; all other members keep their bytes. */
 function setLimit(bytes: Buffer, { limitContainer, maxTokensKeys }: Dialect, { key, tokens }: OutputLimit): Buffer {
   const value = String(tokens);
   if (limitContainer === undefined) {
-    // Such as `max_tokens: -1`, which only some upstreams take for no limit.
+    // Such as `max_tokens: -1`, which only some upstreams accept as no limit.
     const others = maxTokensKeys.filter((other) => other !== key);
     return setProperty(others.reduce(removeProperty, bytes), key, value);
   }
@@ -285,29 +300,33 @@ const OPEN_OBJECT = 0x7b;
 
 const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
+/** The error for a model that exists but does not serve this kind of call. */
 export const wrongModelKind = (model: string, kind: string): AppError =>
   new AppError('invalid_request', {
     params: { detail: `${model} is a model of kind ${kind} and cannot be called at this address.` },
     param: 'model',
   });
 
-/** Bytes of a request below which no vendor caches it: 1,024 tokens of a prompt, at 4 bytes each. */
+/** No vendor caches a smaller request: 1,024 prompt tokens at 4 bytes each. */
 const MIN_CACHED_BYTES = 4_096;
-/** Characters from the start of a prompt by which it is known. */
+/** Number of leading characters that identify a prompt. */
 const PREFIX_LENGTH = 4_096;
-/** Claude Code's note for Anthropic's billing at the start of the system's words, which differs from call to call. */
+/**
+ * Claude Code puts this note for Anthropic's billing at the start of the system prompt; it differs from call to call.
+ */
 const BILLING_NOTE = 'x-anthropic-billing-header:';
-/** What stands first in a prompt, by all dialects' names. */
+/** Members that come first in a prompt, in all dialects. */
 const SYSTEM_KEYS = ['instructions', 'system', 'systemInstruction', 'system_instruction'];
-/** Markers move on with each turn. */
+/** Cache markers move with each turn, so they are not part of the prefix. */
 const MARKER_KEY = 'cache_control';
 
 /**
- * What calls that share a cached prefix of their prompts have in common; they should meet the same channel, as a vendor keeps its cache for each
- * account apart. The key by which a caller groups its calls itself (OpenAI's `prompt_cache_key`), else the start of the prompt in the order
- * in which vendors cache it: the tools' names, the system's words, the first messages. Nothing is remembered, so all processes say the same.
+ * Returns a key shared by calls with the same cached prompt prefix. They should use the same channel because a vendor's
+ * cache is separate for each account. The key is the caller's own grouping (OpenAI's `prompt_cache_key`), or else the
+ * start of the prompt in the order in which vendors cache it: the tools' names, the system prompt, the first messages.
+ * No state is kept, so all processes compute the same key.
  *
- * @returns undefined where nothing is cached: any channel will do
+ * @returns undefined where nothing is cached, so that any channel will do
  */
 export function cacheAffinityKey({ dialect, body, rawBody, model }: ChatRequest): string | undefined {
   if (dialect.maxTokensKeys.length === 0) return undefined;
@@ -323,18 +342,18 @@ export function cacheAffinityKey({ dialect, body, rawBody, model }: ChatRequest)
 
 const toKey = (text: string): string => hash('sha256', text, 'base64');
 
-/** The texts of a prompt in their order, up to a length. */
+/** Collects the texts of a prompt in order, up to a maximum length. */
 class Prefix {
   text = '';
 
-  /** A tool by the name it has in each dialect. */
+  /** Adds the name of a tool, wherever its dialect keeps it. */
   addName(tool: unknown): void {
     const { name, function: nested, functionDeclarations: list } = asObject(tool) ?? {};
     this.#append(textOf(name) || textOf(asObject(nested)?.name));
     for (const each of listOf(list)) this.#append(textOf(asObject(each)?.name));
   }
 
-  /** A text, or all texts of a value. */
+  /** Adds a text, or all texts of a value. */
   add(value: unknown): void {
     if (this.text.length >= PREFIX_LENGTH) return;
     if (typeof value === 'string') {
@@ -352,9 +371,9 @@ class Prefix {
   }
 }
 
-/** Where a member's value stands in the bytes of an object. */
+/** Position of a member's value in the bytes of an object. */
 interface Span {
-  /** Index of the quote its name begins with. */
+  /** Index of the opening quote of its name. */
   readonly nameStart: number;
   readonly start: number;
   readonly end: number;
@@ -364,7 +383,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Index behind the string that begins at `at`. */
+/** Index after the string that starts at `at`. */
 function endOfString(bytes: Buffer, at: number): number {
   for (let quote = bytes.indexOf(QUOTE, at + 1); quote !== -1; quote = bytes.indexOf(QUOTE, quote + 1)) {
     let first = quote;
@@ -374,7 +393,7 @@ function endOfString(bytes: Buffer, at: number): number {
   return bytes.length;
 }
 
-/** Index behind the value that begins at `at`: at the comma or bracket that ends it. */
+/** Index after the value that starts at `at`, which is the comma or bracket that ends it. */
 function endOfValue(bytes: Buffer, at: number): number {
   let depth = 0;
   for (let i = at; i < bytes.length; i++) {
@@ -390,8 +409,8 @@ function endOfValue(bytes: Buffer, at: number): number {
 }
 
 /**
- * Finds the top-level members of a name in bytes that are known to be one valid JSON object. Every one of them, as of
- * duplicate names some readers take the first and some the last.
+ * Finds the top-level members of a name in bytes known to be one valid JSON object. Returns every one of them, because
+ * of duplicate names some parsers take the first and some the last.
  */
 function findProperties(bytes: Buffer, name: string): Span[] {
   const found: Span[] = [];
@@ -411,7 +430,7 @@ function findProperties(bytes: Buffer, name: string): Span[] {
   return found;
 }
 
-/** The bytes with a member set at the top level; everything else stays as it was written. */
+/** Sets a top-level member; all other bytes stay as they were written. */
 function setProperty(bytes: Buffer, name: string, value: string): Buffer {
   const spans = findProperties(bytes, name);
   if (spans.length === 0) return insertProperty(bytes, name, value);
@@ -424,14 +443,14 @@ function setProperty(bytes: Buffer, name: string, value: string): Buffer {
   return concatRequestBytes([...parts, bytes.subarray(from)]);
 }
 
-/** The bytes with a member added that is known to be absent. */
+/** Adds a member that is known to be absent. */
 function insertProperty(bytes: Buffer, name: string, value: string): Buffer {
   const open = bytes.indexOf(0x7b) + 1;
   const member = `"${name}":${value}${isEmptyObjectAt(bytes, open) ? '' : ','}`;
   return concatRequestBytes([bytes.subarray(0, open), Buffer.from(member), bytes.subarray(open)]);
 }
 
-/** The bytes without a member of the top level, the comma beside it included. */
+/** Removes a top-level member with its comma. */
 export function removeProperty(bytes: Buffer, name: string): Buffer {
   const [span] = findProperties(bytes, name);
   if (span === undefined) return bytes;
@@ -439,7 +458,7 @@ export function removeProperty(bytes: Buffer, name: string): Buffer {
   let start = span.nameStart;
   if (bytes[end] === 0x2c) end++;
   else {
-    // The last one: the comma is before it.
+    // The last member: its comma is before it.
     let at = start - 1;
     while (isBlank(bytes[at])) at--;
     if (bytes[at] === 0x2c) start = at;

@@ -29,13 +29,13 @@ const ROUTES = [
   [chatEndpoints.imageGenerations, IMAGES_DIALECT],
 ] as const;
 
-/** Of the console, by its session. */
+/** Model calls of the console, authenticated by its session. */
 const OWN_ROUTES = [
   [chatEndpoints.ownChatCompletions, CHAT_DIALECT],
   [chatEndpoints.ownImageGenerations, IMAGES_DIALECT],
 ] as const;
 
-/** An account that calls without a key: no key's limits apply. */
+/** An account that calls without an API key, so that no key's limits apply. */
 const toModelCaller = ({ userId }: AccountCaller): ModelCaller => ({ kind: 'model', userId, tokenId: 0, models: [] });
 
 interface ModelCallInput {
@@ -46,13 +46,16 @@ interface ModelCallInput {
 
 const PLAIN_CALLS: readonly FastPathCall[] = ROUTES.map(([endpoint, dialect]) => ({ endpoint, dialect }));
 
-/** Compared one by one: to find a text that was just received in a map, it would have to be hashed and kept first. */
+/**
+ * Compared one by one: looking up a text that was just received in a map would require hashing and interning it first.
+ */
 const findPlainCall = (url: string): FastPathCall | undefined =>
   PLAIN_CALLS.find(({ endpoint }) => endpoint.path === url) ?? parsePlainGeminiCall(url);
 
 /**
- * Hangs model calls in two places: a lane for plain requests, which are nearly all, and Fastify's routes for whatever is
- * spelled in another way or refused for its form (queries, content types, sizes), so that those rules have one home.
+ * Registers model calls twice: a fast path for plain requests, which are nearly all, and Fastify routes for requests
+ * that are spelled differently or refused for their form (queries, content types, sizes), so that those rules exist
+ * only once.
  */
 export function addChatRoutes(
   http: HttpServer,
@@ -96,7 +99,7 @@ export function addChatRoutes(
     client.recordAs(endpoint.path);
     let body: JsonBody | undefined;
     try {
-      // Before the caller is authenticated nothing of the body is read but a small one, which may be collected.
+      // Before the caller is authenticated only a small body is read, which may be collected.
       const caller = await authenticator.model({
         headers: request.headers,
         session: undefined,
@@ -125,7 +128,7 @@ export function addChatRoutes(
   });
 }
 
-/** JSON of a known and permitted size. */
+/** Whether a request has a JSON body of a known and permitted size. */
 function isPlain({ headers }: IncomingMessage): boolean {
   const { 'content-type': type, 'content-length': length } = headers;
   if (type !== 'application/json' && type !== 'application/json; charset=utf-8') return false;
@@ -133,7 +136,7 @@ function isPlain({ headers }: IncomingMessage): boolean {
   return Number(length) > 0 && Number(length) <= chatEndpoints.CHAT_BODY_LIMIT;
 }
 
-/** Adds the calls in Google's form, whose path names model and method. */
+/** Adds the calls in Google's form, whose path contains the model and the method. */
 function addGeminiRoutes(
   { routes, fastPathTools }: Pick<HttpServer, 'routes' | 'fastPathTools'>,
   { relay, counter }: { readonly relay: Relay; readonly counter: TokenCounter },
@@ -157,10 +160,10 @@ function addGeminiRoutes(
   }
 }
 
-/** Models and methods that need no decoding, without a query but that of a stream. */
+/** Models and methods that need no decoding, without a query except the one that requests a stream. */
 const PLAIN_CALL = /^\/v1(beta)?\/models\/([\w.-]{1,200}):(?:generateContent|(streamGenerateContent\?alt=sse))$/;
 
-/** A call that needs none of Fastify's reading; undefined for all others. */
+/** Parses a call that needs none of Fastify's parsing; undefined for all others. */
 function parsePlainGeminiCall(url: string): FastPathCall | undefined {
   const found = PLAIN_CALL.exec(url);
   if (found === null) return undefined;
@@ -171,7 +174,10 @@ function parsePlainGeminiCall(url: string): FastPathCall | undefined {
 
 const GEMINI_METHODS: ReadonlySet<string> = new Set(['generateContent', 'streamGenerateContent', 'countTokens']);
 
-/** `{model}:{method}`; a model's name may have colons of its own. @throws AppError `not_found` for other methods */
+/**
+ * Splits `{model}:{method}`; a model's name may contain colons.
+ * @throws AppError `not_found` for other methods
+ */
 function splitGeminiCall(call: string): { readonly model: string; readonly method: string } {
   const at = call.lastIndexOf(':');
   const method = call.slice(at + 1);

@@ -22,7 +22,7 @@ function temporaryDirectory(t: TestContext): string {
   return directory;
 }
 
-/** A call of one quota a token whose prompt is one token. */
+/** A call priced at one quota per token, whose prompt is one token. */
 const callOf = (ref: string): JournaledCall => ({
   journalMeta: () => ({
     ref,
@@ -46,7 +46,7 @@ forEachDatabase((_name, open) => {
     return { database, recover, balance };
   }
 
-  it('T81: charges what a database that was away has not taken, once', async (t) => {
+  it('T81: charges settlements that an unavailable database missed, once', async (t) => {
     const directory = temporaryDirectory(t);
     const { database, recover, balance } = await withReservations(['req_a', 'req_b', 'req_c', 'req_d']);
     const journal = new SettlementJournal(directory, KEY, log);
@@ -65,7 +65,7 @@ forEachDatabase((_name, open) => {
     await assertLedgerConsistent(database);
   });
 
-  it('keeps nothing that is settled, and its file is readable by its owner alone', async (t) => {
+  it('deletes settled records, and only its owner can read its file', async (t) => {
     const directory = temporaryDirectory(t);
     const journal = new SettlementJournal(directory, KEY, log);
     journal.open(callOf('req_a'));
@@ -83,7 +83,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(readdirSync(directory), []);
   });
 
-  it('T81: lets events be sent in their order once they are written, also where a full segment is replaced meanwhile', async (t) => {
+  it('T81: delivers events in order once they are written, even if a full segment is replaced meanwhile', async (t) => {
     const directory = temporaryDirectory(t);
     const journal = new SettlementJournal(directory, KEY, log);
     const sent: string[] = [];
@@ -93,7 +93,7 @@ forEachDatabase((_name, open) => {
     await new Promise<void>((resolve) => journal.whenWritten(resolve));
     journal.append('req_a', event('one'));
     journal.whenWritten(() => sent.push('second'));
-    // Replaces the segment, and with it writes what waits.
+    // Replaces the segment, and writes the pending records with it.
     journal.close({ ref: 'req_b', cost: 30 });
     journal.whenWritten(() => sent.push('third'));
     assert.deepEqual(sent, ['first']);
@@ -119,7 +119,7 @@ forEachDatabase((_name, open) => {
     assert.equal(sent.length, 10);
   });
 
-  it('T81: writes what calls cost that end in one turn together, and only then lets their responses end', async (t) => {
+  it('T81: writes the costs of calls that end in one turn together, and only then lets their responses end', async (t) => {
     const directory = temporaryDirectory(t);
     const journal = new SettlementJournal(directory, KEY, log);
     const calls: string[] = [];
@@ -146,7 +146,7 @@ forEachDatabase((_name, open) => {
     assert.equal(await balance(), 10_000 - 4 * 30);
   });
 
-  it('reads as far as a process came that was killed while it wrote', async (t) => {
+  it('reads up to the record that a killed process left incomplete', async (t) => {
     const directory = temporaryDirectory(t);
     const journal = new SettlementJournal(directory, KEY, log);
     journal.open(callOf('req_a'));
@@ -166,7 +166,7 @@ forEachDatabase((_name, open) => {
     assert.equal(charged, 4, 'the whole of it');
   });
 
-  it('leaves alone what is encrypted with another key', async (t) => {
+  it('leaves segments encrypted with another key alone', async (t) => {
     const directory = temporaryDirectory(t);
     const { recover, balance } = await withReservations(['req_a']);
     const journal = new SettlementJournal(directory, Buffer.alloc(32, 9), log);

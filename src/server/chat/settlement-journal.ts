@@ -10,15 +10,15 @@ import type { CallDetail, Settlement } from '../quota/ledger.ts';
 /** The data needed to charge a call whose process died while its response was being delivered. */
 export interface CallMeta {
   readonly ref: string;
-  /** Path of its dialect. */
+  /** Path of the call's dialect. */
   readonly path: string;
   /** By tokens, or a fixed cost. */
   readonly price: ChatPrice | number;
   readonly surcharge: number;
-  /** What the plan of the account multiplies prices by; absent in calls of an older release: 1. */
+  /** Price multiplier of the account's plan; absent in calls of an older release: 1. */
   readonly planFactor?: number;
   readonly choiceCount: number;
-  /** Prompt tokens of a body that is too long to be kept; 0: they are counted from the body. */
+  /** Prompt tokens of a body that is too long to be stored; 0: they are counted from the body. */
   readonly promptTokens: number;
   /** For the request log, as if the call had ended when its response began. */
   readonly detail?: CallDetail;
@@ -27,35 +27,37 @@ export interface CallMeta {
 /** A call whose response is being delivered. */
 export interface JournaledCall {
   journalMeta(): CallMeta;
-  /** Empty where it is too long to be kept. */
+  /** Empty if it is too long to be stored. */
   journalBody(): Buffer;
-  /** The text that was delivered so far. */
+  /** The text delivered so far. */
   journalText(): string;
 }
 
-/** First bytes of a segment, before those of its initialization vector. */
+/** First bytes of a segment, followed by its initialization vector. */
 export const SEGMENT_MAGIC = Buffer.from('RGSJ0001');
+/** Length of the initialization vector of a segment. */
 export const IV_BYTES = 16;
 /** The first encrypted bytes; a reader compares them to check that it has the right key. */
 export const KEY_CHECK = Buffer.from('settlement journal');
+/** Derives the journal's encryption key from the master key. */
 export const journalKey = (masterKey: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', masterKey, '', 'settlement journal', 32));
 
-/** `<host>~<pid>~<start of the process>~<number>`, from which others see whose it is. */
+/** `<host>~<pid>~<start of the process>~<number>`, which tells other processes whose segment it is. */
 export const SEGMENT_NAME = /^(.+)~(\d+)~(\d+)~(\d+)\.journal$/;
 
-/** This host in the name of a segment. */
+/** Name of this host in segment names. */
 export const journalHost = (): string => hostname().replace(/[^\w.-]/g, '_');
 
-/** Journals that are open in this process: tests run several services in one. */
+/** Journals that are open in this process; tests run several services in one process. */
 export const LIVE_OWNERS: Set<string> = new Set();
 let journalCount = 0;
 
 const MAX_SEGMENT_BYTES = 64 * 1024 * 1024;
-/** A segment without open calls is replaced when it is larger. */
+/** A larger segment without open calls is replaced. */
 const MAX_IDLE_SEGMENT_BYTES = 1024 * 1024;
 const HEARTBEAT_MS = 10_000;
-/** More is not held back until the end of a turn, in which an upstream may send megabytes to a caller who reads slowly. */
+/** A larger amount is written before the end of a turn, in which an upstream may send megabytes to a slow caller. */
 const MAX_UNWRITTEN_BYTES = 256 * 1024;
 
 interface Segment {
@@ -67,31 +69,32 @@ interface Segment {
   pending: number;
 }
 
-/** A call under way. */
+/** A call in flight. */
 interface Entry {
   segment: Segment;
   readonly slot: number;
   readonly call: JournaledCall;
 }
 
-/** Where the end of a call stands until it is in the database. */
+/** The segment that holds the end of a call until the database has it. */
 export type JournaledEnd = Segment;
 
 /**
- * What was delivered and what it cost, in a file beside the process, written before the caller gets it: a settlement that
- * the database has not stored when the process dies, or while the database is unavailable, is read from there and repeated.
- * Records are encrypted, since they hold users' text, and are kept only until their settlement is in the database.
+ * Records deliveries and their cost in a local file before callers receive them. If the process dies or the database is
+ * unavailable before a settlement is stored, the settlement is read from the file and repeated. Records are encrypted
+ * because they contain users' text, and are deleted once their settlement is in the database.
  *
- * What belongs to one turn of the event loop is one write at its end, as a write takes longer than to make the record; what callers get
- * waits for it (`whenWritten`). It goes to the operating system, which keeps it when the process is killed, and to the disk every ten seconds.
+ * All records of one turn of the event loop are written together at its end, because a write takes longer than creating
+ * a record; deliveries to callers wait for it (`whenWritten`). Writes go to the operating system, which keeps them if
+ * the process is killed, and are flushed to disk every ten seconds.
  */
 export class SettlementJournal {
   readonly #directory: string | undefined;
   readonly #key: Buffer;
   readonly #log: Log;
-  /** Calls under way, by their references. */
+  /** Calls in flight by their reference. */
   readonly #entries = new Map<string, Entry>();
-  /** Those with a file: the current one, and those that hold what is not in the database yet. */
+  /** Segments with a file: the current one, and those with settlements that are not in the database yet. */
   readonly #segments = new Set<Segment>();
   readonly #owner = `${journalHost()}~${process.pid}~${Math.round(performance.timeOrigin)}${journalCount++}`;
   #segment: Segment | undefined;
@@ -99,12 +102,12 @@ export class SettlementJournal {
   #slot = 0;
   #heartbeat: NodeJS.Timeout | undefined;
   #failed = false;
-  /** Of this turn of the event loop, in their order; and what is called when they are written. */
+  /** Records of this turn of the event loop in order, and the callbacks to run once they are written. */
   #unwritten: JournalRecord<Buffer | string>[] = [];
   #unwrittenBytes = 0;
   #callbacks: (() => void)[] = [];
 
-  /** @param directory of the segments; undefined: nothing is kept, as for a database in memory */
+  /** @param directory of the segments; undefined: no journal is kept, as for a database in memory */
   constructor(directory: string | undefined, masterKey: Buffer, log: Log) {
     this.#directory = directory;
     this.#key = journalKey(masterKey);
@@ -112,7 +115,7 @@ export class SettlementJournal {
     LIVE_OWNERS.add(this.#owner);
   }
 
-  /** Before the first bytes of a response are delivered, by `whenWritten`. */
+  /** Records a call; the first bytes of its response are delivered afterwards, by `whenWritten`. */
   open(call: JournaledCall): void {
     if (this.#directory === undefined) return;
     const segment = this.#current();
@@ -124,29 +127,30 @@ export class SettlementJournal {
     this.#writeOpen(slot, call);
   }
 
-  /** Before these events are delivered, by `whenWritten`. */
+  /** Records events; they are delivered afterwards, by `whenWritten`. */
   append(ref: string, events: Buffer): void {
     const entry = this.#entries.get(ref);
     if (entry !== undefined) this.#write(RECORD_KIND.events, entry.slot, events);
   }
 
-  /** Before a whole text is delivered, by `whenWritten`, whose tokens are still to be counted. */
+  /** Records a whole text whose tokens are still to be counted; it is delivered afterwards, by `whenWritten`. */
   appendText(ref: string, text: string): void {
     const entry = this.#entries.get(ref);
     if (entry !== undefined) this.#write(RECORD_KIND.text, entry.slot, text);
   }
 
   /**
-   * Before the end of a response is delivered, by `whenWritten`, or for a refund (no cost) when it is decided.
+   * Records the end of a call before the end of its response is delivered by `whenWritten`, or, for a refund (no cost),
+   * when the refund is decided.
    *
-   * @returns what `settled` must be told once the settlement is in the database; undefined where nothing is kept
+   * @returns the value to pass to `settled` once the settlement is in the database; undefined where no journal is kept
    */
   close(end: Settlement): JournaledEnd | undefined {
     if (this.#directory === undefined) return undefined;
     const segment = this.#current();
     if (segment === undefined) return undefined;
     segment.pending++;
-    // Most calls end without having been opened, and are found by what is returned here.
+    // Most calls end without having been opened; the caller finds them by the returned segment.
     const entry = this.#entries.size === 0 ? undefined : this.#entries.get(end.ref);
     if (entry !== undefined) {
       this.#entries.delete(end.ref);
@@ -156,7 +160,10 @@ export class SettlementJournal {
     return segment;
   }
 
-  /** Calls back when what was given is written: now where nothing waits, else at the end of this turn of the event loop, in their order. */
+  /**
+   * Calls back once all given records are written: immediately if none is pending, otherwise at the end of this turn of
+   * the event loop, in order.
+   */
   whenWritten(callback: () => void): void {
     if (this.#unwritten.length === 0 && this.#callbacks.length === 0) callback();
     else this.#callbacks.push(callback);
@@ -174,7 +181,7 @@ export class SettlementJournal {
       }
   }
 
-  /** When the settlement is in the database. */
+  /** Called when the settlement is in the database. */
   settled(segment: JournaledEnd | undefined): void {
     if (segment === undefined) return;
     this.#release(segment);
@@ -182,7 +189,7 @@ export class SettlementJournal {
       this.#endSegment();
   }
 
-  /** Leaves the segments whose settlements the database has not taken to the next process. */
+  /** Leaves segments with unstored settlements to the next process. */
   stop(): void {
     this.#flush();
     clearInterval(this.#heartbeat);
@@ -214,7 +221,7 @@ export class SettlementJournal {
     }
   }
 
-  /** Calls under way are written to the new segment as they stand, so that the old one need not be kept for them. */
+  /** Copies calls in flight to the new segment so that the old one can be deleted. */
   #rotate(): void {
     this.#writeAll();
     const old = this.#segment;
@@ -258,7 +265,7 @@ export class SettlementJournal {
     this.#write(RECORD_KIND.open, slot, Buffer.concat([length, meta, call.journalBody()]));
   }
 
-  /** Writes a record at the end of this turn, or now where many wait. */
+  /** Writes a record at the end of this turn, or immediately if many are pending. */
   #write(kind: number, slot: number, content: Buffer | string): void {
     this.#unwrittenBytes += content.length;
     if (this.#unwritten.push({ kind, slot, content }) === 1) setImmediate(() => this.#flush());
@@ -278,7 +285,7 @@ export class SettlementJournal {
     }
   }
 
-  /** Shows others that this process lives, and brings what was written to the disk. */
+  /** Shows other processes that this one is alive, and flushes written data to disk. */
   #beat(): void {
     const now = new Date();
     for (const { fd } of this.#segments) {
@@ -287,7 +294,7 @@ export class SettlementJournal {
     }
   }
 
-  /** Calls go on without it, as they would on a full disk. */
+  /** Calls continue without the journal, as they would on a full disk. */
   #fail(error: unknown): void {
     this.#failed = true;
     this.#segment = undefined;
@@ -298,21 +305,21 @@ export class SettlementJournal {
 /** Kinds of records. */
 export const RECORD_KIND = { open: 1, events: 2, text: 3, close: 4 } as const;
 
-/** What a segment of the journal consists of. */
+/** One record of a journal segment. */
 export interface JournalRecord<C = Buffer> {
   /** One of `RECORD_KIND`. */
   readonly kind: number;
-  /** Number of the call in its segment; 0: of none. */
+  /** Number of the call in its segment; 0: none. */
   readonly slot: number;
   readonly content: C;
 }
 
 /** Length and checksum before each record. */
 const HEADER_BYTES = 8;
-/** Kind and slot, before what a record holds. */
+/** Kind and slot, before the content of a record. */
 const PREFIX_BYTES = 5;
 
-/** The bytes of records, not encrypted: of each its length and checksum, then its kind, its slot and what it holds, text as UTF-8. */
+/** Encodes records, unencrypted: for each its length and checksum, then its kind, slot and content, text as UTF-8. */
 function encodeRecords(records: readonly JournalRecord<Buffer | string>[]): Buffer {
   const lengths = records.map(({ content }) => PREFIX_BYTES + Buffer.byteLength(content));
   const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + HEADER_BYTES + length, 0));
@@ -331,7 +338,7 @@ function encodeRecords(records: readonly JournalRecord<Buffer | string>[]): Buff
   return bytes;
 }
 
-/** The records up to the first one that is not whole, which is where its process was killed. */
+/** Decodes the records up to the first incomplete one, where its process was killed. */
 export function* decodeRecords(bytes: Buffer): Generator<JournalRecord> {
   for (let at = 0; at + HEADER_BYTES <= bytes.length; ) {
     const end = at + HEADER_BYTES + bytes.readUInt32LE(at);
@@ -343,10 +350,10 @@ export function* decodeRecords(bytes: Buffer): Generator<JournalRecord> {
 }
 
 /**
- * Where this process keeps its journal of settlements: under `configured`, else beside the SQLite database, else, with
- * PostgreSQL, under the directory for temporary files. Each database has a directory of its own there.
+ * Directory of this process's settlement journal: under `configured`, otherwise next to the SQLite database or, with
+ * PostgreSQL, under the directory for temporary files. Each database has its own directory there.
  *
- * @returns undefined for a database in memory, which ends with the process
+ * @returns undefined for a database in memory, which does not outlive the process
  */
 export function journalDirectory(databaseUrl: string, configured: string | undefined): string | undefined {
   const path = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;

@@ -26,17 +26,20 @@ interface TokenCounterDependencies {
 
 interface TokenCount {
   readonly tokens: number;
-  /** `estimate`: counted here, with another tokenizer than the model's. */
+  /** `estimate`: counted locally, with a tokenizer that is not the model's. */
   readonly source: 'upstream' | 'estimate';
 }
 
-/** Says whether the upstream counted, or this service with a tokenizer that is not the model's. */
+/** Response header that says whether the upstream counted, or this service with a tokenizer that is not the model's. */
 export const COUNT_SOURCE_HEADER = 'x-reelgate-token-count';
 
 const MAX_ATTEMPTS = 3;
 const MAX_WAIT_MS = 30_000;
 
-/** Counts the tokens of a request: at the upstream, where it speaks the caller's dialect and can count, else here. Free of charge. */
+/**
+ * Counts the tokens of a request: at the upstream if it speaks the caller's dialect and can count, otherwise locally.
+ * Free of charge.
+ */
 export class TokenCounter {
   readonly #dependencies: TokenCounterDependencies;
 
@@ -44,7 +47,7 @@ export class TokenCounter {
     this.#dependencies = dependencies;
   }
 
-  /** @throws AppError as the call itself would be refused */
+  /** @throws AppError like the call itself */
   async count(caller: ModelCaller, request: ChatRequest): Promise<TokenCount> {
     const { model, candidates } = await this.#dependencies.relay.prepare(caller, request);
     const { count } = request.dialect;
@@ -94,7 +97,7 @@ export class TokenCounter {
         report('ok');
         return { tokens, source: 'upstream' };
       }
-      // Many upstreams of this protocol have no such endpoint.
+      // Many upstreams of this dialect have no such endpoint.
       if (status === 404 || status === 405) {
         report('ok');
         return await estimate(request);

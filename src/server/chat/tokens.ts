@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { UntrustedObject } from '../../contract/objects.ts';
 
-/** Every message of a conversation has a frame of a few tokens. */
+/** Allowance for the few tokens that frame each message of a conversation. */
 export const TOKENS_PER_MESSAGE = 8;
 
-/** Longer texts are counted by a sample. */
+/** Longer texts are counted by sampling, in characters. */
 const MAX_COUNTED_LENGTH = 64_000;
-/** Counted in one go, some milliseconds at most; others have their turn in between. */
+/** Characters counted at a time, which takes a few milliseconds at most; other work runs in between. */
 const SLICE_LENGTH = 4_000;
 
 type Count = (text: string, options: { disallowedSpecial: Set<string> }) => number;
@@ -17,8 +17,9 @@ let loading: Promise<Count> | undefined;
 const NO_SPECIAL_TOKENS = { disallowedSpecial: new Set<string>() };
 
 /**
- * Counts tokens as OpenAI's models since GPT-4o do (o200k_base), for upstreams that do not report usage. Other makers' tokenizers
- * differ by some per cent. The table is loaded at the first call: most processes never need its memory.
+ * Counts tokens as OpenAI's models since GPT-4o do (o200k_base), for upstreams that do not report usage. Other vendors'
+ * tokenizers differ by a few percent. The table is loaded at the first call, because most processes never need it and
+ * its memory.
  */
 export async function countTokens(text: string): Promise<number> {
   if (text === '') return 0;
@@ -35,7 +36,7 @@ export async function countTokens(text: string): Promise<number> {
   return Math.ceil((tokens * text.length) / counted);
 }
 
-/** Before a blank where there is one: tokens begin there. */
+/** Splits before a space where possible, because tokens start there. */
 function endOfSlice(text: string, from: number, limit: number): number {
   const end = from + SLICE_LENGTH;
   if (end >= limit) return limit;
@@ -43,7 +44,7 @@ function endOfSlice(text: string, from: number, limit: number): number {
   return blank > from ? blank : end;
 }
 
-/** A run without a border is one piece to the tokenizer, which takes time by the square of its length. */
+/** A run without a boundary is one piece to the tokenizer, whose time is quadratic in its length. */
 const LONG_RUN = /\S{64}(?=\S)|\s{64}(?=\s)/g;
 
 function countSlice(count: Count, slice: string): number {
@@ -55,7 +56,7 @@ function countSlice(count: Count, slice: string): number {
   return Math.max(1, count(withBreaks, NO_SPECIAL_TOKENS) - insertedBreaks);
 }
 
-/** Members of a body that are not part of what a model reads. */
+/** Members of a body that are not part of the prompt. */
 const NON_PROMPT_KEYS: ReadonlySet<string> = new Set([
   'model',
   'role',
@@ -70,15 +71,16 @@ const NON_PROMPT_KEYS: ReadonlySet<string> = new Set([
   'signature',
 ]);
 
-/** What a model reads of a body. */
+/** The content of a body that a model reads. */
 interface PromptContent {
-  /** Without its pictures. */
+  /** The text without images. */
   readonly text: string;
   readonly imageCount: number;
-  /** Texts that come as tokens already, as embeddings take them. */
+  /** Texts that are given as token ids, which embeddings accept. */
   readonly tokenIdCount: number;
 }
 
+/** Extracts the texts of a request that a model reads. */
 export function extractPrompt(body: UntrustedObject): PromptContent {
   const texts: string[] = [];
   let imageCount = 0;
@@ -95,20 +97,21 @@ export function extractPrompt(body: UntrustedObject): PromptContent {
   return { text: texts.join('\n'), imageCount, tokenIdCount: input.filter((each) => typeof each === 'number').length };
 }
 
-/** Members that hold media; the same letters anywhere else are text to a model. */
+/** Members that hold media; the same characters in any other member are text to a model. */
 const MEDIA_KEY = /^((image|video|audio|file)_url|file_data|data|image|images|video|audio|b64_json)$/;
 const VISUAL_URL_KEY = /^(image|video)_url$/;
-/** Types of message parts whose members are media, whatever they are called; their `text` alone is prose. */
+/** Types of message parts whose members are media, whatever their names are; only their `text` is prose. */
 const MEDIA_PART = /image|video|audio|file|media|document/i;
 
-/** A data URL, Base64 without a blank in it, or the URL of an image or video. */
+/** Whether a text is a data URL, Base64 without a space, or the URL of an image or video. */
 export const isMedia = (key: string, text: string): boolean =>
   (VISUAL_URL_KEY.test(key) && /^https?:/i.test(text)) ||
   (MEDIA_KEY.test(key) && (/^data:/i.test(text) || (text.length > 1_024 && /^[A-Za-z0-9+/]{1024}/.test(text))));
 
 /**
- * Visits every string of a value, without recursion, since depth is the sender's choice, and without an allocation per
- * element, since so is width. `key` is the member a string stands in; `url` of an object goes by the name of that object.
+ * Visits every string of a value, without recursion, because the sender chooses the depth, and without an allocation
+ * per element, because the sender also chooses the width. `key` is the member that holds a string; `url` of an object
+ * gets the name of that object.
  */
 export function walkStrings(
   root: unknown,
@@ -153,11 +156,12 @@ export function walkStrings(
 }
 
 /**
- * Stands for the names below a member whose object is a caller's own data: the arguments of a tool call, which may hold URLs of
- * the caller's machine and are text to a model.
+ * Key reported for members below a caller's own data, such as the arguments of a tool call: these may hold URLs of the
+ * caller's machine and are text to a model.
  */
 const OPAQUE_KEY = 'arguments';
 
+/** Whether a member holds the arguments of a tool call. */
 export const isToolArguments = (name: string, { type, name: func }: UntrustedObject): boolean =>
   (name === 'input' && (type === 'tool_use' || type === 'server_tool_use')) ||
   ((name === 'args' || name === 'response') && type === undefined && typeof func === 'string');

@@ -29,27 +29,29 @@ import { outputLimitFor } from './output-limit.ts';
 import { type ChatRequest, toUpstreamBody } from './request.ts';
 import { tryParse } from './sse.ts';
 
-/** One attempt of a call at one channel: what is sent, and in which dialect the response comes. */
+/** One attempt of a call at one channel: the request to send, and the dialect of the response. */
 export interface UpstreamExchange {
-  /** Of the upstream. */
+  /** Dialect of the upstream. */
   readonly dialect: Dialect;
   readonly request: StreamedRequest;
-  /** Turns the response into the caller's dialect; undefined where both speak the same. */
+  /** Converts the response to the caller's dialect; undefined where both are the same. */
   readonly conversion: ResponseConversion | undefined;
-  /** Paths of the request that the upstream's dialect cannot say and that change nothing. */
+  /** Paths of the request's members that the upstream's dialect cannot express and that change nothing. */
   readonly dropped: readonly string[];
 }
 
-/** What an attempt needs to know beside the request. */
+/** Parameters of an attempt apart from the request. */
 interface ExchangeContext {
   readonly timeouts: UpstreamTimeouts;
-  /** Of the request. */
+  /** Id of the request. */
   readonly id: string;
   /** Unix milliseconds. */
   readonly nowMs: number;
 }
 
-/** Turns a response into the other form, stream or body, of the caller's own dialect; undefined where it is not converted. */
+/**
+ * Converts a response to the other form, stream or body, of the caller's own dialect; undefined where none is needed.
+ */
 export function prepareFormConversion(
   { dialect, model, wantsUsage, body }: ChatRequest,
   { id, nowMs }: Pick<ExchangeContext, 'id' | 'nowMs'>,
@@ -67,7 +69,7 @@ export function prepareFormConversion(
   });
 }
 
-/** Tools that take one text, which only the Responses have. */
+/** Tools whose input is a plain text, which only the Responses API has. */
 function freeformTools({ tools }: UntrustedObject): ReadonlyMap<string, ToolOrigin> {
   const names = (Array.isArray(tools) ? tools : [])
     .map(asObject)
@@ -75,7 +77,7 @@ function freeformTools({ tools }: UntrustedObject): ReadonlyMap<string, ToolOrig
   return new Map(names.map((name) => [name, { isFreeform: true, namespace: undefined, name }]));
 }
 
-/** The dialect that conversions to each kind of upstream go to. */
+/** Target dialect of conversions for each kind of upstream. */
 const UPSTREAM_DIALECTS: Readonly<Record<ChatVendor, Dialect>> = {
   openai: CHAT_DIALECT,
   anthropic: ANTHROPIC_MESSAGES_DIALECT,
@@ -83,8 +85,9 @@ const UPSTREAM_DIALECTS: Readonly<Record<ChatVendor, Dialect>> = {
 };
 
 /**
- * The dialect in which an upstream of a vendor is called for a call in a dialect; undefined where it cannot serve such a call. An OpenAI
- * channel says by its option `responses` whether its upstream has the Responses (true, the default), has not (false), or has nothing else (`only`).
+ * The dialect in which an upstream of a vendor is called for a call in a dialect; undefined where it cannot serve such
+ * a call. The option `responses` of an OpenAI channel says whether its upstream supports the Responses API (true, the
+ * default), does not (false), or supports nothing else (`only`).
  */
 export function upstreamDialect(
   asked: Dialect,
@@ -99,10 +102,10 @@ export function upstreamDialect(
 }
 
 /**
- * Prepares an attempt. In one dialect the caller's bytes pass as they are but for the few members that must differ; between two the request
- * is written anew.
+ * Prepares an attempt. Within one dialect the caller's bytes are sent unchanged except for the few members that must
+ * differ; between two dialects the request is converted.
  *
- * @throws AppError `invalid_request` for what the upstream's dialect cannot say
+ * @throws AppError `invalid_request` for members that the upstream's dialect cannot express
  */
 export function prepareExchange(
   request: ChatRequest,
@@ -150,15 +153,16 @@ export function prepareExchange(
   };
 }
 
+/** Time limits of one attempt, in milliseconds. */
 export interface UpstreamTimeouts {
-  /** Time until the response begins; a response that is not streamed begins when it is complete. */
+  /** Longest wait for the start of the response; a response that is not streamed starts when it is complete. */
   readonly firstByteMs: number;
-  /** Longest time without data inside a response. */
+  /** Longest time without data within a response. */
   readonly idleMs: number;
   readonly totalMs: number;
 }
 
-/** What is sent with every call of a channel. Channels live as long as the catalog they are part of. */
+/** Headers sent with every call of a channel. Channels live as long as the catalogue they belong to. */
 const ownHeaders = memoizeByObject(
   (channel: Channel): Readonly<Record<string, string>> => ({
     'accept-encoding': 'identity',
@@ -168,9 +172,9 @@ const ownHeaders = memoizeByObject(
   }),
 );
 
-/** URLs of a channel by path. Texts made anew for each call would be hashed anew wherever they are looked up. */
+/** URLs of a channel by path, cached because a string created for each call would be hashed again at every lookup. */
 const urlsByPath = memoizeByObject((channel: Channel) => ({
-  // Azure's URLs may name the model.
+  // Azure's URLs may contain the model.
   namesModel: channel.vendor === 'openai' && isAzure(channel),
   urls: new Map<string, string>(),
 }));
@@ -182,13 +186,13 @@ function toUrl(channel: Channel, { path, model }: UpstreamTarget): string {
   );
 }
 
-/** What is called at an upstream: an endpoint of its dialect, and the model by the upstream's name. */
+/** The target of a call: an endpoint of the upstream's dialect, and the upstream's name of the model. */
 interface UpstreamTarget {
   readonly path: string;
   readonly model: string;
 }
 
-/** A call of a chat upstream. */
+/** Builds the HTTP request of a call to a chat upstream. */
 export function toRequest(
   channel: Channel,
   target: UpstreamTarget,
@@ -212,9 +216,12 @@ export function toRequest(
 
 const apiKeyOf = ({ credentials }: Channel): string => String(credentials.api_key);
 
-/** What the errors of chat upstreams mean. Sources: platform.openai.com/docs/guides/error-codes, docs.claude.com/en/api/errors. */
+/**
+ * Meaning of the errors of chat upstreams. Sources: platform.openai.com/docs/guides/error-codes,
+ * docs.claude.com/en/api/errors.
+ */
 
-/** What an upstream's failure means: for the channel, for the next channel, and for the caller. */
+/** Consequences of an upstream's failure: for the channel, for the next channel, and for the caller. */
 export interface UpstreamFailure {
   readonly outcome: Exclude<CallOutcome['outcome'], 'ok'>;
   readonly retryable: boolean;
@@ -235,7 +242,7 @@ const REASON_BY_STATUS: Readonly<Record<number, ErrorReason>> = {
   429: 'rate',
 };
 
-/** Codes that say more than the status they come with. */
+/** Codes that are more specific than their status. */
 const REASON_BY_CODE: Readonly<Record<string, ErrorReason>> = {
   insufficient_quota: 'billing',
   billing_hard_limit_reached: 'billing',
@@ -248,7 +255,7 @@ const REASON_BY_CODE: Readonly<Record<string, ErrorReason>> = {
   content_policy_violation: 'policy',
   content_filter: 'policy',
   moderation_blocked: 'policy',
-  // Anthropic's types of errors, which come without a code.
+  // Anthropic's error types, which come without a code.
   authentication_error: 'auth',
   permission_error: 'auth',
   billing_error: 'billing',
@@ -257,7 +264,7 @@ const REASON_BY_CODE: Readonly<Record<string, ErrorReason>> = {
   timeout_error: 'capacity',
   overloaded_error: 'capacity',
   api_error: 'capacity',
-  // Google's words, which say more than the numbers beside them.
+  // Google's statuses, which are more specific than their numeric codes.
   UNAUTHENTICATED: 'auth',
   PERMISSION_DENIED: 'auth',
   FAILED_PRECONDITION: 'auth',
@@ -268,7 +275,7 @@ const REASON_BY_CODE: Readonly<Record<string, ErrorReason>> = {
   DEADLINE_EXCEEDED: 'capacity',
 };
 
-/** The fault lies with the channel, not with the request. */
+/** Failures caused by the channel and not by the request. */
 const RETRYABLE_REASONS: ReadonlySet<ErrorReason> = new Set(['auth', 'billing', 'model', 'rate', 'capacity']);
 
 const MAX_MESSAGE = 2_000;
@@ -300,7 +307,7 @@ function isUnsupportedByChannel(path: string, status: number, told: UntrustedObj
   return status === 403 && told.type === 'invalid_request_error';
 }
 
-/** Every upstream of this kind has it. */
+/** The one path every chat upstream supports. */
 const CHAT_PATH = '/v1/chat/completions';
 
 function toUpstreamFailure(
@@ -330,11 +337,11 @@ function toUpstreamFailure(
   };
 }
 
-/** Anthropic's only sign of an account without money, in an error of the type of wrong requests. */
+/** Anthropic reports an account without money only by this message, in an error of type `invalid_request_error`. */
 const isOutOfCredit = ({ type, message }: UntrustedObject): boolean =>
   type === 'invalid_request_error' && typeof message === 'string' && /\bcredit balance is too low\b/.test(message);
 
-/** Google answers 400 to a key it does not know. */
+/** Google answers an unknown key with 400. */
 const isWrongGoogleKey = ({ details }: UntrustedObject): boolean =>
   Array.isArray(details) && details.some((each) => asObject(each)?.reason === 'API_KEY_INVALID');
 
@@ -364,17 +371,19 @@ function toClientError(
   return new AppError(status === 504 || status === 408 ? 'upstream_timeout' : 'upstream_error');
 }
 
-/** Statuses a caller may take for an answer of its own; those of credentials would speak of the wrong ones. */
+/**
+ * Statuses that can be passed on to the caller; those about credentials would refer to the channel's, not the caller's.
+ */
 const isAboutRequest = (status: number): boolean => status >= 400 && status < 500 && status !== 401 && status !== 407;
 
-/** An error reported inside a stream that had begun; no other channel can be tried any more. */
+/** Parses an error reported inside a stream in progress; no other channel can be tried any more. */
 export function parseStreamError(channel: Channel, told: UntrustedObject): UpstreamFailure {
   const code = toCode(told);
   const status = typeof told.status === 'number' ? told.status : Number(/^[45]\d\d$/.exec(code)?.[0] ?? '502');
   return toUpstreamFailure(channel, status, told, undefined);
 }
 
-/** The same for exchanges without a response. */
+/** Converts the failure of an exchange that got no response. */
 export function toConnectionFailure(error: OutboundError): UpstreamFailure {
   const late = isTimeout(error);
   return {
@@ -387,7 +396,7 @@ export function toConnectionFailure(error: OutboundError): UpstreamFailure {
   };
 }
 
-/** Our own clock ended it (no cause), or undici's. */
+/** A timeout of our own (no cause), or of undici. */
 function isTimeout({ phase, cause }: OutboundError): boolean {
   if (phase !== 'sent' && phase !== 'body') return false;
   const code = (cause as { code?: unknown } | undefined)?.code;
@@ -408,7 +417,7 @@ const toCode = ({ code, type, status }: UntrustedObject): string => {
   return /^[\w.:-]{1,100}$/.test(word) ? word : '';
 };
 
-/** Some upstreams quote the headers they were sent. */
+/** Masks secrets, because some upstreams quote the headers they were sent. */
 const mask = (channel: Channel, text: string): string =>
   toWellFormedText(credentialMaskOf(channel).text(maskSecrets(text)));
 
@@ -418,7 +427,10 @@ function parseRetryAfter(text: string | undefined): number | undefined {
     : undefined;
 }
 
-/** Responses that began with success and proved invalid: no other channel is tried, as this one may have billed them. */
+/**
+ * A response that started with success and proved invalid: no other channel is tried, because this one may have billed
+ * it.
+ */
 const invalidResponse = (message: string, code: string): UpstreamFailure => ({
   outcome: 'capacity',
   retryable: false,
@@ -426,20 +438,25 @@ const invalidResponse = (message: string, code: string): UpstreamFailure => ({
   message,
   code,
 });
+/** The response exceeds the size limit. */
 export const responseTooLong = (): UpstreamFailure =>
   invalidResponse('the answer is longer than it may be', 'too_long');
+/** The response is not JSON. */
 export const malformedResponse = (): UpstreamFailure => invalidResponse('the answer is not JSON', 'malformed');
 /** Nothing was generated, so another channel may be tried. */
 export const emptyResponse = (): UpstreamFailure => ({
   ...invalidResponse('the answer is empty', 'empty'),
   retryable: true,
 });
+/** The response ended for a reason that no table lists. */
 export const unknownStopReason = (reason: string): UpstreamFailure =>
   invalidResponse(`the answer ended for the reason ${reason}`, 'stop_reason');
+/** The stream contained comments and no data. */
 export const onlyComments = (): UpstreamFailure => ({
   ...invalidResponse('the stream has comments and no events', 'comments'),
   error: new AppError('upstream_timeout'),
 });
+/** The stream ended without its end marker. */
 export const truncatedStream = (): UpstreamFailure => invalidResponse('the stream ended without its end', 'cut');
 
 const CODES_THAT_IMPLY_NO_CHARGE: ReadonlySet<string> = new Set(['upstream_error', 'upstream_unavailable']);

@@ -2,32 +2,32 @@ import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import type { TokenFacts, TokenPart } from '../../contract/pricing.ts';
 import { tryParse } from './sse.ts';
 
-/** What a call used, in tokens. */
+/** Usage of a call, in tokens. */
 export interface Usage extends TokenFacts {
-  /** Of the completion tokens, those of reasoning, as far as the upstream says. */
+  /** Reasoning tokens among the completion tokens, as far as the upstream reports them. */
   readonly reasoningTokens: number;
 }
 
-/** The figures of an upstream, each 0 where it says nothing. */
+/** Figures of an upstream, each 0 where it reports none. */
 interface Figures {
-  /** All input; undefined: absent, negative, malformed or implausible. */
+  /** All input tokens; undefined: absent, negative, malformed or implausible. */
   readonly input: number | undefined;
   readonly output: number | undefined;
-  /** Input and output together; 0: not said. */
+  /** Input and output together; 0: not reported. */
   readonly total: number;
   readonly cached: number;
   readonly cacheWrite: number;
   readonly cacheWrite1h: number;
   readonly audioInput: number;
   readonly imageInput: number;
-  /** Audio and pictures among the cached input, where the upstream says so. */
+  /** Audio and images among the cached input, where the upstream reports them. */
   readonly cachedAudio: number;
   readonly cachedImages: number;
   readonly audioOutput: number;
   readonly reasoning: number;
 }
 
-/** No model reads or writes as much in one call; a larger figure is a defect and is not believed. */
+/** No model reads or writes this many tokens in one call; a larger figure is a defect and is ignored. */
 const MAX_CREDIBLE_TOKENS = 10_000_000;
 
 const toCount = (value: unknown): number | undefined =>
@@ -35,7 +35,10 @@ const toCount = (value: unknown): number | undefined =>
     ? value
     : undefined;
 
-/** Spellings of one figure: an upstream that uses several means the same by them, though some of them stay 0. */
+/**
+ * The largest of several spellings of one figure: an upstream that sends several means the same by them, although some
+ * of them stay 0.
+ */
 function largest(...values: readonly unknown[]): number {
   let most = 0;
   for (const value of values) {
@@ -46,8 +49,8 @@ function largest(...values: readonly unknown[]): number {
 }
 
 /**
- * The usage of an upstream, whatever its API. Undefined when a total is absent, negative, malformed or implausible: the tokens are
- * counted here then.
+ * Reads an upstream's usage, whatever its API. Undefined when a total is absent, negative, malformed or implausible:
+ * tokens are then counted locally.
  */
 export function parseUsage(value: unknown): Usage | undefined {
   const usage = asObject(value);
@@ -57,11 +60,12 @@ export function parseUsage(value: unknown): Usage | undefined {
 }
 
 /**
- * OpenAI's chat, responses, embeddings and images, and who copied them. The input includes what was cached.
+ * Reads the usage of OpenAI's chat, responses, embeddings and images, and of compatible APIs. The input includes cached
+ * tokens.
  *
  * - DeepSeek: `prompt_cache_hit_tokens`. Moonshot: `cached_tokens`. OpenRouter: `cache_write_tokens` among the details.
  * - DashScope: `cache_creation` among the details. vLLM, Volcengine: OpenAI's names; details may be null.
- * - Gateways before Anthropic: its `cache_…_input_tokens` beside OpenAI's totals.
+ * - Gateways in front of Anthropic: its `cache_…_input_tokens` next to OpenAI's totals.
  */
 function readOpenAi(usage: UntrustedObject): Figures {
   const inputs = asObject(usage.prompt_tokens_details) ?? asObject(usage.input_tokens_details) ?? {};
@@ -83,7 +87,7 @@ function readOpenAi(usage: UntrustedObject): Figures {
   const said = toCount(usage.prompt_tokens ?? usage.input_tokens);
   const output = toCount(usage.completion_tokens ?? usage.output_tokens ?? 0);
   const total = largest(usage.total_tokens);
-  // Some gateways leave the cached tokens out of the input, which only their total shows.
+  // Some gateways leave the cached tokens out of the input, which only their total reveals.
   const excludes = said !== undefined && fromCache > said && total === said + fromCache + (output ?? 0);
   return {
     input: excludes ? said + fromCache : said,
@@ -101,7 +105,10 @@ function readOpenAi(usage: UntrustedObject): Figures {
   };
 }
 
-/** Tokens written to a cache. @param totals spellings of all of them; `details` tells them by how long they are kept */
+/**
+ * Tokens written to a cache.
+ * @param totals spellings of their sum; `details` splits them by how long they are kept
+ */
 function readCacheWrites(details: unknown, ...totals: readonly unknown[]) {
   const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = asObject(details) ?? {};
   const cacheWrite1h = largest(long);
@@ -109,15 +116,16 @@ function readCacheWrites(details: unknown, ...totals: readonly unknown[]) {
   return { cacheWrite: Math.max(0, all - cacheWrite1h), cacheWrite1h };
 }
 
-/** Anthropic never gives a total, and OpenAI's responses always do. */
+/** Anthropic never reports a total, and OpenAI's responses always do. */
 const isAnthropic = (usage: UntrustedObject): boolean =>
   usage.prompt_tokens === undefined &&
   usage.total_tokens === undefined &&
   (usage.cache_read_input_tokens !== undefined || usage.cache_creation_input_tokens !== undefined);
 
 /**
- * Anthropic's Messages: the input is without what was read from or written to the cache (docs.claude.com, prompt caching), and the
- * totals are without the compactions of a context, which are billed like the rest (docs.claude.com, compaction).
+ * Reads Anthropic's Messages usage: the input excludes tokens read from or written to the cache (docs.claude.com,
+ * prompt caching), and the totals exclude context compactions, which are billed like the rest (docs.claude.com,
+ * compaction).
  */
 function readAnthropic(usage: UntrustedObject): Figures {
   const all = readAnthropicPart(usage);
@@ -156,7 +164,10 @@ function readAnthropicPart(usage: UntrustedObject): Figures {
   };
 }
 
-/** Gemini's `usageMetadata`: thinking stands beside the candidates, tool results beside the prompt (ai.google.dev, GenerateContentResponse). */
+/**
+ * Reads Gemini's `usageMetadata`: thinking is separate from the candidates, tool results from the prompt
+ * (ai.google.dev, GenerateContentResponse).
+ */
 function readGemini(usage: UntrustedObject): Figures {
   const prompt = toCount(usage.promptTokenCount);
   const candidates = toCount(usage.candidatesTokenCount ?? 0);
@@ -198,9 +209,9 @@ const NO_FIGURES: Figures = {
 };
 
 /**
- * Totals, and parts that do not overlap. Gemini and xAI, in OpenAI's words, leave what a model thought out of
- * `completion_tokens` but bill it as output: it is in the total alone. Cached media count as cached; where an upstream
- * does not say what was cached, text was first.
+ * Converts figures to totals and parts that do not overlap. Gemini and xAI, in OpenAI's format, leave reasoning out of
+ * `completion_tokens` but bill it as output: only the total includes it. Cached media count as cached; where an
+ * upstream does not say which input was cached, text is assumed to be cached first.
  */
 function toUsage(figures: Figures): Usage | undefined {
   const { input, output, total } = figures;
@@ -229,7 +240,7 @@ function toUsage(figures: Figures): Usage | undefined {
 
 const INPUT_PARTS = ['cached_input', 'cache_write_1h', 'cache_write', 'audio_input', 'image_input'] as const;
 
-/** Parts within their totals: those of the input in order of precedence, as `toUsage` takes them. */
+/** Limits parts to their totals: those of the input in order of precedence, as `toUsage` takes them. */
 function withinTotals(usage: Usage): Usage {
   const { promptTokens, completionTokens, parts } = usage;
   if (parts === undefined) return usage;
@@ -258,13 +269,13 @@ function largerUsage(a: Usage, b: Usage): Usage {
   return withinTotals({ ...totals, parts });
 }
 
-/** What a call can have used at most. */
+/** Upper bounds of a call's usage. */
 export interface UsageBounds {
   readonly promptTokens: number;
   readonly completionTokens: number;
 }
 
-/** Usage no larger than the call can have cost, whatever the upstream reports. */
+/** Caps a usage at the maximum the call can have cost, whatever the upstream reports. */
 export function boundUsage(usage: Usage, bounds: UsageBounds): Usage {
   if (usage.promptTokens <= bounds.promptTokens && usage.completionTokens <= bounds.completionTokens) return usage;
   const completionTokens = Math.min(usage.completionTokens, bounds.completionTokens);
@@ -277,8 +288,8 @@ export function boundUsage(usage: Usage, bounds: UsageBounds): Usage {
 }
 
 /**
- * The figures of one stream, which upstreams report once, repeatedly, or in parts. They are cumulative: what a later event leaves out, nulls or
- * resets to zero stands as it was, and no total is ever smaller than before.
+ * Figures of one stream, which upstreams report once, repeatedly, or in parts. They are cumulative: figures that a
+ * later event omits, nulls or resets to zero keep their value, and no total ever decreases.
  */
 export class UsageTotals {
   #figures: UntrustedObject | undefined;
@@ -297,7 +308,7 @@ export class UsageTotals {
   }
 }
 
-/** What the later figures say on top of the earlier ones. */
+/** Adds the later figures to the earlier ones. */
 function mergeFigures(earlier: UntrustedObject, later: UntrustedObject): UntrustedObject {
   const merged: Record<string, unknown> = { ...earlier };
   for (const [key, value] of Object.entries(later)) {
@@ -314,7 +325,7 @@ const saysNothing = (figure: unknown): boolean =>
 
 const USAGE_KEY = '"usage"';
 
-/** The last usage object in a JSON text, without parsing the rest. Inside strings the key's quotes are escaped. */
+/** Finds the last usage object in a JSON text without parsing the rest. Inside strings the key's quotes are escaped. */
 export function findUsageInText(text: string): Usage | undefined {
   for (let at = text.lastIndexOf(USAGE_KEY); at !== -1; at = at === 0 ? -1 : text.lastIndexOf(USAGE_KEY, at - 1)) {
     const open = /^\s*:\s*\{/.exec(text.slice(at + USAGE_KEY.length, at + USAGE_KEY.length + 16));
@@ -328,7 +339,10 @@ export function findUsageInText(text: string): Usage | undefined {
 
 const MAX_USAGE_LENGTH = 4_096;
 
-/** The object that begins at `start`; usage objects hold numbers and objects of numbers, no text with brackets. */
+/**
+ * Parses the object that starts at `start`; usage objects contain numbers and objects of numbers, no text with
+ * brackets.
+ */
 function parseObjectAt(text: string, start: number): unknown {
   let depth = 0;
   for (let at = start; at < text.length && at < start + MAX_USAGE_LENGTH; at++) {
