@@ -55,7 +55,7 @@ const MESSAGE_MEMBERS = fieldSet('role content');
 const CONFIG_MEMBERS = fieldSet('effort format');
 const THINKING_MEMBERS = fieldSet('type budget_tokens');
 const NO_MEMBERS: ReadonlySet<string> = new Set();
-/** Members of a block that are read, by its type; citations are named where they say something. */
+/** Members of a block that are read, by its type; non-empty citations are named as dropped. */
 const BLOCK_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
   text: fieldSet('type text cache_control citations'),
   image: fieldSet('type source cache_control'),
@@ -65,15 +65,21 @@ const BLOCK_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
   thinking: fieldSet('type thinking signature'),
   redacted_thinking: fieldSet('type data'),
 };
-/** Claude Code's note for Anthropic's billing, which differs from call to call and would spoil the prompt caches of others. */
+/**
+ * Claude Code's note for Anthropic's billing, which differs from call to call and would defeat the prompt caches of
+ * others.
+ */
 const BILLING_NOTE = 'x-anthropic-billing-header:';
 
-/** Reads a request of Anthropic's Messages (docs.claude.com/en/api/messages). @throws AppError `invalid_request` */
+/**
+ * Reads a request of Anthropic's Messages (docs.claude.com/en/api/messages).
+ * @throws AppError `invalid_request`
+ */
 export function readAnthropicRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
   checkMembers(body, MEMBERS, notes);
   const choice = asObject(body.tool_choice);
   const single = choice?.disable_parallel_tool_use;
-  // A marker at the top asks for caching up to the last block.
+  // A top-level marker requests caching up to the last block.
   if (asObject(body.cache_control) !== undefined) notes.drop('cache_control');
   return {
     system: readSystem(body.system, notes),
@@ -183,7 +189,7 @@ function readResult(content: unknown, path: string, notes: DroppedFields): (Text
   });
 }
 
-/** A document of plain text is a text to any model. */
+/** A plain-text document is a text to any model. */
 function readMedia(block: UntrustedObject, path: string, notes: DroppedFields): MediaPart | TextPart {
   const source = objectAt(block.source, `${path}.source`);
   const cache = readCache(block, path);
@@ -244,9 +250,12 @@ function readReasoning(
   return { mode, effort: given, budget, path: 'thinking' };
 }
 
-/** Models that decide by themselves how long to think and take an effort in place of a budget (docs.claude.com, adaptive thinking). */
+/**
+ * Models that decide by themselves how long to reason and accept an effort instead of a budget (docs.claude.com,
+ * adaptive thinking).
+ */
 const ADAPTIVE_MODEL = /claude-(?:[a-z]+-)?(?:4[-.][6-9]|[5-9])/;
-/** Tokens of a budget for each effort, for the models that take one. */
+/** Budget in tokens for each effort, for the models that accept a budget. */
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: 1_024,
   low: 2_048,
@@ -255,10 +264,13 @@ const BUDGETS: Readonly<Record<string, number>> = {
   xhigh: 32_768,
 };
 const MIN_BUDGET = 1_024;
-/** Characters of an id; the calls of other makers' models have some that Anthropic refuses. */
+/** Characters of an id that Anthropic refuses; calls of other vendors' models may contain them. */
 const FORBIDDEN_IN_ID = /[^a-zA-Z0-9_-]/g;
 
-/** Writes a request of Anthropic's Messages (docs.claude.com/en/api/messages). @throws AppError `invalid_request` */
+/**
+ * Writes a request of Anthropic's Messages (docs.claude.com/en/api/messages).
+ * @throws AppError `invalid_request`
+ */
 export function writeAnthropicRequest(
   conversation: Conversation,
   target: UpstreamRequestParameters,
@@ -312,7 +324,7 @@ interface Turn {
 
 const isBlankText = (text: string): boolean => text.trim() === '';
 
-/** Anthropic refuses a request without a turn, blank texts, and a last turn of the model that ends in blanks. */
+/** Anthropic refuses a request without a turn, blank texts, and a last turn of the model that ends in whitespace. */
 function writeTurns(
   { system, messages, paths }: Conversation,
   notes: DroppedFields,
@@ -323,7 +335,7 @@ function writeTurns(
   const turns = mergeTurns(messages.map((message) => writeMessage(message, notes)));
   if (turns.length === 0) {
     if (written.length === 0) throw notExpressibleError(paths.turns, 'has no text for the model');
-    // Said by the user, as there must be a turn.
+    // Sent as the user's, because there must be a turn.
     notes.drop(paths.system);
     return { system: undefined, messages: [{ role: 'user', content: written }] };
   }
@@ -341,14 +353,17 @@ function writeMessage({ role, parts, path }: Message, notes: DroppedFields): Tur
   if (parts.some((part) => part.type === 'text' && part.text !== '' && isBlankText(part.text)))
     notes.drop(`${path}.content`);
   const blocks = parts.flatMap((part) => writePart(part, notes) ?? []);
-  // Results stand before what their user adds to them.
+  // Results must precede the user's own content.
   const results = blocks.filter((block) => isResult(block));
   return { role, content: [...results, ...blocks.filter((block) => !isResult(block))] };
 }
 
 const isResult = (block: object): boolean => 'tool_use_id' in block;
 
-/** Turns of one speaker in a row are one: all results of a turn's calls must be in the next one. Turns that say nothing are none. */
+/**
+ * Merges consecutive turns of one role: all results of a turn's calls must be in the next turn. Empty turns are
+ * dropped.
+ */
 function mergeTurns(turns: readonly Turn[]): Turn[] {
   const merged: Turn[] = [];
   for (const { role, content } of turns) {
@@ -426,7 +441,10 @@ interface WrittenReasoning {
   readonly config?: { readonly effort?: string } | undefined;
 }
 
-/** Thinking, where Anthropic would not refuse the request for it: not beside forced calls, nor after calls made without thinking. */
+/**
+ * Writes reasoning unless Anthropic would refuse the request for it: with forced calls, or after calls made without
+ * reasoning.
+ */
 function writeReasoning(
   { reasoning, toolChoice, messages }: Conversation,
   target: UpstreamRequestParameters,
@@ -454,7 +472,7 @@ function writeReasoning(
 
 const toEffort = ({ effort }: Reasoning): string | undefined => (effort === 'minimal' ? 'low' : effort);
 
-/** Whether the last turn of the model has calls but does not begin with a thought of its own. */
+/** Whether the last turn of the model has calls but does not start with its own reasoning. */
 function lacksThinking(messages: readonly Message[]): boolean {
   const last = messages.findLast(({ role }) => role === 'assistant');
   if (last === undefined || !last.parts.some(({ type }) => type === 'call')) return false;
@@ -471,11 +489,11 @@ const WORDS: Readonly<Record<StopReason, string>> = {
 };
 const READ_MEMBERS = RESPONSE_MEMBERS.messages;
 
-/** A block of the stream that has begun. */
+/** An open block of the stream. */
 interface OpenBlock {
   readonly type: 'text' | 'thinking' | 'call' | 'other';
   readonly call?: DraftCall;
-  /** Of a thought; comes in the start of its block, in one piece or in several. */
+  /** Signature of reasoning; arrives in the start of its block, in one piece or in several. */
   signature: string;
 }
 
@@ -545,7 +563,7 @@ export class AnthropicReader implements ResponseReader {
     this.builder.end(reason ?? 'end', typeof this.#sequence === 'string' ? this.#sequence : undefined);
   }
 
-  /** A complete message, or the one a stream begins with, which seldom has content. */
+  /** Reads a complete message, or the initial one of a stream, which seldom has content. */
   #readMessage(message: UntrustedObject): void {
     const { builder } = this;
     builder.start(message.id);
@@ -564,7 +582,7 @@ export class AnthropicReader implements ResponseReader {
     if (!isBlank(sequence)) this.#sequence = sequence;
   }
 
-  /** A block of a complete message, or one that begins empty in a stream. */
+  /** Starts a block: one of a complete message, or the empty one at its start in a stream. */
   #begin(block: UntrustedObject, place: unknown): OpenBlock {
     const { builder } = this;
     const { type, text, thinking, signature, input } = block;
@@ -597,12 +615,12 @@ export class AnthropicReader implements ResponseReader {
     builder.thinking(textOf(thinking));
     if (textOf(signature) !== '') {
       const known = block?.type === 'thinking' ? block : this.#beginThought();
-      // Some repeat in the delta what the start of the block had.
+      // Some upstreams repeat the signature of the block's start in the delta.
       if (known.signature !== signature) known.signature += textOf(signature);
     }
     const args = toArgumentsText(json);
     if (args === '') return;
-    // The input of a tool that the upstream runs itself is no call of the caller's.
+    // The input of a tool that the upstream runs itself is not part of a call to the caller.
     const call = block === undefined ? builder.lastCall() : block.call;
     if (call === undefined) builder.dropped.drop('response.content.input');
     else builder.args(call, args);
@@ -622,7 +640,7 @@ export class AnthropicReader implements ResponseReader {
   }
 }
 
-/** Figures as Anthropic gives them: the input without what was read from or written to a cache. */
+/** Usage in Anthropic's form: the input excludes tokens read from or written to a cache. */
 function toFigures(usage: Usage | undefined): object {
   const { cached_input: read = 0, cache_write: short = 0, cache_write_1h: long = 0 } = usage?.parts ?? {};
   return {
@@ -638,7 +656,7 @@ function toFigures(usage: Usage | undefined): object {
 
 const toMessage = ({ id, model }: ResponseContext) => ({ id: `msg_${id}`, type: 'message', role: 'assistant', model });
 
-/** A complete message from its events. */
+/** Writes a complete message from its events. */
 export function writeAnthropicResponse(events: readonly ResponseEvent[], context: ResponseContext): object {
   const { blocks, end } = collectResponse(events);
   return {
@@ -682,7 +700,7 @@ export class AnthropicStreamWriter implements StreamWriter {
       }
       case 'text':
         return this.#say(event.text);
-      // Answers of this dialect hold no images.
+      // Responses of this dialect cannot contain images.
       case 'media':
         return this.#say(toMarkdown(event.media));
       case 'thinking':

@@ -40,44 +40,47 @@ import { readResponsesRequest, writeResponsesRequest } from './responses-request
 import { ResponsesReader, ResponsesStreamWriter, writeResponsesResponse } from './responses-response.ts';
 
 interface ConversionTarget {
-  /** Of the upstream. */
+  /** Dialect of the upstream. */
   readonly dialect: Dialect;
   readonly model: string;
   readonly channel: Channel;
-  /** The limit that was reserved, where the caller named none. */
+  /** The limit that was reserved, where the caller set none. */
   readonly limit: OutputLimit | undefined;
-  /** Tools to leave out, by index. */
+  /** Indexes of the tools to drop. */
   readonly droppedTools: readonly number[];
 }
 
 interface ConvertedRequest {
   readonly body: Buffer;
-  /** Paths of what was left out. */
+  /** Paths of the dropped members. */
   readonly dropped: readonly string[];
-  /** What the functions of these names are to the caller. */
+  /** The caller's tools that the functions of these names represent. */
   readonly origins: ReadonlyMap<string, ToolOrigin>;
 }
 
-/** Where the caller wrote the limit. */
+/** Path of the limit in the caller's request. */
 function limitPath({ maxTokensKeys: keys, limitContainer }: Dialect, body: UntrustedObject): string {
   if (limitContainer !== undefined) return `${limitContainer}.${keys[0]}`;
   return keys.find((key) => body[key] !== undefined && body[key] !== null) ?? keys[0] ?? '';
 }
 
-/** The request in the upstream's dialect. @throws AppError `invalid_request` for what it cannot say */
+/**
+ * Converts a request to the upstream's dialect.
+ * @throws AppError `invalid_request` for members it cannot express
+ */
 export function convertRequest(
   { body, dialect: asked, requestedLimit, stream, governedOptions }: ChatRequest,
   { source, target }: { readonly source: Codec; readonly target: Codec },
   { dialect, model, channel, limit, droppedTools }: ConversionTarget,
 ): ConvertedRequest {
-  // What a channel lets pass, perhaps for a price, has no words in another dialect.
+  // An option that a channel permits, perhaps at a price, cannot be expressed in another dialect.
   const permitted = governedOptions.find(({ rule, toolIndex }) => rule !== 'pass' && toolIndex === undefined);
   if (permitted !== undefined) throw notExpressibleError(permitted.path);
   const notes = new DroppedFields();
   const tools = toolsOf(body).filter((_, index) => !droppedTools.includes(index));
   const wanted = limit?.tokens ?? requestedLimit;
   const maxTokens = Math.min(wanted, ownOutputLimit(channel) ?? wanted);
-  // Clients ask for as much as the models of their own dialect can give.
+  // Clients request the maximum that the models of their own dialect support.
   if (maxTokens < requestedLimit) notes.drop(limitPath(asked, body));
   const conversation = source.readRequest({ ...body, tools }, notes);
   const maxTokensKey = outputLimitKey(dialect, model, channel);
@@ -88,7 +91,10 @@ export function convertRequest(
   return { body: toRequestBytes(JSON.stringify(written)), dropped: notes.dropped, origins };
 }
 
-/** Turns one response of an upstream into the caller's dialect, and into the form the caller asked for: a stream, or one body. */
+/**
+ * Converts one response of an upstream to the caller's dialect, and to the form the caller requested: a stream, or one
+ * body.
+ */
 export class ResponseConversion {
   readonly #reader: ResponseReader;
   readonly #target: Codec;
@@ -101,27 +107,36 @@ export class ResponseConversion {
     this.#context = context;
   }
 
-  /** Paths of what the caller's dialect cannot say. */
+  /** Paths of the members that the caller's dialect cannot express. */
   get dropped(): readonly string[] {
     return this.#reader.builder.dropped.dropped;
   }
 
-  /** A reason to end that is no answer, once all was read. */
+  /** A stop reason that reports a failure, once the whole response was read. */
   get failure(): string | undefined {
     return this.#reader.builder.failure;
   }
 
-  /** @param body a complete response, JSON @returns the caller's */
+  /**
+   * @param body a complete response, JSON
+   * @returns the caller's body
+   */
   convert(body: Buffer): string {
     return this.#collect(this.#readBody(body));
   }
 
-  /** @param body a complete response, JSON @returns the caller's stream */
+  /**
+   * @param body a complete response, JSON
+   * @returns the caller's stream
+   */
   convertToStream(body: Buffer): string {
     return this.#write(this.#readBody(body));
   }
 
-  /** @param stream all events of an upstream's stream @returns the caller's body */
+  /**
+   * @param stream all events of an upstream's stream
+   * @returns the caller's body
+   */
   convertToBody(stream: Buffer): string {
     const read: ResponseEvent[] = [];
     for (const event of splitEvents(stream.toString('utf8'))) {
@@ -131,7 +146,10 @@ export class ResponseConversion {
     return this.#collect([...read, ...this.#reader.finish()]);
   }
 
-  /** @param events whole events of the upstream's stream @returns those of the caller's, possibly none */
+  /**
+   * @param events whole events of the upstream's stream
+   * @returns events of the caller's stream, possibly none
+   */
   push(events: Buffer): string {
     let text = '';
     for (const event of splitEvents(events.toString('utf8'))) {
@@ -141,12 +159,12 @@ export class ResponseConversion {
     return text;
   }
 
-  /** The end of a stream that is complete. */
+  /** Returns the end of a complete stream. */
   finish(): string {
     return this.#write(this.#reader.finish());
   }
 
-  /** Google's streams of another form than events are lists of chunks. */
+  /** Google's streams that are not events are lists of chunks. */
   #readBody(body: Buffer): ResponseEvent[] {
     const value = tryParse(body.toString('utf8'));
     const chunks: readonly UntrustedObject[] = (Array.isArray(value) ? value : [value]).map(
@@ -167,25 +185,25 @@ export class ResponseConversion {
     let text = '';
     for (const event of events) {
       if (event.type !== 'end') text += this.#writer.write(event);
-      // An end that is no answer is told by an error in its place.
+      // A failed end is reported as an error instead.
       else if (event.reason !== 'failed') text += this.#nameDropped() + this.#writer.write(event);
     }
     return text;
   }
 
-  /** The headers of a stream have left, so a comment says what its events leave out. */
+  /** Names dropped members in a comment, because the headers of a stream have already been sent. */
   #nameDropped(): string {
     return this.dropped.length === 0 ? '' : `: x-reelgate-dropped: ${this.dropped.join(', ')}\n\n`;
   }
 }
 
-/** How one dialect is read into and written from the neutral form. */
+/** Reads and writes one dialect, converting it from and to the neutral form. */
 export interface Codec {
   /** @throws AppError `invalid_request` */
   readRequest(body: UntrustedObject, notes: DroppedFields): Conversation;
-  /** @throws AppError `invalid_request` for what the dialect cannot say */
+  /** @throws AppError `invalid_request` for members the dialect cannot express */
   writeRequest(conversation: Conversation, target: UpstreamRequestParameters, notes: DroppedFields): object;
-  /** @param interleaves the target's: whether its streams may continue a call after another block has begun */
+  /** @param interleaves whether streams of the target may continue a call after another block has started */
   createReader(interleaves?: boolean): ResponseReader;
   readonly interleaves: boolean;
   writeResponse(events: readonly ResponseEvent[], context: ResponseContext): object;

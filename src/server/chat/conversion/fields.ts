@@ -5,14 +5,15 @@ import { tryParse } from '../sse.ts';
 import type { Reasoning, Setting, UpstreamRequestParameters } from './neutral-form.ts';
 
 /**
- * Members of a request by what a conversion does with them: those it reads, and those that would change what the answer says and so are
- * refused. All others are left out and named.
+ * Members of a request that a conversion reads, and members it refuses because they would change the content of the
+ * response. All others are dropped and named.
  */
 interface FieldTable {
   readonly read: ReadonlySet<string>;
   readonly refused: ReadonlySet<string>;
 }
 
+/** Builds a table from lists of names separated by spaces. */
 export const fieldTable = (read: string, refused = ''): FieldTable => ({
   read: new Set(read.split(' ')),
   refused: new Set(refused.split(' ')),
@@ -25,10 +26,13 @@ const isNothing = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** What options ask for nothing by; some clients send every field. */
+/** Values with which options request nothing; some clients send every field. */
 const NEUTRAL: ReadonlySet<unknown> = new Set([false, 0, 'auto', 'none', 'default']);
 
-/** @throws AppError `invalid_request` for a member that changes the answer and that no other dialect has */
+/**
+ * Names unread members as dropped.
+ * @throws AppError `invalid_request` for a member that changes the response and that no other dialect has
+ */
 export function checkMembers(
   object: UntrustedObject,
   { read, refused }: FieldTable,
@@ -42,9 +46,10 @@ export function checkMembers(
   }
 }
 
+/** Builds a set from a list of names separated by spaces. */
 export const fieldSet = (names: string): ReadonlySet<string> => new Set(names.split(' '));
 
-/** Names the members of a part that are not read, whatever they are. */
+/** Names all members of a part that are not read. */
 export function dropOthers(
   object: UntrustedObject,
   read: ReadonlySet<string>,
@@ -56,7 +61,7 @@ export function dropOthers(
 
 const NUMERIC_TEXT = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
-/** A number; Google's readers, and some gateways, take it as text too. */
+/** A number; Google's parsers, and some gateways, also accept it as text. */
 export function numberAt(object: UntrustedObject, key: string, prefix = ''): Setting<number> | undefined {
   const given = object[key];
   const value = typeof given === 'string' && NUMERIC_TEXT.test(given) ? Number(given) : given;
@@ -76,20 +81,29 @@ export function textsAt(object: UntrustedObject, key: string, prefix = ''): Sett
   return { value: list, path: prefix + key };
 }
 
-/** @throws AppError `invalid_request` */
+/**
+ * A member that must be an object.
+ * @throws AppError `invalid_request`
+ */
 export function objectAt(value: unknown, path: string): UntrustedObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalidRequest(`${path} must be an object.`, path);
   return value as UntrustedObject;
 }
 
-/** @throws AppError `invalid_request` */
+/**
+ * A member that must be a list.
+ * @throws AppError `invalid_request`
+ */
 export function listAt(value: unknown, path: string): readonly unknown[] {
   if (!Array.isArray(value)) throw invalidRequest(`${path} must be a list.`, path);
   return value;
 }
 
-/** @throws AppError `invalid_request` */
+/**
+ * A member that must be a text.
+ * @throws AppError `invalid_request`
+ */
 export function textAt(value: unknown, path: string): string {
   if (typeof value !== 'string') throw invalidRequest(`${path} must be a text.`, path);
   return value;
@@ -104,8 +118,8 @@ export const argumentsAt = (value: unknown, path: string): string =>
       : textAt(value, path);
 
 /**
- * The arguments of a call as an object. A model may once have written some that are no JSON, or of no object, and its client repeats
- * them with every turn: they become `{}`, and are named.
+ * Parses the arguments of a call as an object. If a model once wrote arguments that are not a JSON object, its client
+ * repeats them in every turn: they become `{}`, and are named as dropped.
  */
 export function parseArguments(args: string, path: string, notes: DroppedFields): object {
   if (args.trim() === '') return {};
@@ -115,7 +129,7 @@ export function parseArguments(args: string, path: string, notes: DroppedFields)
   return {};
 }
 
-/** Texts to stop at, without those an upstream refuses; undefined where none is left. */
+/** Stop sequences without those an upstream refuses; undefined if none is left. */
 export function stopsFor(
   stop: Setting<readonly string[]> | undefined,
   notes: DroppedFields,
@@ -130,29 +144,30 @@ export function stopsFor(
 export const strictAt = ({ strict }: UntrustedObject, prefix: string): Setting<boolean> | undefined =>
   typeof strict === 'boolean' ? { value: strict, path: `${prefix}.strict` } : undefined;
 
-/** The level of detail at which a picture is processed; `auto` is the default of upstreams. */
+/** The level of detail at which an image is processed; `auto` is the default of upstreams. */
 export const detailAt = ({ detail }: UntrustedObject, prefix: string): Setting<string> | undefined =>
   typeof detail === 'string' && detail !== 'auto' ? { value: detail, path: `${prefix}.detail` } : undefined;
 
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+);base64,/i;
 
-/** Base64 out of a data URL, or the URL itself. */
+/** Splits a data URL into media type and Base64, or returns the URL itself. */
 export function sourceOf(url: string): { mediaType: string; data: string } | { url: string } {
   const found = DATA_URL.exec(url.slice(0, 200));
   return found === null ? { url } : { mediaType: (found[1] ?? '').toLowerCase(), data: url.slice(found[0].length) };
 }
 
+/** Builds a data URL. */
 export const toDataUrl = ({ mediaType, data }: { mediaType: string; data: string }): string =>
   `data:${mediaType};base64,${data}`;
 
-/** Paths are cut off beyond it; the header of a response has limits. */
+/** Maximum number of named paths, because the header of a response has limits. */
 const MAX_PATHS = 40;
 
-/** The members of a request that its upstream's dialect cannot say and that are left out. */
+/** The dropped members of a request: those that its upstream's dialect cannot express. */
 export class DroppedFields {
   readonly #dropped = new Set<string>();
 
-  /** Leaves out what changes neither the answer nor its price, and names it. */
+  /** Drops and names a member that changes neither the response nor its price. */
   drop(path: string): void {
     if (this.#dropped.size < MAX_PATHS) this.#dropped.add(path);
   }
@@ -162,20 +177,25 @@ export class DroppedFields {
   }
 }
 
-/** Refuses a member of a request that its upstream's dialect cannot say and that would change the answer. */
+/**
+ * The error for a member of a request that its upstream's dialect cannot express and that would change the response.
+ */
 export const notExpressibleError = (
   path: string,
   why = 'cannot be expressed for the upstream of this model',
 ): AppError => invalidRequest(`${path} ${why}.`, path);
 
-/** The largest budget of thinking tokens that each effort stands for. */
+/** The largest reasoning budget, in tokens, that each effort represents. */
 const EFFORTS: readonly (readonly [limit: number, effort: string])[] = [
   [4_095, 'low'],
   [16_383, 'medium'],
   [Number.POSITIVE_INFINITY, 'high'],
 ];
 
-/** Models without thinking refuse an effort, and some models with thinking cannot switch it off. */
+/**
+ * Maps reasoning settings to an OpenAI effort. Models without reasoning refuse an effort, and some models with
+ * reasoning cannot switch it off.
+ */
 export function toOpenAiReasoningEffort(
   reasoning: Reasoning | undefined,
   target: UpstreamRequestParameters,

@@ -62,7 +62,10 @@ const TOOL_CONFIG_MEMBERS = fieldSet('functionCallingConfig');
 const THINKING_MEMBERS = fieldSet('thinkingBudget thinkingLevel includeThoughts');
 const EMPTY_PARAMETERS = { type: 'object', properties: {} };
 
-/** Reads a request of Google's generateContent (ai.google.dev/api/generate-content). @throws AppError `invalid_request` */
+/**
+ * Reads a request of Google's generateContent (ai.google.dev/api/generate-content).
+ * @throws AppError `invalid_request`
+ */
 export function readGeminiRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
   checkMembers(body, MEMBERS, notes);
   const config = asObject(body.generationConfig) ?? {};
@@ -98,14 +101,14 @@ export function readGeminiRequest(body: UntrustedObject, notes: DroppedFields): 
   };
 }
 
-/** A single value stands for a list of one wherever Google's clients may write either. */
+/** Google's clients may write a single value instead of a list with one element. */
 const listOfParts = (value: unknown): readonly unknown[] =>
   value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
 
 const readContents = (contents: unknown): readonly unknown[] =>
   typeof contents === 'string' ? [{ parts: [{ text: contents }] }] : listOfParts(contents);
 
-/** Google's clients keep each event of a stream as a turn of its own. */
+/** Google's clients store each event of a stream as a separate turn. */
 function mergeModelTurns(turns: readonly Message[]): Message[] {
   const merged: Message[] = [];
   for (const turn of turns) {
@@ -117,7 +120,7 @@ function mergeModelTurns(turns: readonly Message[]): Message[] {
   return merged.map((turn) => ({ ...turn, parts: mergeThoughts(turn.parts) }));
 }
 
-/** Ids of calls, which this dialect need not have: a result belongs to the oldest open call of its name. */
+/** Assigns ids to calls, which are optional in this dialect: a result belongs to the oldest open call of its name. */
 class CallIds {
   readonly #open: { readonly name: string; readonly id: string }[] = [];
   #count = 0;
@@ -155,7 +158,7 @@ function readPart(value: unknown, path: string, { ids, notes }: PartContext): Pa
   const isThought = part.thought === true;
   const text = typeof part.text === 'string' ? part.text : '';
   if (isThought) return [{ type: 'thinking', text, signature, isRedacted: text === '', path }];
-  // The signature of a thought without its text is in the part that follows the thought.
+  // The signature of reasoning whose text was left out is in the part that follows the reasoning.
   const thought: Part[] =
     signature === undefined ? [] : [{ type: 'thinking', text: '', signature, isRedacted: true, path }];
   if (part.functionCall !== undefined) {
@@ -185,7 +188,7 @@ function readResult(value: unknown, path: string, ids: CallIds): Part {
   if (known === undefined) throw notExpressibleError(path, 'has no call it belongs to');
   const said = asObject(response) ?? {};
   const [only] = Object.keys(said);
-  // What other dialects say as bare text is an object of one member here.
+  // A plain text of other dialects is an object with one member here.
   const isPlain =
     Object.keys(said).length === 1 && (only === 'output' || only === 'error') && typeof said[only] === 'string';
   const text: TextPart = { type: 'text', text: isPlain ? String(said[only ?? '']) : JSON.stringify(said) };
@@ -249,9 +252,11 @@ function readReasoning(config: UntrustedObject | undefined, notes: DroppedFields
   return { mode: 'auto', effort, budget: budget !== undefined && budget > 0 ? budget : undefined, path };
 }
 
-/** Models that take a level in place of a budget, and refuse calls of functions without a thought signature. */
+/** Models that accept a level instead of a budget, and refuse function calls without a thought signature. */
 const LEVEL_MODEL = /gemini-(?:[3-9]|\d{2})/;
-/** Takes the place of a signature that another model's call cannot have (ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
+/**
+ * Replaces the signature that another model's call cannot have (ai.google.dev/gemini-api/docs/thought-signatures, FAQ).
+ */
 const NO_SIGNATURE = 'skip_thought_signature_validator';
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: 512,
@@ -262,7 +267,10 @@ const BUDGETS: Readonly<Record<string, number>> = {
   max: 24_576,
 };
 
-/** Writes a request of Google's generateContent (ai.google.dev/api/generate-content). @throws AppError `invalid_request` */
+/**
+ * Writes a request of Google's generateContent (ai.google.dev/api/generate-content).
+ * @throws AppError `invalid_request`
+ */
 export function writeGeminiRequest(
   conversation: Conversation,
   target: UpstreamRequestParameters,
@@ -320,7 +328,7 @@ interface Turn {
   readonly parts: object[];
 }
 
-/** Turns of one speaker in a row are one: all results of a turn's calls must be in the next one. */
+/** Merges consecutive turns of one role: all results of a turn's calls must be in the next turn. */
 function mergeTurns(turns: readonly Turn[]): Turn[] {
   const merged: Turn[] = [];
   for (const turn of turns) {
@@ -331,7 +339,7 @@ function mergeTurns(turns: readonly Turn[]): Turn[] {
   return merged;
 }
 
-/** Google refuses a request without a turn: the system's words alone are said by the user. */
+/** Google refuses a request without a turn, so a system prompt without turns is sent as the user's. */
 function writeTurns({ system, messages, paths }: Conversation, context: MessageContext): object {
   const said = system.map(({ text }) => ({ text }));
   const contents = mergeTurns(messages.map((message) => writeMessage(message, context)));
@@ -342,7 +350,7 @@ function writeTurns({ system, messages, paths }: Conversation, context: MessageC
 }
 
 function writeMessage({ role, parts, path }: Message, context: MessageContext): Turn {
-  // There is no such turn here: it is said by the user, in its place.
+  // This dialect has no system turn within a conversation, so its text is sent as the user's at the same position.
   if (role === 'system') context.notes.drop(`${path}.role`);
   const written: object[] = [];
   let signature: string | undefined;
@@ -386,7 +394,7 @@ function writePart(part: Exclude<Part, { type: 'thinking' }>, { names, notes }: 
 }
 
 function writeInline({ source, path }: MediaPart): object {
-  // Only files of its own store have addresses here.
+  // This dialect accepts URLs only of files in its own storage.
   if ('url' in source) throw notExpressibleError(path);
   return { mimeType: source.mediaType, data: source.data };
 }
@@ -414,12 +422,12 @@ function writeResult({ id, parts, isError, path }: ResultPart, names: MessageCon
   };
 }
 
-/** A result that is the JSON of an object is that object. */
+/** A result that is the JSON of an object is written as that object. */
 function toObject(text: string): object | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
     const value = asObject(JSON.parse(text));
-    // It must be read back as it was: these members mean a bare text.
+    // The result must be read back unchanged, and these members stand for a plain text.
     const isBareText = value !== undefined && ('output' in value || 'error' in value);
     return value !== undefined && !isBareText && JSON.stringify(value) === text ? value : undefined;
   } catch {
@@ -435,7 +443,7 @@ function writeChoice(choice: ToolChoice | undefined): object | undefined {
   };
 }
 
-/** Thoughts are asked for, as other dialects show them. */
+/** Requests reasoning summaries, because other dialects show them. */
 function writeThinking(reasoning: Reasoning | undefined, { model }: UpstreamRequestParameters): object | undefined {
   if (reasoning === undefined) return undefined;
   const { mode, effort, budget } = reasoning;
@@ -459,8 +467,8 @@ const WORDS: Readonly<Record<StopReason, string>> = {
 const READ_MEMBERS = RESPONSE_MEMBERS.gemini;
 
 /**
- * Reads a response, complete or chunk by chunk; both have one form. A call of a function comes whole. Google's encoding of JSON knows every
- * member in a second spelling.
+ * Reads a response, complete or chunk by chunk; both have one form. A function call arrives complete. Google's JSON
+ * encoding has a second spelling of every member.
  */
 export class GeminiReader implements ResponseReader {
   readonly builder: ResponseBuilder;
@@ -561,7 +569,7 @@ function toFigures(usage: Usage | undefined): object {
 const toOwn = (signature: Signature): string =>
   signature.vendor === 'gemini' ? signature.value : tagSignature(signature);
 
-/** A thought of another maker's model has no other place for its signature than a thought part of its own. */
+/** Reasoning of another vendor's model can only carry its signature in a thought part of its own. */
 const toThought = (text: string, signature: Signature | undefined): object => ({
   text,
   thought: true,
@@ -586,7 +594,7 @@ const toChunk = (
   responseId: id,
 });
 
-/** A complete response from its events. */
+/** Writes a complete response from its events. */
 export function writeGeminiResponse(events: readonly ResponseEvent[], context: ResponseContext): object {
   const { blocks, end } = collectResponse(events);
   const parts = blocks.map((block) => {
@@ -604,7 +612,7 @@ interface OpenCall {
   args: string;
 }
 
-/** Writes the chunks of a stream. A call of a function is one part, so it leaves when its arguments are complete. */
+/** Writes the chunks of a stream. A function call is one part, so it is sent when its arguments are complete. */
 export class GeminiStreamWriter implements StreamWriter {
   readonly #context: ResponseContext;
   #open: OpenCall[] = [];
@@ -659,7 +667,7 @@ const write = (chunk: object): string => `data: ${JSON.stringify(chunk)}\n\n`;
 
 const MAX_DEPTH = 32;
 
-/** Google's names in snake case as JSON Schema has them. */
+/** Converts Google's snake-case names to the names of JSON Schema. */
 const inCamelCase = (schema: UntrustedObject): UntrustedObject =>
   Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [
@@ -668,7 +676,10 @@ const inCamelCase = (schema: UntrustedObject): UntrustedObject =>
     ]),
   );
 
-/** Google's own schema language as JSON Schema: types in small letters, `nullable` as a type (ai.google.dev/api/caching, Schema). */
+/**
+ * Converts Google's own schema language to JSON Schema: types in lower case, `nullable` as a type
+ * (ai.google.dev/api/caching, Schema).
+ */
 function fromGeminiSchema(value: unknown, depth = 0): unknown {
   const schema = asObject(value);
   if (schema === undefined || depth > MAX_DEPTH) return value;

@@ -3,12 +3,13 @@ import { tryParse } from '../sse.ts';
 import type { Usage } from '../usage.ts';
 
 /**
- * The neutral form every conversion passes through: what the dialects can say in common. Each dialect has one reader and one
- * writer of requests, of responses and of streams, so that four dialects need eight pairs of these and not twelve converters.
+ * The neutral form every conversion passes through: the content that the dialects have in common. Each dialect has one
+ * reader and one writer for requests, responses and streams, so that four dialects need eight of each and not twelve
+ * converters.
  */
 export interface Conversation {
   readonly system: readonly TextPart[];
-  /** Where the caller wrote the system's words and the turns. */
+  /** Paths of the system prompt and the turns in the caller's request. */
   readonly paths: { readonly system: string; readonly turns: string };
   readonly messages: readonly Message[];
   readonly tools: readonly FunctionTool[];
@@ -16,11 +17,11 @@ export interface Conversation {
   readonly parallelCalls: Setting<boolean> | undefined;
   readonly format: OutputFormat | undefined;
   readonly reasoning: Reasoning | undefined;
-  /** Numbers and lists that steer sampling, by their neutral name. */
+  /** Numbers and lists that control sampling, by their neutral name. */
   readonly settings: Settings;
 }
 
-/** A member of the request and where its caller wrote it. */
+/** A member of the request and its path in the caller's request. */
 export interface Setting<Value> {
   readonly value: Value;
   readonly path: string;
@@ -36,36 +37,40 @@ interface Settings {
   readonly stop?: Setting<readonly string[]>;
 }
 
+/** One turn of a conversation. */
 export interface Message {
-  /** `system` only in the middle of a conversation. */
+  /** `system` only within a conversation. */
   readonly role: 'user' | 'assistant' | 'system';
   readonly parts: readonly Part[];
   readonly path: string;
 }
 
-/** Until here a prompt may be cached. */
+/** Marks the end of a prompt prefix that may be cached. */
 export interface CacheMarker {
   readonly ttl: '5m' | '1h' | undefined;
   readonly path: string;
 }
 
+/** A text of a message. */
 export interface TextPart {
   readonly type: 'text';
   readonly text: string;
   readonly cache?: CacheMarker;
 }
 
+/** An image or other media of a message. */
 export interface MediaPart {
   readonly type: 'image' | 'document' | 'audio';
   /** Base64 with its media type, or a URL. */
   readonly source: { readonly mediaType: string; readonly data: string } | { readonly url: string };
   readonly name?: string;
-  /** The detail a picture is read in, where its caller says so. */
+  /** The level of detail of an image, if the caller sets one. */
   readonly detail?: Setting<string>;
   readonly cache?: CacheMarker;
   readonly path: string;
 }
 
+/** A function call by the model. */
 export interface CallPart {
   readonly type: 'call';
   readonly id: string;
@@ -76,9 +81,10 @@ export interface CallPart {
   readonly path: string;
 }
 
+/** The result of a function call. */
 export interface ResultPart {
   readonly type: 'result';
-  /** Of the call. */
+  /** Id of the call. */
   readonly id: string;
   readonly parts: readonly (TextPart | MediaPart)[];
   readonly isError: boolean;
@@ -86,25 +92,29 @@ export interface ResultPart {
   readonly path: string;
 }
 
-/** What a model thought. Its maker takes it back only with the signature it gave. */
+/** Reasoning of a model. Its vendor accepts it back only with the signature it returned. */
 export interface ThinkingPart {
   readonly type: 'thinking';
   readonly text: string;
   readonly signature: Signature | undefined;
-  /** There is no text, only what the signature holds. */
+  /** Whether there is no text and only the signature holds content. */
   readonly isRedacted: boolean;
   readonly path: string;
 }
 
-/** The signature of a thought, which only upstreams of one vendor can read. */
+/** The signature of reasoning, which only upstreams of one vendor can read. */
 export interface Signature {
   readonly vendor: ChatVendor;
   readonly value: string;
 }
 
+/** A part of a message. */
 export type Part = TextPart | MediaPart | CallPart | ResultPart | ThinkingPart;
 
-/** Parts with each thought in one piece: clients send back the deltas of a stream as they came, the signature in the last one. */
+/**
+ * Merges each reasoning into one part: clients send back the deltas of a stream as they arrived, with the signature in
+ * the last one.
+ */
 export function mergeThoughts(parts: readonly Part[]): Part[] {
   const merged: Part[] = [];
   for (const part of parts) {
@@ -116,33 +126,36 @@ export function mergeThoughts(parts: readonly Part[]): Part[] {
   return merged;
 }
 
+/** A function the model may call. */
 export interface FunctionTool {
   readonly name: string;
   readonly description: string | undefined;
   /** JSON Schema of an object. */
   readonly parameters: object;
-  /** Arguments keep to the schema to the letter. */
+  /** Whether arguments must follow the schema exactly. */
   readonly strict: Setting<boolean> | undefined;
   readonly cache?: CacheMarker;
-  /** Of a tool that its caller's dialect does not know as a plain function. */
+  /** Set for a tool that is not a plain function in the caller's dialect. */
   readonly origin?: ToolOrigin;
 }
 
-/** What a function is to the caller, whose calls of it are written so. */
+/** The caller's tool that a function represents; calls are written in its form. */
 export interface ToolOrigin {
-  /** It takes one text in place of arguments. */
+  /** Whether the tool takes one text instead of arguments. */
   readonly isFreeform: boolean;
   readonly namespace: string | undefined;
   readonly name: string;
 }
 
+/** Whether, and which, function the model must call. */
 export interface ToolChoice {
   readonly mode: 'auto' | 'none' | 'required';
-  /** The one function to call. */
+  /** The only function the model may call. */
   readonly name?: string;
   readonly path: string;
 }
 
+/** The required format of the response. */
 export interface OutputFormat {
   readonly type: 'json' | 'schema';
   readonly schema?: unknown;
@@ -151,19 +164,20 @@ export interface OutputFormat {
   readonly path: string;
 }
 
+/** Reasoning settings of a request. */
 export interface Reasoning {
   /** `auto`: the model decides. */
   readonly mode: 'on' | 'off' | 'auto';
   readonly effort?: string;
-  /** Tokens. */
+  /** Budget in tokens. */
   readonly budget?: number;
   readonly path: string;
 }
 
-/** `failed`: the upstream gave up, or gave a reason that is not known. */
+/** `failed`: the upstream aborted, or sent an unknown reason. */
 export type StopReason = 'end' | 'length' | 'calls' | 'stop_sequence' | 'refused' | 'failed';
 
-/** Media a model generated: base64, or the URL they can be fetched from. */
+/** Media a model generated: Base64, or a URL to fetch them from. */
 export interface GeneratedMedia {
   readonly mediaType: string;
   readonly data?: string;
@@ -171,16 +185,16 @@ export interface GeneratedMedia {
 }
 
 /**
- * One event of a response; a complete response is a list of them. One `start` comes first and one `end` last. Between a call and its last
- * `args` nothing else comes, each call has an id of its own and a name, and calls are numbered from 0.
+ * One event of a response; a complete response is a list of them. The first is `start` and the last is `end`. No other
+ * event comes between a call and its last `args`, each call has its own id and a name, and calls are numbered from 0.
  */
 export type ResponseEvent =
   | { readonly type: 'start'; readonly id: string }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thinking'; readonly text: string }
-  /** Ends a thought; `isRedacted`: the whole of one without text. */
+  /** Ends reasoning; `isRedacted`: the whole of a reasoning without text. */
   | { readonly type: 'signature'; readonly signature: Signature; readonly isRedacted: boolean }
-  /** Begins a call of a function; `args` of the same index follow. */
+  /** Starts a function call; `args` of the same index follow. */
   | { readonly type: 'call'; readonly index: number; readonly id: string; readonly name: string }
   | { readonly type: 'args'; readonly index: number; readonly text: string }
   | { readonly type: 'media'; readonly media: GeneratedMedia }
@@ -194,12 +208,12 @@ export type ResponseEvent =
 const TAG = new RegExp(`^reelgate-(${CHAT_VENDORS.join('|')}):`);
 
 /**
- * A signature in a dialect of another vendor than the one that gave it. It says whose it is, since it comes back with the next turn, which
- * may go to another model.
+ * Tags a signature for the dialect of another vendor with the vendor that created it, because it is sent back with the
+ * next turn, which may go to another model.
  */
 export const tagSignature = ({ vendor, value }: Signature): string => `reelgate-${vendor}:${value}`;
 
-/** @param own the vendor of signatures without a tag; undefined: nobody's */
+/** @param own the vendor of signatures without a tag; undefined: no vendor */
 export function readSignature(text: unknown, own: ChatVendor | undefined): Signature | undefined {
   if (typeof text !== 'string' || text === '') return undefined;
   const vendor = TAG.exec(text)?.[1] as ChatVendor | undefined;
@@ -208,11 +222,12 @@ export function readSignature(text: unknown, own: ChatVendor | undefined): Signa
 }
 
 /**
- * What upstreams in OpenAI's dialect give in place of a signature: `reasoning_details` (OpenRouter) or the `extra_content` of a call (Google). They
- * want it back as it was, so the signature holds its JSON.
+ * Kinds of values that upstreams in OpenAI's dialect return instead of a signature: `reasoning_details` (OpenRouter) or
+ * the `extra_content` of a call (Google). They require them back unchanged, so the signature contains their JSON.
  */
 type OpaqueKind = 'reasoning_details' | 'extra_content';
 
+/** Packs such a value into a signature. */
 export const packOpaque = (kind: OpaqueKind, value: unknown): Signature => ({
   vendor: 'openai',
   value: `${kind}:${Buffer.from(JSON.stringify(value)).toString('base64url')}`,
@@ -220,7 +235,7 @@ export const packOpaque = (kind: OpaqueKind, value: unknown): Signature => ({
 
 const OPAQUE = /^(reasoning_details|extra_content):([\w-]+)$/;
 
-/** Undefined for all other signatures. */
+/** Unpacks such a value; undefined for all other signatures. */
 export function unpackOpaque(
   signature: Signature | undefined,
 ): { readonly kind: OpaqueKind; readonly value: unknown } | undefined {
@@ -229,7 +244,7 @@ export function unpackOpaque(
   return value === undefined ? undefined : { kind: kind as OpaqueKind, value };
 }
 
-/** The system's words before the first turn, and the turns. */
+/** Splits messages into the system prompt before the first turn, and the turns. */
 export function splitLeadingSystemMessages(all: readonly Message[]): {
   readonly system: readonly TextPart[];
   readonly messages: readonly Message[];
@@ -242,13 +257,13 @@ export function splitLeadingSystemMessages(all: readonly Message[]): {
   };
 }
 
-/** What the upstream decides of a request, beside what its caller says. */
+/** Parameters of a request that the upstream determines, not the caller. */
 export interface UpstreamRequestParameters {
   /** Name of the model at the upstream. */
   readonly model: string;
-  /** Tokens of the response; always sent, as so much was reserved. */
+  /** Token limit of the response; always sent, because this amount was reserved. */
   readonly maxTokens: number;
-  /** The member that holds them, where upstreams of one dialect differ in it. */
+  /** The member that holds the limit, where upstreams of one dialect differ in it. */
   readonly maxTokensKey: string;
   readonly stream: boolean;
 }

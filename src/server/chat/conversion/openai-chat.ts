@@ -81,7 +81,10 @@ const TOOL_MEMBERS = fieldSet('type function cache_control');
 const FUNCTION_MEMBERS = fieldSet('name description parameters strict');
 const FORMAT_MEMBERS = fieldSet('name schema strict');
 
-/** Reads a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
+/**
+ * Reads a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat).
+ * @throws AppError `invalid_request`
+ */
 export function readOpenAiChatRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
   checkMembers(body, MEMBERS, notes);
   if (typeof body.n === 'number' && body.n > 1) throw notExpressibleError('n');
@@ -143,8 +146,8 @@ function readMessage(value: unknown, path: string, notes: DroppedFields): Messag
 }
 
 /**
- * A thought comes back in `reasoning_details`, each with its signature, as OpenRouter has it; or as the bare text of
- * `reasoning_content`, which is what an upstream of this dialect gave.
+ * Reasoning is sent back in `reasoning_details`, each with its signature, as in OpenRouter's API; or as the plain text
+ * of `reasoning_content`, as an upstream of this dialect returned it.
  */
 function readThinking(
   { reasoning_details: details, reasoning_content: text }: UntrustedObject,
@@ -187,7 +190,7 @@ function readContentPart(value: unknown, path: string, notes: DroppedFields): Te
   if (part.type === 'text') return { type: 'text', text: textAt(part.text, `${path}.text`), cache };
   if (part.type === 'refusal') return { type: 'text', text: textAt(part.refusal, `${path}.refusal`) };
   if (part.type === 'image_url') {
-    // Mistral's clients send the address alone.
+    // Mistral's clients send only the URL.
     const image =
       typeof part.image_url === 'string' ? { url: part.image_url } : objectAt(part.image_url, `${path}.image_url`);
     dropOthers(image, IMAGE_MEMBERS, notes, `${path}.image_url`);
@@ -210,7 +213,7 @@ function readContentPart(value: unknown, path: string, notes: DroppedFields): Te
   throw notExpressibleError(`${path}.type`);
 }
 
-/** Not OpenAI's own, but what gateways in its dialect take for Anthropic's models. */
+/** Not part of OpenAI's API, but gateways in its dialect accept it for Anthropic's models. */
 const readCache = (part: UntrustedObject, path: string): CacheMarker | undefined => {
   const marker = asObject(part.cache_control);
   return marker && { ttl: marker.ttl === '1h' ? '1h' : undefined, path: `${path}.cache_control` };
@@ -250,7 +253,7 @@ function readChoice(choice: unknown): ToolChoice | undefined {
   const path = 'tool_choice';
   if (choice === undefined || choice === null) return undefined;
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, path };
-  // The word of Mistral and of Anthropic.
+  // The value of Mistral and of Anthropic.
   if (choice === 'any') return { mode: 'required', path };
   const { type, function: named } = objectAt(choice, path);
   if (typeof type === 'string' && CHOICES.has(type)) return readChoice(type);
@@ -278,7 +281,10 @@ function readFormat(format: UntrustedObject | undefined, notes: DroppedFields): 
 const THINKING_MEMBERS = fieldSet('type budget_tokens');
 const REASONING_MEMBERS = fieldSet('effort max_tokens enabled');
 
-/** OpenAI's effort, or what gateways and other makers in this dialect have for it: OpenRouter's `reasoning`, `thinking`, `enable_thinking`. */
+/**
+ * Reads OpenAI's effort, or the equivalents of gateways and other vendors in this dialect: OpenRouter's `reasoning`,
+ * `thinking`, `enable_thinking`.
+ */
 function readReasoning(body: UntrustedObject, notes: DroppedFields): Reasoning | undefined {
   const { reasoning_effort: effort, enable_thinking: isEnabled } = body;
   if (typeof effort === 'string') return toReasoning({ effort }, 'reasoning_effort');
@@ -312,10 +318,13 @@ function toReasoning({ effort, isEnabled, budget }: GivenReasoning, path: string
 }
 
 const MAX_STOPS = 4;
-/** What stands for the text of a result that has none: the dialect takes pictures from users alone. */
+/** Text of a result that has none: the dialect accepts images only from users. */
 const PICTURE_FOLLOWS = 'The result is in the next message.';
 
-/** Writes a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
+/**
+ * Writes a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat).
+ * @throws AppError `invalid_request`
+ */
 export function writeOpenAiChatRequest(
   conversation: Conversation,
   target: UpstreamRequestParameters,
@@ -357,7 +366,7 @@ export function writeOpenAiChatRequest(
   };
 }
 
-/** One text as it is: not all upstreams of this dialect take lists. */
+/** A single text is written as a string, because some upstreams of this dialect do not accept lists. */
 const writeTexts = (parts: readonly TextPart[]): unknown =>
   parts.length === 1 ? parts[0]?.text : parts.map(({ text }) => ({ type: 'text', text }));
 
@@ -435,7 +444,10 @@ function writeAssistant(parts: Message['parts'], notes: DroppedFields): object |
   };
 }
 
-/** What a call must carry again to be believed: found by its id, which a caller's dialect may have changed, or that of the only call. */
+/**
+ * Finds the extra content a call must carry to be accepted: by the call's id, which a caller's dialect may have
+ * changed, or that of the only call.
+ */
 function extraContentOf(
   id: string,
   calls: readonly CallPart[],
@@ -446,7 +458,7 @@ function extraContentOf(
   return (known ?? (calls.length === 1 ? extras[0] : undefined))?.extra_content;
 }
 
-/** What an upstream of this dialect has sent as plain reasoning text, which some want back within a turn. */
+/** Plain reasoning text from an upstream of this dialect, which some upstreams require back within a turn. */
 const isOwnThought = ({ signature, text, isRedacted }: ThinkingPart): boolean =>
   signature?.vendor === 'openai' && signature.value === '' && !isRedacted && text !== '';
 
@@ -470,7 +482,10 @@ const WORDS: Readonly<Record<StopReason, string>> = {
   refused: 'content_filter',
   failed: 'stop',
 };
-/** Reasoning that is sent as plain text has no signature; an empty one says that it may go back to upstreams of this dialect. */
+/**
+ * Reasoning that is sent as plain text has no signature; an empty one marks it as acceptable to upstreams of this
+ * dialect.
+ */
 const UNSIGNED_REASONING: Signature = { vendor: 'openai', value: '' };
 const READ_MEMBERS = RESPONSE_MEMBERS.chat;
 
@@ -478,11 +493,11 @@ const READ_MEMBERS = RESPONSE_MEMBERS.chat;
 export class OpenAiChatReader implements ResponseReader {
   readonly builder: ResponseBuilder;
   #word = '';
-  /** A thought has begun that nothing has ended. */
+  /** Whether reasoning has started that nothing has ended. */
   #isThinking = false;
-  /** Number of the one choice that is read. */
+  /** Index of the one choice that is read. */
   #choice: unknown;
-  /** Text so far, as some upstreams repeat the whole message in their last event. */
+  /** Text so far; some upstreams repeat the whole message in their last event. */
   #said = '';
   #thought = '';
   #details = new Map<unknown, Record<string, unknown>>();
@@ -536,7 +551,7 @@ export class OpenAiChatReader implements ResponseReader {
     if (asObject(error) !== undefined) this.#word = 'error';
   }
 
-  /** A whole message in an event: what of it has not come before. */
+  /** Reads a whole message in an event; only content that has not arrived before is emitted. */
   #readRest(message: UntrustedObject): void {
     const text = textOfContent(message.content);
     const thought = thoughtOf(message);
@@ -571,7 +586,7 @@ export class OpenAiChatReader implements ResponseReader {
     const calls = asObject(message.tool_calls) === undefined ? listOf(message.tool_calls) : [message.tool_calls];
     for (const [position, value] of calls.entries()) {
       const call = asObject(value) ?? {};
-      // Of calls in one list, those without any identity are one each.
+      // Calls without index and id within one list are separate calls.
       const isOwn = position > 0 && isBlank(call.index) && isBlank(call.id) && !isBlank(asObject(call.function)?.name);
       this.#readCall(call, isWhole || isOwn);
     }
@@ -629,7 +644,7 @@ export class OpenAiChatReader implements ResponseReader {
     this.builder.thinking(text);
   }
 
-  /** Details of one thought come in pieces, whose texts are continued and whose other members are complete. */
+  /** Reads a piece of reasoning details, whose texts are appended and whose other members are complete. */
   #readDetail(detail: UntrustedObject, position: number): void {
     const { index, id } = detail;
     const place = index ?? (textOf(id) || position);
@@ -685,7 +700,7 @@ const textOfDetail = (detail: unknown): string => {
   return textOf(text) || textOf(summary);
 };
 
-/** A text, or the texts of a list of parts. */
+/** The text of a string or of a list of parts. */
 function textOfContent(content: unknown): string {
   if (typeof content === 'string') return content;
   return listOf(content)
@@ -693,7 +708,7 @@ function textOfContent(content: unknown): string {
     .join('');
 }
 
-/** Reasoning under all the names it has in this dialect; an upstream that uses two says the same in both. */
+/** Reasoning text under every name this dialect has for it; an upstream that uses two names repeats the same text. */
 function thoughtOf(message: UntrustedObject): string {
   const { reasoning_content: content, reasoning, reasoning_text: reasoningText, thinking, thought } = message;
   for (const value of [content, reasoning, reasoningText, thinking, thought]) {
@@ -718,7 +733,7 @@ function toFigures(usage: Usage | undefined): object {
   };
 }
 
-/** A thought with its signature, in the form OpenRouter has for it. */
+/** Reasoning with its signature, in OpenRouter's form. */
 const toDetail = (text: string, signature: Signature, isRedacted: boolean, index: number): object =>
   isRedacted
     ? { type: 'reasoning.encrypted', data: tagSignature(signature), index }
@@ -726,18 +741,18 @@ const toDetail = (text: string, signature: Signature, isRedacted: boolean, index
 
 const isImage = ({ mediaType }: GeneratedMedia): boolean => mediaType.startsWith('image/');
 
-/** An image in the form OpenRouter has for it; OpenAI's own completions have none. */
+/** An image in OpenRouter's form; OpenAI's own completions have none. */
 const toImage = (media: GeneratedMedia, index: number): object => ({
   type: 'image_url',
   image_url: { url: toUrl(media) },
   index,
 });
 
-/** Media that are no images have no place but the text. */
+/** Media other than images can only be written as text. */
 const toText = (block: Block): string =>
   block.type === 'text' ? block.text : block.type === 'media' && !isImage(block.media) ? toMarkdown(block.media) : '';
 
-/** A complete completion from its events. */
+/** Writes a complete completion from its events. */
 export function writeOpenAiChatResponse(
   events: readonly ResponseEvent[],
   { id, model, created }: ResponseContext,

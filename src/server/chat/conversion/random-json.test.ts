@@ -13,7 +13,10 @@ import {
 import { type Codec, findCodec } from './convert.ts';
 import { DroppedFields } from './fields.ts';
 
-/** Whatever a caller or an upstream sends, a conversion refuses it by name or makes something of it; it never breaks. */
+/**
+ * Whatever a caller or an upstream sends, a conversion either refuses it and names the reason or converts it; it never
+ * throws anything else.
+ */
 const DIALECTS: Readonly<Record<string, Dialect>> = {
   chat: CHAT_DIALECT,
   responses: RESPONSES_DIALECT,
@@ -50,7 +53,7 @@ const junk = fc.letrec<{ value: unknown; object: UntrustedObject }>((tie) => ({
 
 describe('conversion of random JSON', () => {
   for (const { name, codec } of CODECS) {
-    test(`a request in ${name} is refused by name or said in each dialect`, () => {
+    test(`a request in ${name} is refused with a reason or expressed in each dialect`, () => {
       fc.assert(
         fc.property(junk, (body) => {
           for (const { codec: target } of CODECS)
@@ -65,7 +68,7 @@ describe('conversion of random JSON', () => {
       );
     });
 
-    test(`a response in ${name} becomes one in each dialect, whole and streamed`, () => {
+    test(`a response in ${name} is converted to each dialect, complete and streamed`, () => {
       fc.assert(
         fc.property(fc.array(junk, { maxLength: 4 }), (events) => {
           for (const { codec: target } of CODECS) {

@@ -17,14 +17,17 @@ interface Sent {
   readonly [member: string]: unknown;
 }
 
-/** A request in OpenAI's chat completions as an upstream of another dialect gets it, and what is named as left out. */
+/**
+ * Converts a request of OpenAI's chat completions for an upstream of another dialect; returns it with the paths named
+ * as dropped.
+ */
 function convert(body: object, to: Dialect = ANTHROPIC_MESSAGES_DIALECT, model = 'm') {
   const notes = new DroppedFields();
   const conversation = findCodec(CHAT_DIALECT)?.readRequest({ messages: HI, ...body } as UntrustedObject, notes);
   assert.ok(conversation);
   const target = { model, maxTokens: 4_096, maxTokensKey: 'max_tokens', stream: false };
   const written = findCodec(to)?.writeRequest(conversation, target, notes);
-  // Typed as what it is on the wire.
+  // Typed in its JSON form.
   return { sent: JSON.parse(JSON.stringify(written)) as Sent, dropped: notes.dropped };
 }
 
@@ -42,7 +45,7 @@ const refuses = (body: object, path: string) =>
   );
 
 describe('requests of real clients', () => {
-  it('have blank texts and stops, which are left out and named', () => {
+  it('have blank texts and stops, which are dropped and named', () => {
     const messages = [
       ...HI,
       { role: 'assistant', content: '\n' },
@@ -71,7 +74,7 @@ describe('requests of real clients', () => {
     refuses({ messages: [{ role: 'user', content: ' ' }] }, 'messages');
   });
 
-  it('have the words of the system alone, which the user says then', () => {
+  it("have only a system prompt, which is then sent as the user's", () => {
     const messages = [{ role: 'system', content: 'Write a haiku.' }];
     const anthropic = convert({ messages });
     assert.deepEqual(
@@ -82,7 +85,7 @@ describe('requests of real clients', () => {
     assert.deepEqual(gemini.sent.contents, [{ role: 'user', parts: [{ text: 'Write a haiku.' }] }]);
   });
 
-  it('repeat arguments that are no JSON, or give the object itself', () => {
+  it('repeat arguments that are not JSON, or send the object itself', () => {
     for (const args of ['{"path": "/ho', 'null', '[]', '"x"']) {
       const { sent, dropped } = convert({ messages: [...HI, call(args), result] });
       assert.deepEqual(sent.messages[1]?.content[0]?.input, {}, args);
@@ -99,7 +102,7 @@ describe('requests of real clients', () => {
     }
   });
 
-  it('send every field: neutral ones are as absent, unknown ones are named, and those with a meaning refused', () => {
+  it('send every field: neutral ones are ignored, unknown ones are named, and those with a meaning are refused', () => {
     const neutral = { logit_bias: {}, logprobs: false, top_logprobs: 0, functions: [], function_call: 'none', x: null };
     assert.deepEqual(convert(neutral).dropped, []);
     const unknown = { repetition_penalty: 1.1, min_p: 0.1, chat_template_kwargs: { a: 1 }, safe_prompt: true };
@@ -113,7 +116,7 @@ describe('requests of real clients', () => {
       refuses(meant, Object.keys(meant)[0] ?? '');
   });
 
-  it('have an image as an address without an object, as Mistral writes it', () => {
+  it('have an image as a bare URL, as Mistral writes it', () => {
     const image = { type: 'image_url', image_url: 'data:image/png;base64,AAAA' };
     const { sent } = convert({ messages: [{ role: 'user', content: [image] }] });
     const source = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
@@ -121,7 +124,7 @@ describe('requests of real clients', () => {
     refuses({ messages: [{ role: 'user', content: [{ ...image, image_url: 7 }] }] }, 'messages.0.content.0.image_url');
   });
 
-  it("have other makers' words for thinking and for a tool that must be used", () => {
+  it("have other vendors' names for reasoning and for a required tool", () => {
     const tools = [{ function: { name: 'f' } }];
     for (const choice of ['any', 'required', { type: 'any' }])
       assert.deepEqual(convert({ tools, tool_choice: choice }).sent.tool_choice, { type: 'any' });
@@ -143,7 +146,7 @@ describe('requests of real clients', () => {
     assert.deepEqual(convert({ usage: { include: true } }).dropped, [], 'usage is always given');
   });
 
-  it('have the deltas of a thought, which go back as the one block that was signed', () => {
+  it('have the deltas of reasoning, which are sent back as the one block that was signed', () => {
     const details = [
       { type: 'reasoning.text', text: 'h', index: 0 },
       { type: 'reasoning.text', text: 'm', index: 0 },

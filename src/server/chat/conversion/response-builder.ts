@@ -4,25 +4,25 @@ import { UsageTotals } from '../usage.ts';
 import { DroppedFields } from './fields.ts';
 import type { GeneratedMedia, ResponseEvent, Signature, StopReason, ToolOrigin } from './neutral-form.ts';
 
-/** A call as far as it has come. */
+/** A call in progress. */
 export interface DraftCall {
-  /** As the upstream wrote it; empty: not yet, or never. */
+  /** The upstream's id; empty if it has not sent one, or never does. */
   id: string;
   name: string;
   /** Arguments so far, and how many characters of them have been passed on. */
   args: string;
   passed: number;
-  /** Arguments that came with the name, for where no others follow. */
+  /** Arguments sent with the name, used if no others follow. */
   initialArgs: string;
-  /** The upstream said that no arguments follow. */
+  /** The upstream marked the arguments as complete. */
   isComplete: boolean;
-  /** Whether the upstream numbers it. */
+  /** Whether the upstream numbers the call. */
   hasIndex: boolean;
-  /** Of the events; -1: not announced. */
+  /** Index in the events; -1: not announced. */
   index: number;
 }
 
-/** What a piece of a streamed call says about which call it belongs to. */
+/** The members of a piece of a streamed call that identify the call. */
 interface CallIdentity {
   readonly index?: unknown;
   readonly id?: unknown;
@@ -37,14 +37,15 @@ const EMPTY_OBJECT = /^\s*\{\s*\}\s*$/;
 const NAME_OF_REASON = /^[\w .:-]{1,100}$/;
 
 /**
- * Builds the neutral events of one response from whatever order and identity its upstream gives: every dialect's reader fills it. Unless its
- * target lets blocks interleave, what comes while a call's arguments are incomplete waits for them.
+ * Builds the neutral events of one response, whatever order and identities its upstream uses; the readers of all
+ * dialects feed it. Unless the target allows interleaved blocks, events that arrive while a call's arguments are
+ * incomplete wait for them.
  */
 export class ResponseBuilder {
-  /** Members of the response that no other dialect can say. */
+  /** Members of the response that no other dialect can express. */
   readonly dropped = new DroppedFields();
   readonly usage = new UsageTotals();
-  /** A reason to end that is not known, or that tells of a failure. */
+  /** A stop reason that is unknown, or that reports a failure. */
   failure: string | undefined;
   #out: ResponseEvent[] = [];
   #hasStarted = false;
@@ -62,7 +63,7 @@ export class ResponseBuilder {
     this.#interleaves = interleaves;
   }
 
-  /** The events since the last call. */
+  /** Returns the events since the last call. */
   take(): ResponseEvent[] {
     const events = this.#out;
     this.#out = [];
@@ -95,7 +96,7 @@ export class ResponseBuilder {
     this.#push({ type: 'media', media });
   }
 
-  /** A call of its own, whatever came before. */
+  /** Starts a new call, whatever came before. */
   beginCall({ id, name, index }: CallIdentity): DraftCall {
     const call: DraftCall = {
       id: textOf(id),
@@ -115,7 +116,10 @@ export class ResponseBuilder {
     return call;
   }
 
-  /** The call a piece belongs to: by its index, its id, or as the last one; a new id or name under an old index is a new call. */
+  /**
+   * Finds the call a piece belongs to: by its index, its id, or as the last one; a new id or name with a known index is
+   * a new call.
+   */
   callOf(identity: CallIdentity): DraftCall {
     const known = this.#find(identity);
     if (known === undefined) return this.beginCall(identity);
@@ -140,7 +144,7 @@ export class ResponseBuilder {
     if (text === '') return;
     const isPassedOn = call === this.#live || this.#interleaves;
     if (call.isComplete || (call.index !== -1 && !isPassedOn)) {
-      // Some upstreams repeat the whole arguments when a call is over.
+      // Some upstreams repeat the whole arguments when a call ends.
       if (text !== call.args) this.dropped.drop('response.arguments');
       return;
     }
@@ -148,7 +152,7 @@ export class ResponseBuilder {
       if (text !== call.args) this.dropped.drop('response.arguments');
       return;
     }
-    // An empty object stands where arguments follow.
+    // An empty object is a placeholder if arguments follow.
     if (call.passed === 0 && EMPTY_OBJECT.test(call.args)) call.args = '';
     call.args += text;
     if (!isPassedOn) return;
@@ -156,14 +160,17 @@ export class ResponseBuilder {
     if (this.#waiting.length > 0 && text.trimEnd().endsWith('}')) this.#drain();
   }
 
-  /** No arguments of this call follow. */
+  /** Marks the arguments of a call as complete. */
   endCall(call: DraftCall): void {
     if (this.#interleaves && !call.isComplete) this.#settle(call);
     call.isComplete = true;
     if (call === this.#live) this.#drain();
   }
 
-  /** Ends the response. @param reason as the upstream's word means it; a plain end after calls is one with calls */
+  /**
+   * Ends the response.
+   * @param reason as the upstream means it; a plain end after calls means an end with calls
+   */
   end(reason: StopReason, stopSequence?: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -180,7 +187,7 @@ export class ResponseBuilder {
     });
   }
 
-  /** Names the reason of an end that is no answer. */
+  /** Records a stop reason that reports a failure. */
   fail(word: string): void {
     this.failure = NAME_OF_REASON.test(word) ? word : 'unnamed';
   }
@@ -192,16 +199,16 @@ export class ResponseBuilder {
     const last = this.#calls.at(-1);
     if (ofId !== undefined) return isPiece(ofId, givenName, args) || args === ofId.args ? ofId : undefined;
     if (ofIndex !== undefined && givenId !== '' && ofIndex.id !== '')
-      // Some upstreams make up an id for every piece.
+      // Some upstreams invent a new id for every piece.
       return givenName === '' && !isWhole(ofIndex) ? ofIndex : undefined;
     if (ofIndex !== undefined) return isPiece(ofIndex, givenName, args) ? ofIndex : undefined;
     if (givenId !== '') return undefined;
-    // Only a head has a name, so a piece without one continues what was last, whatever its number.
+    // Only the first piece has a name, so a piece without one continues the last call, whatever its number.
     const mayBeLast = givenName === '' || place === undefined || last?.hasIndex === false;
     return mayBeLast && isPiece(last, givenName, args) ? last : undefined;
   }
 
-  /** Whether the next block may begin. */
+  /** Whether the next block may start. */
   #isFree(): boolean {
     if (this.#interleaves) return true;
     if (this.#waiting.length > 0) this.#drain();
@@ -213,7 +220,7 @@ export class ResponseBuilder {
     return true;
   }
 
-  /** A response whose upstream leaves out its first event begins with its content. */
+  /** Starts the response with its first content if the upstream omits its first event. */
   #emit(event: ResponseEvent): void {
     this.start('');
     this.#out.push(event);
@@ -234,7 +241,7 @@ export class ResponseBuilder {
     this.#passArgs(call, false);
   }
 
-  /** An empty object is withheld until the call is over, as arguments may follow it. */
+  /** Withholds an empty object until the call has ended, because arguments may follow it. */
   #passArgs(call: DraftCall, isOverNow: boolean): void {
     if (call.index === -1 || call.passed === call.args.length) return;
     if (!isOverNow && call.passed === 0 && (call.args.trim() === '' || EMPTY_OBJECT.test(call.args))) return;
@@ -250,7 +257,7 @@ export class ResponseBuilder {
     this.#passArgs(call, true);
   }
 
-  /** Lets through what waited for the call that was open, up to the next one whose arguments are incomplete. */
+  /** Releases events that waited for the open call, up to the next call with incomplete arguments. */
   #drain(): void {
     for (;;) {
       const live = this.#live;
@@ -273,7 +280,7 @@ const placeOf = (index: unknown): string | undefined =>
 
 const newCallId = (): string => `call_${crypto.randomUUID().replaceAll('-', '')}`;
 
-/** Whether the arguments are the whole JSON of an object. */
+/** Whether the arguments are the complete JSON of an object. */
 const isWhole = ({ args }: DraftCall): boolean =>
   args.trimEnd().endsWith('}') && asObject(tryParse(args)) !== undefined && !EMPTY_OBJECT.test(args);
 
@@ -292,39 +299,40 @@ export function toArgumentsText(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
-/** What a response in the caller's dialect has that does not come from the upstream. */
+/** Data of a response in the caller's dialect that does not come from the upstream. */
 export interface ResponseContext {
-  /** Of the request, without a prefix. */
+  /** Id of the request, without a prefix. */
   readonly id: string;
-  /** As the caller named it. */
+  /** The caller's name of the model. */
   readonly model: string;
   /** Unix seconds. */
   readonly created: number;
-  /** The caller asked for the usage of a stream, where that is a choice. */
+  /** The caller requested the usage of a stream, where that is optional. */
   readonly wantsUsage: boolean;
-  /** The request's body, of which some dialects repeat members. */
+  /** The request's body, whose members some dialects repeat. */
   readonly asked: UntrustedObject;
-  /** What the functions of these names are to the caller. */
+  /** The caller's tools that the functions of these names represent. */
   readonly origins: ReadonlyMap<string, ToolOrigin>;
 }
 
 /**
- * Reads one response, complete or event by event, into neutral events. Total: whatever an upstream sends is used, replaced by what we
- * write ourselves, or named as dropped; `RESPONSE_MEMBERS` lists each member.
+ * Reads one response, complete or event by event, into neutral events. Every member an upstream sends is used, replaced
+ * by one of ours, or named as dropped; `RESPONSE_MEMBERS` lists each.
  */
 export interface ResponseReader {
   readonly builder: ResponseBuilder;
   readComplete(body: UntrustedObject): ResponseEvent[];
   readEvent(event: UntrustedObject): ResponseEvent[];
-  /** The stream has ended well; its figures may come behind the reason of its end. */
+  /** The stream ended successfully; its figures may follow the stop reason. */
   finish(): ResponseEvent[];
 }
 
-/** Writes a stream; none of an event's text is held back. */
+/** Writes a stream without holding back any event's text. */
 export interface StreamWriter {
   write(event: ResponseEvent): string;
 }
 
+/** A block of a complete response. */
 export type Block =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'media'; readonly media: GeneratedMedia }
@@ -365,7 +373,7 @@ const draft = (type: Draft['type'], more: Partial<Draft> = {}): Draft => ({
   ...more,
 });
 
-/** The blocks of a complete response, from its events. */
+/** Collects the blocks of a complete response from its events. */
 export function collectResponse(events: readonly ResponseEvent[]): {
   readonly blocks: readonly Block[];
   readonly end: End;
@@ -403,13 +411,16 @@ function toBlock({ type, text, id, name, signature, isRedacted, media }: Draft):
   return { type, id, name, args: text === '' ? '{}' : text, input: toInput(text) };
 }
 
-/** Arguments as an object. What is none, as of an answer that was cut off, is kept in a member of the name Anthropic gives to such text. */
+/**
+ * Parses arguments as an object. Anything else, such as truncated arguments, is stored in the member Anthropic uses for
+ * such text.
+ */
 export const toInput = (args: string): object =>
   args.trim() === '' ? {} : (asObject(tryParse(args)) ?? { INVALID_JSON: args });
 
 const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i;
 
-/** Media behind a URL, or inside a data URL. */
+/** Media at a URL, or inside a data URL. */
 export function mediaOf(url: string, mediaType: string): GeneratedMedia {
   const [head, type = '', parameters = ''] = DATA_URL.exec(url) ?? [];
   if (head === undefined) return { mediaType, url };
@@ -429,9 +440,10 @@ function decodeLoosely(text: string): string {
   }
 }
 
+/** The URL of generated media; a data URL for inline data. */
 export const toUrl = ({ mediaType, data, url }: GeneratedMedia): string =>
   url ?? `data:${mediaType};base64,${data ?? ''}`;
 
-/** Media where a dialect has no place for them but its text. */
+/** Media in dialects that can only hold them in text. */
 export const toMarkdown = (media: GeneratedMedia): string =>
   `${media.mediaType.startsWith('image/') ? '!' : ''}[${media.mediaType.split('/')[0]}](${toUrl(media)})`;

@@ -8,7 +8,7 @@ import type { ResponseReader } from './response-builder.ts';
 import { RESPONSE_MEMBERS } from './response-members.ts';
 import { ResponsesReader } from './responses-response.ts';
 
-/** One object of each kind a reader opens, around a member that no table lists. */
+/** One object of each kind a reader opens, wrapped around a member that no table lists. */
 type Places = Readonly<Record<string, (inner: object) => UntrustedObject>>;
 interface Subject {
   readonly create: () => ResponseReader;
@@ -81,7 +81,7 @@ describe('members of responses', () => {
   for (const [name, subject] of Object.entries(SUBJECTS)) {
     const isEvent = name === 'responses' || name === 'messages';
 
-    test(`${name}: every object with a table is tried`, () => {
+    test(`${name}: every object with a table is tested`, () => {
       assert.deepEqual(Object.keys(subject.places), Object.keys(subject.tables));
     });
 
@@ -97,7 +97,7 @@ describe('members of responses', () => {
           if (fate === 'replaced') assert.deepEqual(droppedOf(subject, around({ [member]: 'x' }), isEvent), [], member);
       });
 
-    test(`${name}: a name that no header can carry is not written into one`, () => {
+    test(`${name}: a name that no header can hold is not written into one`, () => {
       const around = Object.values(subject.places)[0];
       const [path] = droppedOf(subject, around?.({ 'a\r\nb: c': 1 }) ?? {}, isEvent);
       assert.match(path ?? '', /^response\.[\w.]*unnamed$/);

@@ -3,8 +3,9 @@ import { isBlank } from '../dialects.ts';
 import type { DroppedFields } from './fields.ts';
 
 /**
- * The fate of a member of a response: `used` for what the caller gets in its own dialect; `replaced` where the caller's response has the like of ours, or
- * where only the upstream's own bookkeeping is lost; `refused` makes the response a failure. All others are left out and named.
+ * Treatment of a member of a response: `used` if the caller gets it in its own dialect; `replaced` if the caller's
+ * response has our equivalent, or only the upstream's own bookkeeping is lost; `refused` makes the response a failure.
+ * All other members are dropped and named.
  */
 export type MemberFate = 'used' | 'replaced' | 'refused';
 
@@ -21,7 +22,7 @@ function table(used: string, replaced = '', refused = ''): MemberTable {
 
 const FAILURES = 'error base_resp code';
 
-/** Every object a reader opens, by dialect. */
+/** Members of every object a reader opens, by dialect. */
 export const RESPONSE_MEMBERS = {
   chat: {
     body: table(
@@ -92,10 +93,10 @@ export const RESPONSE_MEMBERS = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, MemberTable>>>>;
 
-/** Letters of a name that may stand in a header. */
+/** Names that are safe in a header. */
 const PLAIN_NAME = /^[\w$.-]{1,64}$/;
 
-/** Names the members of an object that its table does not list and that hold something. */
+/** Names the non-empty members of an object that its table does not list. */
 export function nameDropped(object: UntrustedObject, members: MemberTable, dropped: DroppedFields, path: string): void {
   for (const key in object)
     if (!members.has(key) && !isBlank(object[key])) dropped.drop(`${path}.${PLAIN_NAME.test(key) ? key : 'unnamed'}`);

@@ -48,10 +48,13 @@ const MEMBERS = fieldTable(
 const TEXT_MEMBERS = fieldTable('format');
 const REASONING_MEMBERS = fieldTable('effort');
 
-/** Reads a request of OpenAI's Responses (platform.openai.com/docs/api-reference/responses/create). @throws AppError `invalid_request` */
+/**
+ * Reads a request of OpenAI's Responses (platform.openai.com/docs/api-reference/responses/create).
+ * @throws AppError `invalid_request`
+ */
 export function readResponsesRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
   checkMembers(body, MEMBERS, notes);
-  // Nothing is stored here, so nothing could be found again.
+  // Responses are not stored here, so a stored one could not be retrieved.
   if (body.store === true) throw notExpressibleError('store');
   if (body.store === false) notes.drop('store');
   if (typeof body.top_logprobs === 'number' && body.top_logprobs > 0) throw notExpressibleError('top_logprobs');
@@ -99,7 +102,7 @@ function readReasoning(reasoning: UntrustedObject | undefined, notes: DroppedFie
   return effort === 'none' ? { mode: 'off', path } : { mode: 'on', effort, path };
 }
 
-/** Members of an item whatever it is: they say nothing to a model. */
+/** Members of every kind of item that carry nothing for a model. */
 const ITEM = 'type id status';
 const MESSAGE_MEMBERS = fieldSet(`${ITEM} role content`);
 const CALL_MEMBERS = fieldSet(`${ITEM} call_id name namespace arguments input`);
@@ -113,12 +116,13 @@ const PART_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
   input_image: fieldSet('type image_url detail'),
   input_file: fieldSet('type file_data file_url filename'),
 };
-/** Begins the ids of thoughts, OpenAI's and ours. */
+/** Prefix of the ids of reasoning items, OpenAI's and ours. */
 const THOUGHT_PREFIX = 'rs_';
 
 /**
- * Items without content for a model: searches made by the upstream, and references to thoughts, which clients send that expect thoughts to be
- * stored (`store` is true by default). A thought may be left out; references to anything else are refused.
+ * Whether an item has no content for a model: searches made by the upstream, and references to reasoning, which clients
+ * send that expect reasoning to be stored (`store` is true by default). Reasoning may be dropped; references to
+ * anything else are refused.
  */
 const isEmptyItem = ({ type, id }: UntrustedObject): boolean =>
   type === 'web_search_call' || (type === 'item_reference' && typeof id === 'string' && id.startsWith(THOUGHT_PREFIX));
@@ -126,7 +130,8 @@ const isEmptyItem = ({ type, id }: UntrustedObject): boolean =>
 type Role = Message['role'];
 
 /**
- * The items of a request to OpenAI's Responses as turns: what a model said, thought and called in a row is one.
+ * Reads the items of a request to OpenAI's Responses as turns: consecutive messages, reasoning and calls of a model
+ * form one turn.
  *
  * @throws AppError `invalid_request`
  */
@@ -238,7 +243,10 @@ function readReasoningItem(item: UntrustedObject, path: string, notes: DroppedFi
   return { type: 'thinking', text, signature, isRedacted: text === '', path };
 }
 
-/** Writes a request of OpenAI's Responses (platform.openai.com/docs/api-reference/responses/create). @throws AppError `invalid_request` */
+/**
+ * Writes a request of OpenAI's Responses (platform.openai.com/docs/api-reference/responses/create).
+ * @throws AppError `invalid_request`
+ */
 export function writeResponsesRequest(
   conversation: Conversation,
   target: UpstreamRequestParameters,
@@ -262,7 +270,7 @@ export function writeResponsesRequest(
     ],
     [target.maxTokensKey]: target.maxTokens,
     stream: target.stream || undefined,
-    // The account of the channel is everyone's.
+    // All callers share the channel's account, so nothing may be stored in it.
     store: false,
     include: isReasoningModel(target.model) ? ['reasoning.encrypted_content'] : undefined,
     tools:
@@ -286,7 +294,7 @@ export function writeResponsesRequest(
 
 const toInputText = ({ text }: TextPart): object => ({ type: 'input_text', text });
 
-/** The items of a turn, in their order; texts and media in a row are one message. */
+/** Writes the items of a turn, in their order; consecutive texts and media form one message. */
 function writeMessage({ role, parts, path }: Message, notes: DroppedFields): object[] {
   const items: object[] = [];
   let said: (TextPart | MediaPart)[] = [];
@@ -347,7 +355,7 @@ function writeResult({ id, parts, isError, path }: ResultPart, notes: DroppedFie
   return { type: 'function_call_output', call_id: id, output };
 }
 
-/** Only what this API has encrypted is taken back. */
+/** This API accepts only reasoning that it encrypted itself. */
 function writeThought({ signature, text, path }: ThinkingPart, notes: DroppedFields): object[] {
   if (signature?.vendor !== 'openai' || signature.value === '' || unpackOpaque(signature) !== undefined) {
     notes.drop(path);
@@ -370,10 +378,10 @@ function writeFormat(format: OutputFormat | undefined): object | undefined {
 
 const FUNCTION_MEMBERS = fieldSet('type name description parameters strict');
 const CUSTOM_MEMBERS = fieldSet('type name description format');
-/** Characters of a function's name, by the rules of all vendors. */
+/** Maximum characters of a function's name that all vendors accept. */
 const MAX_NAME_LENGTH = 64;
 const HASH_LENGTH = 8;
-/** What a tool of free text takes where there are only functions. */
+/** Parameters that replace a freeform tool where there are only functions. */
 const FREEFORM_PARAMETERS = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The whole input of the tool, as it is.' } },
@@ -381,7 +389,7 @@ const FREEFORM_PARAMETERS = {
   additionalProperties: false,
 };
 
-/** The name of a function by which upstreams without namespaces know a tool of one. */
+/** The function name that represents a namespaced tool at upstreams without namespaces. */
 function namespacedName(namespace: string | undefined, name: string): string {
   if (namespace === undefined) return name;
   const joined = `${namespace}__${name}`;
@@ -390,7 +398,10 @@ function namespacedName(namespace: string | undefined, name: string): string {
   return `${joined.slice(0, MAX_NAME_LENGTH - HASH_LENGTH - 1)}_${hash}`;
 }
 
-/** The tools of OpenAI's Responses as functions. @throws AppError `invalid_request` for those that are run by the upstream */
+/**
+ * Reads the tools of OpenAI's Responses as functions.
+ * @throws AppError `invalid_request` for tools that the upstream runs
+ */
 function readTools(tools: unknown, notes: DroppedFields): FunctionTool[] {
   if (!Array.isArray(tools)) return [];
   return tools.flatMap((value, index) => {
@@ -438,13 +449,13 @@ function readTool(
       ...named,
       description,
       parameters: asObject(tool.parameters) ?? { type: 'object', properties: {} },
-      // Where the other dialects say nothing, this one says false.
+      // The default of the other dialects is written as an explicit false in this one.
       strict: tool.strict === true ? strictAt(tool, path) : undefined,
     },
   ];
 }
 
-/** A grammar that the upstream does not enforce is told to the model in words. */
+/** Describes a grammar to the model in words, because the upstream does not enforce it. */
 function describeFormat(
   description: string | undefined,
   format: UntrustedObject | undefined,
@@ -458,7 +469,10 @@ function describeFormat(
   return description === undefined ? grammar : `${description}\n\n${grammar}`;
 }
 
-/** @throws AppError `invalid_request` */
+/**
+ * Reads the member `tool_choice`.
+ * @throws AppError `invalid_request`
+ */
 function readToolChoice(choice: unknown): ToolChoice | undefined {
   const path = 'tool_choice';
   if (choice === undefined || choice === null) return undefined;
@@ -470,16 +484,16 @@ function readToolChoice(choice: unknown): ToolChoice | undefined {
   return { mode: 'required', name: namespacedName(space, textAt(name, `${path}.name`)), path };
 }
 
-/** The arguments of a function that stands for a tool of free text. */
+/** The arguments of a function that represents a freeform tool. */
 export const toFreeformArguments = (input: string): string => JSON.stringify({ input });
 
-/** The text among such arguments; a model that did not keep to their form is quoted as it is. */
+/** The text in such arguments; if the model did not keep to their form, the arguments themselves. */
 export function readFreeformArguments(args: string): string {
   const input = asObject(tryParse(args))?.input;
   return typeof input === 'string' ? input : args;
 }
 
-/** A call as its caller knows the tool, without its input. */
+/** A call in the caller's terms for the tool, without its input. */
 export function toCallItem(origin: ToolOrigin | undefined, name: string): object {
   const type = origin?.isFreeform === true ? 'custom_tool_call' : 'function_call';
   return { type, name: origin?.name ?? name, namespace: origin?.namespace };

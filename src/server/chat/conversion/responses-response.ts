@@ -25,13 +25,13 @@ import { readStopReason } from './stop-reasons.ts';
 
 const PARAGRAPH = '\n\n';
 const MEMBERS = RESPONSE_MEMBERS.responses;
-/** Events of the progress of an item, whose content comes in others. */
+/** Events about the progress of an item, whose content arrives in other events. */
 const PROGRESS_EVENT =
   /^(?:response\.(?:queued|in_progress|reasoning_summary_part\.done|image_generation_call\.\w+|output_text\.annotation\.added)|ping|keepalive)$/;
 
 /** An item of the output, as far as it was delivered. */
 interface OpenItem {
-  /** Text of its message or its thought. */
+  /** Text of the message or of the reasoning. */
   text: string;
   call: DraftCall | undefined;
   isFreeform: boolean;
@@ -44,8 +44,9 @@ const createItem = (): OpenItem => ({ text: '', call: undefined, isFreeform: fal
 const NO_ITEM = createItem();
 
 /**
- * Reads a response, complete or as a stream (platform.openai.com/docs/api-reference/responses-streaming). The same content comes in deltas, in the
- * event that ends its part, in the one that ends its item and in the last of all; any of them may be missing.
+ * Reads a response, complete or as a stream (platform.openai.com/docs/api-reference/responses-streaming). The same
+ * content arrives in deltas, in the event that ends its part, in the one that ends its item and in the final one; any
+ * of them may be missing.
  */
 export class ResponsesReader implements ResponseReader {
   readonly builder: ResponseBuilder;
@@ -53,7 +54,7 @@ export class ResponsesReader implements ResponseReader {
   #isIncomplete = false;
   /** Items by their index and by their id. */
   readonly #items = new Map<unknown, OpenItem>();
-  /** Whether a thought has begun that no signature has ended. */
+  /** Whether reasoning has started that no signature has ended. */
   #hasThought = false;
 
   constructor(interleaves = false) {
@@ -156,7 +157,7 @@ export class ResponsesReader implements ResponseReader {
     return this.#isIncomplete ? 'length' : 'end';
   }
 
-  /** A complete response, or the one at the end of a stream. */
+  /** Reads a complete response, or the one at the end of a stream. */
   #readResponse(response: UntrustedObject): void {
     const { builder } = this;
     builder.start(response.id);
@@ -167,11 +168,11 @@ export class ResponsesReader implements ResponseReader {
     this.#word = textOf(asObject(details)?.reason);
     if (status === 'failed' || status === 'cancelled') this.#word = status;
     const items = listOf(response.output).map((item) => asObject(item) ?? {});
-    // Deltas that name no item are the first of the text.
+    // Deltas that name no item belong to the first text.
     const loose = this.#items.get(undefined);
     const taken = new Set<OpenItem>();
     for (const [index, item] of items.entries()) {
-      // Another item of the same id is one of its own.
+      // Another item with the same id is a separate item.
       if (taken.has(this.#items.get(textOf(item.id)) ?? NO_ITEM)) this.#items.delete(item.id);
       if (loose !== undefined && item.type === 'message' && !this.#items.has(index)) this.#items.set(index, loose);
       taken.add(this.#finishItem(item, index));
@@ -226,7 +227,7 @@ export class ResponsesReader implements ResponseReader {
     return open;
   }
 
-  /** What of an item has not come before. */
+  /** Emits the content of an item that has not arrived before. */
   #finishItem(item: UntrustedObject, index: unknown): OpenItem {
     const { builder } = this;
     const open = this.#beginItem(item, index);
@@ -275,7 +276,7 @@ export class ResponsesReader implements ResponseReader {
     this.builder.text(text);
   }
 
-  /** The rest of a text whose beginning was delivered. */
+  /** Emits the rest of a text whose start was delivered. */
   #finishText(item: OpenItem, whole: string): void {
     if (whole.length > item.text.length && whole.startsWith(item.text)) this.#say(item, whole.slice(item.text.length));
   }
@@ -288,7 +289,7 @@ export class ResponsesReader implements ResponseReader {
   }
 }
 
-/** A complete response of OpenAI's Responses from its events. */
+/** Writes a complete response of OpenAI's Responses from its events. */
 export function writeResponsesResponse(events: readonly ResponseEvent[], context: ResponseContext): object {
   const { blocks, end } = collectResponse(events);
   const output = blocks.map((block, index) => {
@@ -314,8 +315,8 @@ interface OpenCall {
 }
 
 /**
- * Writes the events of a stream, all those that OpenAI's own clients insist on. Calls end with the response, as their arguments may come
- * in turns.
+ * Writes the events of a stream, including every event OpenAI's own clients require. Calls end with the response
+ * because their arguments may be interleaved.
  */
 export class ResponsesStreamWriter implements StreamWriter {
   readonly #context: ResponseContext;
@@ -353,7 +354,7 @@ export class ResponsesStreamWriter implements StreamWriter {
         const open = this.#calls[event.index];
         if (open === undefined) return '';
         open.args += event.text;
-        // The text of a freeform call is inside of a JSON string until it is whole.
+        // The text of a freeform call is inside a JSON string until that string is complete.
         return this.#isFreeform(open)
           ? ''
           : this.#event('response.function_call_arguments.delta', { ...this.#placeOf(open), delta: event.text });
@@ -417,7 +418,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     return this.#event(type, { ...this.#place(open), delta, logprobs });
   }
 
-  /** Ends the thought that is open, or is one of its own without a text. */
+  /** Ends the open reasoning item, or emits one without text. */
   #sign(signature: Signature, isRedacted: boolean): string {
     if (!isRedacted && this.#open?.kind === 'thinking') return this.#close(signature);
     const before = this.#close();
@@ -474,9 +475,9 @@ export class ResponsesStreamWriter implements StreamWriter {
   }
 }
 
-/** What a response holds, in the form of its items (platform.openai.com/docs/api-reference/responses/object). */
+/** Items of a response (platform.openai.com/docs/api-reference/responses/object). */
 
-/** An item, or one that has begun. */
+/** An output item, complete or in progress. */
 type Item = Readonly<Record<string, unknown>>;
 
 const toItemId = (prefix: string, { id }: ResponseContext, index: number): string => `${prefix}_${id}_${index}`;
@@ -493,7 +494,10 @@ const toMessageItem = (context: ResponseContext, index: number, text: string | u
 
 const toSummaryPart = (text: string): object => ({ type: 'summary_text', text });
 
-/** The signature is the vendor's own, or tagged with its vendor; an empty one of OpenAI's says that the reasoning was sent as plain text. */
+/**
+ * The signature is the vendor's own, or tagged with its vendor; an empty one from OpenAI means that the reasoning was
+ * sent as plain text.
+ */
 const toEncryptedContent = (signature: Signature): string =>
   signature.vendor === 'openai' && signature.value !== '' ? signature.value : tagSignature(signature);
 
@@ -509,7 +513,7 @@ const toReasoningItem = (
   encrypted_content: signature === undefined ? undefined : toEncryptedContent(signature),
 });
 
-/** An image as the tool that generates them gives it; other media, and URLs, stand in a message. */
+/** An image in the form of OpenAI's image generation tool; other media, and URLs, become a message. */
 const toMediaItem = (context: ResponseContext, index: number, media: GeneratedMedia): Item =>
   media.data !== undefined && media.mediaType.startsWith('image/')
     ? {
@@ -521,7 +525,7 @@ const toMediaItem = (context: ResponseContext, index: number, media: GeneratedMe
       }
     : toMessageItem(context, index, toMarkdown(media));
 
-/** @param args undefined: they are still to come */
+/** @param args undefined: the arguments have not arrived yet */
 function toFunctionItem(
   context: ResponseContext,
   index: number,
@@ -540,7 +544,7 @@ function toFunctionItem(
   };
 }
 
-/** The members of a response that do not change while it is made; typed clients read all of them. */
+/** Members of a response that stay constant while it is generated; typed clients read all of them. */
 function toBase({ id, model, created, asked }: ResponseContext): object {
   return {
     id: `resp_${id}`,
@@ -579,7 +583,7 @@ const INCOMPLETE: Readonly<Partial<Record<StopReason, string>>> = {
   refused: 'content_filter',
 };
 
-/** How a response ended. */
+/** Status, output and usage at the end of a response. */
 function toEnd(reason: StopReason, output: readonly Item[], usage: Usage | undefined): UntrustedObject {
   const why = INCOMPLETE[reason];
   return {

@@ -14,7 +14,7 @@ import { type Codec, findCodec } from './convert.ts';
 import { DroppedFields } from './fields.ts';
 import type { Conversation, FunctionTool, Message, Part, ResponseEvent } from './neutral-form.ts';
 
-/** What all dialects can say goes through any of them and back unchanged. */
+/** Content that all dialects can express survives a round trip through any of them. */
 const DIALECTS: Readonly<Record<string, Dialect>> = {
   chat: CHAT_DIALECT,
   responses: RESPONSES_DIALECT,
@@ -41,7 +41,7 @@ const codecOf = (dialect: Dialect): Codec => {
 };
 const plain = (value: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(value));
 
-/** Blank texts are left out where an upstream refuses them. */
+/** Never blank, because blank texts are dropped where an upstream refuses them. */
 const text = fc.string({ minLength: 1, maxLength: 20 }).map((value) => `${value}.`);
 const args = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.oneof(fc.string(), fc.integer(), fc.boolean()));
 const picture: Part = { type: 'image', source: { mediaType: 'image/png', data: 'iVBORw0KGgo=' }, path: '' };
@@ -52,7 +52,7 @@ const userParts = fc
 /** A turn of the model, with calls and their results in the next turn. */
 const exchange = fc.tuple(text, fc.array(fc.tuple(args, text), { maxLength: 3 }), userParts);
 
-/** Responses have no texts that end an answer. */
+/** The Responses API has no stop sequences. */
 const conversationOf = (canStop: boolean) =>
   fc
     .record({
@@ -152,7 +152,7 @@ describe('round trips', () => {
           const original = plain(from.writeRequest(said, targetOf(a), new DroppedFields()));
           const notes = new DroppedFields();
           const there = to.writeRequest(from.readRequest(original, notes), targetOf(b), notes);
-          // Written with every request, as it must not be stored.
+          // Written with every request, because it must not be stored.
           assert.deepEqual(notes.dropped, a === RESPONSES_DIALECT ? ['store'] : []);
           assert.deepEqual(plain(from.writeRequest(read(to, there), targetOf(a), new DroppedFields())), original);
         }),
@@ -171,7 +171,7 @@ describe('round trips', () => {
       );
     });
 
-    test(`a stream says what the complete response says: ${name}`, () => {
+    test(`a stream has the same content as the complete response: ${name}`, () => {
       fc.assert(
         fc.property(response, (events) => {
           const writer = to.createWriter(CONTEXT);

@@ -1,7 +1,8 @@
 import type { StopReason } from './neutral-form.ts';
 
 /**
- * What the reasons of all dialects mean. Compared in lower case without signs between the letters, since gateways hand on one dialect's words in another.
+ * Meaning of the stop reasons of all dialects. Compared in lower case without separators, because gateways pass on
+ * reasons of one dialect in another.
  */
 const REASONS: Readonly<Record<string, StopReason>> = {
   stop: 'end',
@@ -32,7 +33,7 @@ const REASONS: Readonly<Record<string, StopReason>> = {
   blocklist: 'refused',
   prohibitedcontent: 'refused',
   spii: 'refused',
-  // Of Google: the model broke off, or could not say what it meant.
+  // Google: the model aborted, or could not express its answer.
   other: 'failed',
   language: 'failed',
   finishreasonunspecified: 'failed',
@@ -42,7 +43,7 @@ const REASONS: Readonly<Record<string, StopReason>> = {
   noimage: 'failed',
 };
 
-/** Names that are in no table, by what they are made of; the first that matches. */
+/** Patterns for names that are in no table; the first match counts. */
 const FAMILIES: readonly (readonly [RegExp, StopReason])[] = [
   [/error|fail|rate|quota|resource|abort|cancel|malformed|timeout|unavailable|interrupt|overload/, 'failed'],
   [/length|limit|maxtoken|maxoutput|token|truncat|context|window/, 'length'],
@@ -52,7 +53,7 @@ const FAMILIES: readonly (readonly [RegExp, StopReason])[] = [
   ],
 ];
 
-/** Undefined for a word that is not there. */
+/** Undefined for an unknown reason. */
 export function readStopReason(word: unknown): StopReason | undefined {
   if (typeof word !== 'string') return undefined;
   const key = word.toLowerCase().replace(/[^a-z0-9]/g, '');
