@@ -11,43 +11,43 @@ import {
 } from '../platform/outbound/outbound.ts';
 import { UnsupportedRequestError } from './vendor-errors.ts';
 
-/** An account at an upstream, as far as calling it needs to know; a channel is one. */
+/** The parts of an account at an upstream that calls need; a channel is one. */
 interface UpstreamAccount {
   readonly id: number;
-  /** Which of the credentials on file these are. */
+  /** Id of the stored credential in use. */
   readonly credentialId: number;
-  /** With the path below which the endpoints are, if any, and without a trailing slash. */
+  /** Without a trailing slash; includes the path below which the endpoints are, if any. */
   readonly baseUrl: string;
-  /** In clear. */
+  /** Decrypted. */
   readonly credentials: { readonly [key: string]: unknown };
-  /** As the administrator wrote them. */
+  /** Unparsed, as entered by the administrator. */
   readonly options: { readonly [key: string]: unknown };
   /** Whether its own base URL and artifacts may be at private IP addresses. */
   readonly private: boolean;
-  /** Sent with every request, lower-case names; they win over the adapter's own. Absent: none. */
+  /** Sent with every request, lower-case names; they override the adapter's own. Absent: none. */
   readonly extraHeaders?: Readonly<Record<string, string>>;
-  /** URL of the proxy its requests go through, with credentials. Absent: none. */
+  /** URL of the proxy for its requests, with credentials. Absent: none. */
   readonly proxy?: string;
 }
 
-/** What an adapter is given with every call: it holds no state, clock, credentials or sockets of its own. */
+/** Passed to every call of an adapter, which has no state, clock, credentials or sockets of its own. */
 export interface AdapterContext extends Pick<UpstreamAccount, 'baseUrl' | 'credentials' | 'options'> {
   /** Unix milliseconds. */
   now(): number;
   /**
-   * One JSON request to the vendor, its response with the channel's credentials masked.
+   * Sends one JSON request to the vendor; the channel's credentials are masked in the response.
    * @throws OutboundError when there was no response
    */
   sendJson(request: OutboundRequest & { readonly maxBytes?: number }): Promise<BufferedResponse>;
   /**
-   * Downloads an image the caller named by URL, for vendors that take no URL. Fetched from public IP addresses only.
-   * @throws UnsupportedRequestError when it cannot be had, is larger than `maxBytes`, or is no image
+   * Downloads an image the caller gave by URL, for vendors that accept no URL. Fetched from public IP addresses only.
+   * @throws UnsupportedRequestError when it cannot be downloaded, is larger than `maxBytes`, or is not an image
    */
   fetchImage(url: string, maxBytes: number): Promise<{ bytes: Buffer; mediaType: string }>;
   /**
-   * A secret cached until it expires (an OAuth access token), shared by all calls with the same credential; concurrent callers wait for
-   * one `make`. `rejected` is a value the vendor has just refused: it is replaced only while it is still the cached one, so
-   * that a hundred calls refused together request one new token.
+   * A secret cached until it expires (an OAuth access token), shared by all calls with the same credential; concurrent
+   * callers wait for one `make`. `rejected` is a value the vendor has just refused: it is replaced only while it is
+   * still the cached one, so that concurrent 401s trigger a single token refresh.
    */
   cachedSecret(
     key: string,
@@ -66,7 +66,7 @@ interface CachedSecret {
 const EXPIRY_MARGIN_MS = 60_000;
 const IMAGE_TIMEOUT_MS = 30_000;
 
-/** Makes the context of adapter calls. One per process: it holds the cache of access tokens. */
+/** Creates the context of adapter calls. One per process, because it holds the cache of access tokens. */
 export class UpstreamCalls {
   readonly #outbound: OutboundClient;
   readonly #clock: Clock;
@@ -140,14 +140,14 @@ export class UpstreamCalls {
   }
 }
 
-/** Where a task runs, as stored in its row. */
+/** The upstream of a task, as stored in its row. */
 interface UpstreamTask<Vendor extends string> {
   readonly vendor: Vendor;
-  /** The account that holds it. */
+  /** The account that holds the task. */
   readonly channel_id: number | null;
-  /** Which credential of the account submitted it. */
+  /** Id of the account's credential that submitted the task. */
   readonly credential_id: number | null;
-  /** JSON the adapter gave when the task was accepted; null before. */
+  /** JSON returned by the adapter when the task was accepted; null before that. */
   readonly handle: string | null;
 }
 
@@ -157,7 +157,7 @@ interface TaskUpstreamsDependencies<Vendor extends string, Adapter, Account exte
   readonly calls: UpstreamCalls;
 }
 
-/** Finds for a task the adapter of its vendor and the account that holds it: what polling, content and deletion call. */
+/** Finds the adapter and the account of a task, for polling, content and deletion. */
 export class TaskUpstreams<Vendor extends string, Adapter, Account extends UpstreamAccount> {
   readonly #accounts: TaskUpstreamsDependencies<Vendor, Adapter, Account>['accounts'];
   readonly #adapters: TaskUpstreamsDependencies<Vendor, Adapter, Account>['adapters'];
@@ -185,7 +185,7 @@ export class TaskUpstreams<Vendor extends string, Adapter, Account extends Upstr
 export class TaskUpstream<Adapter, Account extends UpstreamAccount> {
   readonly adapter: Adapter;
   readonly account: Account;
-  /** Whether the vendor has confirmed the task, so that it can be called about it. */
+  /** Whether the vendor has confirmed the task, so that calls about it are possible. */
   readonly isConfirmed: boolean;
   readonly #handle: string | null;
   readonly #calls: UpstreamCalls;
@@ -199,9 +199,10 @@ export class TaskUpstream<Adapter, Account extends UpstreamAccount> {
   }
 
   /**
-   * Runs one call of the adapter about this task, which throws what the adapter throws.
+   * Runs one call of the adapter about this task; throws the adapter's errors.
    * @param signal aborts the requests of the call
-   * @param run is given the adapter, the stored handle (null while the task is unconfirmed) and the context for the account
+   * @param run receives the adapter, the stored handle (null while the task is unconfirmed) and the context for the
+   * account
    */
   call<Result>(
     signal: AbortSignal,
@@ -215,7 +216,7 @@ export class TaskUpstream<Adapter, Account extends UpstreamAccount> {
   }
 }
 
-/** Opaque to all code but the adapter that made it. */
+/** Opaque to all code except the adapter that created it. */
 type Handle = null | boolean | number | string | readonly Handle[] | { readonly [key: string]: Handle };
 
 type Values = { readonly [key: string]: unknown };
@@ -227,11 +228,16 @@ interface SecretHolder {
   readonly proxy?: string;
 }
 
-/** Which of a channel's credentials are secret; `project` and `location` are part of every resource name of the vendor. */
+/**
+ * Names of a channel's credentials that are secret; `project` and `location` are part of every resource name of the
+ * vendor.
+ */
 const SECRET_FIELD = /(?:key|secret|password)(?:_id)?$/;
-/** Headers named like this hold a secret, however harmless the value looks. */
+/** Headers with such a name hold a secret, however harmless the value looks. */
 const SECRET_HEADER = /auth|cookie|credential|jwt|key|pass|secret|session|sign|token/;
-/** Headers that describe the client or the protocol. Masking their values would remove ordinary words from answers. */
+/**
+ * Headers that describe the client or the protocol. Masking their values would remove ordinary words from responses.
+ */
 const PUBLIC_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'accept-language',
@@ -250,20 +256,27 @@ const PLAIN_WORDS = /^[a-z]+(?:[ -][a-z]+)*$/i;
 /** Shorter values would match harmless text. A value that can be nothing but a secret may be shorter. */
 const MIN_KEY_LENGTH = 6;
 const MIN_HEADER_LENGTH = 8;
-/** Longer texts contain a file. No vendor writes errors of such length, and searching them would block the event loop. */
+/**
+ * Longer texts contain a file. No vendor writes errors of this length, and searching them would block the event loop.
+ */
 const MAX_SEARCHED_LENGTH = 4 * 1024 ** 2;
 const MASK = '[masked]';
 
-/** Replaces an account's secrets in text on its way to a caller, the log, the audit log or a page. */
+/** Masks an account's secrets in text for a caller, the log, the audit log or a page. */
 export interface CredentialMask {
   text(text: string): string;
-  /** The same bytes unless they contain a secret. A stream must be passed in whole events, so that none is cut in two. */
+  /**
+   * Returns the same bytes unless they contain a secret. A stream must be passed in whole events, so that no secret is
+   * split.
+   */
   bytes(bytes: Buffer): Buffer;
   /** @param headers sent with the request; a token derived for it is masked too */
   response(response: BufferedResponse, headers?: Readonly<Record<string, string>>): BufferedResponse;
 }
 
-/** One mask for each account, with every secret that its upstream is sent: keys, extra headers, the password of the proxy. */
+/**
+ * One mask for each account, with every secret its upstream receives: keys, extra headers, the password of the proxy.
+ */
 export const credentialMaskOf = memoizeByObject((account: SecretHolder): CredentialMask => {
   const secrets = [
     ...collectKeys(account.credentials),
@@ -290,7 +303,10 @@ function createMask(secrets: readonly string[]): CredentialMask {
   };
 }
 
-/** Masked before anything reads it, since its text is forwarded to callers, records, notifications and the log. */
+/**
+ * Masks a response before any code reads it, because its text is forwarded to callers, records, notifications and the
+ * log.
+ */
 function maskResponse(
   response: BufferedResponse,
   spellings: readonly string[],
@@ -306,7 +322,7 @@ function maskResponse(
   return { ...response, text: JSON.stringify(masked), json: masked };
 }
 
-/** Only strings and names, so that a secret of digits leaves the numbers of a response as they are. */
+/** Masks only strings and names, so that a secret of digits does not change the numbers of a response. */
 function maskStrings(value: unknown, mask: CredentialMask['text']): unknown {
   if (typeof value === 'string') return mask(value);
   if (Array.isArray(value)) return value.map((each) => maskStrings(each, mask));
@@ -314,7 +330,7 @@ function maskStrings(value: unknown, mask: CredentialMask['text']): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [mask(name), maskStrings(each, mask)]));
 }
 
-/** Keys at any depth. */
+/** Collects keys at any depth. */
 function collectKeys(credentials: Values): string[] {
   return Object.entries(credentials).flatMap(([name, value]) => {
     if (isObject(value)) return collectKeys(value);
@@ -322,7 +338,7 @@ function collectKeys(credentials: Values): string[] {
   });
 }
 
-/** A header's value, and the token behind a scheme such as `Bearer`. */
+/** A header's value, and the token after a scheme such as `Bearer`. */
 function collectFromHeader(name: string, value: string): string[] {
   const isSecret = SECRET_HEADER.test(name) || !(PUBLIC_HEADERS.has(name) || PLAIN_WORDS.test(value));
   if (!isSecret) return [];
@@ -330,7 +346,7 @@ function collectFromHeader(name: string, value: string): string[] {
   return [...new Set([value, token])].filter((each) => each.length >= MIN_HEADER_LENGTH);
 }
 
-/** The password of a proxy, as it is and as HTTP sends it. */
+/** The password of a proxy, in plain text and as HTTP sends it. */
 function collectFromProxy(proxy: string | undefined): string[] {
   const { username = '', password = '' } = URL.parse(proxy ?? '') ?? {};
   if (password === '') return [];
@@ -347,19 +363,19 @@ function decode(text: string): string {
   }
 }
 
-/** A secret as it stands in plain text, in JSON (PHP escapes slashes too) and in a URL. */
+/** Spellings of a secret in plain text, in JSON (PHP escapes slashes too) and in a URL. */
 function spell(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   return [secret, json, json.replaceAll('/', '\\/'), encodeURIComponent(secret.toWellFormed())];
 }
 
-/** Digits match as a whole and not as a number of JSON, which would no longer be one. */
+/** Digits match only as a whole and never inside a JSON number, which masking would make invalid. */
 const toPattern = (spelling: string): string =>
   /^\d+$/.test(spelling) ? `(?<![\\d.]|"\\s*:\\s*)${spelling}(?![\\d.])` : RegExp.escape(spelling);
 
 /**
- * Values by account. Channels and credentials are looked up by their numbers one after the other: every call does it several times, and
- * a text made of both would have to be built and hashed each time.
+ * Values by account. The ids of channel and credential are looked up one after the other: every call does so several
+ * times, and a combined key would have to be built and hashed each time.
  */
 export class AccountMap<V> {
   readonly #byChannel = new Map<number, Map<number, V>>();
@@ -372,7 +388,7 @@ export class AccountMap<V> {
     this.#credentialsOf(id).set(credentialId, value);
   }
 
-  /** The value, made and kept where there is none. */
+  /** Returns the value, creating it if there is none. */
   getOrMake({ id, credentialId }: ChannelAccount, make: () => V): V {
     return getOrMakeEntry(this.#credentialsOf(id), credentialId, make);
   }
@@ -402,48 +418,57 @@ export class AccountMap<V> {
 
 const newMap = <V>(): Map<number, V> => new Map();
 
-/** An account of a vendor: a channel and one of its credentials. Its quota, key and rate limits are its own. */
+/** An account of a vendor: a channel and one of its credentials. It has its own quota, key and rate limits. */
 export interface ChannelAccount {
-  /** Of the channel. */
+  /** Id of the channel. */
   readonly id: number;
   readonly credentialId: number;
 }
 
-/** Names an account in a text. */
+/** An account as a text key. */
 export const accountKey = (channelId: number, credentialId: number): string => `${channelId}/${credentialId}`;
 
-/** The version of the API that an upstream is asked for where the caller names none (docs.claude.com/en/api/versioning). */
+/** The API version sent where the caller names none (docs.claude.com/en/api/versioning). */
 const ANTHROPIC_VERSION = '2023-06-01';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** How each kind of chat upstream is told who calls: https://platform.openai.com/docs/api-reference/authentication and its kin. */
+/**
+ * Authorization headers for each kind of chat upstream: https://platform.openai.com/docs/api-reference/authentication
+ * and its equivalents.
+ */
 const AUTHORIZATION: Readonly<Record<ChatVendor, (key: string) => Headers>> = {
   openai: (key) => ({ authorization: `Bearer ${key}` }),
   gemini: (key) => ({ 'x-goog-api-key': key }),
   anthropic: (key) => ({ 'x-api-key': key, 'anthropic-version': ANTHROPIC_VERSION }),
 };
 
-/** Headers that carry a channel's key. @param vendor of the channel; one without a chat protocol of its own takes OpenAI's */
+/**
+ * Headers that carry a channel's key.
+ * @param vendor of the channel; a vendor without a chat protocol of its own gets OpenAI's headers
+ */
 export function chatAuthorizationHeaders(vendor: string, key: string, address: UpstreamAddress): Headers {
   if (vendor === 'openai' && isAzure(address)) return { 'api-key': key };
   const authorize = Object.hasOwn(AUTHORIZATION, vendor) ? AUTHORIZATION[vendor as ChatVendor] : AUTHORIZATION.openai;
   return authorize(key);
 }
 
-/** Who was called, as reports of calls name it. */
+/** The called account, as reports of calls identify it. */
 export const toChannelAndCredentialIds = ({ id, credentialId }: Pick<UpstreamAccount, 'id' | 'credentialId'>) => ({
   channelId: id,
   credentialId,
 });
 
-/** A channel, as far as the names of models go. */
+/** The part of a channel that maps model names. */
 interface NamesOfUpstream {
-  /** Names the upstream has for models, by our names. Absent: the same. */
+  /** The upstream's names of models, by our names. Absent: the same. */
   readonly modelMapping?: Readonly<Record<string, string>>;
 }
 
-/** The name an upstream has for a model: by the name the caller used (`id`), else by what that is an alias of (`target`). */
+/**
+ * The upstream's name of a model: by the name the caller used (`id`), otherwise by the model that is an alias of
+ * (`target`).
+ */
 export function toUpstreamModelName(
   { modelMapping }: NamesOfUpstream,
   { id, target }: { readonly id: string; readonly target: string },
@@ -453,7 +478,7 @@ export function toUpstreamModelName(
   return mapped === undefined ? target : (modelMapping[mapped] ?? target);
 }
 
-/** Where an account is called: its base URL, and the options that say how the paths below it are written. */
+/** Address of an account: its base URL, and the options that determine how the paths below it are written. */
 type UpstreamAddress = Pick<UpstreamAccount, 'baseUrl' | 'options'>;
 
 const VERSION = String.raw`v\d+(?:\.\d+)?(?:(?:alpha|beta)\d*)?`;
@@ -463,8 +488,8 @@ const AT_END = new RegExp(`/${VERSION}(?:/openai)?$`, 'i');
 const THROUGH_VERSION = new RegExp(String.raw`^(?:/[\w-]+)*?/${VERSION}(?=[/?]|$)`, 'i');
 
 /**
- * The URL of an endpoint. A base URL whose path names a version is complete and replaces the path's own beginning up to its version;
- * below any other, the whole path is appended.
+ * The URL of an endpoint. A base URL whose path contains a version is complete and replaces the start of the endpoint's
+ * path up to its version; to any other base URL the whole path is appended.
  *
  * @param path of the vendor's API, version included: `/v1/messages`, `/api/v3/contents/generations/tasks`
  */
@@ -479,9 +504,9 @@ export const withoutVersion = (baseUrl: string): string =>
 
 const AZURE_HOST = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)$/i;
 const AZURE_DEPLOYMENT = /\/openai\/deployments\/([^/]+)$/;
-/** Endpoints below a deployment in the dated API; all others are the resource's. */
+/** Endpoints below a deployment in the dated API; all others belong to the resource. */
 const OF_DEPLOYMENT = /^\/(?:chat\/completions|completions|embeddings|images\/|audio\/)/;
-/** Exists in the v1 API alone. */
+/** Exists only in the v1 API. */
 const WITHOUT_DATED_API = /^\/videos/;
 /** The newest dated version that is generally available. */
 const DEFAULT_API_VERSION = '2024-10-21';
@@ -490,7 +515,7 @@ const DEFAULT_API_VERSION = '2024-10-21';
 export const isAzure = ({ baseUrl, options }: UpstreamAddress): boolean =>
   options.api === 'azure' || AZURE_DEPLOYMENT.test(baseUrl) || AZURE_HOST.test(new URL(baseUrl).hostname);
 
-/** The deployment that a base URL names; undefined: the model of each call names its own. */
+/** The deployment in a base URL; undefined: each call's model names its own. */
 export const azureDeployment = (baseUrl: string): string | undefined => AZURE_DEPLOYMENT.exec(baseUrl)?.[1];
 
 /**

@@ -1,7 +1,7 @@
 import type { FailureCause } from '../../contract/task-states.ts';
 
 /**
- * The closed set of reasons an upstream's error is put into:
+ * The closed set of reasons for errors of upstreams:
  * - `user`: the request is wrong; `policy`: its content was refused
  * - `rate`: too many requests, in time or at once; `capacity`: the upstream is overloaded or broken
  * - `auth`, `billing`: the channel's own account; `model`: that account cannot use this model
@@ -18,12 +18,13 @@ export const ERROR_REASONS = [
   'missing',
   'other',
 ] as const;
+/** One of `ERROR_REASONS`. */
 export type ErrorReason = (typeof ERROR_REASONS)[number];
 
 /** An error as a vendor reported it, in terms common to all vendors. */
 export interface VendorError {
   readonly reason: ErrorReason;
-  /** Where the vendor's code says more than the reason does: what the user is told. */
+  /** A more specific cause for the user, where the vendor's code gives one. */
   readonly cause?: FailureCause;
   /** Whether another channel may be tried. Decided by the vendor's own code first, then by the HTTP status. */
   readonly retryable: boolean;
@@ -32,27 +33,30 @@ export interface VendorError {
   readonly code: string;
   /** The vendor's own message, shown to the caller. */
   readonly message: string;
-  /** The field at fault, where the vendor names it as our callers do. */
+  /** The field at fault, where the vendor uses the same name as our callers. */
   readonly param?: string;
   /** Milliseconds, from Retry-After or the vendor's body, where given. */
   readonly retryAfterMs?: number;
-  /** The answer lacks the vendor's envelope: a firewall, a gateway or a wrong address wrote it, not the vendor. */
+  /** The response lacks the vendor's envelope, so it came from a firewall, a gateway or a wrong address. */
   readonly isPage?: boolean;
 }
 
-/** Reasons that concern the one task when they answer a poll: its submit was accepted, so the account and its model were too. */
+/**
+ * Reasons that concern a single task when a poll reports them: its submit was accepted, so the account and its model
+ * were too.
+ */
 const TASK_REASONS: ReadonlySet<ErrorReason> = new Set(['user', 'policy', 'missing', 'other', 'model']);
 
-/** Whether an error that answers a poll says that something is wrong with this task alone. */
+/** Whether an error reported by a poll concerns this task alone. */
 const isAboutTask = ({ reason, isPage, httpStatus }: VendorError): boolean =>
   TASK_REASONS.has(reason) || (isPage === true && reason === 'capacity' && httpStatus < 500);
 
 /**
- * A poll whose response says nothing about the task: a 429, a 5xx, a gateway's page, half a body. A single one never ends the task;
- * several odd ones in a row do (`TaskPoller`).
+ * A poll whose response says nothing about the task: a 429, a 5xx, a gateway's page, half a body. A single one never
+ * ends the task; several odd ones in a row do (`TaskPoller`).
  */
 export class PollFailed extends Error {
-  /** What the vendor reported, where its response was readable. */
+  /** The vendor's error, where its response was readable. */
   readonly error: VendorError | undefined;
   constructor(message: string, error?: VendorError) {
     super(message);
@@ -60,7 +64,7 @@ export class PollFailed extends Error {
     this.error = error;
   }
 
-  /** Whether the answer is odd for this task alone, which says nothing about its channel. */
+  /** Whether the failure is specific to this task, so that it says nothing about its channel. */
   get isOdd(): boolean {
     return this.error === undefined || isAboutTask(this.error);
   }
@@ -68,7 +72,7 @@ export class PollFailed extends Error {
 
 /** A request that this vendor cannot serve, detected before anything was sent; the caller gets 400 with `message`. */
 export class UnsupportedRequestError extends Error {
-  /** The caller's field at fault, dotted. */
+  /** The caller's field at fault, as a dotted path. */
   readonly param: string | undefined;
   constructor(message: string, param?: string) {
     super(message);
