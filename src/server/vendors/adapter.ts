@@ -6,17 +6,17 @@ import type { Base64Text } from '../platform/base64.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
 
-/** Any JSON value. Handles and responses are stored as they are. */
+/** Any JSON value. Handles and responses are stored unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** JSON of a request that may hold images. */
 export type RequestJson = Json | Base64Text | readonly RequestJson[] | { readonly [key: string]: RequestJson };
 
-/** An image of the caller by value, however it was given. */
+/** An image of the caller by value, as upload, data URL or Base64. */
 export interface MediaFile {
   readonly bytes: Buffer;
   readonly mediaType: string;
-  /** Of an upload. */
+  /** Of an upload only. */
   readonly filename?: string;
 }
 
@@ -25,14 +25,14 @@ export type MediaInput = { readonly url: string } | MediaFile;
 
 /** One generation as the caller requested it, already validated; adapters only translate it. */
 export interface VideoRequest {
-  /** Our task id: sent where a vendor takes a client's own id, so that a job can be found after a lost response. */
+  /** Our task id, sent where a vendor accepts a client's own id, so that a job can be found after a lost response. */
   readonly taskId: string;
   /** The vendor's model name. */
   readonly model: string;
   readonly prompt: string;
   /** `image`, then `images`, then `input_reference`, in that order, without repeats. */
   readonly images: readonly MediaInput[];
-  /** From `duration`, else `seconds`. */
+  /** From `duration`, otherwise from `seconds`. */
   readonly seconds?: number;
   readonly size?: string;
   readonly mode?: string;
@@ -40,18 +40,19 @@ export interface VideoRequest {
   readonly metadata: { readonly [key: string]: unknown };
   /** Arguments of the model's media schema: dotted path in the vendor's body → value. */
   readonly extraFields: readonly { readonly path: string; readonly value: RequestJson }[];
-  /** A body in the vendor's own format, where an endpoint takes that; it wins over the common fields. */
+  /** A body in the vendor's own format, where an endpoint accepts one; it overrides the common fields. */
   readonly officialBody?: { readonly [key: string]: RequestJson };
-  /** With `officialBody`: which of the vendor's own operations was called, such as `text2video`. */
+  /** With `officialBody`: the vendor's operation that was called, such as `text2video`. */
   readonly officialOperation?: string;
-  /** Fields of the caller's body that are not common ones; only adapters with `passthrough` send them on. */
+  /** Fields of the caller's body that are not common ones; only adapters with `passthrough` forward them. */
   readonly nativeFields?: { readonly [key: string]: Json };
 }
 
+/** Outcome of a submit: accepted or refused. */
 export type SubmitOutcome =
   | {
       readonly kind: 'accepted';
-      /** Opaque to all other code, stored with the task, passed to later calls. Never contains a secret. */
+      /** Opaque to all other code, stored with the task and passed to later calls. Never contains a secret. */
       readonly handle: Json;
       /** The vendor's id of the job. */
       readonly upstreamId: string;
@@ -59,16 +60,17 @@ export type SubmitOutcome =
     }
   | { readonly kind: 'refused'; readonly error: VendorError; readonly raw: Json };
 
-/** Where the finished video is. `url` is public; `protected` needs `content`; `inline` is Base64 inside `raw`. */
+/** Location of the finished video. `url` is public; `protected` needs `content`; `inline` is Base64 inside `raw`. */
 export type Artifact =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'protected' }
   | { readonly kind: 'inline' };
 
+/** Outcome of a poll. */
 export interface QueryOutcome {
-  /** UNKNOWN for a status the adapter does not know; that is never a failure. */
+  /** UNKNOWN for a status the adapter does not know, which is never a failure. */
   readonly state: TaskStatus;
-  /** Percent, only where the vendor gives a real figure. */
+  /** In percent, only where the vendor reports a real figure. */
   readonly progress?: number;
   /** With SUCCESS. The adapter turns a success without an artifact into FAILURE. */
   readonly artifact?: Artifact;
@@ -76,23 +78,25 @@ export interface QueryOutcome {
   readonly error?: VendorError;
   /** The vendor's last response; long Base64 strings are cut by the core, except for `inline` artifacts kept apart. */
   readonly raw: Json;
-  /** Replaces the stored handle, where the response has something later calls need (a file id, a new URL). */
+  /** Replaces the stored handle, if the response contains something later calls need (a file id, a new URL). */
   readonly handle?: Json;
 }
 
-/** What the content endpoint fetches. `trusted`: the host comes from our configuration and may receive `headers`. */
+/**
+ * The file the content endpoint fetches. `trusted`: the host comes from our configuration and may receive `headers`.
+ */
 export type ContentSource =
   | {
       readonly kind: 'fetch';
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
       readonly trusted: boolean;
-      /** The file's public URL in JSON that a trusted host may answer in place of the file. */
+      /** The file's public URL in JSON that a trusted host may return instead of the file. */
       addressIn?(json: unknown): string | undefined;
     }
   | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly mimeType: string };
 
-/** What a model can do; forms and the documentation are made from it. */
+/** Capabilities of a model; forms and the documentation are generated from them. */
 export interface ModelCapability {
   readonly id: string;
   readonly title: string;
@@ -100,7 +104,7 @@ export interface ModelCapability {
   readonly seconds:
     | { readonly values: readonly number[]; readonly default: number }
     | { readonly min: number; readonly max: number; readonly default: number };
-  /** Values of `size` that make sense, in this vendor's way of writing them. */
+  /** Useful values of `size`, in this vendor's notation. */
   readonly sizes: readonly string[];
   readonly ratios: readonly string[];
   readonly resolutions: readonly string[];
@@ -108,34 +112,38 @@ export interface ModelCapability {
   readonly audio: boolean;
   readonly negativePrompt: boolean;
   readonly seed: boolean;
-  /** How many images may be given, and what they mean. */
+  /** Number of images that may be given, and their meaning. */
   readonly images: {
     readonly min: number;
     readonly max: number;
     readonly roles: readonly ('first_frame' | 'last_frame' | 'reference')[];
   };
-  /** Default price in quota, written to the model's row when it is first made. */
+  /** Default price in quota, written to the model's row when it is created. */
   readonly price: VideoPrice;
   /** The vendor's list that the default price follows. */
   readonly listed: PriceSource;
 }
 
-/** How long a model can still be used. Dates are ISO dates (`2026-06-30`). */
+/** How long a model remains available. Dates are ISO dates (`2026-06-30`). */
 export interface ModelLifecycle {
-  /** The vendor's host or product this applies to: the same name may remain available on another. */
+  /** The vendor's host or product this applies to; the same name may remain available on another. */
   readonly route: string;
   readonly stage: 'active' | 'deprecated' | 'retired';
   readonly retiresOn?: string;
-  /** The vendor's own recommendation. */
+  /** The successor the vendor recommends. */
   readonly successor?: string;
-  /** Where this is said. */
+  /** Source of the dates. */
   readonly source: string;
-  /** When that page, or a copy or quotation of it, was read; null: none was found, and nothing is refused by this. */
+  /**
+   * When that page, or a copy or quotation of it, was read; null: none was found, and no request is refused because of
+   * this entry.
+   */
   readonly confirmedOn: string | null;
-  /** When the table was read through. */
+  /** When the table was last reviewed. */
   readonly checkedOn: string;
 }
 
+/** An image model of a vendor. */
 export interface ImageModel {
   readonly id: string;
   readonly title: string;
@@ -155,69 +163,79 @@ export interface ImageRequest {
   readonly seed?: number;
 }
 
+/** Outcome of an image's submit or poll. */
 export type ImageOutcome =
   | { readonly kind: 'done'; readonly urls: readonly string[] }
   | { readonly kind: 'working' }
   | { readonly kind: 'failed'; readonly error: VendorError };
 
-/** How a vendor's usage endpoint of an account is read, for reconciliation. */
+/** Reads a vendor's usage endpoint of an account, for reconciliation. */
 interface AccountUsage {
-  /** What the vendor counts: units, credits. */
+  /** The vendor's billing unit: units, credits. */
   readonly unit: string;
-  /** By how much its count may be ahead of the end of a job (units taken when it begins) or behind it. */
+  /** How far its count may be ahead of the end of a job (units deducted at the start) or behind it, in milliseconds. */
   readonly skewMs: number;
   /**
-   * The usage counter of the account: ascends by what the vendor takes from it, and falls where it is topped up.
+   * The usage counter of the account: increases by the amounts the vendor deducts, and decreases when the account is
+   * topped up.
    *
-   * @throws PollFailed where the answer says nothing about the account
+   * @throws PollFailed if the response says nothing about the account
    */
   read(context: AdapterContext): Promise<number>;
 }
 
-/** Images made in seconds, requested through chat. The same rules as for videos: submit once, poll once. */
+/**
+ * Images generated within seconds and requested through chat. The same rules as for videos apply: one submit, one
+ * request per poll.
+ */
 export interface ImageGeneration {
   readonly models: readonly ImageModel[];
   submit(
     request: ImageRequest,
     context: AdapterContext,
   ): Promise<{ readonly id: string } | { readonly error: VendorError }>;
-  /** Polls once. A response that cannot be read counts as `working`, since it shows nothing about the image. */
+  /** Polls once. An unreadable response counts as `working`, because it says nothing about the image. */
   query(model: string, id: string, context: AdapterContext): Promise<ImageOutcome>;
 }
 
-/** Text of a failed task as it is stored. */
+/** Stored text of a failed task. */
 interface FailureText {
   readonly message: string;
   readonly code: string;
 }
 
 /**
- * How a vendor's tasks appear in the OpenAI-style object and in the unified task, where that differs from the usual. `data` is
- * the vendor's last response.
+ * Deviations of a vendor's tasks from the usual form of the OpenAI-style object and the unified task. `data` is the
+ * vendor's last response.
  */
 export interface TaskPresentation {
   /** The object's `model` is empty. */
   readonly hidesModel?: boolean;
   /** The object repeats its id as `task_id`. */
   readonly repeatsId?: boolean;
-  /** Unix seconds of the end, as the vendor reports it; undefined where it does not. By default the time of our record. */
+  /**
+   * Unix seconds of the end, as the vendor reports it; undefined where it reports none. Default: the time of our
+   * record.
+   */
   completedAt?(data: Json): number | undefined;
-  /** The object's `seconds`. By default it has none. */
+  /** The object's `seconds`. Default: none. */
   seconds?(data: Json): string | undefined;
-  /** When the object has `metadata.url`: always (the default; empty before the end), where it is known, or never. */
+  /**
+   * When the object has `metadata.url`: always (the default; empty before the end), when the URL is known, or never.
+   */
   readonly url?: 'always' | 'known' | 'never';
-  /** The object's `error`. By default the failure as it is; undefined for none. */
+  /** The object's `error`. Default: the failure unchanged; undefined for none. */
   error?(failure: FailureText): FailureText | undefined;
-  /** Values of the unified task's `status`. By default our own. */
+  /** Values of the unified task's `status`. Default: ours. */
   readonly statusWords?: Readonly<Record<TaskStatus, string>>;
-  /** Jobs whose file has no URL anywhere, and whose submit response is the task's id alone. */
+  /** Whether a job's file has no URL anywhere, and its submit response is only the task's id. */
   isOpaque?(handle: Json): boolean;
 }
 
-/** The fields of a form that draws one request for any vendor. */
+/** Fields of a form for requests to any vendor. */
 type FormField = 'seconds' | 'size' | 'mode' | 'ratio' | 'resolution' | 'audio' | 'seed' | 'negative_prompt';
 
-/** What an administrator needs to know of a vendor, whatever its accounts are used for. */
+/** A vendor as administrators see it, whatever its accounts are used for. */
 export interface VendorProfile {
   /** The short name used in rows, prefixes and folders. */
   readonly name: string;
@@ -226,43 +244,43 @@ export interface VendorProfile {
   readonly defaultBaseUrl: string;
   /** JSON Schema of the credentials an administrator enters; secret texts are `writeOnly`. */
   readonly credentials: TSchema;
-  /** One cheap authenticated request that shows whether the channel's credentials work. */
+  /** Sends one cheap authenticated request that shows whether the channel's credentials work. */
   checkCredentials(context: AdapterContext): Promise<CredentialCheck>;
 }
 
-/** `models`: what the upstream lists, where the check reads its list. */
+/** `models`: the upstream's models, where the check reads their list. */
 export type CredentialCheck =
   | { readonly ok: true; readonly models?: readonly string[] }
   | { readonly ok: false; readonly error: VendorError };
 
 /**
- * One vendor: submit once, poll once. An adapter never loops, sleeps, retries or stores. Everything the vendor reports is a
- * return value. It throws OutboundError when there was no response, PollFailed when the response to a poll says nothing about
- * the task, UnsupportedRequestError before anything was sent.
+ * One vendor: submit once, poll once. An adapter never loops, sleeps, retries or stores. Everything the vendor reports
+ * is a return value. It throws OutboundError when there was no response, PollFailed when the response to a poll says
+ * nothing about the task, and UnsupportedRequestError before anything was sent.
  */
 export interface VendorAdapter extends VendorProfile {
   readonly name: VendorId;
   readonly models: readonly ModelCapability[];
   /** JSON Schema of the keys of `metadata` that reach the vendor; all others are dropped. */
   readonly metadata: TSchema;
-  /** The dotted path in a request to this service where each field of a form goes; what the vendor has no field for is missing. */
+  /** Dotted path of each form field in a request to this service; fields the vendor does not support are missing. */
   readonly formFields: Readonly<Partial<Record<FormField, string>>>;
-  /** The host a channel's calls go to, where that is not its base URL's: ends of models are told apart by it. */
+  /** The host of a channel's calls, where that is not its base URL's; model lifecycles depend on the host. */
   hostOf?(channel: { readonly baseUrl: string; readonly credentials: { readonly [key: string]: unknown } }): string;
-  /** A whole request to this service for one of its models; shown in the documentation and run by a test. */
+  /** A complete request to this service for one of its models; shown in the documentation and run by a test. */
   readonly example: { readonly model: string } & Readonly<Record<string, unknown>>;
   readonly presentation?: TaskPresentation;
   /** Image models of the same accounts. */
   readonly images?: ImageGeneration;
-  /** Tasks are polled when somebody reads them; the scheduler polls those nobody reads. */
+  /** Tasks are polled when a caller reads them; the scheduler polls only the others. */
   readonly refreshOnQuery?: boolean;
-  /** The upstream's id is the public task id, and its objects are passed through. */
+  /** The upstream's id is the public task id, and its objects are returned unchanged. */
   readonly passthrough?: boolean;
   /** `content` has the variant `thumbnail`. */
   readonly hasCover?: boolean;
   /** `content` has the variant `spritesheet`. */
   readonly hasSpritesheet?: boolean;
-  /** How long the URL of a video is valid, where polling again gives a new one. */
+  /** How long the URL of a video is valid, where polling again returns a new one. */
   readonly artifactUrlLifetimeMs?: number;
   /**
    * The price factors of a request (`mode`, `resolution`, `size`, `audio`) and the seconds billed, with the vendor's defaults
@@ -275,49 +293,49 @@ export interface VendorAdapter extends VendorProfile {
     readonly factors: { readonly [factor: string]: string };
   };
   /**
-   * What the vendor says it billed, in its last answer about a finished job: `units` (tokens, credits, deductions),
-   * `seconds`. Undefined where that answer has none. For prices with `settle_by: "vendor"`.
+   * Billed amounts from the vendor's last response about a finished job: `units` (tokens, credits, deductions),
+   * `seconds`. Undefined if that response has none. For prices with `settle_by: "vendor"`.
    */
   billedFacts?(raw: Json): BilledFacts | undefined;
-  /** Absent where the vendor has no endpoint that tells what it took from an account. */
+  /** Absent where the vendor has no endpoint that reports an account's usage. */
   readonly accountUsage?: AccountUsage;
   submit(request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome>;
   query(handle: Json, context: AdapterContext): Promise<QueryOutcome>;
   /**
-   * Finds a job by our task id after the response to a submit was lost; undefined while the vendor knows none. Absent where
-   * the vendor cannot search.
+   * Finds a job by our task id after the response to a submit was lost; undefined while the vendor knows none. Absent
+   * where the vendor cannot search.
    */
   findTask?(
     request: { readonly taskId: string; readonly hint: Json },
     context: AdapterContext,
   ): Promise<Json | undefined>;
-  /** `hint` for `findTask`, fixed before sending: what the search needs beyond the task id, such as a path. */
+  /** `hint` for `findTask`, fixed before sending: data the search needs beyond the task id, such as a path. */
   findTaskHint?(request: VideoRequest): Json;
   /**
-   * The handle of a job that another program submitted with the same account, by the vendor's id of it; undefined where more than that
-   * would have to be known. Absent: never.
+   * The handle of a job that another program submitted with the same account, derived from the vendor's id; undefined
+   * if the id is not enough. Absent: never possible.
    */
   handleOf?(job: { readonly id: string; readonly model: string; readonly isFromText: boolean }): Json | undefined;
   content(handle: Json, raw: Json, variant: string | undefined, context: AdapterContext): Promise<ContentSource>;
   remix?(handle: Json, request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome>;
-  /** Deletes the job at the vendor, where it has that; failures are ignored. */
+  /** Deletes the job at the vendor, where the vendor supports it; failures are ignored. */
   deleteTask?(handle: Json, context: AdapterContext): Promise<void>;
 }
 
-/** What a vendor says it billed for a job. */
+/** A vendor's billed amounts for a job. */
 export interface BilledFacts {
-  /** Its own count: tokens, credits, deductions; to a millionth. */
+  /** The vendor's own count: tokens, credits, deductions; to a millionth. */
   readonly units?: number;
-  /** Whole seconds; a begun one counts. */
+  /** Whole seconds, rounded up. */
   readonly seconds?: number;
 }
 
-/** No job is billed as much; a larger figure is treated as an error and ignored. */
+/** No job costs this much; a larger figure is treated as an error and ignored. */
 const MAX_CREDIBLE = 1_000_000_000;
 
 const MICRO = 1_000_000;
 
-/** A positive count, which some vendors write as text or with decimals. Zero is a field that was not filled in, not a free job. */
+/** A positive count, which some vendors write as text or with decimals. Zero means an unset field, not a free job. */
 function toCount(value: unknown): number | undefined {
   const count = typeof value === 'string' && /^\d{1,12}(\.\d{1,12})?$/.test(value.trim()) ? Number(value) : value;
   if (typeof count !== 'number' || !Number.isFinite(count) || count <= 0 || count > MAX_CREDIBLE) return undefined;
@@ -327,24 +345,24 @@ function toCount(value: unknown): number | undefined {
 const firstCount = (values: readonly unknown[]): number | undefined =>
   values.map(toCount).find((count) => count !== undefined);
 
-/** @param places where the figure may stand, the vendor's own first; the first that holds a positive count decides */
+/** @param places where the figure may be, the vendor's own first; the first that holds a positive count is used */
 export function billedUnits(...places: readonly unknown[]): BilledFacts | undefined {
   const units = firstCount(places);
   return units === undefined ? undefined : { units };
 }
 
-/** The same in seconds. */
+/** Like `billedUnits`, in seconds. */
 export function billedSeconds(...places: readonly unknown[]): BilledFacts | undefined {
   const seconds = firstCount(places);
   return seconds === undefined ? undefined : { seconds: Math.ceil(seconds) };
 }
 
-/** Where a default price was read. */
+/** Source of a default price. */
 export interface PriceSource {
-  /** The vendor's own page of prices. */
+  /** The vendor's own price page. */
   readonly source: string;
   /** When that page, or a published copy or quotation of it, was last compared; null: none was found, and the price is older. */
   readonly confirmedOn: string | null;
-  /** What was compared instead of the page itself, and what the price leaves out. */
+  /** The source that was compared instead of the page itself, and the parts the price leaves out. */
   readonly note: string;
 }

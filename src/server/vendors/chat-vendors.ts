@@ -12,28 +12,28 @@ import type { CredentialCheck, VendorProfile } from './adapter.ts';
 import { toVendorError } from './error-mapping.ts';
 import { asArray, asText } from './untrusted-json.ts';
 
-/** As many as a channel can have. */
+/** The maximum number of models of a channel. */
 const MAX_MODELS = 500;
 
 const REASONS: Readonly<Record<number, ErrorReason>> = { 401: 'auth', 402: 'billing', 403: 'auth', 429: 'rate' };
 
-/** Credentials of an account that is called with one key. */
+/** Credentials of an account that consist of one key. */
 const ApiKey = Type.Object(
   { api_key: Type.String({ minLength: 1, maxLength: 4096, writeOnly: true }) },
   { additionalProperties: false },
 );
 
-/** Where a chat upstream lists its models. */
+/** Location of a chat upstream's list of models. */
 interface ModelList {
   readonly vendor: string;
   /** Version included. */
   readonly path: string;
-  /** The member that holds the list, and that of an entry which holds its id. */
+  /** The member that holds the list, and the member of an entry that holds its id. */
   readonly listKey: string;
   readonly idKey: string;
 }
 
-/** Checks a key by the list of models, which needs it and costs nothing. */
+/** Checks a key by requesting the list of models, which requires the key and is free. */
 async function checkChatUpstreamKey(context: AdapterContext, list: ModelList): Promise<CredentialCheck> {
   const response = await context.sendJson({
     method: 'GET',
@@ -43,7 +43,7 @@ async function checkChatUpstreamKey(context: AdapterContext, list: ModelList): P
       accept: 'application/json',
     },
   });
-  // Azure lists what could be deployed; behind the URL of a deployment there is nothing but that one.
+  // Azure lists the models that could be deployed; the URL of a deployment serves only that one.
   const deployment = list.vendor === 'openai' ? azureDeployment(context.baseUrl) : undefined;
   if (response.status === 200)
     return { ok: true, models: deployment === undefined ? parseModelIds(response.json, list) : [deployment] };
@@ -54,7 +54,7 @@ async function checkChatUpstreamKey(context: AdapterContext, list: ModelList): P
   return { ok: false, error: toVendorError(response, context.now(), { code, message, meaning: { reason } }) };
 }
 
-/** Some write the list without an object around it, or with the member names of another dialect. */
+/** Some upstreams return the bare list, or use the member names of another dialect. */
 function parseModelIds(json: unknown, { listKey, idKey }: ModelList): string[] {
   const body = asObject(json);
   const list = [json, body?.[listKey], body?.data, body?.models].map(asArray).find((each) => each !== undefined) ?? [];

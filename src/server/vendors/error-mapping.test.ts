@@ -9,7 +9,7 @@ import {
   toVendorError,
 } from './error-mapping.ts';
 
-test('Retry-After is seconds or a date, never nonsense, never longer than an hour', () => {
+test('Retry-After is seconds or a date; invalid values are ignored, and an hour is the maximum', () => {
   const now = Date.parse('Sat, 21 Nov 2026 11:00:00 GMT');
   const read = (text: string) => parseRetryAfter({ 'retry-after': text }, now);
   assert.equal(read('7'), 7_000);
@@ -46,7 +46,7 @@ test('every status has a reason', () => {
     assert.equal(reasonForStatus(status), 'capacity', `${status}`);
 });
 
-test('a page of a gateway or firewall is the fault of the channel, not of the caller', () => {
+test('an error page of a gateway or firewall is the fault of the channel, not of the caller', () => {
   for (const status of [400, 403, 404, 405, 406, 413, 418, 451, 302]) {
     const { reason, retryable, isPage } = toVendorError(
       { status, headers: {}, text: '<html>', json: undefined },
@@ -66,7 +66,7 @@ test('a refusal without a known code is a policy refusal where its text says so'
   assert.equal(failedTask(null, { reason: 'other', message: '内容违规' }).error?.reason, 'policy');
 });
 
-test('a reason is found wherever it stands', () => {
+test('a reason is found in any known place', () => {
   const text = 'blocked by the safety system';
   for (const place of [
     text,
@@ -86,7 +86,7 @@ test('a reason is found wherever it stands', () => {
   });
 });
 
-test('a gateway that gave up waiting may have begun a job', () => {
+test('a gateway timeout may have started a job', () => {
   const lost = (status: number, details = {}) => {
     const response = { status, headers: {}, text: '', json: undefined };
     return mayHaveBegun(response, toVendorError(response, 0, details));

@@ -7,7 +7,7 @@ import type { Json, QueryOutcome } from './adapter.ts';
 import { isSuccessWord } from './task-state.ts';
 import { asArray, asCode } from './untrusted-json.ts';
 
-/** What a vendor's code means; `retryable` and `cause` only where they differ from the reason's own. */
+/** Meaning of a vendor's code; `retryable` and `cause` only where they differ from the reason's own. */
 export interface ErrorClass {
   readonly reason: ErrorReason;
   readonly retryable?: boolean;
@@ -18,8 +18,8 @@ export interface ErrorClass {
 export const UNKNOWN_FAILURE: ErrorClass = { reason: 'other' };
 
 /**
- * Whether another channel should be tried: where the fault lies with this channel, its account or its vendor, yes; where it
- * lies with the request, no.
+ * Whether another channel should be tried: yes if the fault lies with this channel, its account or its vendor, no if it
+ * lies with the request.
  */
 const RETRYABLE_BY_REASON: Readonly<Record<ErrorReason, boolean>> = {
   user: false,
@@ -49,21 +49,26 @@ export function reasonForStatus(status: number): ErrorReason {
   return REASON_BY_STATUS[status] ?? (status >= 400 ? 'user' : 'other');
 }
 
-/** Statuses that a gateway answers when it gave up waiting for the vendor, which may have begun the job: RFC 9110, Cloudflare. */
+/**
+ * Statuses of a gateway that timed out waiting for the vendor, which may have started the job: RFC 9110, Cloudflare.
+ */
 const GAVE_UP_WAITING: ReadonlySet<number> = new Set([504, 524]);
 
-/** Whether a refused submit may have begun a job nevertheless: a gateway timed out, and no code of the vendor says otherwise. */
+/**
+ * Whether a refused submit may have started a job nevertheless: a gateway timed out, and no code of the vendor says
+ * otherwise.
+ */
 export const mayHaveBegun = ({ status }: BufferedResponse, error: VendorError): boolean =>
   GAVE_UP_WAITING.has(status) && error.isPage === true;
 
-/** Words of content checks in any vendor's messages and codes. */
+/** Words of content checks in the messages and codes of all vendors. */
 const POLICY_WORDS =
   /risk.?control|risk not pass|sensitive|content.?(?:security|safety|policy|filter|moderation)|moderat(?:ed|ion)|policy.?violation|violat\w* .{0,40}polic|prohibited|nsfw|safety (?:filter|system|check)|responsible ai|风控|敏感|违规|审核(?:不|未)通过/i;
 
-/** Whether a text of a vendor names its content check as the reason. */
+/** Whether a vendor's text names its content check as the reason. */
 export const isPolicyText = (text: string): boolean => POLICY_WORDS.test(text);
 
-/** Members that hold a reason in words, or its code, at one vendor or another. */
+/** Members that hold a reason in words, or its code, at some vendor. */
 const MESSAGE_KEYS = [
   ...['message', 'msg', 'error_message', 'errorMessage', 'error_msg', 'err_msg', 'errmsg', 'task_status_msg'],
   ...['status_msg', 'fail_reason', 'failReason', 'failure_reason', 'failureReason', 'fail_msg', 'failMsg', 'failure'],
@@ -76,7 +81,7 @@ const CODE_KEYS = [
 const NESTED_KEYS = ['error', 'err', 'errors', 'failure', 'base_resp', 'detail', 'details'] as const;
 const MAX_REASON_DEPTH = 4;
 
-/** A reason as the vendor gave it. */
+/** A reason as the vendor reported it. */
 export interface ToldReason {
   /** Empty where there is none. */
   readonly code: string;
@@ -84,8 +89,8 @@ export interface ToldReason {
 }
 
 /**
- * The reason of a failure, wherever the vendor or a gateway put it: a text, an object, or an object inside one of those. The first
- * place with a message wins, and the first with a code. Codes and messages of success are no reason.
+ * Finds the reason of a failure, wherever the vendor or a gateway put it: a text, an object, or an object inside one of
+ * those. The first place with a message wins, and the first with a code. Codes and messages of success are ignored.
  *
  * @param places the vendor's own place first
  */
@@ -132,13 +137,17 @@ export function parseRetryAfter(headers: Readonly<Record<string, string>>, nowMs
   return waitMs >= 0 ? Math.min(waitMs, MAX_RETRY_AFTER_MS) : undefined;
 }
 
-/** A 4xx or 3xx that the vendor did not write: the channel's way to the vendor is at fault, not the caller. */
+/**
+ * A 4xx or 3xx that did not come from the vendor: the connection between channel and vendor is at fault, not the
+ * caller.
+ */
 const PAGE: ErrorClass = { reason: 'capacity' };
 
 /**
- * Builds an error: by the vendor's code first, by the HTTP status where there is no known code.
+ * Builds an error from the vendor's code, or from the HTTP status if the code is unknown.
  *
- * @param details `isPage`: the answer lacks the vendor's envelope. By default where it has no code, message or meaning.
+ * @param details `isPage`: the response lacks the vendor's envelope. Default: true if it has no code, message or known
+ * meaning.
  */
 export function toVendorError(
   response: BufferedResponse,
@@ -173,7 +182,7 @@ function classifyUnknown(status: number, text: string, isPage: boolean): ErrorCl
   return reason === 'user' && isPolicyText(text) ? { reason: 'policy' } : { reason };
 }
 
-/** A failure of the task itself, details by a poll's response. */
+/** A failure of the task itself, with the details of a poll's response. */
 export function failedTask(
   raw: Json,
   details: {
@@ -197,7 +206,7 @@ export function failedTask(
   return { state: 'FAILURE', error, raw };
 }
 
-/** Success without a video is a failure. */
+/** Treats success without a video as a failure. */
 export const successWithoutArtifact = (raw: Json, code = ''): QueryOutcome =>
   failedTask(raw, {
     reason: 'other',
@@ -207,8 +216,8 @@ export const successWithoutArtifact = (raw: Json, code = ''): QueryOutcome =>
   });
 
 /**
- * A submit response that is neither success nor refusal: HTTP 200 with a page, half a body, no id. The job may exist, so it
- * is thrown as a lost response and the submit is never repeated.
+ * A submit response that is neither success nor refusal: HTTP 200 with a page, half a body, no id. The job may exist,
+ * so it is thrown as a lost response and the submit is never repeated.
  */
 export function ambiguousSubmit(response: BufferedResponse): OutboundError {
   return new OutboundError('body', `the upstream answered HTTP ${response.status} without a task id`, {
@@ -220,5 +229,5 @@ export function ambiguousSubmit(response: BufferedResponse): OutboundError {
 export const unreadablePoll = (response: BufferedResponse): PollFailed =>
   new PollFailed(`the upstream answered HTTP ${response.status} with something else than the task`);
 
-/** A poll that was refused: too fast, wrong key, out of order. */
+/** A poll that was refused: sent too early, with a wrong key, or during an outage. */
 export const rejectedPoll = (error: VendorError): PollFailed => new PollFailed(error.message, error);

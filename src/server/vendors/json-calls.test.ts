@@ -14,7 +14,7 @@ test('a small body is a string, and a request without one is unchanged', () => {
   assert.equal(withJsonBody(request, undefined), request);
 });
 
-test('a body with a large image is sent with its length, a piece per turn of the event loop', async () => {
+test('a body with a large image is sent with its length, one piece per turn of the event loop', async () => {
   const image = new Base64Text(Buffer.alloc(750_000, 'ABC'));
   const { headers, body } = withJsonBody(request, { prompt: '图', image });
   assert.ok(body instanceof Readable);

@@ -16,21 +16,25 @@ import {
 import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
 
 /**
- * What adapters of vendors with JSON over HTTP have in common: a key in a header, a task id as the whole handle, one GET
- * for a poll, and the video as a public URL.
+ * Helpers for adapters of vendors with JSON over HTTP: a key in a header, a task id as the whole handle, one GET for a
+ * poll, and the video at a public URL.
  */
 type Headers = Readonly<Record<string, string>>;
 
+/** Headers with the channel's API key as a bearer token. */
 export const bearerHeaders = (context: AdapterContext): Headers => ({
   authorization: `Bearer ${String(context.credentials.api_key)}`,
 });
 
+/** Sends a GET request. */
 export const getJson = (context: AdapterContext, url: string, headers: Headers): Promise<BufferedResponse> =>
   context.sendJson({ method: 'GET', url, headers, signal: context.signal });
 
+/** Sends a DELETE request. */
 export const deleteJson = (context: AdapterContext, url: string, headers: Headers): Promise<BufferedResponse> =>
   context.sendJson({ method: 'DELETE', url, headers, signal: context.signal });
 
+/** Sends a POST request with a JSON body. */
 export const postJson = (
   context: AdapterContext,
   url: string,
@@ -39,7 +43,10 @@ export const postJson = (
 ): Promise<BufferedResponse> =>
   context.sendJson(withJsonBody({ method: 'POST', url, headers, signal: context.signal }, body));
 
-/** The request with `body` as JSON; unchanged without one. To be sent once: large images are encoded while it is sent. */
+/**
+ * The request with `body` as JSON; unchanged without a body. Can be sent only once, because large images are encoded
+ * while it is sent.
+ */
 export const withJsonBody = (request: OutboundRequest, body: RequestJson | undefined): OutboundRequest =>
   body === undefined
     ? request
@@ -48,7 +55,7 @@ export const withJsonBody = (request: OutboundRequest, body: RequestJson | undef
         serializeJsonBody(body),
       );
 
-/** The same for JSON that has been serialized already; its type is in the headers. */
+/** Like `withJsonBody`, for JSON that is already serialized and whose type is in the headers. */
 export const withSerializedBody = (request: OutboundRequest, body: string | LongJsonBody): OutboundRequest =>
   typeof body === 'string'
     ? { ...request, body }
@@ -58,7 +65,7 @@ export const withSerializedBody = (request: OutboundRequest, body: string | Long
         body: Readable.from(inTurns(body.pieces()), { objectMode: false }),
       };
 
-/** One piece for each turn of the event loop: the system may take many megabytes without a wait. */
+/** Yields one piece per turn of the event loop, because the system may accept many megabytes without a wait. */
 async function* inTurns(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
   for (const piece of pieces) {
     yield piece;
@@ -69,21 +76,28 @@ async function* inTurns(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
 /** The id in a handle of `acceptedSubmit`; empty for anything else, which the vendor does not know. */
 export const parseIdHandle = (handle: Json): string => asId(asObject(handle)?.id) ?? '';
 
-/** @throws OutboundError `mayHaveArrived` where there is no id: a job may exist nevertheless. */
+/**
+ * An accepted submit.
+ * @throws OutboundError `mayHaveArrived` if there is no id: a job may exist nevertheless.
+ */
 export function acceptedSubmit(id: string | undefined, response: BufferedResponse, handle?: Json): SubmitOutcome {
   if (id === undefined) throw ambiguousSubmit(response);
   return { kind: 'accepted', handle: handle ?? { id }, upstreamId: id, raw: toRawResponse(response) };
 }
 
-/** @throws OutboundError `mayHaveArrived` where a gateway gave up waiting: the job may have begun, and a second one would be paid too. */
+/**
+ * A refused submit.
+ * @throws OutboundError `mayHaveArrived` if a gateway timed out: the job may have started, and a second one would be
+ * charged too.
+ */
 export function refusedSubmit(error: VendorError, response: BufferedResponse): SubmitOutcome {
   if (mayHaveBegun(response, error)) throw ambiguousSubmit(response);
   return { kind: 'refused', error, raw: toRawResponse(response) };
 }
 
 /**
- * A finished task, by the value in place of its video's URL. Text or nothing is the vendor's statement that there is
- * none, a failure; any other type is a damaged response, and the next poll's may be intact.
+ * A finished task, from the value in the place of its video's URL. Text or nothing is the vendor's statement that there
+ * is no video, which is a failure; any other type is a damaged response, and the next poll's may be intact.
  *
  * @throws PollFailed
  */
@@ -95,14 +109,17 @@ export function finishedTask(url: unknown, response: BufferedResponse, code = ''
   return successWithoutArtifact(raw, code);
 }
 
-/** A file that needs no credentials, from the response stored with the task. @throws PollFailed where it has no URL. */
+/**
+ * A file that needs no credentials, from the response stored with the task.
+ * @throws PollFailed if it has no URL.
+ */
 export function publicFile(url: unknown): ContentSource {
   const parsed = asUrl(url);
   if (parsed === undefined) throw new PollFailed('the stored response of this task has no URL of the video');
   return { kind: 'fetch', url: parsed, headers: {}, trusted: false };
 }
 
-/** The class of a vendor's code: by the whole code, else by the part before its first dot. */
+/** The class of a vendor's code: by the whole code, otherwise by the part before its first dot. */
 export const classifyByTable =
   (classes: Readonly<Record<string, ErrorClass>>) =>
   (code: string): ErrorClass | undefined =>
@@ -111,7 +128,7 @@ export const classifyByTable =
 /** A vendor's request body while it is being built. */
 export type RequestBody = { [key: string]: RequestJson };
 
-/** Names that reach into prototypes, anywhere in a path. */
+/** Names that reach into prototypes, in any part of a path. */
 const PROTOTYPE_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 
 const ARRAY_INDEX = /^\d{1,3}$/;
@@ -131,9 +148,9 @@ function setChild(parent: RequestBody | RequestJson[], key: string, value: Reque
 }
 
 /**
- * Sets `value` at a dotted path (`parameters.seed`, `content.0.text`), creating missing objects; numbers index arrays
- * that exist already. Refuses paths through prototypes and through values that are no containers. Containers on the
- * path are copied before they are written to, so that nothing but `body` itself changes.
+ * Sets `value` at a dotted path (`parameters.seed`, `content.0.text`), creating missing objects; numbers index existing
+ * arrays. Refuses paths through prototypes and through values that are not containers. Containers on the path are
+ * copied before they are written to, so that only `body` itself changes.
  */
 export function setPath(body: RequestBody, path: string, value: RequestJson): void {
   const keys = path.split('.');
@@ -153,7 +170,10 @@ export function setPath(body: RequestBody, path: string, value: RequestJson): vo
   setChild(parent, last, value, path);
 }
 
-/** Writes the arguments of the model's media schema over the body; they take precedence, since an administrator declared them. */
+/**
+ * Writes the arguments of the model's media schema over the body; they take precedence because an administrator
+ * declared them.
+ */
 export function applyExtraFields(body: RequestBody, extra: VideoRequest['extraFields']): RequestBody {
   for (const { path, value } of extra) setPath(body, path, value);
   return body;
@@ -164,7 +184,7 @@ export const omitUndefined = <Value extends RequestJson>(
   fields: Readonly<Record<string, Value | undefined>>,
 ): { [key: string]: Value } => defined(fields) as { [key: string]: Value };
 
-/** The JSON of a request with large images, which are encoded while it is sent. */
+/** JSON of a request with large images, which are encoded while it is sent. */
 export class LongJsonBody {
   readonly #parts: readonly (string | Base64Text)[];
   /** For `Content-Length`. */
@@ -187,7 +207,7 @@ export class LongJsonBody {
     );
   }
 
-  /** The bytes from the start on each call. */
+  /** Yields all bytes from the start on each call. */
   *pieces(): Generator<Buffer> {
     for (const part of this.#parts) {
       if (typeof part === 'string') yield Buffer.from(part);
@@ -196,7 +216,7 @@ export class LongJsonBody {
   }
 }
 
-/** A value as the JSON of a request, as `JSON.stringify` writes it. */
+/** Serializes the JSON of a request, with the same result as `JSON.stringify`. */
 export const serializeJsonBody = (value: RequestJson): string | LongJsonBody =>
   holdsBase64(value) ? new LongJsonBody(value) : JSON.stringify(value);
 
@@ -210,7 +230,7 @@ function* jsonParts(value: RequestJson): Generator<string | Base64Text> {
   else if (value instanceof Base64Text) yield* ['"', value, '"'];
   else {
     const isList = Array.isArray(value);
-    // A member without a value is left out, an element is null.
+    // A member without a value is omitted, an element without one is null.
     const entries = Object.entries(value as object).filter(([, inner]) => isList || inner !== undefined);
     yield isList ? '[' : '{';
     for (const [index, [key, inner]] of entries.entries()) {

@@ -16,7 +16,7 @@ const read = createMetadataParser(
   }),
 );
 
-test('only named keys stay, at every depth, and the given object is not touched', () => {
+test('only named keys are kept, at every depth, and the given object is not changed', () => {
   const given = {
     seed: 7,
     base_url: 'http://evil.test',

@@ -4,7 +4,7 @@ import { defined } from '../../contract/objects.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import { asText } from './untrusted-json.ts';
 
-/** The keywords of a schema that decide which keys of a value stay. */
+/** The keywords of a schema that determine which keys of a value are kept. */
 interface SchemaKeywords {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, TSchema>>;
@@ -14,7 +14,7 @@ interface SchemaKeywords {
 
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
 
-/** A copy with the keys the schema names, at every depth; null counts as absent. Values are validated elsewhere. */
+/** Copies the keys the schema names, at every depth; null counts as absent. Values are validated elsewhere. */
 function pickNamedKeys(schema: TSchema, value: unknown): unknown {
   const shape = schema as SchemaKeywords;
   if (shape.anyOf) {
@@ -34,16 +34,16 @@ function pickNamedKeys(schema: TSchema, value: unknown): unknown {
   return kept;
 }
 
-/** Reads a caller's `metadata`; `schema` is the table it reads by. */
+/** Parses a caller's `metadata` by its `schema`. */
 interface MetadataParser<T extends TObject> {
   (metadata: Readonly<Record<string, unknown>>): Static<T>;
   readonly schema: T;
 }
 
 /**
- * Makes the reader of one vendor's metadata table: a function from the caller's `metadata` to the keys the schema names.
- * Keys it does not name are dropped, at every depth, so that no host, key or URL can be smuggled to a vendor; a value
- * of the wrong type is refused by its dotted name. Of a union, the first member of the value's own type counts.
+ * Creates the parser of one vendor's metadata table: a function from the caller's `metadata` to the keys the schema
+ * names. Other keys are dropped, at every depth, so that no host, key or URL can be smuggled to a vendor; a value of
+ * the wrong type is refused by its dotted name. Of a union, the first member of the value's own type is used.
  */
 export function createMetadataParser<T extends TObject>(schema: T): MetadataParser<T> {
   const validator = Compile(schema);
@@ -51,7 +51,7 @@ export function createMetadataParser<T extends TObject>(schema: T): MetadataPars
     const kept = pickNamedKeys(schema, metadata);
     if (validator.Check(kept)) return kept as Static<T>;
     const deep = (path: string): number => path.split('/').length;
-    // Every member of a union reports an error; the deepest one is of the member that the caller meant.
+    // Every member of a union reports an error; the deepest one belongs to the member the caller meant.
     const [first] = validator.Errors(kept).toSorted((a, b) => deep(b.instancePath) - deep(a.instancePath));
     const path = (first?.instancePath ?? '').split('/').slice(1);
     const param = ['metadata', ...path].join('.');
@@ -61,7 +61,7 @@ export function createMetadataParser<T extends TObject>(schema: T): MetadataPars
 }
 
 /**
- * Price factors from a vendor's body; what is not known is left out. Sound counts where it is said either way.
+ * Price factors from a vendor's body; unknown ones are omitted. Audio counts if the body sets it, to true or false.
  *
  * @param factors As read from the body, so a value may have any type: media schemas of administrators write into it.
  */
@@ -78,7 +78,7 @@ export const knownFactors = (factors: {
 
 const MAX_SECONDS = 3_600;
 
-/** Whole seconds from a vendor's body, where they may be a number or a text; the price depends on them. */
+/** Whole seconds from a vendor's body, as a number or a text; the price depends on them. */
 export function parseSeconds(value: unknown, param: string): number {
   const seconds = typeof value === 'string' && /^\d{1,5}$/.test(value) ? Number(value) : value;
   if (typeof seconds === 'number' && Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_SECONDS)
@@ -99,7 +99,7 @@ export function matchAspectRatio(size: string, ratios: readonly string[]): strin
   });
 }
 
-/** Refuses a common field that this vendor does not have. */
+/** Refuses a common field that this vendor does not support. */
 export function rejectField(param: string, why: string): never {
   throw new UnsupportedRequestError(`${param} ${why}.`, param);
 }
@@ -108,5 +108,5 @@ const MONTH_AND_DAY = '(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\\d|3[01])';
 /** `-2026-06-12`, `-20260612` or `-260612` at the end of a name. */
 const DATE = new RegExp(`-(?:20)?\\d{2}-?${MONTH_AND_DAY}$`);
 
-/** A dated release has the fields and prices of its line of models: `model-2026-06-12` is `model`. */
+/** A dated release has the fields and prices of its model line: `model-2026-06-12` is `model`. */
 export const undatedModel = (model: string): string => model.replace(DATE, '');

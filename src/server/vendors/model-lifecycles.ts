@@ -1,13 +1,15 @@
 import type { ModelLifecycle } from './adapter.ts';
 
-/** When the table was read through last; a test asks for a newer reading after half a year. */
+/** When the table was last reviewed; a test demands a new review after half a year. */
 const CHECKED = '2026-11-22';
 
-/** What is known of a model of a vendor: the ends that were announced, else that it is active. `stage` is that of the reading. */
+/**
+ * Known lifecycles of a vendor's model: the announced ends, otherwise that it is active. `stage` is as of the review.
+ */
 export function lifecyclesOf(vendor: string, id: string): readonly ModelLifecycle[] {
   const ends = ENDS.filter((end) => end.id === id).map(({ id: _, ...end }) => ({
     ...end,
-    // What nobody has confirmed is not said to be over.
+    // An unconfirmed end is not reported as past.
     stage: end.retiresOn <= CHECKED && end.confirmedOn !== null ? ('retired' as const) : ('deprecated' as const),
     checkedOn: CHECKED,
   }));
@@ -27,8 +29,9 @@ export function lifecyclesOf(vendor: string, id: string): readonly ModelLifecycl
 }
 
 /**
- * Which models the vendors serve and which they have announced to end, as it was read from their pages, or from copies and quotations of
- * these. `confirmedOn` is the date of what was read; null: nothing that names the model was found, or only others report its end.
+ * Models that vendors serve, and models whose end they have announced, from their pages or from copies and quotations
+ * of these. `confirmedOn` is the date of the source; null: no source that names the model was found, or only third
+ * parties report its end.
  */
 
 interface ActiveRow {
@@ -42,7 +45,7 @@ interface ActiveRow {
 
 interface EndRow {
   readonly id: string;
-  /** The host it ends on: another may serve the same name on. */
+  /** The host on which the model ends; another host may continue to serve the same name. */
   readonly route: string;
   readonly retiresOn: string;
   readonly successor?: string;
@@ -95,8 +98,9 @@ const RUNWAY = {
   source: 'https://docs.dev.runwayml.com/guides/models',
 };
 
+/** Models that are active, by route. */
 export const ACTIVE: readonly ActiveRow[] = [
-  // On the vendor's page of prices, as copied by github.com/aself101/kling-api on that day; older models are not on it.
+  // On the vendor's price page, as copied by github.com/aself101/kling-api on that day; older models are not on it.
   {
     ...KLING,
     source: 'https://kling.ai/document-api/pricing/base/video',
@@ -161,7 +165,7 @@ export const ACTIVE: readonly ActiveRow[] = [
       'doubao-seedance-2-5-260628',
     ],
   },
-  // Priced by the vendor still; whether a new account can open them, its console says.
+  // The vendor still lists a price; only its console shows whether a new account can activate the models.
   {
     ...ARK,
     confirmedOn: '2026-08-01',
@@ -185,7 +189,7 @@ export const ACTIVE: readonly ActiveRow[] = [
       'dreamina-seedance-2-0-mini-260615',
     ],
   },
-  // In a copy of the vendor's guide of that model.
+  // From a copy of the vendor's guide of that model.
   {
     ...MODEL_ARK,
     source: 'https://docs.byteplus.com/en/docs/ModelArk/seedance-2-5',
@@ -208,7 +212,7 @@ export const ACTIVE: readonly ActiveRow[] = [
       'happyhorse-1.0-r2v',
     ],
   },
-  // In a copy of the vendor's reference of that model.
+  // From a copy of the vendor's reference of that model.
   {
     ...WAN,
     source: 'https://www.alibabacloud.com/help/en/model-studio/wan-video-editing-api-reference',
@@ -241,9 +245,9 @@ export const ACTIVE: readonly ActiveRow[] = [
     confirmedOn: '2026-11-22',
     ids: ['veo-3.1-generate-001', 'veo-3.1-fast-generate-001', 'veo-3.1-lite-generate-001'],
   },
-  // Not on the list of that page any more, and no page was found that ends it there.
+  // No longer on the list of that page, but no page was found that announces its end there.
   { ...VERTEX, confirmedOn: null, ids: ['veo-2.0-generate-001'] },
-  // Named by release 2.1.0 of github.com/googleapis/java-genai on that day, which makes it the default of videos.
+  // Named by release 2.1.0 of github.com/googleapis/java-genai on that day, which makes it the default for videos.
   { ...INTERACTIONS, confirmedOn: '2026-11-10', ids: ['gemini-omni-1.2-flash'] },
   { ...INTERACTIONS, confirmedOn: '2026-09-06', ids: ['gemini-omni-1.1-flash'] },
   {
@@ -281,7 +285,10 @@ const onOpenAi = (id: string): EndRow => ({
   source: 'https://github.com/openai/openai-openapi',
   confirmedOn: '2026-08-21',
 });
-/** Reported by docs.comfy.org/tutorials/partner-nodes/kling/kling-3-0 alone; no page of the vendor that says so was found. */
+/**
+ * Reported only by docs.comfy.org/tutorials/partner-nodes/kling/kling-3-0; no page of the vendor was found that
+ * confirms it.
+ */
 const onKling = (id: string): EndRow => ({
   id,
   route: KLING.route,
@@ -291,7 +298,10 @@ const onKling = (id: string): EndRow => ({
   confirmedOn: null,
 });
 
-/** Reported by docs.laozhang.ai/en/api-capabilities/wan-video-generation alone; no notice of the vendor that says so was found. */
+/**
+ * Reported only by docs.laozhang.ai/en/api-capabilities/wan-video-generation; no notice of the vendor was found that
+ * confirms it.
+ */
 const onDashScope = (id: string, successor: string): EndRow => ({
   id,
   route: WAN.route,
@@ -301,7 +311,7 @@ const onDashScope = (id: string, successor: string): EndRow => ({
   confirmedOn: null,
 });
 
-/** Ends that were announced, by route. Those that are not confirmed are shown, and nothing is refused by them. */
+/** Announced ends, by route. Unconfirmed ones are shown, but no request is refused because of them. */
 const ENDS: readonly EndRow[] = [
   onGemini('veo-2.0-generate-001', '2026-06-30'),
   onGemini('veo-3.0-generate-001', '2026-06-30'),

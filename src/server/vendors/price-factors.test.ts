@@ -11,7 +11,7 @@ test('seconds are whole and bounded, whether written as a number or as text', ()
   }
 });
 
-test('a size names a ratio only when it has one', () => {
+test('a size maps to a ratio only if it has one', () => {
   const ratios = ['16:9', '9:16', '1:1'];
   assert.equal(matchAspectRatio('1280x720', ratios), '16:9');
   assert.equal(matchAspectRatio('1080*1920', ratios), '9:16');

@@ -28,7 +28,7 @@ export const VENDOR_ADAPTERS: readonly VendorAdapter[] = [
   runway,
 ];
 
-/** Vendors whose accounts serve chat alone. */
+/** Vendors whose accounts only serve chat. */
 const CHAT_PROFILES: readonly VendorProfile[] = [openai, anthropic, gemini];
 
 interface InitialModel {
@@ -44,7 +44,7 @@ const MAX_KNOWN_LIFECYCLES = 2_000;
 export class VendorRegistry {
   readonly #adapters: ReadonlyMap<string, VendorAdapter>;
   readonly #profiles: ReadonlyMap<string, VendorProfile>;
-  /** By vendor and model, of which administrators make a few hundred; every model call asks. */
+  /** Cached by vendor and model, because every model call reads them; administrators create a few hundred. */
   readonly #lifecycles = new LRUCache<string, readonly ModelLifecycle[]>({ max: MAX_KNOWN_LIFECYCLES });
 
   constructor(adapters: readonly VendorAdapter[] = VENDOR_ADAPTERS, chat: readonly VendorProfile[] = CHAT_PROFILES) {
@@ -64,7 +64,10 @@ export class VendorRegistry {
     return this.#adapters.get(name);
   }
 
-  /** Any vendor, of videos or of chat. @throws Error for an unknown name. */
+  /**
+   * Any vendor, of videos or of chat.
+   * @throws Error for an unknown name.
+   */
   profile(name: string): VendorProfile {
     const profile = this.#profiles.get(name);
     if (profile === undefined) throw new Error(`no vendor ${name}`);
@@ -75,7 +78,7 @@ export class VendorRegistry {
     return [...this.#profiles.values()];
   }
 
-  /** What is known of how long a model is served, by route. */
+  /** Known lifecycles of a model, by route. */
   lifecycles(vendor: string, model: string): readonly ModelLifecycle[] {
     const key = `${vendor} ${model}`;
     const known = this.#lifecycles.get(key) ?? lifecyclesOf(vendor, model);
@@ -83,17 +86,17 @@ export class VendorRegistry {
     return known;
   }
 
-  /** The host the calls of a channel go to. */
+  /** The host of a channel's calls. */
   hostOf(channel: Parameters<NonNullable<VendorAdapter['hostOf']>>[0] & { readonly vendor: string }): string {
     return this.find(channel.vendor)?.hostOf?.(channel) ?? new URL(channel.baseUrl).host;
   }
 
-  /** What a video model can do; undefined for models the adapter does not list, and for chat. */
+  /** Capabilities of a video model; undefined for models the adapter does not list, and for chat. */
   capability(vendor: string, model: string): ModelCapability | undefined {
     return this.find(vendor)?.models.find(({ id }) => id === model);
   }
 
-  /** Rows of models to insert at first start, at the adapters' own prices. */
+  /** Model rows to insert at first start, at the adapters' own prices. */
   get initialModels(): readonly InitialModel[] {
     return [...this.#adapters.values()].flatMap(({ name: vendor, models, images }) => [
       ...models.map(({ id, price }) => ({ id, price, vendor, kind: 'video' }) as const),
@@ -103,17 +106,17 @@ export class VendorRegistry {
     ]);
   }
 
-  /** What is known of models, and guessed of the others by their names, for suggestions to administrators. */
+  /** Known prices of models, and estimates by name for all others, as suggestions to administrators. */
   get knownPrices() {
     return { shipped: this.initialModels, estimate: estimatePrice, isUncallable } as const;
   }
 
-  /** Whether the vendor's accounts have one of the chat protocols. */
+  /** Whether the vendor's accounts use one of the chat protocols. */
   isChat(name: string): boolean {
     return this.#profiles.has(name) && !this.#adapters.has(name);
   }
 
-  /** The fields of a form: one list of fields for each set of credentials that works. */
+  /** The fields of a form: one list for each valid set of credentials. */
   credentialForms(name: string): readonly (readonly CredentialField[])[] {
     return listCredentialForms(this.profile(name).credentials);
   }

@@ -12,11 +12,11 @@ import { readTaskState } from './task-state.ts';
 import { asArray, asCode, asId, asText, asUrl, isForeignId } from './untrusted-json.ts';
 
 /**
- * Vendors' answers as relays rearrange them: inside `{code, data}`, with a second id, with the file's address somewhere else, with an
- * error behind HTTP 200.
+ * Reads vendor responses that relays rearrange: inside `{code, data}`, with a second id, with the file's URL in another
+ * member, with an error behind HTTP 200.
  */
 
-/** The names of the members that identify a task and tell its state, the vendor's own first. */
+/** Names of the members that hold a task's id and state, the vendor's own first. */
 export interface TaskMembers {
   readonly ids: readonly string[];
   readonly state: string;
@@ -27,8 +27,8 @@ const TASK_MEMBERS: TaskMembers = { ids: ['id', 'task_id'], state: 'status' };
 const ENVELOPE_MEMBERS = ['data', 'result', 'response'];
 
 /**
- * The task in an answer: the answer itself, or what its envelope holds. An envelope may have a `status` of its own, so an object
- * that has an id beside its state is preferred, then one inside an envelope.
+ * Finds the task in a response: the response itself, or the content of its envelope. An envelope may have a `status` of
+ * its own, so an object that has both an id and a state is preferred, then one inside an envelope.
  */
 export function unwrapTask(json: unknown, { ids, state }: TaskMembers = TASK_MEMBERS): UntrustedObject | undefined {
   const outer = asObject(json);
@@ -47,13 +47,13 @@ export function unwrapTask(json: unknown, { ids, state }: TaskMembers = TASK_MEM
   );
 }
 
-/** The id of a new task. Relays put the number of a row under `id` and the task's own id under `task_id`. */
+/** The id of a new task. Relays put the number of a row in `id` and the task's own id in `task_id`. */
 export function taskIdIn(task: UntrustedObject | undefined, { ids }: TaskMembers = TASK_MEMBERS): string | undefined {
   const found = ids.map((name) => asId(task?.[name])).filter((id) => id !== undefined);
   return found.find((id) => /\D/.test(id)) ?? found[0];
 }
 
-/** Whether an answer is about the task `id`: one of its ids is that one, or it has none. */
+/** Whether a response is about the task `id`: one of its ids matches, or it has none. */
 export function isAboutTask(task: UntrustedObject, id: string, { ids }: TaskMembers = TASK_MEMBERS): boolean {
   const values = ids.map((name) => task[name]);
   return values.some((value) => asId(value) === id) || !values.some((value) => isForeignId(value, id));
@@ -64,13 +64,13 @@ export function isAboutTask(task: UntrustedObject, id: string, { ids }: TaskMemb
 const ADDRESS_MEMBERS = ['video_url', 'url', 'uri', 'download_url', 'video'];
 const MAX_DEPTH = 4;
 
-/** Where compatible services put the address of a finished file, after the vendor's own place. */
+/** Members in which compatible services put the URL of a finished file, after the vendor's own. */
 const ADDRESS_PLACES = [
   ...['video_url', 'url', 'video', 'videos', 'result_url', 'result', 'results', 'output', 'outputs'],
   ...['content', 'metadata', 'data'],
 ];
 
-/** Values in place of an address: itself, of each entry of a list, of the members of an object. */
+/** Candidates for a URL: the value itself, each entry of a list, the members of an object. */
 function candidatesIn(value: unknown, depth = 0): readonly unknown[] {
   if (value === undefined || value === null || depth > MAX_DEPTH) return [];
   const entries = asArray(value);
@@ -84,7 +84,8 @@ const valueAt = (holder: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => asObject(value)?.[name], holder);
 
 /**
- * The address of a finished task's file, or what stands in its place: undefined for nothing, another type for damage.
+ * The URL of a finished task's file, or the value in its place: undefined for nothing, another type for a damaged
+ * response.
  *
  * @param places The vendor's own, as dotted paths; other places of compatible services follow
  */
@@ -99,7 +100,10 @@ export function addressOf(task: unknown, places: readonly string[]): unknown {
 
 // --- Errors ---
 
-/** Whether an answer without a task is an error, whatever its HTTP status says: an error with words or a code, or a code with words. */
+/**
+ * Whether a response without a task is an error, whatever its HTTP status: an error with a message or a code, or a code
+ * with a message.
+ */
 export function isErrorAnswer(json: unknown): boolean {
   const answer = asObject(json);
   if (!answer) return false;
@@ -110,7 +114,10 @@ export function isErrorAnswer(json: unknown): boolean {
   return isBad && readReason(answer).message !== undefined;
 }
 
-/** Whether the answer to a submit refuses it: by its status, by an error in place of a task, or by a task that has failed already. */
+/**
+ * Whether the response to a submit refuses it: by its status, by an error instead of a task, or by a task that has
+ * already failed.
+ */
 export function isRefusedSubmit(
   { status, json }: BufferedResponse,
   task: UntrustedObject | undefined,
@@ -120,7 +127,7 @@ export function isRefusedSubmit(
   return status >= 400 || state === 'FAILURE' || (state === 'UNKNOWN' && (isErrorAnswer(json) || isErrorAnswer(task)));
 }
 
-/** Words of messages whose code is missing or unknown; the first that fits. */
+/** Patterns for messages whose code is missing or unknown; the first match counts. */
 const WORDS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
   [
     /(?:insufficient|not enough|not sufficient|no|low)\W.{0,16}(?:balance|quota|credits?|funds)|quota is not enough|overdue|余额不足|额度不足|欠费/i,
@@ -131,7 +138,10 @@ const WORDS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
   [/(?:invalid|incorrect|expired).{0,12}(?:api.?key|token)|unauthori[sz]ed|无效的令牌/i, { reason: 'auth' }],
 ];
 
-/** The class of an error that the vendor's own table does not know: by its words, else by a code that is an HTTP status. */
+/**
+ * The class of an error that the vendor's own table does not list: by its message, otherwise by a code that is an HTTP
+ * status.
+ */
 export function classifyByWords({ code, message = '' }: ToldReason): ErrorClass | undefined {
   const found = WORDS.find(([pattern]) => pattern.test(message))?.[1];
   if (!found && isPolicyText(`${code} ${message}`)) return { reason: 'policy' };

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import { applyExtraFields, type RequestBody, setPath } from './json-calls.ts';
 
-test('a dotted path makes the objects on its way and leaves what it shares alone', () => {
+test('a dotted path creates missing objects and does not change shared ones', () => {
   const shared = { seed: 1 };
   const body: RequestBody = { parameters: shared, content: [{ type: 'text' }] };
   applyExtraFields(body, [
@@ -21,7 +21,7 @@ test('a dotted path makes the objects on its way and leaves what it shares alone
   assert.deepEqual(shared, { seed: 1 });
 });
 
-test('no path reaches a prototype, leads through a value or past an array', () => {
+test('no path reaches a prototype, leads through a value or beyond an array', () => {
   for (const path of [
     '__proto__.polluted',
     'a.__proto__.polluted',

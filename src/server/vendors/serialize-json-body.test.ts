@@ -27,13 +27,13 @@ const bytesOf = (body: string | LongJsonBody): Buffer =>
 
 describe('JSON of requests with images', () => {
   for (const [name, body] of bodies)
-    it(`has the bytes JSON.stringify writes, and their count: ${name}`, () => {
+    it(`has the bytes and the length of JSON.stringify: ${name}`, () => {
       const serialized = serializeJsonBody(body);
       assert.equal(String(bytesOf(serialized)), JSON.stringify(body));
       if (typeof serialized !== 'string') assert.equal(serialized.byteLength, Buffer.byteLength(JSON.stringify(body)));
     });
 
-  it('is sent in pieces where there is a large image, the same on each call, and as a string otherwise', () => {
+  it('is sent in pieces if there is a large image, the same on each call, and as a string otherwise', () => {
     const serialized = serializeJsonBody({ image: picture('A') });
     assert.ok(serialized instanceof LongJsonBody);
     assert.deepEqual(

@@ -2,11 +2,11 @@ import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { ChatPrice, Price } from '../../contract/pricing.ts';
 import { usd } from './currency.ts';
 
-/** Models in the lists of chat upstreams that chat, embeddings and images do not run. */
+/** Models in the lists of chat upstreams that cannot be called through chat, embeddings or images. */
 const UNCALLABLE =
   /whisper|(?:^|[-/])tts|[-_]tts(?:[-_]|$)|transcribe|speech|moderation|realtime|rerank|^(?:sora|veo|imagen|aqa)(?:[-_.]|$)|[-/](?:t2v|i2v)|davinci-002|babbage-002/i;
 
-/** US dollars an image, at the largest usual size. */
+/** US dollars per image, at the largest usual size. */
 const IMAGE_PRICES: readonly (readonly [name: RegExp, perImage: number])[] = [
   [/gpt-image|chatgpt-image/i, 0.25],
   [/dall-e-3/i, 0.12],
@@ -18,7 +18,10 @@ const IMAGE_PRICES: readonly (readonly [name: RegExp, perImage: number])[] = [
   [/flux|stable-diffusion|sdxl|sd3|ideogram|recraft/i, 0.08],
 ];
 
-/** US dollars for a million tokens, by the providers' public lists at the time of this release; the first name that fits decides. */
+/**
+ * US dollars per million tokens, from the providers' public lists at the time of this release; the first matching name
+ * counts.
+ */
 const TOKEN_PRICES: readonly (readonly [name: RegExp, input: number, output: number])[] = [
   [/embedding-3-small/i, 0.02, 0],
   [/embedding-3-large|gemini-embedding/i, 0.15, 0],
@@ -64,7 +67,10 @@ const TOKEN_PRICES: readonly (readonly [name: RegExp, input: number, output: num
   [/llama|nemotron|yi-|phi-/i, 0.9, 0.9],
 ];
 
-/** Of a model no line fits: what a large model costs, as a price that is too low is a loss with every call. */
+/**
+ * Price of a model that matches no line: that of a large model, because a price that is too low loses money with every
+ * call.
+ */
 const UNKNOWN_MODEL = [/^/, 3, 15] as const;
 
 function chatPriceOf(id: string): ChatPrice {
@@ -81,9 +87,10 @@ function chatPriceOf(id: string): ChatPrice {
     : rates;
 }
 
+/** Whether a model cannot be called through this service. */
 export const isUncallable = (id: string): boolean => UNCALLABLE.test(id);
 
-/** What a model of a chat upstream probably is and costs, by its name; an administrator checks it. */
+/** Estimates the kind and price of a chat upstream's model by its name, for an administrator to check. */
 export function estimatePrice(id: string): { readonly kind: ModelKind; readonly price: Price } {
   const image = IMAGE_PRICES.find(([name]) => name.test(id));
   if (image !== undefined) return { kind: 'image', price: { per_call: usd(image[1]), per_second: 0 } };

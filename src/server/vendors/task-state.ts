@@ -3,8 +3,9 @@ import type { VendorError } from '../upstreams/vendor-errors.ts';
 import { ownEntry } from './untrusted-json.ts';
 
 /**
- * Status words of all vendors in their normalised spelling. Gateways rewrite cases and tenses, and answer in the words of another
- * vendor, so every adapter reads all of them; where a vendor means something else by a word, its own table comes first.
+ * Status words of all vendors in their normalised spelling. Gateways change cases and tenses, and respond in the words
+ * of another vendor, so every adapter reads all of them; where a vendor uses a word differently, its own table takes
+ * precedence.
  */
 const STATE_BY_WORD: Readonly<Record<string, TaskStatus>> = {
   created: 'SUBMITTED',
@@ -99,7 +100,7 @@ export const normaliseStateWord = (word: string): string =>
     .replace(/^(?:task|job|video)?_?(?:state|status)_/, '');
 
 /**
- * The state a vendor's status word means, UNKNOWN for words that nobody knows.
+ * The state that a vendor's status word means; UNKNOWN for words in no table.
  *
  * @param own the vendor's own meanings, by normalised word
  */

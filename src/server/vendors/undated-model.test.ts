@@ -4,7 +4,7 @@ import { undatedModel } from './metadata.ts';
 import { familyOf } from './seedance/models.ts';
 import { modelLineOf } from './wan/models.ts';
 
-test('a date at the end of a name is no part of its line of models; other numbers are', () => {
+test('a date at the end of a name is not part of its model line; other numbers are', () => {
   for (const [dated, plain] of [
     ['wan2.7-t2v-2026-06-12', 'wan2.7-t2v'],
     ['doubao-seedance-1-0-pro-250528', 'doubao-seedance-1-0-pro'],

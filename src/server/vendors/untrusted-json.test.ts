@@ -13,17 +13,17 @@ test('an id keeps all its digits and characters', () => {
     assert.equal(asId(value), undefined);
 });
 
-test('null and empty name no other object', () => {
+test('null and empty values do not refer to another object', () => {
   for (const value of [undefined, null, '', '7', 7]) assert.equal(isForeignId(value, '7'), false);
   for (const value of ['8', 8, {}, []]) assert.equal(isForeignId(value, '7'), true);
 });
 
-test('a code is a number or the same as text', () => {
+test('a code is a number or its text', () => {
   assert.deepEqual([0, '0', ' 1102 ', 'success'].map(asCode), ['0', '0', '1102', 'success']);
   assert.deepEqual([null, undefined, '', {}, true].map(asCode), Array(5).fill(undefined));
 });
 
-test('an address is trimmed, and https where it has no scheme', () => {
+test('a URL is trimmed, and gets https if it has no scheme', () => {
   const url = 'https://cdn.vendor.com/a.mp4?sig=x';
   for (const value of [url, `\n ${url} \r\n`, 'cdn.vendor.com/a.mp4?sig=x', '//cdn.vendor.com/a.mp4?sig=x'])
     assert.equal(asUrl(value), url);
@@ -31,7 +31,7 @@ test('an address is trimmed, and https where it has no scheme', () => {
     assert.equal(asUrl(value), undefined, String(value));
 });
 
-test('of several results the first with an address counts', () => {
+test('of several results the first with a URL counts', () => {
   const url = 'https://cdn.vendor.com/a.mp4';
   assert.equal(firstUrl([{ url: '' }, { url: null }, { url }, { url: 'https://b.com/' }]), url);
   assert.equal(firstUrl(['', url]), url);
@@ -63,7 +63,7 @@ test('progress is a whole number from 0 to 100', () => {
   for (const [value, percent] of cases) assert.equal(asPercent(value), percent, String(value));
 });
 
-test('times are told apart by magnitude', () => {
+test('units of time are recognised by magnitude', () => {
   for (const value of [1795844300123, 1795844300, '1795844300123', ' 1795844300 ', 1795844300.9, 1795844300123456])
     assert.equal(asUnixSeconds(value), 1795844300, String(value));
   assert.equal(asUnixSeconds('2026-11-28T06:18:20.123Z'), Date.parse('2026-11-28T06:18:20Z') / 1_000);
@@ -71,7 +71,7 @@ test('times are told apart by magnitude', () => {
     assert.equal(asUnixSeconds(value), undefined);
 });
 
-test('usage of zero is no figure', () => {
+test('a usage of zero is treated as missing', () => {
   assert.deepEqual(billedUnits(0, '0', null, '2.5'), { units: 2.5 });
   assert.deepEqual(billedSeconds(0, 4.1), { seconds: 5 });
   for (const value of [0, '0', '0.00', null, undefined, -1, 'x', 0.0000001])

@@ -2,7 +2,7 @@ import { asObject } from '../../contract/objects.ts';
 import type { BufferedResponse } from '../platform/outbound/outbound.ts';
 import type { Json } from './adapter.ts';
 
-/** Undefined for everything that is no array. */
+/** Undefined for any value that is not an array. */
 export const asArray = (value: unknown): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined);
 
 /** Text, or undefined for other types and for the empty string. */
@@ -13,7 +13,7 @@ export const asText = (value: unknown): string | undefined =>
 export const ownEntry = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
   Object.hasOwn(table, word) ? table[word] : undefined;
 
-/** Whether a call succeeded by its HTTP status alone: gateways answer 201 or 202 where the vendor documents 200. */
+/** Whether a call succeeded by its HTTP status alone: gateways return 201 or 202 where the vendor documents 200. */
 export const isSuccessStatus = ({ status }: Pick<BufferedResponse, 'status'>): boolean => status >= 200 && status < 300;
 
 /** Gateways pack provider, deployment and the vendor's own id into one identifier of several hundred characters. */
@@ -29,11 +29,11 @@ export function asId(value: unknown): string | undefined {
   return ID.test(text) ? text : undefined;
 }
 
-/** Whether an answer names another object than `id`. Absent, null and empty name none. */
+/** Whether a response names an object other than `id`. Absent, null and empty values name none. */
 export const isForeignId = (value: unknown, id: string): boolean =>
   value !== undefined && value !== null && value !== '' && asId(value) !== id;
 
-/** A vendor's code: a number, or the same as text. Undefined for absent, null, empty and other types. */
+/** A vendor's code: a number, or its text. Undefined for absent, null, empty and other types. */
 export function asCode(value: unknown): string | undefined {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
   return text === '' ? undefined : text;
@@ -42,7 +42,7 @@ export function asCode(value: unknown): string | undefined {
 /** `cdn.vendor.com/file.mp4` and `//cdn.vendor.com/file.mp4`: a host with a dot, and a path. */
 const WITHOUT_SCHEME = /^(?:\/\/)?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9-]+)+(?::\d{1,5})?\/\S+)$/i;
 
-/** An http(s) URL without surrounding blanks; https where the scheme is missing. */
+/** An http(s) URL without surrounding whitespace; https if the scheme is missing. */
 export function asUrl(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
@@ -84,6 +84,6 @@ export function asUnixSeconds(value: unknown): number | undefined {
   return Math.floor(time / divisor);
 }
 
-/** The response as it is stored: its JSON, else the beginning of its text. */
+/** The response in its stored form: its JSON, otherwise the start of its text. */
 export const toRawResponse = (response: BufferedResponse): Json =>
   response.json === undefined ? response.text.slice(0, 2_000) : (response.json as Json);
