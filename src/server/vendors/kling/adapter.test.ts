@@ -37,14 +37,14 @@ const lastBody = () => JSON.parse(lastSubmit()?.body.toString() ?? '');
 
 const url = (name: string) => ({ url: `https://media.example.test/${name}.png` }) as const;
 
-test('the token is the one of the vendor’s own recipe', () => {
+test('the token matches the vendor’s own recipe', () => {
   assert.equal(
     signToken('ak-example', 'sk-example-secret', 1_767_325_445, 1_767_323_640),
     'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJhay1leGFtcGxlIiwiZXhwIjoxNzY3MzI1NDQ1LCJuYmYiOjE3NjczMjM2NDB9.kizQeNnL50TYAnjp0iy6o-gjTq6EST6dOmY6pZu8wDc',
   );
 });
 
-test('a video goes from start to its address, asked for in the family it was begun in', async () => {
+test('a video is followed from submit to its URL, polled in the family it was submitted to', async () => {
   for (const [images, family] of [
     [[], 'text2video'],
     [[url('a')], 'image2video'],
@@ -64,7 +64,7 @@ test('a video goes from start to its address, asked for in the family it was beg
   }
 });
 
-test('common fields and the metadata table become the vendor’s body', async () => {
+test('common fields and the metadata table are mapped to the vendor’s body', async () => {
   await begin({ taskId: 'task_plain' });
   assert.deepEqual(lastBody(), {
     model_name: 'kling-v1-6',
@@ -102,7 +102,7 @@ test('common fields and the metadata table become the vendor’s body', async ()
   assert.equal(lastBody().aspect_ratio, '1:1');
 });
 
-test('pictures are addresses or bare Base64; a second one is the last frame', async () => {
+test('images are URLs or bare Base64; a second one is the last frame', async () => {
   await begin({ images: [{ bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' }, url('end')] });
   assert.deepEqual([lastBody().image, lastBody().image_tail], ['iVBORw0KGgo=', url('end').url]);
   await begin({ images: [url('a')], metadata: { image_tail: 'data:image/png;base64,iVBORw0KGgo=' } });
@@ -118,7 +118,7 @@ test('pictures are addresses or bare Base64; a second one is the last frame', as
   assert.deepEqual(lastBody().dynamic_masks, [{ mask: 'https://m.test/d.png', trajectories }]);
 });
 
-test('what cannot be passed on is refused before anything is sent', async () => {
+test('fields that cannot be expressed are refused before anything is sent', async () => {
   const refused: readonly (readonly [Partial<VideoRequest>, string])[] = [
     [{ mode: 'turbo' }, 'mode'],
     [{ size: '720P' }, 'size'],
@@ -140,7 +140,7 @@ test('what cannot be passed on is refused before anything is sent', async () => 
   assert.equal(sandbox.control.requests().length, 0);
 });
 
-test('the official body passes as it is, but for model and task id', async () => {
+test('the official body is sent unchanged except for model and task id', async () => {
   const official = {
     model_name: 'alias',
     prompt: 'x',
@@ -155,7 +155,7 @@ test('the official body passes as it is, but for model and task id', async () =>
   assert.equal(lastSubmit()?.path, '/v1/videos/image2video');
 });
 
-test('the price goes by what is sent', () => {
+test('the price follows the request as sent', () => {
   const meter = (request: Partial<VideoRequest>) => kling.billingFactors(toRequest(request));
   assert.deepEqual(meter({}), { seconds: 5, factors: { mode: 'std', audio: 'false' } });
   assert.deepEqual(meter({ officialBody: { prompt: 'x', duration: '10', mode: 'pro', sound: 'on' } }), {
@@ -166,7 +166,7 @@ test('the price goes by what is sent', () => {
   assert.throws(() => meter({ officialBody: { duration: 'a minute' } }), UnsupportedRequestError);
 });
 
-test('sound is turned on by metadata, priced, and refused where the model makes none', async () => {
+test('audio is enabled by metadata, priced, and refused for models without it', async () => {
   const request = { model: 'kling-v3', metadata: { sound: true } };
   assert.equal(kling.billingFactors(videoRequest(request)).factors.audio, 'true');
   assert.equal(kling.billingFactors(videoRequest({ ...request, metadata: { sound: 'off' } })).factors.audio, 'false');
@@ -199,14 +199,15 @@ test('a job whose response was lost is found by our own id, in its family', asyn
   await assert.rejects(async () => kling.findTask?.({ taskId: request.taskId, hint }, call()), PollFailed);
 });
 
-test('a token serves many calls and is asked for again once when the vendor calls it expired', async () => {
+test('a token serves many calls and is requested again once when the vendor calls it expired', async () => {
   const kept = call();
   await kling.query(await begin(), kept);
   await kling.query(await begin(), kept);
   const tokens = () =>
     new Set(sandbox.control.requests({ operation: 'query' }).map((sent) => sent.headers.authorization));
   assert.equal(tokens().size, 1);
-  // A clock that is behind or ahead makes tokens that are refused: signed once more by the vendor's own clock.
+  // A clock that is behind or ahead produces tokens that are refused: they are signed once more by the vendor's own
+  // clock.
   const behind = { ...kept, now: () => clock.now() - 2_000_000 };
   const outcome = await kling.submit(toRequest(), behind);
   assert.ok(outcome.kind === 'accepted', 'the kept token still serves');
@@ -221,7 +222,7 @@ test('a token serves many calls and is asked for again once when the vendor call
   assert.ok(refused.kind === 'refused' && refused.error.code === '1004' && refused.error.reason === 'auth');
 });
 
-test('a token the vendor calls expired is replaced and the call made again', async () => {
+test('a token the vendor calls expired is replaced and the call is repeated', async () => {
   const tokens: (string | undefined)[] = [];
   let nowMs = 1_000_000;
   const outcome = await kling.submit(toRequest(), {
@@ -252,7 +253,7 @@ test('an opaque key is its own token; wrong keys are reported as such', async ()
   }
 });
 
-/** The vendor's table: HTTP status, code, what it means, whether another channel is tried. */
+/** The vendor's table: HTTP status, code, its meaning, and whether another channel is tried. */
 const ERRORS = [
   [401, 1000, 'auth', true],
   [401, 1001, 'auth', true],
@@ -293,7 +294,7 @@ test('errors at submit, row by row', async () => {
   }
 });
 
-test('jobs fail with the vendor’s status words; an unknown word ends nothing', async () => {
+test('the vendor’s status words end jobs as failed; an unknown word ends none', async () => {
   const ends = [
     ['[fail]', 'FAILURE', 'Task processing failed, please try again'],
     ['[filtered]', 'FAILURE', 'Failure to pass the risk control system'],
@@ -330,7 +331,7 @@ test('a submit whose response is lost or unreadable is ambiguous, never refused'
   await assertAmbiguousSubmits(sandbox, submit);
 });
 
-test('mutated replies neither crash nor end a task', async () => {
+test('mutated responses neither crash nor end a task', async () => {
   const id = 'CjMT7WdSwWcAAAAAALvB3g01';
   await tryMutatedReplies(kling, {
     handle: { family: 'text2video', id },
@@ -356,7 +357,7 @@ test('mutated replies neither crash nor end a task', async () => {
   });
 });
 
-test('the omni endpoint takes frames and references in one list, and is polled by its own path', async () => {
+test('the omni endpoint receives frames and references in one list, and is polled at its own path', async () => {
   const handle = await begin({ model: 'kling-v3-omni', images: [url('a'), url('b')], mode: '4k', seconds: 12 });
   assert.deepEqual(
     handle && typeof handle === 'object' && 'family' in handle ? handle.family : undefined,
@@ -387,7 +388,7 @@ test('the omni endpoint takes frames and references in one list, and is polled b
   await assert.rejects(submit({ model: 'kling-v3', images: ['a', 'b', 'c'].map(url) }), UnsupportedRequestError);
 });
 
-test('a model that makes videos from pictures only is not asked for without one', async () => {
+test('a model that only generates videos from images is not called without one', async () => {
   const before = sandbox.control.requests({ operation: 'submit' }).length;
   for (const model of ['kling-v1-5', 'kling-v2-1']) {
     await assert.rejects(submit({ model }), { name: 'UnsupportedRequestError', param: 'images' });
@@ -401,7 +402,7 @@ test('a model that makes videos from pictures only is not asked for without one'
   assert.equal(sandbox.control.requests({ operation: 'submit' }).length, before + 2);
 });
 
-test('of several videos the first with an address is taken; null is absent', async () => {
+test('of several videos the first with a URL is used; null counts as absent', async () => {
   const url = 'https://cdn.example.test/b.mp4';
   const task = {
     task_id: 'k1',
@@ -413,7 +414,7 @@ test('of several videos the first with an address is taken; null is absent', asy
   assert.deepEqual(artifact, { kind: 'url', url });
 });
 
-test('a reason is found where relays put it, and is a policy refusal where it says so', async () => {
+test('a reason is found where relays put it, and is a policy refusal if its text says so', async () => {
   for (const place of [{ fail_reason: '内容违规' }, { error: 'blocked: sensitive content' }, { err_msg: 'nsfw' }]) {
     const json = { code: 0, data: { task_id: 'k1', task_status: 'FAILED', task_status_msg: null, ...place } };
     const { error } = await kling.query({ family: 'text2video', id: 'k1' }, fixedResponseContext({ json }));
@@ -421,7 +422,7 @@ test('a reason is found where relays put it, and is a policy refusal where it sa
   }
 });
 
-test('the end of a task is read in seconds, milliseconds and text', () => {
+test('the end of a task is read from seconds, milliseconds and text', () => {
   for (const updated_at of [1795844300123, 1795844300, '1795844300123'])
     assert.equal(kling.presentation?.completedAt?.({ data: { updated_at } }), 1795844300);
 });

@@ -54,7 +54,10 @@ import {
 import { KLING_MODELS } from './models.ts';
 import { assertImageSize, ENDPOINTS, type Endpoint, parseMetadata, toBody, toEndpoint, toRatio } from './request.ts';
 
-/** Kling, `/v1/videos/{text2video,image2video,omni-video}`. Source: the vendor's API reference, "Text to Video" and so on. */
+/**
+ * Kling, `/v1/videos/{text2video,image2video,omni-video}`. Source: the vendor's API reference, "Text to Video" and the
+ * following pages.
+ */
 
 // Status mapping
 
@@ -76,19 +79,19 @@ function toOutcome(task: UntrustedObject, response: BufferedResponse): QueryOutc
   return successWithoutArtifact(raw);
 }
 
-/** Undefined where there are none; anything else than a list is damaged. */
+/** Undefined if there are none; anything else than a list is damaged. */
 function videosOf(task: UntrustedObject | undefined): unknown {
   const result = task?.task_result ?? undefined;
   return result === undefined ? undefined : asObject(result) ? (asObject(result)?.videos ?? undefined) : result;
 }
 
-/** Neither an address nor the statement that there is none. */
+/** Whether a value is neither a URL nor a statement that there is none. */
 const hasOddUrl = (video: unknown): boolean => {
   const url = asObject(video)?.url;
   return !asObject(video) || (url !== undefined && url !== null && url !== '');
 };
 
-/** A failed task has a text and no code; the vendor's own words for its content check are the only ones that recur. */
+/** A failed task has a text and no code; only the vendor's words for its content check are stable. */
 const classifyFailure = (message: string, word: unknown): ErrorClass =>
   isPolicyText(message)
     ? { reason: 'policy' }
@@ -96,11 +99,11 @@ const classifyFailure = (message: string, word: unknown): ErrorClass =>
       ? { reason: 'user', cause: 'picture_unsuitable' }
       : (classifyFailureWord(word) ?? UNKNOWN_FAILURE);
 
-/** The task of an envelope that reports success. */
+/** The task in an envelope that reports success. */
 const parseTask = (response: BufferedResponse): UntrustedObject | undefined =>
   isSuccessEnvelope(response) ? asObject(asObject(response.json)?.data) : undefined;
 
-// The vendor
+// The adapter
 
 /** `turbo` is the newer API. */
 type Family = Endpoint | 'turbo';
@@ -118,13 +121,13 @@ function parseHandle(handle: Json): Handle {
   return { family: toFamily(family), id: asText(id) ?? '' };
 }
 
-/** How far back packs are asked for; their units last half a year. */
+/** How far back resource packs are requested; their units are valid for half a year. */
 const PACKS_SINCE_MS = 3 * 365 * DAY_MS;
 
-/** The vendor says that the remaining quantity of a pack is counted with a delay of twelve hours. */
+/** The vendor documents a delay of twelve hours for the remaining quantity of a pack. */
 const USAGE_SKEW_MS = 12 * HOUR_MS;
 
-/** Units taken from all packs (kling.ai/document-api, "Account Usage", which asks for one call a second at most). */
+/** Units used from all packs (kling.ai/document-api, "Account Usage", which permits one call per second). */
 async function readPacks(context: AdapterContext): Promise<number> {
   const now = context.now();
   const path = `/account/costs?start_time=${now - PACKS_SINCE_MS}&end_time=${now}`;
@@ -141,6 +144,7 @@ async function readPacks(context: AdapterContext): Promise<number> {
   return counter;
 }
 
+/** Adapter for Kling's videos. */
 export const kling: VendorAdapter = {
   name: 'kling',
   title: 'Kling',
@@ -190,10 +194,10 @@ export const kling: VendorAdapter = {
   /** Deducted units, a decimal as text (app.klingai.com/global/dev/document-api, query of a task). */
   billedFacts: (raw) => turboUnits(raw) ?? billedUnits(asObject(asObject(raw)?.data)?.final_unit_deduction),
 
-  /** All resource packs of the last years, those used up too ("Account information inquiry"). */
+  /** All resource packs of the last three years, including used-up ones ("Account information inquiry"). */
   accountUsage: { unit: 'units', skewMs: USAGE_SKEW_MS, read: readPacks },
 
-  /** Jobs of the omni models and of 3.0 Turbo are behind endpoints of their own. */
+  /** Jobs of the omni models and of 3.0 Turbo have endpoints of their own. */
   handleOf: ({ id, model, isFromText }) =>
     /omni|-o\d|3.0-turbo/.test(model) ? undefined : { family: isFromText ? 'text2video' : 'image2video', id },
 
@@ -257,11 +261,11 @@ export const kling: VendorAdapter = {
   },
 };
 
-/** Authorized calls of Kling's APIs, and the errors of their envelope. */
+/** Authorized calls of Kling's APIs, and the errors in their envelope. */
 
 /**
- * The vendor's own codes (kling.ai/document-api, "Error Codes"; 1300 and 1301 are its content checks, 1101 and 1102 its balance). HTTP 429
- * alone is ambiguous, since it is also returned for an unpaid account.
+ * The vendor's own codes (kling.ai/document-api, "Error Codes"; 1300 and 1301 are its content checks, 1101 and 1102 its
+ * balance). HTTP 429 alone is ambiguous, because it is also returned for an unpaid account.
  */
 export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   1000: { reason: 'auth' },
@@ -290,13 +294,13 @@ const NOT_YET_VALID = '1003';
 const TOKEN_EXPIRED = '1004';
 const NO_SUCH_RESOURCE = '1203';
 
-/** The envelope's code where it is an error, which relays write as text too; undefined for success and where there is none. */
+/** The envelope's code if it is an error, which relays also write as text; undefined for success or without a code. */
 function errorCode(response: BufferedResponse): string | undefined {
   const code = asCode(asObject(response.json)?.code);
   return code === undefined || isSuccessCode(code) ? undefined : code;
 }
 
-/** An absent code reports success, one of another type is damaged. */
+/** Whether an envelope reports success: an absent code does, one of another type is damaged. */
 function isSuccessEnvelope(response: BufferedResponse): boolean {
   const envelope = asObject(response.json);
   const isReadable =
@@ -334,7 +338,7 @@ async function sendAuthorized(context: AdapterContext, path: string, body?: Requ
   const response = await send(token);
   const code = errorCode(response);
   if (response.status !== 401 || (code !== TOKEN_EXPIRED && code !== NOT_YET_VALID)) return response;
-  // A request whose token was refused has begun no job; a new one by the vendor's own clock is tried once.
+  // A request whose token was refused has started no job; one retry uses a token signed by the vendor's own clock.
   const renewed = await bearerToken(context, { token, nowMs: Date.parse(response.headers.date ?? '') });
   return renewed === token ? response : send(renewed);
 }
@@ -351,14 +355,14 @@ export function signToken(accessKey: string, secretKey: string, exp: number, nbf
   return `${signed}.${createHmac('sha256', secretKey).update(signed).digest('base64url')}`;
 }
 
-/** A vendor's `Date` further away than this is no clock. */
+/** A larger difference to the vendor's `Date` is not a clock error. */
 const MAX_CLOCK_DIFFERENCE_MS = DAY_MS;
 
 /**
  * The value of the bearer header: the opaque key unchanged, or a signed token cached for 25 of its 30 minutes.
  *
- * @param rejected the token that the vendor has just refused as not yet or no longer valid, and the time by the vendor's clock (Unix
- * milliseconds, NaN where it gave none), by which the new one is signed
+ * @param rejected the token that the vendor has just refused as not yet or no longer valid, and the time by the
+ * vendor's clock (Unix milliseconds, NaN if it sent none), which the new token is signed with
  */
 async function bearerToken(
   context: AdapterContext,
@@ -380,23 +384,24 @@ async function bearerToken(
 }
 
 /**
- * Kling 3.0 Turbo, which the vendor's newer API alone has (kling.ai/document-api, "3.0 Turbo"): the model is part of the path, tasks are
- * polled at `/tasks`, and an API key is needed where the older models take a pair of keys too.
+ * Kling 3.0 Turbo, which only the vendor's newer API serves (kling.ai/document-api, "3.0 Turbo"): the model is part of
+ * the path, tasks are polled at `/tasks`, and an API key is required where the older models also accept a pair of keys.
  */
 
 const PATH_NAMES: Readonly<Record<string, string>> = { 'kling-v3-turbo': 'kling-3.0-turbo' };
-/** What the modes of the other models are called here. */
+/** Resolutions that correspond to the modes of the other models. */
 const RESOLUTIONS: Readonly<Record<string, string>> = { std: '720p', pro: '1080p' };
 
 const isTurbo = (model: string): boolean => Object.hasOwn(PATH_NAMES, model);
 
-/** Below the base URL. */
+/** Path below the base URL. */
 const turboPath = ({ model, images }: VideoRequest): string =>
   `/${images.length === 0 ? 'text' : 'image'}-to-video/${PATH_NAMES[model] ?? model}`;
 
 const turboTaskPath = (id: string): string => `/tasks?task_ids=${encodeURIComponent(id)}`;
 const turboSearchPath = (taskId: string): string => `/tasks?external_task_ids=${encodeURIComponent(taskId)}`;
 
+/** The body of a submit to the newer API. */
 export function toTurboBody(request: VideoRequest): RequestBody {
   const { mode = 'std', seconds = 5, size, images, prompt, taskId } = request;
   if (request.officialOperation !== undefined)
@@ -412,7 +417,7 @@ export function toTurboBody(request: VideoRequest): RequestBody {
   const settings = omitUndefined({
     resolution,
     duration: seconds,
-    // A picture has a ratio of its own.
+    // An image determines the ratio.
     aspect_ratio: first ? undefined : (ratio ?? (size === undefined ? undefined : toRatio(size))),
   });
   const contents: RequestJson[] | undefined = first && [
@@ -423,19 +428,22 @@ export function toTurboBody(request: VideoRequest): RequestBody {
   return { ...applyExtraFields(body, request.extraFields), options: { external_task_id: taskId } };
 }
 
-/** The only task of an answer of `/tasks`, which may hold many. */
+/** The only task in a response of `/tasks`, which may contain many. */
 const onlyTask = (json: unknown): UntrustedObject | undefined => asObject(asArray(asObject(json)?.data)?.[0]);
 
-/** The first video with an address, else the first one. */
+/** The first video with a URL, otherwise the first one. */
 function videoOf(task: UntrustedObject | undefined): UntrustedObject | undefined {
   const videos = (asArray(task?.outputs) ?? []).map(asObject).filter((output) => output?.type === 'video');
   return videos.find((video) => asUrl(video?.url) !== undefined) ?? videos[0];
 }
 
-/** The video of a task's last answer. */
+/** The video in a task's last response. */
 const turboVideo = (raw: Json): UntrustedObject | undefined => videoOf(onlyTask(raw));
 
-/** @param classify Reads the vendor's words for a failure. @throws PollFailed for damaged answers */
+/**
+ * @param classify Maps the vendor's words for a failure to its class.
+ * @throws PollFailed for damaged responses
+ */
 function toTurboOutcome(
   response: BufferedResponse,
   id: string,
@@ -457,7 +465,7 @@ function toTurboOutcome(
   return successWithoutArtifact(raw);
 }
 
-/** Units of resource packs; a job paid in money has none. */
+/** Units of resource packs; a job paid with money has none. */
 function turboUnits(raw: Json): BilledFacts | undefined {
   const entries = (asArray(onlyTask(raw)?.billing) ?? []).map(asObject);
   const units = entries.filter((entry) => entry?.charge_type === 'unit').map((entry) => Number(entry?.amount));

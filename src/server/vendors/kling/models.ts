@@ -4,8 +4,8 @@ import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';
 
 /**
- * Kling sells units and says how many each video took, so that its own count is charged. A price here is units a second by mode, without
- * and with sound; what the vendor's list has for five and for ten seconds is the same for each second.
+ * Kling sells units and reports how many each video used, so its own count is charged. A price here is in units per
+ * second by mode, without and with audio; the vendor's prices for five and for ten seconds are equal per second.
  */
 const QUOTA_PER_UNIT = usd(0.14);
 
@@ -35,7 +35,7 @@ const byMode = (rates: Readonly<Record<string, UnitRate>>, videoInput: readonly 
 });
 
 const STD_PRO_MODES = (std: number, pro: number) => byMode({ std: { silent: std }, pro: { silent: pro } });
-/** A video among the inputs costs more, and then sound costs nothing. */
+/** A video among the inputs costs more, and then audio is free. */
 const VIDEO_INPUT = [
   unitLine({ input_video: [true], mode: ['std'] }, 0.9),
   unitLine({ input_video: [true], mode: ['pro'] }, 1.2),
@@ -63,7 +63,7 @@ const KLING_PRICES: Readonly<Record<string, VideoPrice>> = {
   'kling-video-o1': byMode({ std: { silent: 0.6 }, pro: { silent: 0.8 } }, VIDEO_INPUT),
 };
 
-/** The models of the vendor's page "Video" of its price list; older ones are not on it any more. */
+/** Models on the page "Video" of the vendor's price list; it no longer has older ones. */
 const LISTED: ReadonlySet<string> = new Set([
   'kling-v2-5-turbo',
   'kling-v2-6',
@@ -118,7 +118,7 @@ const toCapability = (
   ...rest,
 });
 
-/** The vendor's capability map, always one video a call. */
+/** The vendor's capability map; each call generates one video. */
 export const KLING_MODELS: readonly ModelCapability[] = [
   toCapability('kling-v1', 'Kling 1.0', { modes: STD_PRO, images: TEXT_OR_FRAMES }),
   toCapability('kling-v1-5', 'Kling 1.5', { modes: STD_PRO, images: FRAMES }),
@@ -161,11 +161,11 @@ export const KLING_MODELS: readonly ModelCapability[] = [
   }),
 ];
 
-/** Models of the omni endpoint, which takes frames, references, videos and elements in lists. */
+/** Models of the omni endpoint, which accepts frames, references, videos and elements in lists. */
 export const OMNI_MODELS: ReadonlySet<string> = new Set(['kling-v3-omni', 'kling-video-o1']);
 
-/** Models that make 4k videos, by a mode of their own. */
+/** Models that generate 4k videos, in a mode of their own. */
 export const MODES_4K: ReadonlySet<string> = new Set(['kling-v3', 'kling-v3-omni']);
 
-/** Models that make sound in mode `pro` only. */
+/** Models that generate audio in mode `pro` only. */
 export const SOUND_NEEDS_PRO: ReadonlySet<string> = new Set(['kling-v2-6']);

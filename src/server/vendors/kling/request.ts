@@ -8,6 +8,7 @@ import { KLING_MODELS, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO } from './models.t
 /** The body of `POST /v1/videos/{text2video,image2video,omni-video}`. */
 
 export const ENDPOINTS = ['text2video', 'image2video', 'omni-video'] as const;
+/** The three endpoints of a submit. */
 export type Endpoint = (typeof ENDPOINTS)[number];
 
 const MASK = Type.Object({
@@ -21,6 +22,7 @@ const VIDEO = Type.Object({
 });
 const CAMERA_MOVE = Type.Optional(Type.Number());
 
+/** Parses the caller's metadata by the vendor's table. */
 export const parseMetadata = createMetadataParser(
   Type.Object({
     negative_prompt: Type.Optional(Type.String()),
@@ -53,6 +55,7 @@ export const parseMetadata = createMetadataParser(
 const RATIOS = ['16:9', '9:16', '1:1'];
 const MAX_IMAGE_BYTES = 10_000_000;
 
+/** The vendor's aspect ratio for a size. */
 export function toRatio(size: string): string {
   return (
     matchAspectRatio(size, RATIOS) ??
@@ -60,7 +63,10 @@ export function toRatio(size: string): string {
   );
 }
 
-/** @throws UnsupportedRequestError */
+/**
+ * Checks the size of an image.
+ * @throws UnsupportedRequestError
+ */
 export const assertImageSize = (image: MediaInput): void => assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
 
 function toFrames({ images }: VideoRequest, tail: string | undefined): RequestBody {
@@ -77,8 +83,8 @@ function toFrames({ images }: VideoRequest, tail: string | undefined): RequestBo
 const MAX_OMNI_IMAGES = 7;
 
 /**
- * The omni endpoint has one list: one picture is the first frame, two are the first and the last, more are references the prompt
- * names.
+ * The omni endpoint has one list: one image is the first frame, two are the first and the last, more are references
+ * that the prompt names.
  */
 function toImageList({ images }: VideoRequest, tail: string | undefined): RequestBody {
   if (images.length > MAX_OMNI_IMAGES) rejectField('images', `may hold ${MAX_OMNI_IMAGES} pictures for this model`);
@@ -98,7 +104,10 @@ function toImageList({ images }: VideoRequest, tail: string | undefined): Reques
 
 const findModel = (model: string) => KLING_MODELS.find(({ id }) => id === model);
 
-/** The vendor's value for sound; refused where the vendor would refuse it, or make a silent video at the price of sound. */
+/**
+ * The vendor's value for audio. Refused where the vendor would refuse it, or would charge for audio and generate a
+ * silent video.
+ */
 function toSound({ model, mode }: VideoRequest, sound: boolean | string | undefined): 'on' | 'off' | undefined {
   if (sound === undefined) return undefined;
   if (sound === false || sound === 'off') return 'off';
@@ -125,13 +134,14 @@ function toCommonBody(request: VideoRequest): RequestBody {
   });
 }
 
-/** The vendor's own body; fields the gateway sets itself are not taken from the caller. */
+/** The vendor's own body, without the caller's values of fields that the gateway sets itself. */
 function toOfficialBody(official: NonNullable<VideoRequest['officialBody']>, model: string): RequestBody {
-  // The gateway delivers callbacks, and the vendor is sent our task id instead of the caller's.
+  // The gateway sends callbacks itself, and the vendor receives our task id instead of the caller's.
   const { model: _, callback_url: __, external_task_id: ___, ...body } = official;
   return { ...body, model_name: model };
 }
 
+/** The vendor's body for one request. */
 export function toBody(request: VideoRequest): RequestBody {
   const { officialBody, extraFields, model, taskId } = request;
   const body = officialBody ? toOfficialBody(officialBody, model) : toCommonBody(request);
@@ -140,7 +150,7 @@ export function toBody(request: VideoRequest): RequestBody {
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== '';
 
-/** The vendor answers as if it had no such model where one is asked for at the wrong endpoint. */
+/** Checks that the endpoint serves the model; otherwise the vendor would report the model as unknown. */
 function checkedEndpoint(endpoint: Endpoint, model: string): Endpoint {
   const known = findModel(model);
   const isWrong = OMNI_MODELS.has(model) !== (endpoint === 'omni-video');
@@ -149,6 +159,7 @@ function checkedEndpoint(endpoint: Endpoint, model: string): Endpoint {
   return endpoint;
 }
 
+/** The endpoint for a request. */
 export function toEndpoint(request: VideoRequest, body: RequestBody): Endpoint {
   const official = ENDPOINTS.find((name) => name === request.officialOperation);
   if (official !== undefined) return checkedEndpoint(official, request.model);

@@ -30,7 +30,7 @@ const begin = async (more: Partial<VideoRequest> = {}) => {
   return outcome;
 };
 
-test('words and a picture become the bodies of the newer API', () => {
+test('a prompt and an image are mapped to the bodies of the newer API', () => {
   const options = { external_task_id: 'task_x' };
   assert.deepEqual(toTurboBody(toRequest({ taskId: 'task_x', mode: 'pro', seconds: 7, size: '720x1280' })), {
     prompt: 'a kite',
@@ -47,7 +47,7 @@ test('words and a picture become the bodies of the newer API', () => {
   });
 });
 
-test('what the model does not have is refused before anything is sent', () => {
+test('fields the model does not support are refused before anything is sent', () => {
   for (const [param, more] of [
     ['mode', { mode: '4k' }],
     ['images', { images: [picture, picture] }],
@@ -62,7 +62,7 @@ test('what the model does not have is refused before anything is sent', () => {
     );
 });
 
-test('a video is made, found by our id, and billed by units', async () => {
+test('a video is generated, found by our id, and billed by units', async () => {
   for (const more of [
     { mode: 'pro', seconds: 4 },
     { images: [picture], seconds: 4, mode: 'pro' },
@@ -92,7 +92,7 @@ test('a video is made, found by our id, and billed by units', async () => {
   assert.equal((await kling.query(handle, call())).state, 'SUCCESS');
 });
 
-test('every end has a reason, and unknown words and damaged answers end nothing', async () => {
+test('every failure has a reason; unknown words and damaged responses end no task', async () => {
   for (const [marker, state] of [
     ['[fail]', 'FAILURE'],
     ['[filtered]', 'FAILURE'],
@@ -114,7 +114,7 @@ test('every end has a reason, and unknown words and damaged answers end nothing'
     );
 });
 
-test('it costs by the resolution, sound included', () => {
+test('the price depends on the resolution and includes audio', () => {
   const priced = (mode?: string) => kling.billingFactors(toRequest(mode === undefined ? {} : { mode, seconds: 8 }));
   assert.deepEqual(priced(), { seconds: 5, factors: { mode: 'std', audio: 'true' } });
   assert.deepEqual(priced('pro'), { seconds: 8, factors: { mode: 'pro', audio: 'true' } });
