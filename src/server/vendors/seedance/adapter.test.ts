@@ -16,7 +16,7 @@ const url = (name: string): MediaInput => ({ url: `https://pictures.example/${na
 const body = (request: Partial<VideoRequest>) => toBody(videoRequest({ model: PRO, ...request }));
 const query = (json: unknown) => seedance.query(HANDLE, fixedResponseContext({ json }));
 
-test('defaults: words, five seconds, the resolution of the model, and nothing else', () => {
+test('defaults: prompt, five seconds, the resolution of the model, and nothing else', () => {
   const { prompt } = videoRequest({ model: PRO });
   assert.deepEqual(body({}), {
     model: PRO,
@@ -27,7 +27,7 @@ test('defaults: words, five seconds, the resolution of the model, and nothing el
   assert.equal(body({ model: 'ep-20260101-abcde' }).resolution, undefined);
 });
 
-test('the keys of the metadata table pass, others never, not inside the content array either', () => {
+test('only the keys of the metadata table are sent, inside the content array too', () => {
   const rest = {
     resolution: '720p',
     ratio: '16:9',
@@ -68,7 +68,7 @@ const element = (name: string, role?: string) => ({
   ...(role === undefined ? {} : { role }),
 });
 
-test('roles follow from the number of pictures, or stay as they are written', () => {
+test('roles follow from the number of images, or are kept as written', () => {
   const TWO = 'doubao-seedance-2-0-260128';
   assert.deepEqual(rolesOf({ images: [url('a')] }), ['first_frame']);
   assert.deepEqual(rolesOf({ images: [url('a'), url('b')] }), ['first_frame', 'last_frame']);
@@ -84,7 +84,7 @@ test('roles follow from the number of pictures, or stay as they are written', ()
   );
 });
 
-test('a video element is sent as what the vendor calls it', () => {
+test('a video element is sent under the vendor’s name for it', () => {
   for (const given of [
     { video: { url: 'https://clips.example/a.mp4' } },
     { video_url: 'https://clips.example/a.mp4' },
@@ -98,7 +98,7 @@ test('a video element is sent as what the vendor calls it', () => {
   }
 });
 
-test('commands that set no price stay in the words', () => {
+test('commands that do not affect the price stay in the prompt', () => {
   for (const prompt of [
     'a kite --seed 7, a well--resolution of sorts',
     'a long shot — duration 12 seconds',
@@ -108,7 +108,7 @@ test('commands that set no price stay in the words', () => {
     assert.deepEqual(body({ prompt }).content, [{ type: 'text', text: prompt }]);
 });
 
-test('commands that set a price are refused however they are written', () => {
+test('commands that affect the price are refused in any spelling', () => {
   for (const command of [
     ...['a--dur 12', 'a --dur12', 'a -- dur 12', 'a——dur 12', 'a －－ｄｕｒ　１２', 'a –– duration=12', 'a--rs:1080p'],
     ...['a -\u200b-dur 12', 'a−−frames 289', 'a --DURATION -1', 'a ⸺dur 12', '风筝--resolution 1080p', '--fps'],
@@ -116,12 +116,12 @@ test('commands that set a price are refused however they are written', () => {
     assert.throws(() => body({ prompt: command }), UnsupportedRequestError, command);
 });
 
-test('words written twice are sent once', () => {
+test('a prompt given twice is sent once', () => {
   const content = [{ type: 'text', text: 'a kite' }];
   assert.deepEqual(body({ prompt: 'a kite', metadata: { content } }).content, [{ type: 'text', text: 'a kite' }]);
 });
 
-test('Base64 travels in a data: URL', () => {
+test('Base64 is sent in a data: URL', () => {
   const images: MediaInput[] = [{ bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' }];
   assert.deepEqual((body({ images }).content as object[])[1], {
     type: 'image_url',
@@ -188,7 +188,7 @@ for (const [word, state] of Object.entries(STATES)) {
   test(`status ${word} is ${state}`, async () => assert.equal((await query(replies[word])).state, state));
 }
 
-test('success gives the address, without one it fails; an unknown word is UNKNOWN', async () => {
+test('success returns the URL, without one the task fails; an unknown word is UNKNOWN', async () => {
   const { artifact } = await query(replies.succeeded);
   assert.deepEqual(artifact, {
     kind: 'url',
@@ -198,7 +198,7 @@ test('success gives the address, without one it fails; an unknown word is UNKNOW
   assert.equal((await query(replies.strange)).state, 'UNKNOWN');
 });
 
-test('a failed task keeps the words of the vendor', async () => {
+test('a failed task keeps the vendor’s message', async () => {
   const { error } = await query(replies.failed);
   assert.deepEqual(
     [error?.reason, error?.code, error?.message],
@@ -259,7 +259,7 @@ test('a refused submit is a value; one that cannot be read is ambiguous', async 
   for (const json of [{}, [], { id: '' }, { id: {} }, null]) await assert.rejects(submit(200, json), OutboundError);
 });
 
-test('5,000 mutated replies: no crash, no wrong end', async () => {
+test('5,000 mutated responses: no crash, no wrong final state', async () => {
   await tryMutatedReplies(seedance, {
     handle: HANDLE,
     replies: Object.keys(replies).filter((name) => name !== 'accepted'),

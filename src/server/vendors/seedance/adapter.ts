@@ -55,7 +55,7 @@ import { familyOf, type ModelFamily, SEEDANCE_MODELS, SEEDANCE_RATIOS } from './
 /** The body of `POST /contents/generations/tasks` (Volcengine Ark, "Create a video generation task"). */
 
 const UrlField = Type.Union([Type.Object({ url: Type.String() }), Type.String()]);
-/** One element of the content array. A clip is called `video` here and `video_url` by the vendor; both are taken. */
+/** One element of the content array. A clip is called `video` here and `video_url` by the vendor; both are accepted. */
 const ContentElement = Type.Object({
   type: Type.String(),
   text: Type.Optional(Type.String()),
@@ -93,7 +93,7 @@ const METADATA = parseMetadata.schema;
 
 interface ContentItem {
   readonly kind: 'text' | 'image' | 'video';
-  /** The prompt, the URL, or a picture as a data URL. */
+  /** The prompt, the URL, or an image as a data URL. */
   readonly value: MediaText;
   readonly role?: string;
 }
@@ -118,8 +118,8 @@ function toItem(element: ContentElement, index: number): ContentItem {
 }
 
 /**
- * The vendor distinguishes three modes by roles alone: a first frame, a first and a last frame, references.
- * Pictures without a role get one by their number and by the roles of the others.
+ * Assigns roles, by which alone the vendor distinguishes three modes: a first frame, a first and a last frame,
+ * references. Images without a role get one by their number and by the roles of the others.
  */
 function assignRoles(items: readonly ContentItem[]): readonly ContentItem[] {
   const images = items.filter(({ kind }) => kind === 'image');
@@ -140,8 +140,9 @@ const TO_WIRE: Readonly<Record<ContentItem['kind'], (item: ContentItem) => Reque
 };
 
 /**
- * Commands the vendor still executes inside a prompt; those that change the price are refused: only fields are priced. How loosely the
- * vendor reads them is not known, so two dashes of any kind count, with or without a blank around the name, where a number follows.
+ * Commands the vendor still executes inside a prompt; those that change the price are refused, because only fields are
+ * priced. How loosely the vendor parses them is unknown, so two dashes of any kind count, with or without a space
+ * around the name, if a number follows.
  */
 const COMMAND_NAMES = 'resolution|rs|duration|dur|frames|fps';
 const PROMPT_COMMANDS = [
@@ -149,7 +150,7 @@ const PROMPT_COMMANDS = [
   new RegExp(`(?<![\\p{Pd}−ー])(?:[\\p{Pd}−ー]{2,}|[⸺⸻])[^\\S\\n]*(${COMMAND_NAMES})\\s*[=:]?\\s*[\\p{Pd}−]?\\d`, 'iu'),
 ];
 
-/** The command in a text, also in full-width characters or with invisible ones in between. */
+/** Finds the command in a text, also in full-width characters or with invisible characters in between. */
 function commandIn(text: string): string | undefined {
   const plain = text.normalize('NFKC').replace(/\p{Cf}/gu, '');
   return PROMPT_COMMANDS.map((pattern) => pattern.exec(plain)?.[1]).find((name) => name !== undefined);
@@ -231,7 +232,10 @@ function checkSeconds(seconds: number, family: ModelFamily, model: string): void
   }
 }
 
-/** The vendor's body for one request. @throws UnsupportedRequestError for what no field of it can express */
+/**
+ * The vendor's body for one request.
+ * @throws UnsupportedRequestError for values that no field can express
+ */
 export function toBody(request: VideoRequest): RequestBody {
   const { model, seconds, size } = request;
   const metadata = parseMetadata(request.metadata);
@@ -245,7 +249,7 @@ export function toBody(request: VideoRequest): RequestBody {
     content: toContent(request, metadata.content ?? [], family),
     resolution: metadata.resolution?.toLowerCase() ?? frame?.resolution ?? family?.resolution,
     ratio: metadata.ratio ?? frame?.ratio,
-    // The vendor ignores the length where frames are given, so no default length is sent.
+    // The vendor ignores the length if frames are given, so no default length is sent.
     duration: seconds ?? (frames === undefined ? 5 : undefined),
     frames,
     seed: toInteger(metadata.seed),
@@ -256,7 +260,9 @@ export function toBody(request: VideoRequest): RequestBody {
   return applyExtraFields(body, request.extraFields);
 }
 
-/** Seedance by Volcengine Ark or BytePlus ModelArk, `/api/v3/contents/generations/tasks`: one protocol, two companies. */
+/**
+ * Seedance on Volcengine Ark or BytePlus ModelArk, `/api/v3/contents/generations/tasks`: one protocol, two companies.
+ */
 
 // --- Price ---
 
@@ -265,7 +271,7 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
   const { duration = 5, frames, resolution, generate_audio } = toBody(request);
   const family = familyOf(request.model);
   const longest = family?.max ?? 30;
-  // Models that can make sound do so unless it is switched off.
+  // Models that support audio generate it unless it is switched off.
   const audio = generate_audio ?? (family?.audio ? true : undefined);
   const seconds =
     typeof frames === 'number' ? Math.ceil(frames / FRAMES_PER_SECOND) : duration === -1 ? longest : duration;
@@ -277,7 +283,7 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
 
 // --- Status mapping ---
 
-/** Where the file is, and where relays put it. */
+/** Members with the file's URL, and those that relays put it in. */
 const ADDRESS_PLACES = ['content.video_url', 'content', 'video_url'];
 
 function parseFailure(task: UntrustedObject, response: BufferedResponse): QueryOutcome {
@@ -287,7 +293,10 @@ function parseFailure(task: UntrustedObject, response: BufferedResponse): QueryO
   return failedTask(toRawResponse(response), { ...(meaning ?? UNKNOWN_FAILURE), code, message });
 }
 
-/** What a poll's response reports. @throws PollFailed where it reports nothing about the task `id` */
+/**
+ * Parses the response to a poll.
+ * @throws PollFailed if it says nothing about the task `id`
+ */
 function parseTask(response: BufferedResponse, id: string): QueryOutcome {
   const task = unwrapTask(response.json);
   if (!task || !isAboutTask(task, id)) throw unreadablePoll(response);
@@ -348,7 +357,9 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
 
 const classifyCode = classifyByTable(ERROR_CLASSES);
 
-/** One code with three meanings: the free trial is used up, too many tasks wait, the plan's window is used up. */
+/**
+ * One code with three meanings: the free trial is used up, too many tasks are queued, or the plan's window is used up.
+ */
 function classifyError(code: string, message: string): ErrorClass | undefined {
   if (code === 'QuotaExceeded') return { reason: /free trial|免费试用/i.test(message) ? 'billing' : 'rate' };
   return classifyCode(code);
@@ -357,13 +368,16 @@ function classifyError(code: string, message: string): ErrorClass | undefined {
 const RESET_TIME = /reset at (\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{2})(\d{2})/;
 const MAX_WAIT_MS = HOUR_MS;
 
-/** A plan's window ends when its message says so; an hour at most is waited, then the channel is tried again. */
+/**
+ * The time at which a plan's window ends, according to the message; after at most an hour the channel is tried again.
+ */
 function parseResetTime(message: string, nowMs: number): number | undefined {
   const [, day, time, hours, minutes] = RESET_TIME.exec(message) ?? [];
   const waitMs = Date.parse(`${day}T${time}${hours}:${minutes}`) - nowMs;
   return waitMs > 0 ? Math.min(waitMs, MAX_WAIT_MS) : undefined;
 }
 
+/** Parses an error response. */
 export function toError(response: BufferedResponse, nowMs: number): VendorError {
   const task = unwrapTask(response.json);
   const { code, message = '' } = readReason(task?.error, task, response.json);
@@ -373,13 +387,16 @@ export function toError(response: BufferedResponse, nowMs: number): VendorError 
   return retryAfterMs === undefined ? error : { ...error, retryAfterMs };
 }
 
-// --- The object ---
+// --- The adapter ---
 
 const tasksUrl = (context: AdapterContext) => endpointUrl(context, '/api/v3/contents/generations/tasks');
 const taskUrl = (handle: Json, context: AdapterContext) =>
   `${tasksUrl(context)}/${encodeURIComponent(parseIdHandle(handle))}`;
 
-/** A task carries no id of the client, so a lost one cannot be distinguished from the account's other tasks: no `findTask`. */
+/**
+ * Adapter for Seedance. A task carries no id of the client, so a lost one cannot be distinguished from the account's
+ * other tasks: no `findTask`.
+ */
 export const seedance: VendorAdapter = {
   name: 'seedance',
   title: 'Seedance',
@@ -402,7 +419,7 @@ export const seedance: VendorAdapter = {
     metadata: { resolution: '720p', ratio: '16:9', generate_audio: true, watermark: false },
   },
   billingFactors,
-  /** Tokens of the output; input costs nothing (volcengine.com/docs/82379/1521309). */
+  /** Output tokens; input is free (volcengine.com/docs/82379/1521309). */
   billedFacts(raw) {
     const usage = asObject(unwrapTask(raw)?.usage);
     return billedUnits(usage?.completion_tokens, usage?.output_tokens, usage?.total_tokens);
@@ -428,7 +445,7 @@ export const seedance: VendorAdapter = {
     throw rejectedPoll(error);
   },
 
-  /** The URL of the last poll; an expired one is replaced by polling again, since the task is kept longer. */
+  /** The URL from the last poll; an expired one is replaced by polling again, because the task is kept longer. */
   content: async (_handle, raw) => publicFile(addressOf(unwrapTask(raw), ADDRESS_PLACES)),
 
   async deleteTask(handle, context) {

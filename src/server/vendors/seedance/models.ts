@@ -4,16 +4,17 @@ import { cnyPerToken, usdPerToken } from '../currency.ts';
 import { undatedModel } from '../metadata.ts';
 
 /**
- * Seedance is sold by the token: width × height × frames / 1024 at 24 frames a second, and the answer has the count. What is reserved
- * for is the largest frame of a resolution whatever the ratio, and one frame more, which clips have.
+ * Seedance is billed by tokens: width × height × frames / 1024 at 24 frames per second, and the response contains their
+ * number. The reservation assumes the largest frame of a resolution in any ratio, and one extra frame, which clips
+ * have.
  */
 const FRAMES_PER_SECOND = 24;
-/** Tokens of one frame of the largest ratio, rounded up; the 4k frames are four of 1080p. */
+/** Tokens of one frame in the largest ratio, rounded up; a 4k frame is four frames of 1080p. */
 const FRAME_TOKENS: Readonly<Record<string, number>> = { '480p': 419, '720p': 940, '1080p': 2_040, '4k': 8_160 };
-/** Videos among the inputs have up to fifteen seconds together, and their tokens count. */
+/** Input videos are limited to fifteen seconds in total, and their tokens count. */
 const MAX_INPUT_SECONDS = 15;
 
-/** Price a million tokens without a video among the inputs, with one, and without sound where that is cheaper. */
+/** Price per million tokens without an input video, with one, and without audio where that is cheaper. */
 interface TokenRate {
   readonly plain: number;
   readonly withVideo?: number;
@@ -51,7 +52,7 @@ const byResolution = (rates: Readonly<Record<string, TokenRate>>, toQuota: (amou
 });
 
 const ALL_OF_1 = '480p 720p 1080p';
-/** Yuan a million tokens, Volcengine Ark. */
+/** Yuan per million tokens, Volcengine Ark. */
 const ARK: Readonly<Record<string, Readonly<Record<string, TokenRate>>>> = {
   'seedance-1-0-pro': { [ALL_OF_1]: { plain: 15 } },
   'seedance-1-0-pro-fast': { [ALL_OF_1]: { plain: 4.2 } },
@@ -67,7 +68,7 @@ const ARK: Readonly<Record<string, Readonly<Record<string, TokenRate>>>> = {
   'seedance-2-0-mini': { '480p 720p': { plain: 23, withVideo: 14 } },
   'seedance-2-5': { '480p 720p': { plain: 70, withVideo: 42 }, '1080p': { plain: 77, withVideo: 46 } },
 };
-/** Dollars a million tokens, BytePlus ModelArk. */
+/** Dollars per million tokens, BytePlus ModelArk. */
 const BYTEPLUS: typeof ARK = {
   'seedance-1-0-pro': { [ALL_OF_1]: { plain: 2.5 } },
   'seedance-1-0-pro-fast': { [ALL_OF_1]: { plain: 1 } },
@@ -84,7 +85,10 @@ const BYTEPLUS: typeof ARK = {
 
 const isByteplusId = (id: string): boolean => !id.startsWith('doubao-');
 
-/** @param name of the family, without maker and date @throws Error where the list has no such family */
+/**
+ * @param name of the family, without vendor and date
+ * @throws Error if the list has no such family
+ */
 function seedancePrice(id: string, name: string): VideoPrice {
   const rates = (isByteplusId(id) ? BYTEPLUS : ARK)[name];
   if (rates === undefined) throw new Error(`no price of ${id}`);
@@ -110,7 +114,7 @@ function seedancePriceSource(id: string): PriceSource {
   };
 }
 
-/** The capabilities of a series of models, whatever date its id ends with and whichever of the two companies sells it. */
+/** Capabilities of a model line, for any date in its id and either of the two companies. */
 export interface ModelFamily {
   readonly resolutions: readonly string[];
   /** Default resolution. */
@@ -121,7 +125,7 @@ export interface ModelFamily {
   readonly auto: boolean;
   /** 0 text only, 1 first frame, 2 first and last frame. */
   readonly frames: 0 | 1 | 2;
-  /** How many reference pictures. */
+  /** Maximum number of reference images. */
   readonly references: number;
   readonly audio: boolean;
 }
@@ -138,7 +142,7 @@ const GENERATION_2 = {
   audio: true,
 } as const;
 
-/** By the id without maker and date: `doubao-seedance-1-0-pro-250528` is `seedance-1-0-pro`. */
+/** By the id without vendor and date: `doubao-seedance-1-0-pro-250528` is `seedance-1-0-pro`. */
 const FAMILIES: Readonly<Record<string, ModelFamily>> = {
   'seedance-1-0-pro': { ...GENERATION_1, resolution: '1080p', frames: 2 },
   'seedance-1-0-pro-fast': { ...GENERATION_1, resolution: '1080p', frames: 1 },
@@ -153,15 +157,18 @@ const FAMILIES: Readonly<Record<string, ModelFamily>> = {
 
 const familyName = (model: string): string => undatedModel(model.replace(/^(doubao|dreamina)-/, ''));
 
-/** Undefined for endpoint ids (`ep-…`) and newer models: those are checked by the vendor only. */
+/**
+ * The family of a model. Undefined for endpoint ids (`ep-…`) and newer models, which are only checked by the vendor.
+ */
 export function familyOf(model: string): ModelFamily | undefined {
   const name = familyName(model);
   return Object.hasOwn(FAMILIES, name) ? FAMILIES[name] : undefined;
 }
 
+/** Aspect ratios of all models. */
 export const SEEDANCE_RATIOS = ['16:9', '4:3', '1:1', '3:4', '9:16', '21:9'];
 
-/** `doubao-seedance-1-0-pro-250528` is Seedance 1.0-pro; the same by BytePlus says so. */
+/** The title of a model: `doubao-seedance-1-0-pro-250528` is Seedance 1.0-pro; BytePlus's title adds its name. */
 function toTitle(id: string): string {
   const title = id.replace(/^.*seedance-/, 'Seedance ').replace('-', '.');
   return isByteplusId(id) ? `${title} (BytePlus)` : title;
@@ -195,7 +202,7 @@ function toCapability(id: string): ModelCapability {
   };
 }
 
-/** Volcengine Ark in China sells them under `doubao-…`, BytePlus ModelArk elsewhere under the other names. */
+/** Models of Volcengine Ark in China (`doubao-…`) and of BytePlus ModelArk elsewhere (the other names). */
 export const SEEDANCE_MODELS: readonly ModelCapability[] = [
   'doubao-seedance-1-0-pro-250528',
   'doubao-seedance-1-0-pro-fast-251015',
