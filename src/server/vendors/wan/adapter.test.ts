@@ -22,7 +22,7 @@ function body(request: Partial<VideoRequest>): { input: Fields; parameters: Fiel
 }
 const query = (json: unknown, status = 200) => wan.query(HANDLE, fixedResponseContext({ json, status }));
 
-test('defaults: five seconds, the size of the model, prompts extended, and nothing else', () => {
+test('defaults: five seconds, the size of the model, extended prompts, and nothing else', () => {
   const { prompt } = videoRequest({ model: WORDS });
   assert.deepEqual(body({}), {
     model: WORDS,
@@ -33,7 +33,7 @@ test('defaults: five seconds, the size of the model, prompts extended, and nothi
   assert.deepEqual(body({ model: 'wanx2.1-t2v-plus' }).parameters.size, '1280*720');
 });
 
-test('the two levels of the metadata table pass, others never, flat ones neither', () => {
+test('only the two levels of the metadata table are sent, and no flat keys', () => {
   const input = {
     negative_prompt: 'text',
     first_frame_url: at('a'),
@@ -62,7 +62,7 @@ test('the two levels of the metadata table pass, others never, flat ones neither
   assert.deepEqual(sent, { model: WORDS, input: { prompt, ...input }, parameters: { ...parameters, duration: 5 } });
 });
 
-test('pictures go where the line of models has its fields for them', () => {
+test('images are sent in the fields of the model line', () => {
   const input = (model: string, ...names: string[]) => {
     const { prompt: _, ...rest } = body({ model, images: names.map(url) }).input;
     return rest;
@@ -79,7 +79,7 @@ test('pictures go where the line of models has its fields for them', () => {
   assert.deepEqual(input('wan3.0-video'), {});
 });
 
-test('a video that is edited comes first in the list, and its own seconds are reserved too', () => {
+test('a video to be edited comes first in the list, and its own seconds are reserved too', () => {
   const model = 'wan2.7-videoedit';
   const video_url = 'https://videos.example/a.mp4';
   const edit = (more: Fields = {}) => ({ input: { video_url }, ...more });
@@ -107,7 +107,7 @@ test('a video that is edited comes first in the list, and its own seconds are re
     );
 });
 
-test('frames and sound of the metadata become media where the protocol has that', () => {
+test('frames and audio of the metadata become media where the protocol supports them', () => {
   const metadata = { input: { last_frame_url: at('z'), audio_url: 'https://sounds.example/a.mp3' } };
   assert.deepEqual(body({ model: 'wan2.7-i2v', images: [url('a')], metadata }).input.media, [
     { type: 'first_frame', url: at('a') },
@@ -116,7 +116,7 @@ test('frames and sound of the metadata become media where the protocol has that'
   ]);
 });
 
-test('Base64 travels in a data: URL', () => {
+test('Base64 is sent in a data: URL', () => {
   const images: MediaInput[] = [{ bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' }];
   assert.equal(body({ model: 'wan2.2-i2v-plus', images }).input.img_url, 'data:image/png;base64,iVBORw0KGgo=');
 });
@@ -160,7 +160,7 @@ for (const [request, param] of REFUSED) {
   });
 }
 
-test('price follows length, class and sound', () => {
+test('the price follows length, class and audio', () => {
   const meter = (request: Partial<VideoRequest>) => wan.billingFactors(videoRequest({ model: WORDS, ...request }));
   assert.deepEqual(meter({ seconds: 10 }), { seconds: 10, factors: { resolution: '1080P' } });
   assert.deepEqual(meter({ size: '832x480' }).factors, { resolution: '480P', size: '832x480' });
@@ -174,7 +174,7 @@ test('price follows length, class and sound', () => {
   assert.equal(meter({ extraFields: [{ path: 'parameters.duration', value: 10 }] }).seconds, 10);
 });
 
-test('a name tells how a model of tomorrow is spoken to', () => {
+test('the name of an unknown model determines its request format', () => {
   const names = ['wan2.1-kf2v-plus', 'wan2.9-i2v', 'wan2.4-t2v', 'wan4-video', 'wan2.9-videoedit'];
   assert.deepEqual(names.map(requestKindOf), ['frames', 'media-picture', 'words', 'media-all', 'media-edit']);
 });
@@ -186,7 +186,7 @@ const json = (value: unknown): BufferedResponse => ({
   json: value,
 });
 
-test('the request says that it is asynchronous, takes the path of its line, and tolerates a pasted path', async () => {
+test('the request is asynchronous, uses the path of its line, and accepts a base URL with a path', async () => {
   const sent: OutboundRequest[] = [];
   const call = {
     ...fixedResponseContext({}),
@@ -232,7 +232,7 @@ for (const [name, state] of [
   test(`the reply ${name} is ${state}`, async () => assert.equal((await query(replies[name])).state, state));
 }
 
-test('a failed task keeps the words of the vendor, an unknown one says what became of it', async () => {
+test('a failed task keeps the vendor’s message, an unknown one reports that it has expired', async () => {
   const failed = (await query(replies.failed)).error;
   assert.deepEqual(
     [failed?.reason, failed?.code, failed?.message],
@@ -286,7 +286,7 @@ test('a refused submit is a value; one that cannot be read is ambiguous', async 
   }
 });
 
-test('5,000 mutated replies: no crash, no wrong end', async () => {
+test('5,000 mutated responses: no crash, no wrong final state', async () => {
   const submits = ['accepted', 'invalid-key', 'throttled'];
   await tryMutatedReplies(wan, {
     handle: HANDLE,

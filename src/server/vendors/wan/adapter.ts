@@ -95,11 +95,11 @@ type Metadata = ReturnType<typeof parseMetadata>;
 type Input = NonNullable<Metadata['input']>;
 type Parameters = NonNullable<Metadata['parameters']>;
 
-// --- Pictures ---
+// --- Images ---
 
 interface InputImages {
   readonly images: readonly MediaText[];
-  /** First and last frame, from the pictures and from the metadata. */
+  /** First and last frame, from the images and from the metadata. */
   readonly first: MediaText | undefined;
   readonly last: MediaText | undefined;
   readonly metadata: Input;
@@ -114,7 +114,7 @@ const frameItems = ({ first, last, metadata }: InputImages): readonly RequestJso
   ...mediaItem('last_frame', last),
   ...mediaItem('driving_audio', metadata.audio_url),
 ];
-/** The keys of the metadata unchanged, for the models that have fields of these names. */
+/** Keys of the metadata, unchanged, for the models that have fields of these names. */
 const namedInputFields = ({ metadata }: InputImages): Fields => ({
   first_frame_url: metadata.first_frame_url,
   last_frame_url: metadata.last_frame_url,
@@ -143,7 +143,7 @@ const TO_INPUT_FIELDS: Readonly<Record<RequestKind, (given: InputImages) => Fiel
   },
 };
 
-/** Which models take a video, and that it has an address the vendor can load. */
+/** Checks that the model accepts a video, and that the vendor can fetch its URL. */
 function checkInputVideo(model: string, kind: RequestKind, { video_url: url }: Input): void {
   const param = 'metadata.input.video_url';
   if (kind !== 'media-edit' && url !== undefined) rejectField(param, `is not a field of ${model}`);
@@ -177,7 +177,7 @@ function resolveImages({ images, model }: VideoRequest, kind: RequestKind, metad
 
 const withAsterisk = (size: string): string => size.trim().toUpperCase().replace(/[X×]/, '*');
 
-/** The class an exact size belongs to. */
+/** The class of an exact size. */
 const resolutionClassOf = (size: string): string | undefined =>
   Object.keys(SIZES).find((name) => SIZES[name]?.includes(withAsterisk(size)));
 
@@ -190,7 +190,7 @@ function toExactSize(size: string, classes: readonly string[]): string {
   return offered.includes(word) ? word : rejectField('size', `must be one of ${[...classes, ...offered].join(', ')}`);
 }
 
-/** A class of the model, from itself or from the exact size whose pixels come nearest. */
+/** A class of the model, from its name or from the class nearest to an exact size in pixels. */
 function toResolutionClass(size: string, classes: readonly string[]): string {
   const word = withAsterisk(size);
   if (classes.includes(word)) return word;
@@ -219,11 +219,13 @@ function toSize(request: VideoRequest, kind: RequestKind, line: ModelLine | unde
   return { resolution: resolution ?? asked, size: exact, ratio };
 }
 
-// --- The whole ---
+// --- The body ---
 
 const DEFAULT_SECONDS = 5;
 
-/** Models with one fixed length reject any other value, so the field is left out unless the caller requested a length. */
+/**
+ * Models with one fixed length reject any other value, so the field is omitted unless the caller requested a length.
+ */
 function toDuration({ seconds, model }: VideoRequest, line: ModelLine | undefined): number | undefined {
   if (!line) return seconds;
   const offered = line.seconds;
@@ -233,13 +235,16 @@ function toDuration({ seconds, model }: VideoRequest, line: ModelLine | undefine
     const words = 'values' in offered ? offered.values.join(' or ') : `${offered.min} to ${offered.max}`;
     rejectField('duration', `must be ${words} seconds for ${model}`);
   }
-  // Without it the whole video is edited.
+  // Without a length the whole video is edited.
   if (line.kind === 'media-edit') return seconds;
   const isChoice = !('values' in offered) || offered.values.length > 1;
   return seconds ?? (isChoice ? DEFAULT_SECONDS : undefined);
 }
 
-/** The vendor's body for one request. @throws UnsupportedRequestError for what no field of it can express */
+/**
+ * The vendor's body for one request.
+ * @throws UnsupportedRequestError for values that no field can express
+ */
 export function toBody(request: VideoRequest): RequestBody {
   const { input = {}, parameters = {} } = parseMetadata(request.metadata);
   if (request.mode !== undefined) rejectField('mode', 'is not a field of Wan models');
@@ -270,7 +275,10 @@ export function toBody(request: VideoRequest): RequestBody {
   return applyExtraFields(body, request.extraFields);
 }
 
-/** Wan by Alibaba Cloud Model Studio (DashScope), `/api/v1`: submitted asynchronously, can be polled by task id for a day. */
+/**
+ * Wan on Alibaba Cloud Model Studio (DashScope), `/api/v1`: submitted asynchronously, can be polled by task id for a
+ * day.
+ */
 
 // --- Price ---
 
@@ -278,11 +286,11 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
   const parameters = asObject(toBody(request).parameters);
   const exact = asText(parameters?.size);
   const kind = requestKindOf(request.model);
-  // A series of models reads only one of the two: the exact size, or the class.
+  // A model line reads only one of the two: the exact size, or the class.
   const byExact = kind === 'words' || kind === 'references' ? resolutionClassOf(exact ?? '') : undefined;
   const resolution = byExact ?? asText(parameters?.resolution);
   const audio = parameters?.audio ?? (modelLineOf(request.model)?.audioSwitch ? true : undefined);
-  // Seconds of an edited video cost as those of the result do; how many it has, the vendor says when it is done.
+  // Seconds of an edited video cost the same as those of the result; the vendor reports their number at the end.
   const seconds =
     kind === 'media-edit'
       ? MAX_EDITED_SECONDS + parseSeconds(parameters?.duration ?? MAX_EDITED_SECONDS, 'duration')
@@ -295,7 +303,7 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
 
 // --- Status mapping ---
 
-/** The vendor's status of an id that is older than a day or never existed; it does not change any more. */
+/** The vendor's status for an id that is older than a day or never existed; it is final. */
 const EXPIRED = 'UNKNOWN';
 
 const stateOf = (task: UntrustedObject | undefined): TaskStatus =>
@@ -313,22 +321,25 @@ function parseFailure(output: UntrustedObject, response: BufferedResponse): Quer
 
 const MEMBERS: TaskMembers = { ids: ['task_id', 'id'], state: 'task_status' };
 
-/** `{request_id, output, usage}`, by some relays inside `{code, data}`. */
+/** `{request_id, output, usage}`, which some relays put into `{code, data}`. */
 const unwrap = (json: unknown): UntrustedObject | undefined => {
   const outer = asObject(json);
   return outer?.output == null ? (asObject(outer?.data) ?? outer) : outer;
 };
 
-/** The task: under `output`, or without that where a relay leaves it out. */
+/** The task: in `output`, or at the top where a relay omits that. */
 const taskOf = (json: unknown): UntrustedObject | undefined => {
   const whole = unwrap(json);
   return asObject(whole?.output) ?? (asText(whole?.task_status) === undefined ? undefined : whole);
 };
 
-/** Where the series of models put the file: most, then s2v, animate and emo. */
+/** Members with the file's URL: most model lines, then s2v, animate and emo. */
 const ADDRESS_PLACES = ['video_url', 'results'];
 
-/** What a poll's response reports. @throws PollFailed where it reports nothing about the task `id` */
+/**
+ * Parses the response to a poll.
+ * @throws PollFailed if it says nothing about the task `id`
+ */
 function parseTask(response: BufferedResponse, id: string): QueryOutcome {
   const output = taskOf(response.json);
   if (!output || !isAboutTask(output, id, MEMBERS)) throw unreadablePoll(response);
@@ -375,24 +386,25 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
 
 const classifyCode = classifyByTable(ERROR_CLASSES);
 
-/** Some codes stand for two things; only the text tells them apart. */
+/** Some codes have two meanings that only the message distinguishes. */
 function classifyError(told: ToldReason): ErrorClass | undefined {
   const { code, message = '' } = told;
-  // A trial that is used up, or tokens a minute.
+  // A used-up trial, or the limit of tokens per minute.
   if (code === 'Throttling.AllocationQuota') return { reason: /\bfree\b|免费/i.test(message) ? 'billing' : 'rate' };
   const found = classifyCode(code) ?? classifyByWords(told);
   // Refused input or a withheld result.
   return found?.reason === 'policy' && /\boutput\b/i.test(message) ? { ...found, cause: 'result_refused' } : found;
 }
 
+/** Parses an error response. */
 export function toError(response: BufferedResponse, nowMs: number): VendorError {
   const told = readReason(response.json, taskOf(response.json), asObject(response.json)?.data);
   return toVendorError(response, nowMs, defined({ ...told, meaning: classifyError(told) }));
 }
 
-// --- The object ---
+// --- The adapter ---
 
-/** The vendor's chat models have a base URL of their own on the same host, which is pasted too. */
+/** The vendor's chat models have another base URL on the same host, which administrators also paste. */
 const apiBaseOf = ({ baseUrl }: AdapterContext) =>
   endpointUrl({ baseUrl: baseUrl.replace(/\/compatible-mode\/v1$/, '') }, '/api/v1');
 
@@ -405,7 +417,10 @@ export const pathOf = (model: string): string =>
 const getTask = (id: string, context: AdapterContext): Promise<BufferedResponse> =>
   getJson(context, `${apiBaseOf(context)}/tasks/${encodeURIComponent(id)}`, bearerHeaders(context));
 
-/** A task carries no id of the client, so a lost one cannot be distinguished from the account's other tasks: no `findTask`. */
+/**
+ * Adapter for Wan. A task carries no id of the client, so a lost one cannot be distinguished from the account's other
+ * tasks: no `findTask`.
+ */
 export const wan: VendorAdapter = {
   name: 'wan',
   title: 'Wan',
@@ -428,7 +443,10 @@ export const wan: VendorAdapter = {
     metadata: { input: { negative_prompt: 'people' }, parameters: { resolution: '720P', prompt_extend: true } },
   },
   billingFactors,
-  /** Seconds of output, and of input where that costs too; older models name them otherwise (help.aliyun.com/zh/model-studio). */
+  /**
+   * Seconds of output, and of input where it is billed too; older models have other names for them
+   * (help.aliyun.com/zh/model-studio).
+   */
   billedFacts(raw) {
     const usage = asObject(unwrap(raw)?.usage) ?? asObject(taskOf(raw)?.usage);
     return billedSeconds(usage?.duration, usage?.video_duration, usage?.output_video_duration);
@@ -438,7 +456,7 @@ export const wan: VendorAdapter = {
 
   async submit(request, context) {
     const body = toBody(request);
-    // Files uploaded to the vendor's own store are resolved only with this header.
+    // Files uploaded to the vendor's own storage are resolved only with this header.
     const hasStoredFiles = JSON.stringify(body).includes('"oss://');
     const headers = defined({
       ...bearerHeaders(context),
@@ -459,10 +477,10 @@ export const wan: VendorAdapter = {
     return parseTask(response, id);
   },
 
-  /** The URL of the last poll; it is valid as long as the task is kept. */
+  /** The URL from the last poll; it is valid as long as the task is kept. */
   content: async (_handle, raw) => publicFile(addressOf(taskOf(raw), ADDRESS_PLACES)),
 
-  /** The vendor returns HTTP 200 for an unknown id, for every key that works. */
+  /** The vendor returns HTTP 200 for an unknown id if the key is valid. */
   async checkCredentials(context) {
     const response = await getTask('00000000-0000-0000-0000-000000000000', context);
     return isSuccessStatus(response) && taskOf(response.json)

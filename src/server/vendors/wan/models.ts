@@ -3,7 +3,7 @@ import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { cny } from '../currency.ts';
 import { undatedModel } from '../metadata.ts';
 
-/** Alibaba Cloud Model Studio lists seconds of output by resolution, in yuan. */
+/** Alibaba Cloud Model Studio lists prices per second of output by resolution, in yuan. */
 
 type Rates = Readonly<Record<string, number>>;
 
@@ -14,7 +14,7 @@ const bySecond = (rates: Rates): VideoPrice => ({
   })),
 });
 
-/** Sound can be switched off, which costs less. */
+/** Prices of models whose audio can be switched off, which costs less. */
 const withSwitch = (sound: Rates, silent: Rates): VideoPrice => ({
   lines: [
     ...Object.entries(silent).map(([resolution, yuan]) => ({
@@ -64,7 +64,7 @@ function wanPrice(id: string): VideoPrice {
   if (id === 'wan2.6-i2v-flash') return withSwitch({ '720P': 0.3, '1080P': 0.5 }, { '720P': 0.15, '1080P': 0.25 });
   const rates = RATES[id];
   if (rates === undefined) throw new Error(`no price of ${id}`);
-  // Seconds of the input cost too, and only the vendor knows them.
+  // Seconds of the input are billed too, and only the vendor knows them.
   return id === 'wan2.7-videoedit' ? { ...bySecond(rates), settle_by: 'vendor' } : bySecond(rates);
 }
 
@@ -89,10 +89,11 @@ function wanPriceSource(id: string): PriceSource {
 }
 
 /**
- * The request format of a series of models (Alibaba Cloud Model Studio, video generation).
- * - `words`: an exact size, no picture; `picture`: `img_url` and a resolution; `frames`: first and last frame, a path of
+ * The request format of a model line (Alibaba Cloud Model Studio, video generation).
+ * - `words`: an exact size, no image; `picture`: `img_url` and a resolution; `frames`: first and last frame, a path of
  *   its own; `references`: `reference_urls` and an exact size
- * - `media-…`: from wan2.7 on, pictures in a `media` list, a resolution and a ratio; `media-edit`: that list begins with the video to be changed
+ * - `media-…`: from wan2.7 on, images in a `media` list, a resolution and a ratio; `media-edit`: that list starts with
+ *   the video to be edited
  */
 export type RequestKind =
   | 'words'
@@ -105,15 +106,16 @@ export type RequestKind =
   | 'media-edit'
   | 'media-all';
 
+/** A model line: its request format and options. */
 export interface ModelLine {
   readonly kind: RequestKind;
-  /** Classes of size offered, the default first. */
+  /** Size classes offered, the default first. */
   readonly classes: readonly string[];
   readonly seconds: ModelCapability['seconds'];
   readonly audio: boolean;
-  /** How many pictures, where that differs from the others of its kind. */
+  /** Number of images, where it differs from the others of its kind. */
   readonly images?: readonly [min: number, max: number];
-  /** Whether `parameters.audio` switches the sound off, which lowers the price. */
+  /** Whether `parameters.audio` switches the audio off, which lowers the price. */
   readonly audioSwitch?: boolean;
 }
 
@@ -138,7 +140,7 @@ const modelLine = (
   audio,
 });
 
-/** Outside the mainland the models of 2.1 are called `wan2.1-…`. */
+/** Outside mainland China the models of 2.1 are called `wan2.1-…`. */
 const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
   'wan2.6-t2v': modelLine('words', HD, LONG, true),
   'wan2.5-t2v-preview': modelLine('words', ALL, FIVE_OR_TEN, true),
@@ -173,12 +175,13 @@ const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
   'wan3.0-video': { ...modelLine('media-all', ALL, { min: 2, max: 30, default: 5 }, true), audioSwitch: true },
 };
 
+/** The line of a model; undefined for unknown names. */
 export function modelLineOf(model: string): ModelLine | undefined {
   const name = undatedModel(model.replace(/^wan2\.1-/, 'wanx2.1-'));
   return Object.hasOwn(MODEL_LINES, name) ? MODEL_LINES[name] : undefined;
 }
 
-/** The kind of a model, by its name where it is not in the table. */
+/** The request format of a model, derived from its name if it is not in the table. */
 export function requestKindOf(model: string): RequestKind {
   const known = modelLineOf(model);
   if (known) return known.kind;
@@ -191,7 +194,7 @@ export function requestKindOf(model: string): RequestKind {
   return isMedia ? 'media-all' : 'picture';
 }
 
-/** How many pictures a kind takes, at least and at most. */
+/** Minimum and maximum number of images of each format. */
 export const IMAGE_COUNTS: Readonly<Record<RequestKind, readonly [min: number, max: number]>> = {
   words: [0, 0],
   picture: [1, 1],
@@ -204,12 +207,13 @@ export const IMAGE_COUNTS: Readonly<Record<RequestKind, readonly [min: number, m
   'media-all': [0, 10],
 };
 
-/** Exact sizes of a class, as the vendor writes them; the landscape one first. */
+/** Exact sizes of a class in the vendor's notation; the landscape one first. */
 export const SIZES: Readonly<Record<string, readonly string[]>> = {
   '480P': ['832*480', '480*832', '624*624'],
   '720P': ['1280*720', '720*1280', '960*960', '1088*832', '832*1088'],
   '1080P': ['1920*1080', '1080*1920', '1440*1440', '1632*1248', '1248*1632'],
 };
+/** Aspect ratios of all models. */
 export const WAN_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'];
 
 const ROLES: Readonly<Record<RequestKind, ModelCapability['images']['roles']>> = {
@@ -245,6 +249,7 @@ function toCapability(id: string, given: ModelLine): ModelCapability {
   };
 }
 
+/** Models the vendor offers. */
 export const WAN_MODELS: readonly ModelCapability[] = Object.entries(MODEL_LINES).map(([id, given]) =>
   toCapability(id, given),
 );
