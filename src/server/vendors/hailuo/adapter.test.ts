@@ -31,7 +31,7 @@ test('defaults: six seconds at the first resolution of the model, and nothing el
   assert.equal(body({ model: 'T2V-01' }).resolution, '720P');
 });
 
-test('the keys of the metadata table pass, at the top of the body, others never', () => {
+test('only the keys of the metadata table are sent, at the top of the body', () => {
   const named = {
     resolution: '768P',
     prompt_optimizer: false,
@@ -52,7 +52,7 @@ test('the keys of the metadata table pass, at the top of the body, others never'
   assert.deepEqual(sent, { duration: 10, ...named });
 });
 
-test('pictures are the first and the last frame, or the face of the subject model', () => {
+test('images are the first and the last frame, or the face of the subject model', () => {
   const two = body({ images: [url('a'), url('b')] });
   assert.deepEqual(
     [two.first_frame_image, two.last_frame_image],
@@ -79,7 +79,7 @@ for (const [size, resolution] of [
   test(`size ${size} is ${resolution}`, () => assert.equal(body({ size }).resolution, resolution));
 }
 
-test('a size between the classes of an older model finds its own', () => {
+test('a size between the classes of an older model is mapped to one of them', () => {
   assert.equal(body({ model: 'T2V-01', size: '1280x720' }).resolution, '720P');
   assert.equal(body({ images: [url('a')], size: '720x1280' }).resolution, '768P');
   assert.equal(body({ images: [url('a')], size: '512P', seconds: 10 }).resolution, '512P');
@@ -111,7 +111,7 @@ for (const [request, param] of REFUSED) {
   });
 }
 
-test('price follows length and resolution, also where the media schema sets them', () => {
+test('the price follows length and resolution, also where the media schema sets them', () => {
   const meter = (request: Partial<VideoRequest>) =>
     hailuo.billingFactors(videoRequest({ model: 'MiniMax-Hailuo-02', ...request }));
   assert.deepEqual(meter({ seconds: 10 }), { seconds: 10, factors: { resolution: '768P' } });
@@ -134,7 +134,7 @@ for (const [word, state] of Object.entries(STATES)) {
   });
 }
 
-test('success gives the address of the file and keeps its id', async () => {
+test('success returns the URL of the file and keeps its id', async () => {
   const { state, artifact, handle } = await query(replies.success);
   assert.equal(state, 'SUCCESS');
   assert.deepEqual(artifact, {
@@ -144,7 +144,7 @@ test('success gives the address of the file and keeps its id', async () => {
   assert.deepEqual(handle, { ...HANDLE, fileId: '271845904523536' });
 });
 
-test('an id of 18 digits survives where the vendor writes it as a number', async () => {
+test('an id of 18 digits survives if the vendor writes it as a number', async () => {
   const text =
     '{"task_id":318402915563201999,"status":"Success","file_id":271845904523536001,"base_resp":{"status_code":0}}';
   const asked: string[] = [];
@@ -178,7 +178,7 @@ test('success without a file fails, an unknown word is UNKNOWN, an unknown id is
   assert.deepEqual([lost.state, lost.error?.reason], ['FAILURE', 'missing']);
 });
 
-test('a poll without the task’s status is no response', async () => {
+test('a poll response without the task’s status is invalid', async () => {
   await assert.rejects(query(replies['login-fail']), PollFailed);
   await assert.rejects(query({ ...(replies.success as object), task_id: '7' }), PollFailed);
   await assert.rejects(query(replies.success, replies['login-fail']), PollFailed);
@@ -189,7 +189,7 @@ test('a poll without the task’s status is no response', async () => {
 const ELSEWHERE = new Set(['rate', 'capacity', 'auth', 'billing', 'model']);
 for (const [code, meaning] of Object.entries(ERROR_CLASSES)) {
   const { reason } = meaning;
-  test(`code ${code} is ${reason}, though HTTP says 200`, () => {
+  test(`code ${code} is ${reason}, although HTTP says 200`, () => {
     const json = { base_resp: { status_code: Number(code), status_msg: 'words' } };
     const error = toError({ status: 200, headers: {}, text: '', json }, 0);
     const retryable = ELSEWHERE.has(reason);
@@ -212,7 +212,7 @@ test('a refused submit is a value; one that cannot be read is ambiguous', async 
 const isPublic = (outcome: QueryOutcome) =>
   outcome.artifact?.kind === 'url' && /^https?:\/\//i.test(outcome.artifact.url);
 
-test('5,000 arbitraryMutatedJson replies: no crash, no wrong end', async () => {
+test('5,000 mutated responses: no crash, no wrong final state', async () => {
   const files = fc.oneof(fc.constant(replies.file), arbitraryMutatedJson([replies.file]));
   await fc.assert(
     fc.asyncProperty(arbitraryMutatedJson(Object.values(replies)), files, async (status, file) => {
@@ -231,7 +231,7 @@ test('5,000 arbitraryMutatedJson replies: no crash, no wrong end', async () => {
   );
 });
 
-test('mutated replies under any HTTP status: no crash, no wrong end, no job out of nothing', async () => {
+test('mutated responses under any HTTP status: no crash, no wrong final state, no invented job', async () => {
   await tryMutatedReplies(hailuo, {
     handle: HANDLE,
     replies: Object.keys(replies).filter((name) => name !== 'accepted'),
@@ -240,7 +240,7 @@ test('mutated replies under any HTTP status: no crash, no wrong end, no job out 
     runs: 2_000,
     mayEnd(state, reply, status) {
       const told = reply as { status?: unknown; base_resp?: { status_code?: unknown } };
-      // One response is returned to both queries here, and no recorded status response contains a file as well.
+      // One response is returned to both queries here, and no recorded status response also contains a file.
       if (state === 'SUCCESS' || status >= 300) return false;
       const isToldByCode = [2013, 1026, 1027].includes(Number(told.base_resp?.status_code));
       return isToldByCode || saysFailure(told.status) || saysSuccess(told.status);
@@ -248,7 +248,7 @@ test('mutated replies under any HTTP status: no crash, no wrong end, no job out 
   });
 });
 
-test('a refused file lookup is odd for this task, and a busy vendor is not', async () => {
+test('a refused file lookup concerns this task only, and a busy vendor does not', async () => {
   const lookup = (code: number) =>
     hailuo.query(HANDLE, call(replies.success, { base_resp: { status_code: code, status_msg: 'no' } }));
   for (const code of [1004, 1008, 2013, 2049])
@@ -257,13 +257,13 @@ test('a refused file lookup is odd for this task, and a busy vendor is not', asy
     await assert.rejects(lookup(code), (error) => error instanceof PollFailed && !error.isOdd);
 });
 
-test('a file without its first address is taken from the backup', async () => {
+test('a file without its first URL is fetched from the backup URL', async () => {
   const file = { file_id: 7, download_url: '', backup_download_url: 'https://backup.example/a.mp4' };
   const { artifact } = await hailuo.query(HANDLE, call(replies.success, { file, base_resp: { status_code: '0' } }));
   assert.deepEqual(artifact, { kind: 'url', url: 'https://backup.example/a.mp4' });
 });
 
-test('a reason beside a code of success is told', async () => {
+test('a reason next to a success code is reported', async () => {
   const json = {
     task_id: HANDLE.taskId,
     status: 'Fail',

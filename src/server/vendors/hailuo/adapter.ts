@@ -51,7 +51,10 @@ import {
 import { H3_MODELS, H3_RATIOS, type H3Model, HAILUO_MODELS } from './models.ts';
 import { parseMetadata, toBody } from './request.ts';
 
-/** MiniMax "Video Generation", the first protocol, of all Hailuo models: three requests, errors inside HTTP 200. */
+/**
+ * MiniMax "Video Generation", the first protocol, used by all Hailuo models except H3: three requests, errors inside
+ * HTTP 200.
+ */
 
 // --- Status mapping ---
 
@@ -63,7 +66,10 @@ interface Handle {
 }
 const parseHandle = (handle: Json): Handle => asObject(handle) as unknown as Handle;
 
-/** What a poll's response reports; `fileId` where the video can be queried. @throws PollFailed where it reports no state */
+/**
+ * Parses the response to a poll; `fileId` if the video can be queried.
+ * @throws PollFailed if it reports no state
+ */
 function parseStatus(response: BufferedResponse, taskId: string, nowMs: number): QueryOutcome | { fileId: string } {
   const reply = asObject(response.json);
   const error = toError(response, nowMs);
@@ -74,7 +80,7 @@ function parseStatus(response: BufferedResponse, taskId: string, nowMs: number):
   const state = word === undefined ? undefined : readTaskState(word);
   const isRefused = error.code !== '';
   if (state === undefined && isRefused) {
-    // The poll sends no parameter but the id, so a refused parameter is an unknown id.
+    // The poll sends only the id, so a refused parameter is an unknown id.
     if (error.code === '2013') return failedTask(raw, { ...error, reason: 'missing' });
     if (error.reason === 'policy') return failedTask(raw, error);
     throw rejectedPoll(error);
@@ -96,11 +102,11 @@ function parseStatus(response: BufferedResponse, taskId: string, nowMs: number):
   return isRefused ? failedTask(raw, error) : successWithoutArtifact(raw);
 }
 
-// --- Error reading: HTTP 200 for nearly all of them ---
+// --- Error reading: HTTP 200 for nearly all errors ---
 
 /**
- * MiniMax "Error codes" (platform.minimax.io/docs/api-reference/errorcode); 1026 and 1027 are its content checks, 1008 its balance. 1028
- * and 1030 are from the vendor's own client: the allowance of one model of a plan is used up.
+ * MiniMax "Error codes" (platform.minimax.io/docs/api-reference/errorcode); 1026 and 1027 are its content checks, 1008
+ * its balance. 1028 and 1030 are from the vendor's own client: a plan's allowance of one model is used up.
  */ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   1000: { reason: 'capacity' },
   1001: { reason: 'capacity' },
@@ -124,6 +130,7 @@ function parseStatus(response: BufferedResponse, taskId: string, nowMs: number):
   2061: { reason: 'model' },
 };
 
+/** Parses an error response. */
 export function toError(response: BufferedResponse, nowMs: number): VendorError {
   const told = asObject(asObject(response.json)?.base_resp);
   const status = asCode(told?.status_code) ?? '';
@@ -136,17 +143,17 @@ export function toError(response: BufferedResponse, nowMs: number): VendorError 
   });
 }
 
-// --- The object ---
+// --- The adapter ---
 
 const get = (context: AdapterContext, path: string, query: Readonly<Record<string, string>>) =>
   getJson(context, `${baseUrlOf(context)}${path}?${new URLSearchParams(query)}`, bearerHeaders(context));
 
-/** Endpoints are of two versions, whichever of them the base URL names. */
+/** Base URL without its version, because the endpoints have two versions. */
 const baseUrlOf = (context: AdapterContext) => withoutVersion(context.baseUrl);
 
 /**
- * A download URL is valid for an hour and the file longer, so each poll requests a new URL. The account has just answered about the
- * task, so a refusal concerns this file alone, unless the vendor is busy.
+ * Requests a new download URL with each poll, because it is valid for an hour and the file longer. The account has just
+ * responded about the task, so a refusal concerns this file alone, unless the vendor is busy.
  */
 async function fetchDownloadUrl(context: AdapterContext, fileId: string): Promise<string> {
   const response = await get(context, '/v1/files/retrieve', { file_id: fileId });
@@ -160,6 +167,7 @@ async function fetchDownloadUrl(context: AdapterContext, fileId: string): Promis
   return url;
 }
 
+/** Adapter for MiniMax Hailuo. */
 export const hailuo: VendorAdapter = {
   name: 'hailuo',
   title: 'Hailuo',
@@ -170,7 +178,7 @@ export const hailuo: VendorAdapter = {
   formFields: { seconds: 'duration', resolution: 'metadata.resolution' },
   presentation: {
     url: 'known',
-    // A task that failed under a business code of success carries no error.
+    // A task that failed under a success code has no error.
     error: (failure) => (failure.code === '0' || failure.code === '' ? undefined : failure),
   },
   example: {
@@ -182,7 +190,7 @@ export const hailuo: VendorAdapter = {
   // The current page documents an hour, older ones nine; the URL of a file can be requested again.
   artifactUrlLifetimeMs: 55 * 60_000,
 
-  /** Seconds of input and output, from the H3 models alone (platform.minimax.io/docs). */
+  /** Seconds of input and output, which only the H3 models report (platform.minimax.io/docs). */
   billedFacts: (raw) => {
     const usage = asObject(asObject(asObject(raw)?.task)?.usage);
     return billedSeconds(usage?.total_seconds, usage?.output_seconds);
@@ -236,14 +244,17 @@ export const hailuo: VendorAdapter = {
   async checkCredentials(context) {
     const response = await get(context, '/v1/query/video_generation', { task_id: '0' });
     const error = toError(response, context.now());
-    // The id is invented: any response about it, except one about the key or an outage, shows that the key is right.
+    // The id is invented: any response about it, except one about the key or an outage, shows that the key is valid.
     const isAnswer = isSuccessStatus(response) && asObject(asObject(response.json)?.base_resp) !== undefined;
     const isFine = isAnswer && (error.code === '' || error.reason === 'user');
     return isFine ? { ok: true } : { ok: false, error };
   },
 };
 
-/** The second protocol of MiniMax, of the H3 models alone: a content array, real HTTP statuses, the video's URL in the response. */
+/**
+ * The second protocol of MiniMax, only for the H3 models: a content array, real HTTP statuses, the video's URL in the
+ * response.
+ */
 interface Connection {
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -283,7 +294,7 @@ function toFrameSize({ size, model }: VideoRequest, metadata: Metadata, hasPictu
   };
 }
 
-/** One picture is the first frame, two are the first and the last, more are references. */
+/** One image is the first frame, two are the first and the last, more are references. */
 function toImageContent(request: VideoRequest, metadata: Metadata) {
   const given = request.images.map(toUrlOrDataUrl);
   const { maxImages } = limitsOf(request.model);
@@ -305,6 +316,7 @@ function toImageContent(request: VideoRequest, metadata: Metadata) {
 
 const UNSUPPORTED_KEYS = ['prompt_optimizer', 'fast_pretreatment', 'subject_reference'] as const;
 
+/** The vendor's body for one request to an H3 model. */
 export function toBodyH3(request: VideoRequest, metadata: Metadata): RequestBody {
   const { model, prompt, mode } = request;
   const offered = limitsOf(model).seconds;
@@ -337,7 +349,7 @@ function billingFactorsH3(request: VideoRequest, metadata: Metadata): ReturnType
 
 // --- Status mapping ---
 
-/** The video's URL in a response; an expired one is renewed by polling again. */
+/** The video's URL in a response; polling again renews an expired one. */
 const parseArtifactUrlH3 = (raw: unknown): string | undefined =>
   asUrl(asObject(asObject(asObject(raw)?.task)?.content)?.url);
 
@@ -368,6 +380,7 @@ function parseStatusH3(response: BufferedResponse, taskId: string, nowMs: number
 
 // --- Error reading ---
 
+/** Meaning of the error types of the second protocol. */
 export const CLASS_BY_TYPE_H3: Readonly<Record<string, ErrorClass>> = {
   bad_request_error: { reason: 'user' },
   authorized_error: { reason: 'auth' },
@@ -378,7 +391,7 @@ export const CLASS_BY_TYPE_H3: Readonly<Record<string, ErrorClass>> = {
   overloaded_error: { reason: 'capacity' },
 };
 
-/** Messages end with the first protocol's number in parentheses; it is more specific than the type. */
+/** Meaning of the first protocol's number, which ends messages in parentheses and is more specific than the type. */
 const CLASS_BY_MESSAGE_CODE: Readonly<Record<string, ErrorClass>> = {
   1026: { reason: 'policy' },
   1027: { reason: 'policy', cause: 'result_refused' },
@@ -387,6 +400,7 @@ const CLASS_BY_MESSAGE_CODE: Readonly<Record<string, ErrorClass>> = {
   2061: { reason: 'model' },
 };
 
+/** Parses an error response of the second protocol. */
 export function toErrorH3(response: BufferedResponse, nowMs: number): VendorError {
   const told = asObject(asObject(response.json)?.error);
   const message = asText(told?.message) ?? '';
@@ -399,7 +413,7 @@ export function toErrorH3(response: BufferedResponse, nowMs: number): VendorErro
   });
 }
 
-// --- The exchanges ---
+// --- Requests ---
 
 const queryPath = (taskId: string) => `/v2/query/video_generation/${encodeURIComponent(taskId)}`;
 

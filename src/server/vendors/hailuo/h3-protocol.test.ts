@@ -18,7 +18,7 @@ const body = (request: Partial<VideoRequest>) => {
   return toBodyH3(whole, parseMetadata(whole.metadata));
 };
 
-test('words and pictures become one content array', () => {
+test('prompt and images become one content array', () => {
   const { prompt } = videoRequest({ model: 'x' });
   assert.deepEqual(body({ images: [url('a'), url('b')], seconds: 8, metadata: { aigc_watermark: true } }), {
     model: 'MiniMax-H3',
@@ -38,7 +38,7 @@ test('words and pictures become one content array', () => {
   assert.deepEqual(roles, [undefined, 'reference_image', 'reference_image', 'reference_image']);
 });
 
-test('a size is a class, or gives the ratio', () => {
+test('a size is a class, or determines the ratio', () => {
   const max = body({ model: 'MiniMax-H3-Max', size: '480p' });
   assert.deepEqual([max.model, max.resolution, max.duration], ['MiniMax-H3-Max', '480P', 5]);
   assert.deepEqual([body({ size: '768P' }).resolution, body({ size: '768p' }).ratio], ['768P', '16:9']);
@@ -87,13 +87,13 @@ for (const [type, { reason }] of Object.entries(CLASS_BY_TYPE_H3)) {
   });
 }
 
-test('the number at the end of the words says more than the type', () => {
+test('the number at the end of the message is more specific than the type', () => {
   const json = { error: { type: 'bad_request_error', message: 'input new_sensitive (1026)' } };
   const error = toErrorH3({ status: 400, headers: {}, text: '', json }, 0);
   assert.deepEqual([error.reason, error.code], ['policy', '1026']);
 });
 
-test('5,000 arbitraryMutatedJson replies: no crash, no wrong end', async () => {
+test('5,000 mutated responses: no crash, no wrong final state', async () => {
   await fc.assert(
     fc.asyncProperty(arbitraryMutatedJson(Object.values(replies)), async (json) => {
       const outcome = await hailuo.query(HANDLE, fixedResponseContext({ json })).catch((error: unknown) => error);

@@ -2,7 +2,7 @@ import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';
 
-/** MiniMax lists whole videos by resolution and length; only the H3 models cost by the second. */
+/** MiniMax lists prices of whole videos by resolution and length; only the H3 models are billed by the second. */
 
 type Videos = readonly (readonly [resolution: string, seconds: number, dollars: number])[];
 
@@ -20,7 +20,7 @@ const HD: Videos = [
 ];
 const FIRST_SERIES = { lines: [{ per_call: usd(0.43) }] };
 
-/** Five pictures are included, each further one costs. */
+/** Five images are included; each further one costs extra. */
 const INCLUDED_IMAGES = 5;
 const MAX_IMAGES = 9;
 const H3_RATES: Readonly<Record<string, number>> = { '768P': usd(0.08), '2K': usd(0.13) };
@@ -48,7 +48,7 @@ const HAILUO_PRICES: Readonly<Record<string, VideoPrice>> = {
   'I2V-01-live': FIRST_SERIES,
   'S2V-01': { lines: [{ per_call: usd(0.65) }] },
   'MiniMax-H3': { lines: [...h3Lines], settle_by: 'vendor' },
-  // Its pictures cost nothing.
+  // Its images are free.
   'MiniMax-H3-Max': {
     lines: [
       { when: { resolution: ['480P'] }, per_second: usd(0.05) },
@@ -80,8 +80,8 @@ const hailuoPriceSource = (id: string): PriceSource => {
 };
 
 /**
- * Resolution → seconds offered, per mode; the first of each is the vendor's default. A missing mode is one the
- * model does not support. `subject` is a picture of a face to reproduce, not a frame.
+ * Seconds offered for each resolution, per mode; the first of each is the vendor's default. A missing mode is not
+ * supported by the model. `subject` is an image of a face to reproduce, not a frame.
  */
 interface GenerationModes {
   readonly text?: DurationsByResolution;
@@ -89,7 +89,9 @@ interface GenerationModes {
   readonly last?: DurationsByResolution;
   readonly subject?: DurationsByResolution;
 }
+/** One of the vendor's generation modes. */
 export type GenerationMode = keyof GenerationModes;
+/** Seconds offered, by resolution. */
 export type DurationsByResolution = Readonly<Record<string, readonly number[]>>;
 
 const HD_DURATIONS: DurationsByResolution = { '768P': [6, 10], '1080P': [6] };
@@ -140,9 +142,10 @@ export interface H3Model {
   readonly seconds: { readonly min: number; readonly max: number; readonly default: number };
   readonly resolutions: readonly string[];
   readonly defaultResolution: string;
-  /** Above two they are references, which not every model takes. */
+  /** More than two are references, which not every model accepts. */
   readonly maxImages: number;
 }
+/** Models of the second protocol. */
 export const H3_MODELS: Readonly<Record<string, H3Model>> = {
   'MiniMax-H3': {
     seconds: { min: 4, max: 15, default: 5 },
@@ -157,6 +160,7 @@ export const H3_MODELS: Readonly<Record<string, H3Model>> = {
     maxImages: 2,
   },
 };
+/** Aspect ratios of the H3 models. */
 export const H3_RATIOS = ['21:9', '16:9', '4:3', '1:1', '3:4', '9:16'];
 
 const toH3Capability = (id: string, { seconds, resolutions, maxImages }: H3Model): ModelCapability => ({
@@ -179,6 +183,7 @@ const toH3Capability = (id: string, { seconds, resolutions, maxImages }: H3Model
   listed: hailuoPriceSource(id),
 });
 
+/** Models of both protocols. */
 export const HAILUO_MODELS: readonly ModelCapability[] = [
   ...Object.entries(MODES_BY_MODEL).map(([id, ways]) => toCapability(id, ways)),
   ...Object.entries(H3_MODELS).map(([id, limits]) => toH3Capability(id, limits)),

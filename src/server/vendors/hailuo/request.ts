@@ -6,7 +6,9 @@ import { createMetadataParser, rejectField } from '../metadata.ts';
 import { ownEntry } from '../untrusted-json.ts';
 import { type DurationsByResolution, type GenerationMode, MODES_BY_MODEL } from './models.ts';
 
-/** The body of `POST /v1/video_generation` (MiniMax "Video Generation"): one path, its picture fields select the mode. */
+/**
+ * The body of `POST /v1/video_generation` (MiniMax "Video Generation"): one path, whose image fields select the mode.
+ */
 
 export const parseMetadata = createMetadataParser(
   Type.Object({
@@ -23,7 +25,7 @@ export const parseMetadata = createMetadataParser(
 );
 type Metadata = ReturnType<typeof parseMetadata>;
 
-/** Maps the caller's pictures to body fields; the keys of `metadata` count as pictures too. */
+/** Maps the caller's images to body fields; the keys of `metadata` count as images too. */
 function toImageFields({ images, model }: VideoRequest, metadata: Metadata): Record<string, RequestJson | undefined> {
   const ways = ownEntry(MODES_BY_MODEL, model);
   const given = images.map(toUrlOrDataUrl);
@@ -51,7 +53,7 @@ function toImageFields({ images, model }: VideoRequest, metadata: Metadata): Rec
   };
 }
 
-/** One field, one picture: an `image` beside a frame named in `metadata` is put into the other frame field. */
+/** Each field takes one image: an `image` next to a frame given in `metadata` is sent in the other frame field. */
 function toFrameFields(given: readonly MediaText[], metadata: Metadata): Record<string, RequestJson | undefined> {
   const { first_frame_image: first, last_frame_image: last } = metadata;
   if (given.length > 0 && first !== undefined && !isSameMedia(first, given[0] ?? '')) {
@@ -69,7 +71,7 @@ const RESOLUTION_CLASSES: readonly { readonly upTo: number; readonly names: read
   { upTo: 1100, names: ['1080P'] },
 ];
 
-/** `768P` from `768p`, or from `1280x720`: the class of its short side, as the model writes it. */
+/** `768P` from `768p`, or from `1280x720`: the class of the shorter side, in the model's spelling. */
 function toResolution(size: string, offered: readonly string[], landscapeOnly: boolean): string {
   const named = size.trim().toUpperCase();
   if (offered.includes(named)) return named;
@@ -96,7 +98,7 @@ interface ResolvedOptions {
   readonly pictures: Record<string, RequestJson | undefined>;
 }
 
-/** Resolution and length by the table of the model; a model that is not in it is checked by the vendor only. */
+/** Resolution and length from the model's table; a model that is not in it is only checked by the vendor. */
 function resolveOptions(request: VideoRequest, metadata: Metadata): ResolvedOptions {
   const { model, seconds = 6, size } = request;
   if (request.mode !== undefined) rejectField('mode', 'is not a field of Hailuo models');
@@ -115,7 +117,10 @@ function resolveOptions(request: VideoRequest, metadata: Metadata): ResolvedOpti
   return { seconds, resolution, pictures };
 }
 
-/** The vendor's body for one request. @throws UnsupportedRequestError for what no field of it can express */
+/**
+ * The vendor's body for one request.
+ * @throws UnsupportedRequestError for values that no field can express
+ */
 export function toBody(request: VideoRequest): RequestBody {
   const metadata = parseMetadata(request.metadata);
   const { seconds, resolution, pictures } = resolveOptions(request, metadata);
