@@ -36,7 +36,7 @@ function routeCall(
 const poll = (route: 'gemini' | 'vertex', name: string) =>
   veo.query(handles[route], routeCall(route, { json: replies[`${route}-${name}`] }));
 
-/** The adapter as a channel of one route sees it. */
+/** The adapter as seen by a channel of one route. */
 const byRoute = (route: 'gemini' | 'vertex'): VendorAdapter => {
   const { credentials, cachedSecret } = routeCall(route, {});
   return {
@@ -51,12 +51,12 @@ test('the route follows from the credentials', () => {
   assert.equal(routeOf({ service_account: {}, project: 'p', location: 'global' }), 'vertex');
 });
 
-test('a job keeps its route: other credentials cannot ask for it', async () => {
+test('a job keeps its route: other credentials cannot poll it', async () => {
   await assert.rejects(veo.query(VERTEX, routeCall('gemini', { json: {} })), PollFailed);
   await assert.rejects(veo.query(GEMINI, routeCall('vertex', { json: {} })), PollFailed);
 });
 
-test('Vertex AI has a host per location, unless the channel names one', () => {
+test('Vertex AI has a host for each location, unless the channel sets one', () => {
   const hosts = ['us-central1', 'global', 'eu', 'us'].map((location) => vertexBase(veo.defaultBaseUrl, location));
   assert.deepEqual(hosts, [
     'https://us-central1-aiplatform.googleapis.com',
@@ -68,7 +68,7 @@ test('Vertex AI has a host per location, unless the channel names one', () => {
 });
 
 for (const route of ['gemini', 'vertex'] as const) {
-  test(`${route}: an operation without done runs`, async () => {
+  test(`${route}: an operation without done is running`, async () => {
     assert.equal((await poll(route, 'running')).state, 'IN_PROGRESS');
   });
 
@@ -78,7 +78,7 @@ for (const route of ['gemini', 'vertex'] as const) {
     assert.match(error?.message ?? '', /blocked|could not/);
   });
 
-  test(`${route}: 404s fail the task after three polls over a minute, and a response in between forgives them`, async () => {
+  test(`${route}: 404s fail the task after three polls over a minute, and a response in between resets them`, async () => {
     const json = { error: { code: 404, message: 'gone', status: 'NOT_FOUND' } };
     const at = (handle: QueryOutcome['handle'], nowMs: number) =>
       veo.query(handle ?? null, routeCall(route, { status: 404, json }, nowMs));
@@ -97,7 +97,7 @@ for (const route of ['gemini', 'vertex'] as const) {
   });
 }
 
-test('a response about another operation, or about none, is no response', async () => {
+test('a response about another operation, or about none, is invalid', async () => {
   for (const json of [{}, { name: 'models/veo/operations/other', done: true }, { name: 7 }, []]) {
     await assert.rejects(veo.query(GEMINI, routeCall('gemini', { json })), PollFailed, JSON.stringify(json));
   }
@@ -113,7 +113,7 @@ test('gemini: an operation’s name never leads out of the version’s path', as
   }
 });
 
-test('gemini: done gives a protected file, fetched at our own base URL with the key', async () => {
+test('gemini: done returns a protected file, fetched from our own base URL with the key', async () => {
   const { state, artifact, raw } = await poll('gemini', 'done');
   assert.deepEqual([state, artifact], ['SUCCESS', { kind: 'protected' }]);
   assert.deepEqual(await veo.content(GEMINI, raw, undefined, routeCall('gemini', {})), {
@@ -124,7 +124,7 @@ test('gemini: done gives a protected file, fetched at our own base URL with the 
   });
 });
 
-test('gemini: the key goes to no host a response names', async () => {
+test('gemini: the key is sent to no host that a response names', async () => {
   const uri = 'https://elsewhere.example/video.mp4';
   const raw = { response: { generateVideoResponse: { generatedSamples: [{ video: { uri } }] } } };
   const source = await veo.content(GEMINI, raw, undefined, routeCall('gemini', {}));
@@ -135,7 +135,7 @@ for (const [name, video] of [
   ['encodedVideo', { encodedVideo: 'AAAAIGZ0eXA=', encoding: 'video/mp4' }],
   ['bytesBase64Encoded', { bytesBase64Encoded: 'data:video/mp4;base64,AAAAIGZ0eXA=', mimeType: 'video/mp4' }],
 ] as const) {
-  test(`gemini: a video as ${name} is delivered, and stays out of the stored response`, async () => {
+  test(`gemini: a video as ${name} is delivered, and is not part of the stored response`, async () => {
     const json = {
       name: GEMINI.name,
       done: true,
@@ -150,7 +150,7 @@ for (const [name, video] of [
   });
 }
 
-test('an empty sample beside a count of filtered videos is a refusal with its reason', async () => {
+test('an empty sample next to a count of filtered videos is a refusal with its reason', async () => {
   const told = { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['Support codes: 61493863'] };
   for (const [route, response] of [
     ['gemini', { generateVideoResponse: { generatedSamples: [{}], ...told } }],
@@ -163,7 +163,7 @@ test('an empty sample beside a count of filtered videos is a refusal with its re
   }
 });
 
-test('vertex: a video at an address is fetched as from an untrusted host', async () => {
+test('vertex: a video at a URL is fetched as from an untrusted host', async () => {
   const uri = 'https://elsewhere.example/video.mp4';
   const json = { name: VERTEX.name, done: true, response: { generatedSamples: [{ video: { uri } }] } };
   const { state, raw } = await veo.query(VERTEX, routeCall('vertex', { json }));
@@ -172,13 +172,13 @@ test('vertex: a video at an address is fetched as from an untrusted host', async
   assert.deepEqual(source, { kind: 'fetch', url: uri, headers: {}, trusted: false });
 });
 
-test('gemini: success without a video is a failure; an error number has its name', async () => {
+test('gemini: success without a video is a failure; an error number gets its name', async () => {
   assert.equal((await poll('gemini', 'empty')).state, 'FAILURE');
   const { error } = await poll('gemini', 'failed');
   assert.deepEqual([error?.code, error?.reason], ['INVALID_ARGUMENT', 'policy']);
 });
 
-test('vertex: bytes stay out of the stored response and come back through content', async () => {
+test('vertex: bytes are not part of the stored response and are returned by content', async () => {
   const { state, artifact, raw } = await poll('vertex', 'done');
   assert.deepEqual([state, artifact], ['SUCCESS', { kind: 'inline' }]);
   assert.equal(JSON.stringify(raw).includes('AAAAIGZ0eXA='), false);
@@ -186,7 +186,7 @@ test('vertex: bytes stay out of the stored response and come back through conten
   assert.deepEqual(source, { kind: 'bytes', bytes: Buffer.from('AAAAIGZ0eXA=', 'base64'), mimeType: 'video/mp4' });
 });
 
-test('vertex: an object in a bucket is fetched from Cloud Storage with the bearer', async () => {
+test('vertex: an object in a bucket is fetched from Cloud Storage with the bearer token', async () => {
   const { artifact, raw } = await poll('vertex', 'stored');
   assert.deepEqual(artifact, { kind: 'protected' });
   assert.deepEqual(await veo.content(VERTEX, raw, undefined, routeCall('vertex', {})), {
@@ -197,7 +197,7 @@ test('vertex: an object in a bucket is fetched from Cloud Storage with the beare
   });
 });
 
-test('vertex: a refused token is replaced once, then the refusal stands', async () => {
+test('vertex: a refused token is replaced once, then the refusal is final', async () => {
   const seen: string[] = [];
   const call: AdapterContext = {
     ...routeCall('vertex', {}),
@@ -212,7 +212,7 @@ test('vertex: a refused token is replaced once, then the refusal stands', async 
   assert.equal(outcome.kind === 'refused' && outcome.error.reason, 'auth');
 });
 
-/** A finished operation of this very name, without an error where it is a success. */
+/** A finished operation of this name, without an error if it succeeded. */
 const mayEnd = (name: string) => (state: 'SUCCESS' | 'FAILURE', reply: Json, status: number) => {
   const operation = Object(reply) as { name?: unknown; done?: unknown; error?: unknown };
   const isOurs = (operation.name ?? name) === name;
@@ -221,7 +221,7 @@ const mayEnd = (name: string) => (state: 'SUCCESS' | 'FAILURE', reply: Json, sta
 };
 
 for (const route of ['gemini', 'vertex'] as const) {
-  test(`${route}: 5,000 mutated replies: no crash, no wrong end`, () =>
+  test(`${route}: 5,000 mutated responses: no crash, no wrong final state`, () =>
     tryMutatedReplies(byRoute(route), {
       handle: handles[route],
       replies: ['running', 'done', 'filtered', 'failed'].map((name) => `${route}-${name}`),

@@ -37,19 +37,22 @@ const Credentials = Type.Union([
   ),
 ]);
 
-/** The API a channel uses follows from its credentials: a key, or a service account. Handles store it as `route`. */
+/** The API of a channel, determined by its credentials: a key, or a service account. Handles store it as `route`. */
 export const routeOf = (credentials: { readonly [key: string]: unknown }): VeoRoute =>
   credentials.service_account === undefined ? 'gemini' : 'vertex';
 
 const ROUTES = { gemini, vertex };
 
-/** Omni models are served by Interactions alone and all others by operations, so the model decides. */
+/** Omni models are only served by Interactions and all others by operations, so the model decides. */
 const submitApi = (model: string, route: VeoRoute): Pick<VendorAdapter, 'submit'> =>
   isOmni(model) ? interactionsBy(route) : ROUTES[route];
 
 const apiOf = (handle: Json) => (parseInteractionHandle(handle) ? interactions : ROUTES[parseHandle(handle).route]);
 
-/** The API a job was submitted through; unavailable where the channel's credentials were replaced by the other kind since. */
+/**
+ * The API a job was submitted through; unavailable if the channel's credentials have since been replaced by the other
+ * kind.
+ */
 function apiOfHandle(handle: Json, context: AdapterContext) {
   const { route } = parseHandle(handle);
   if (route !== routeOf(context.credentials))
@@ -58,9 +61,9 @@ function apiOfHandle(handle: Json, context: AdapterContext) {
 }
 
 /**
- * Google's videos. The Veo models are behind two APIs that differ in nearly everything but the request: the Gemini API (native)
- * by an API key, Vertex AI (the cloud platform) by a service account. The Omni models are behind Interactions, for either kind of
- * credentials. Unfinished tasks keep their API in their handle.
+ * Adapter for Google's videos. The Veo models have two APIs that differ in nearly everything except the request: the
+ * Gemini API (native) with an API key, and Vertex AI (the cloud platform) with a service account. The Omni models are
+ * served by Interactions, for either kind of credentials. Unfinished tasks keep their API in their handle.
  */
 export const veo: VendorAdapter = {
   name: 'veo',
@@ -94,7 +97,10 @@ export const veo: VendorAdapter = {
     duration: 8,
     metadata: { aspectRatio: '16:9', resolution: '720p' },
   },
-  /** All hosts of Vertex AI serve the same models; a channel to it may still have Gemini's base URL, which is the default. */
+  /**
+   * All hosts of Vertex AI serve the same models; a channel of it may still have Gemini's base URL, which is the
+   * default.
+   */
   hostOf: ({ baseUrl, credentials }) =>
     routeOf(credentials) === 'vertex' && isGeminiUrl(baseUrl) ? VERTEX_HOST : new URL(baseUrl).host,
   refreshOnQuery: true,

@@ -18,10 +18,13 @@ import {
   toVeoBody,
 } from './request.ts';
 
-/** Veo by the Gemini API (ai.google.dev/gemini-api/docs/video): an API key, an operation that is polled with GET. */
+/** Veo through the Gemini API (ai.google.dev/gemini-api/docs/video): an API key, and an operation polled with GET. */
 
 export const GEMINI_BASE_URL = 'https://generativelanguage.googleapis.com';
-/** With or without a version: the default of channels with either kind of credentials. */
+/**
+ * Whether a URL is the Gemini API's, with or without a version: the default of channels with either kind of
+ * credentials.
+ */
 export const isGeminiUrl = (baseUrl: string): boolean => new URL(baseUrl).origin === GEMINI_BASE_URL;
 
 type ApiRoute = Pick<VendorAdapter, 'submit' | 'query' | 'content' | 'checkCredentials'>;
@@ -30,7 +33,10 @@ const keyHeader = (context: AdapterContext): Readonly<Record<string, string>> =>
   'x-goog-api-key': String(context.credentials.api_key),
 });
 
-/** @param path Below the version. @param method By default GET without a body, POST with one. */
+/**
+ * @param path Below the version.
+ * @param method By default GET without a body, POST with one.
+ */
 export const geminiRequest = (
   context: AdapterContext,
   path: string,
@@ -47,10 +53,10 @@ export const geminiRequest = (
     body,
   );
 
-/** A path below the version; no segment begins with a dot, which excludes `..`. */
+/** A path below the version; no segment starts with a dot, which excludes `..`. */
 const OPERATION_NAME = /^(?:[\w-][\w.-]*\/){0,8}operations\/[\w-][\w.-]{0,200}$/;
 
-/** More than the vendor has, and as many as one answer of ours lists. */
+/** More models than the vendor has, and the maximum that one of our responses lists. */
 const MAX_LISTED = 200;
 
 /** The id of a file of the Gemini API; undefined for any other URL. */
@@ -58,8 +64,8 @@ export const fileIdOf = (uri: string): string | undefined =>
   /\/files\/([\w-]{1,128})(?::download)?(?:[/?]|$)/.exec(uri)?.[1];
 
 /**
- * The URL of the file: at our own base URL by its id, with the key, as the official SDK does it, so that the key is sent to no
- * host that a response names. Any other URL is fetched as from an untrusted host, without the key.
+ * Location of the file: at our own base URL by its id, with the key, as in the official SDK, so that the key is sent to
+ * no host that a response names. Any other URL is fetched as from an untrusted host, without the key.
  */
 export function geminiFile(uri: string, context: AdapterContext): ContentSource {
   const file = fileIdOf(uri);
@@ -71,6 +77,7 @@ export function geminiFile(uri: string, context: AdapterContext): ContentSource 
 const fetchOperation = (name: string, context: AdapterContext): Promise<BufferedResponse> =>
   context.sendJson({ ...geminiRequest(context, name), maxBytes: MAX_RESPONSE_BYTES });
 
+/** The Gemini API's part of the adapter. */
 export const gemini: ApiRoute = {
   async submit(request, context) {
     const body = toVeoBody(request, await loadImages(request, context), 'gemini');
@@ -84,7 +91,7 @@ export const gemini: ApiRoute = {
     return parseOperation(await fetchOperation(handle.name, context), handle, context);
   },
 
-  /** Among the files of the API, or inside the operation, which is polled once more. */
+  /** Either a file of the API, or inside the operation, which is polled once more. */
   async content(stored, raw, variant, context) {
     if (variant !== undefined && variant !== 'video')
       throw new UnsupportedRequestError('Veo has only the video.', 'variant');

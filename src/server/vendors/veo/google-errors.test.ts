@@ -20,23 +20,23 @@ for (const [status, { grpc, http, reason }] of Object.entries(GOOGLE_STATUS)) {
 }
 
 for (const [word, reason] of Object.entries(ERROR_INFO)) {
-  test(`detail ${word} is ${reason}, before the canonical code`, () => {
+  test(`detail ${word} is ${reason}, and precedes the canonical code`, () => {
     const error = { code: 400, message: 'words', status: 'INVALID_ARGUMENT', details: [{ reason: word }] };
     assert.equal(parseGoogleError(response(400, { error }), 0, 'missing').reason, reason);
   });
 }
 
-test('a wrong Gemini key is 400 and still the channel’s fault', () => {
+test('an invalid Gemini key is reported as 400 and is still the channel’s fault', () => {
   const read = parseGoogleError(response(400, replies['gemini-key-invalid']), 0, 'model');
   assert.deepEqual([read.reason, read.retryable], ['auth', true]);
 });
 
-test('refused content is recognized by its message alone', () => {
+test('refused content is recognised only by its message', () => {
   const error = { code: 400, message: 'Support codes: 62263041', status: 'INVALID_ARGUMENT' };
   assert.equal(parseGoogleError(response(400, { error }), 0, 'model').reason, 'policy');
 });
 
-test('NOT_FOUND is a model that another channel may have at a submit, and a lost operation later', () => {
+test('NOT_FOUND at a submit is a model that another channel may serve, and later a lost operation', () => {
   const json = { error: { code: 404, message: 'gone', status: 'NOT_FOUND' } };
   const at = (notFound: 'model' | 'missing') => parseGoogleError(response(404, json), 0, notFound);
   assert.deepEqual([at('model').reason, at('model').retryable], ['model', true]);
@@ -48,7 +48,7 @@ test('an error inside an array is read, with its delay', () => {
   assert.deepEqual([read.reason, read.code, read.retryAfterMs], ['rate', 'RESOURCE_EXHAUSTED', 34_500]);
 });
 
-test('a page is the fault of the way to the vendor, unless its HTTP status says more', () => {
+test('an error page is the fault of the connection to the vendor, unless its HTTP status is more specific', () => {
   const reasons = [401, 403, 404, 418, 429, 500, 502, 503].map(
     (status) => parseGoogleError({ ...response(status, undefined), text: '<html>' }, 0, 'missing').reason,
   );

@@ -23,7 +23,7 @@ function altered(change: Readonly<Record<string, unknown>>, options?: AdapterCon
   return sandboxContext(sandbox, 'veo-vertex', { credentials, ...(options ? { options } : {}) });
 }
 
-test('a token is fetched about once an hour, not once a call', async () => {
+test('a token is fetched about once an hour, not for each call', async () => {
   sandbox.control.clearRequests();
   const call = sandboxContext(sandbox, 'veo-vertex');
   for (let minute = 0; minute < 54; minute += 1) {
@@ -44,7 +44,7 @@ test('a refused token is replaced once', async () => {
   assert.equal(tokensAsked(), 2);
 });
 
-test('a key that is not the account’s is the channel’s fault, in the token endpoint’s words', async () => {
+test('a key that does not belong to the account is the channel’s fault, with the token endpoint’s message', async () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const error = errorOf(
     await veo.submit(request, altered({ private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }) })),
@@ -58,13 +58,13 @@ test('a key that is not the account’s is the channel’s fault, in the token e
   });
 });
 
-test('a key whose line ends were written out is read all the same', async () => {
+test('a key with escaped line ends is accepted', async () => {
   const { private_key: pem } = sandbox.credentials('veo-vertex').service_account as { private_key: string };
   const outcome = await veo.submit(request, altered({ private_key: pem.replaceAll('\n', '\\n') }));
   assert.equal(outcome.kind, 'accepted');
 });
 
-test('a key that cannot be read, or an open token_uri, is found before anything is sent', async () => {
+test('an unreadable key, or a token_uri without encryption, is detected before anything is sent', async () => {
   sandbox.control.clearRequests();
   assert.equal(errorOf(await veo.submit(request, altered({ private_key: 'no key' })))?.reason, 'auth');
   const open = altered({}, { private: false });
@@ -72,7 +72,7 @@ test('a key that cannot be read, or an open token_uri, is found before anything 
   assert.equal(tokensAsked(), 0);
 });
 
-test('a token endpoint that is out of order sends the request to another channel, and was no submit', async () => {
+test('a failing token endpoint sends the request to another channel, and nothing was submitted', async () => {
   sandbox.control.clearRequests();
   for (const kind of ['503', 'drop', 'html', 'malformed'] as const) {
     sandbox.control.fault({ operation: 'token', kind });

@@ -25,8 +25,8 @@ interface StatusRow {
 /**
  * Google's canonical codes (google/rpc/code.proto): HTTP errors carry the name, operations the number.
  *
- * FAILED_PRECONDITION is billing that is off or a region that is not served, so that another account may do better;
- * INTERNAL is also what an overloaded Veo reports inside an operation.
+ * FAILED_PRECONDITION means disabled billing or an unsupported region, so another account may succeed; INTERNAL is also
+ * reported by an overloaded Veo inside an operation.
  */
 export const GOOGLE_STATUS: Readonly<Record<string, StatusRow>> = {
   CANCELLED: { grpc: 1, http: 499, reason: 'other' },
@@ -49,7 +49,7 @@ export const GOOGLE_STATUS: Readonly<Record<string, StatusRow>> = {
 
 /** `google.rpc.ErrorInfo.reason` in `details`, which is more specific than the canonical code. */
 export const ERROR_INFO: Readonly<Record<string, ErrorReason>> = {
-  // A wrong Gemini key is a 400, where other vendors return 401.
+  // Google reports an invalid Gemini key as 400, where other vendors return 401.
   API_KEY_INVALID: 'auth',
   API_KEY_EXPIRED: 'auth',
   API_KEY_SERVICE_BLOCKED: 'auth',
@@ -60,16 +60,17 @@ export const ERROR_INFO: Readonly<Record<string, ErrorReason>> = {
   RATE_LIMIT_EXCEEDED: 'rate',
 };
 
-/** Refused content is an INVALID_ARGUMENT like any other; only its text differs. Veo ends it with support codes. */
+/** Refused content is an INVALID_ARGUMENT like any other, and only its text differs. Veo ends it with support codes. */
 const POLICY_PATTERN =
   /support codes?:|usage guidelines|responsible ai|safety (?:filter|polic|violation)|harmful content/i;
 
+/** Whether a message reports refused content. */
 export const isRefusalText = (message: string): boolean => POLICY_PATTERN.test(message) || isPolicyText(message);
 
 /** Support codes of filters against likenesses (Vertex AI, "Responsible AI for Veo": celebrity, person or face). */
 const LIKENESS_PATTERN = /\b(?:29310472|15236754|39322892)\b|celebrit|likeness/i;
 
-/** More exact than `policy`, where the text of a refusal allows it. */
+/** A more specific cause than `policy`, if the text of a refusal contains one. */
 export const refusalCause = (message: string): FailureCause | undefined =>
   LIKENESS_PATTERN.test(message) ? 'likeness_refused' : undefined;
 
@@ -94,14 +95,18 @@ function refineReason(reason: ErrorReason, message: string, details: readonly Un
   return reason === 'user' && isRefusalText(message) ? 'policy' : reason;
 }
 
-/** Interactions name the type of an error by a text or a URI, whose last segment it is: `…/not_found` is `NOT_FOUND`. */
+/**
+ * The name of an error code. Interactions give an error's type as a text or a URI, in its last segment: `…/not_found`
+ * is `NOT_FOUND`.
+ */
 export const toCode = (code: unknown): string => (asText(code)?.split(/[/#]/).at(-1) ?? '').toUpperCase();
 
 /**
- * Reads an HTTP error of either route: `{error: {code, message, status, details}}`, by some proxies inside an array.
+ * Parses an HTTP error of either route: `{error: {code, message, status, details}}`, which some proxies put into an
+ * array.
  *
- * @param notFound What NOT_FOUND means here: at a submit the model is withdrawn or was never enabled for this account,
- *   which another channel may not share; later the operation is gone.
+ * @param notFound Meaning of NOT_FOUND: at a submit the model is withdrawn or was never enabled for this account, which
+ * another channel may not share; later the operation is gone.
  */
 export function parseGoogleError(
   response: BufferedResponse,
@@ -128,7 +133,7 @@ export function parseGoogleError(
   return delayMs === undefined ? read : { ...read, retryAfterMs: delayMs };
 }
 
-/** Reads `error` of a finished operation, `{code, message, details?}`; the number is mapped to its canonical name. */
+/** Parses `error` of a finished operation, `{code, message, details?}`; the number is mapped to its canonical name. */
 export function toFailedOperation(error: UntrustedObject, raw: Json): QueryOutcome {
   const found = Object.entries(GOOGLE_STATUS).find(([, row]) => row.grpc === error.code);
   const { message = '' } = readReason(error);
@@ -138,7 +143,7 @@ export function toFailedOperation(error: UntrustedObject, raw: Json): QueryOutco
   return failedTask(raw, { reason, cause, code, message, httpStatus: found?.[1].http });
 }
 
-/** The fields used of a Google service-account key file. */
+/** The used fields of a Google service-account key file. */
 export interface ServiceAccount {
   readonly client_email: string;
   /** PKCS #8 in PEM. */
@@ -171,7 +176,7 @@ const invalidServiceAccount = (message: string): TokenRequestFailed =>
 const toBase64Url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /**
- * The signed assertion of RFC 7523 section 2.1, as Google's service accounts use it: RS256, one hour.
+ * Signs the assertion of RFC 7523 section 2.1, as Google's service accounts use it: RS256, one hour.
  *
  * @param nowMs Unix milliseconds.
  */
@@ -198,7 +203,9 @@ function parsePrivateKey(pem: string): KeyObject {
   }
 }
 
-/** The key file names the URL its assertions are sent to; plain HTTP is accepted only when the channel itself is private. */
+/**
+ * The URL for assertions, which the key file contains; plain HTTP is accepted only when the channel itself is private.
+ */
 function tokenUriOf(account: ServiceAccount, context: AdapterContext): string {
   const text = account.token_uri ?? DEFAULT_TOKEN_URI;
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -206,7 +213,10 @@ function tokenUriOf(account: ServiceAccount, context: AdapterContext): string {
   throw invalidServiceAccount("the service account's token_uri must be an https address");
 }
 
-/** Exchanges the service account's key for an access token. @throws TokenRequestFailed */
+/**
+ * Exchanges the service account's key for an access token.
+ * @throws TokenRequestFailed
+ */
 async function fetchToken(
   account: ServiceAccount,
   context: AdapterContext,
@@ -241,7 +251,7 @@ async function fetchToken(
 /**
  * An access token of the channel's service account, fetched about once an hour.
  *
- * @param rejected A token the vendor has just refused, which is to be replaced.
+ * @param rejected A token the vendor has just refused, which must be replaced.
  * @throws TokenRequestFailed
  */
 export async function accessToken(
@@ -253,7 +263,7 @@ export async function accessToken(
   try {
     return await context.cachedSecret(key, () => fetchToken(account, context), rejected);
   } catch (error) {
-    // Where the token request itself failed, the generation was never sent: its outcome is not uncertain.
+    // If the token request itself failed, the generation was never sent, so its outcome is certain.
     if (!(error instanceof OutboundError) || error.phase === 'aborted') throw error;
     throw new TokenRequestFailed({
       reason: 'capacity',

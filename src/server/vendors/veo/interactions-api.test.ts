@@ -26,7 +26,7 @@ const CLOUD: Pick<AdapterContext, 'credentials' | 'cachedSecret' | 'baseUrl'> = 
   cachedSecret: () => Promise.resolve('token'),
 };
 
-/** A context that answers by the end of the URL, and the requests it got. */
+/** A context that chooses responses by the end of the URL, and the requests it received. */
 function scripted(answers: Readonly<Record<string, unknown>>, over: Partial<AdapterContext> = {}) {
   const seen: string[] = [];
   const context: AdapterContext = {
@@ -42,7 +42,7 @@ function scripted(answers: Readonly<Record<string, unknown>>, over: Partial<Adap
 }
 const poll = (name: string, nowMs = 0) => veo.query(HANDLE, fixedResponseContext({ json: replies[name] }, nowMs));
 
-test('an Omni model goes to Interactions, by either kind of credentials; Veo models never do', async () => {
+test('Omni models use Interactions, with either kind of credentials; Veo models never do', async () => {
   const key = scripted({ interactions: { id: ID, status: 'in_progress' } });
   const accepted = await veo.submit(videoRequest({ model: OMNI }), key.context);
   assert.deepEqual(accepted.kind === 'accepted' && [accepted.handle, accepted.upstreamId], [HANDLE, ID]);
@@ -65,7 +65,7 @@ test('an interaction’s id never leads out of the version’s path', async () =
   }
 });
 
-test('every status has a meaning, and unknown ones end nothing', async () => {
+test('every status has a meaning, and unknown ones end no task', async () => {
   const states = { queued: 'QUEUED', in_progress: 'IN_PROGRESS', budget_exceeded: 'FAILURE', incomplete: 'FAILURE' };
   for (const [status, state] of Object.entries({
     ...states,
@@ -79,7 +79,7 @@ test('every status has a meaning, and unknown ones end nothing', async () => {
     await assert.rejects(veo.query(HANDLE, fixedResponseContext({ json })), PollFailed);
 });
 
-test('failures tell what the vendor told: of a step, of the interaction, in the model’s words', async () => {
+test('failures have the vendor’s reason: from a step, from the interaction, or from the model’s text', async () => {
   const failed = async (name: string) => (await poll(name)).error;
   assert.deepEqual((await failed('omni-failed'))?.code, 'RESOURCE_EXHAUSTED');
   const errors = await failed('omni-errors');
@@ -89,7 +89,7 @@ test('failures tell what the vendor told: of a step, of the interaction, in the 
   assert.equal((await failed('omni-empty'))?.cause, 'no_result');
 });
 
-test('a file is waited for while it is written, and fetched at our own base URL with the key', async () => {
+test('a file that is still being written is awaited, and fetched from our own base URL with the key', async () => {
   const poll = (state: string) => {
     const { context, seen } = scripted({ [ID]: replies['omni-done'], '4k1z8s0qv3ab': { state } });
     return veo.query(HANDLE, context).then((outcome) => ({ outcome, seen }));
@@ -108,7 +108,7 @@ test('a file is waited for while it is written, and fetched at our own base URL 
   assert.deepEqual(veo.billedFacts?.(outcome.raw), { units: 46_336 });
 });
 
-test('bytes stay out of the stored response, pictures of the request too, and come back through content', async () => {
+test('bytes of videos and input images are not part of the stored response, and content returns the video', async () => {
   const { state, artifact, raw } = await poll('omni-inline');
   assert.deepEqual([state, artifact], ['SUCCESS', { kind: 'inline' }]);
   assert.doesNotMatch(JSON.stringify(raw), /AAAAIGZ0eXA=|iVBORw0KGgo=/);
@@ -116,7 +116,7 @@ test('bytes stay out of the stored response, pictures of the request too, and co
   assert.deepEqual(source, { kind: 'bytes', bytes: Buffer.from('AAAAIGZ0eXA=', 'base64'), mimeType: 'video/mp4' });
 });
 
-test('a bucket of the customer is written to and read from with the bearer', async () => {
+test('a customer’s bucket is written to and read from with the bearer token', async () => {
   let body: Json = null;
   const context: AdapterContext = {
     ...fixedResponseContext({ json: { id: ID } }),
@@ -145,7 +145,7 @@ test('a bucket of the customer is written to and read from with the bearer', asy
   });
 });
 
-test('deleting stops the interaction first; a job of an operation is left alone', async () => {
+test('deleting first stops the interaction; a job of an operation is left alone', async () => {
   const { context, seen } = scripted({});
   await veo.deleteTask?.(HANDLE, context);
   assert.deepEqual(seen, [
@@ -184,7 +184,7 @@ test('404s fail the task after three polls over a minute', async () => {
   assert.equal((await veo.query(handle, fixedResponseContext({ status: 404, json }, 60_000))).state, 'FAILURE');
 });
 
-test('5,000 mutated replies: no crash, no wrong end', () =>
+test('5,000 mutated responses: no crash, no wrong final state', () =>
   tryMutatedReplies(veo, {
     handle: HANDLE,
     replies: ['running', 'done', 'inline', 'empty', 'filtered', 'failed', 'errors'].map((name) => `omni-${name}`),

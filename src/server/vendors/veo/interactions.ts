@@ -53,19 +53,20 @@ import {
 import { credentialsOf, recoverTokenFailure, sendWithToken, storedFile, throwPollFailed } from './vertex.ts';
 
 /**
- * Videos by Google's Interactions (ai.google.dev/gemini-api/docs/omni): the one API of the Omni models, for a key of the Gemini
- * API and for a service account of Vertex AI. Interactions run in the background and are polled by their id.
+ * Videos through Google's Interactions (ai.google.dev/gemini-api/docs/omni): the only API of the Omni models, for a key
+ * of the Gemini API and for a service account of Vertex AI. Interactions run in the background and are polled by their
+ * id.
  */
 type InteractionsApi = Required<Pick<VendorAdapter, 'submit' | 'query' | 'content' | 'deleteTask'>>;
 
 interface Call {
   readonly method?: OutboundRequest['method'];
-  /** Below `interactions`. */
+  /** Path below `interactions`. */
   readonly path?: string;
   readonly body?: RequestJson;
 }
 
-/** Vertex AI serves them at its global endpoint only, whatever the location of the channel. */
+/** Vertex AI serves them only at its global endpoint, whatever the location of the channel. */
 function send(context: AdapterContext, route: VeoRoute, { method, path = '', body }: Call): Promise<BufferedResponse> {
   if (route === 'gemini') {
     const request = geminiRequest(context, `interactions${path}`, body, method);
@@ -83,7 +84,10 @@ const handleOf = (stored: Json): InteractionHandle =>
 const readInteraction = ({ route, interaction }: InteractionHandle, context: AdapterContext) =>
   recoverTokenFailure(send(context, route, { path: `/${encodeURIComponent(interaction)}` }), throwPollFailed);
 
-/** A file of the Gemini API may still be written when its interaction has ended; it cannot be fetched before. */
+/**
+ * Waits for the file: the Gemini API may still be writing it when its interaction has ended, and it cannot be fetched
+ * before.
+ */
 async function awaitFile(done: QueryOutcome, context: AdapterContext): Promise<QueryOutcome> {
   const file = fileIdOf(asUrl(findVideo(done.raw)?.uri) ?? '');
   if (file === undefined) return done;
@@ -94,7 +98,7 @@ async function awaitFile(done: QueryOutcome, context: AdapterContext): Promise<Q
   return failedTask(done.raw, { reason: 'other', cause: 'no_result', code: 'FILE_FAILED' });
 }
 
-/** @param route By the channel's credentials; afterwards handles keep it. */
+/** @param route By the channel's credentials; handles keep it afterwards. */
 export const interactionsBy = (route: VeoRoute): Pick<InteractionsApi, 'submit'> => ({
   async submit(request, context) {
     const body = toInteractionBody(request, await loadImages(request, context), route, context.options);
@@ -111,6 +115,7 @@ export const interactionsBy = (route: VeoRoute): Pick<InteractionsApi, 'submit'>
   },
 });
 
+/** The calls for submitted interactions. */
 export const interactions: Omit<InteractionsApi, 'submit'> = {
   async query(stored, context) {
     const handle = handleOf(stored);
@@ -119,7 +124,9 @@ export const interactions: Omit<InteractionsApi, 'submit'> = {
     return isFile && handle.route === 'gemini' ? awaitFile(outcome, context) : outcome;
   },
 
-  /** In the customer's bucket, among the files of the Gemini API, or inside the interaction, which is polled once more. */
+  /**
+   * Either in the customer's bucket, a file of the Gemini API, or inside the interaction, which is polled once more.
+   */
   async content(stored, raw, variant, context) {
     if (variant !== undefined && variant !== 'video')
       throw new UnsupportedRequestError('Gemini Omni has only the video.', 'variant');
@@ -135,7 +142,7 @@ export const interactions: Omit<InteractionsApi, 'submit'> = {
     return inlineFile(asText(video?.data), video?.mime_type, reply);
   },
 
-  /** Stops the interaction if it still runs, which refuses otherwise, and deletes it. */
+  /** Stops a running interaction, which could not be deleted otherwise, and deletes it. */
   async deleteTask(stored, context) {
     const { route, interaction } = handleOf(stored);
     const path = `/${encodeURIComponent(interaction)}`;
@@ -145,8 +152,8 @@ export const interactions: Omit<InteractionsApi, 'submit'> = {
 };
 
 /**
- * What the pictures are for. One begins the video, more than two are references of what must appear; of two, the model makes
- * the first and the last frame by itself, and there is no task of that name.
+ * The task that the images are used for. One image starts the video, more than two are references of things that must
+ * appear; of two, the model infers the first and the last frame by itself, and there is no task of that name.
  */
 function taskOf(pictures: number): string | undefined {
   if (pictures === 1) return 'image_to_video';
@@ -154,8 +161,8 @@ function taskOf(pictures: number): string | undefined {
 }
 
 /**
- * Where the video is delivered. The Gemini API keeps a file; Vertex AI needs a bucket for that, and puts the video into its
- * answers otherwise.
+ * Delivery of the video. The Gemini API stores a file; Vertex AI needs a bucket for that, and otherwise puts the video
+ * into its responses.
  */
 function deliveryOf(request: VideoRequest, route: VeoRoute, options: AdapterContext['options']) {
   if (route === 'gemini') return { delivery: 'uri' };
@@ -163,7 +170,9 @@ function deliveryOf(request: VideoRequest, route: VeoRoute, options: AdapterCont
   return bucket === undefined ? {} : { delivery: 'uri', gcs_uri: bucket };
 }
 
-/** The body of one submit (`CreateModelInteraction` of github.com/googleapis/js-genai); lengths are texts such as `8s`. */
+/**
+ * The body of one submit (`CreateModelInteraction` of github.com/googleapis/js-genai); lengths are texts such as `8s`.
+ */
 function toInteractionBody(
   request: VideoRequest,
   pictures: readonly EncodedImage[],
@@ -187,7 +196,7 @@ function toInteractionBody(
   return applyExtraFields(body, request.extraFields);
 }
 
-/** The billed parameters; sound is always made. */
+/** The billed parameters; audio is always generated. */
 export function interactionBillingFactors(request: VideoRequest) {
   const { seconds, resolution } = resolveFrame(request, familyOf(request.model));
   const body = applyExtraFields({ response_format: { duration: `${seconds}s`, resolution } }, request.extraFields);
@@ -199,7 +208,7 @@ export function interactionBillingFactors(request: VideoRequest) {
   };
 }
 
-/** What is stored of an interaction. `missing` counts consecutive 404s. */
+/** Stored data of an interaction. `missing` counts consecutive 404s. */
 interface InteractionHandle {
   readonly route: VeoRoute;
   readonly interaction: string;
@@ -217,7 +226,7 @@ export function parseInteractionHandle(handle: Json): InteractionHandle | undefi
 const toInteractionHandle = ({ route, interaction, missing }: InteractionHandle): Json =>
   omitUndefined({ route, interaction, missing: missing && { ...missing } });
 
-/** Part of a URL's path, so none that begins with a dot. */
+/** Part of a URL's path, so it must not start with a dot. */
 const INTERACTION_ID = /^\w[\w.=-]{0,254}$/;
 
 function asInteractionId(value: unknown): string | undefined {
@@ -225,17 +234,17 @@ function asInteractionId(value: unknown): string | undefined {
   return id !== undefined && INTERACTION_ID.test(id) ? id : undefined;
 }
 
-/** `requires_action` waits for the result of a tool, and no tool is ever given: it would wait for ever. */
+/** `requires_action` waits for the result of a tool, and no tool is ever given, so it would never end. */
 const STATES: Readonly<Record<string, TaskStatus>> = {
   incomplete: 'FAILURE',
   budget_exceeded: 'FAILURE',
   requires_action: 'FAILURE',
 };
 
-/** Without the envelope of a relay. */
+/** The interaction without the envelope of a relay. */
 const interactionIn = (json: unknown): UntrustedObject | undefined => unwrapTask(json);
 
-/** The steps the model wrote; undefined where the list is damaged. */
+/** The steps of the model; undefined if the list is damaged. */
 function outputSteps(interaction: UntrustedObject): readonly UntrustedObject[] | undefined {
   const steps = asArray(interaction.steps ?? []);
   return steps?.map(asObject).filter((step) => step !== undefined && step.type === 'model_output') as
@@ -246,7 +255,7 @@ function outputSteps(interaction: UntrustedObject): readonly UntrustedObject[] |
 const contentOf = (step: UntrustedObject): readonly UntrustedObject[] =>
   (asArray(step.content) ?? []).map(asObject).filter((block) => block !== undefined);
 
-/** The last video of an interaction: in a step of its model, or beside the steps. */
+/** The last video of an interaction: in a step of its model, or next to the steps. */
 function findVideo(interaction: unknown): UntrustedObject | undefined {
   const whole = asObject(interaction);
   if (!whole) return undefined;
@@ -267,7 +276,10 @@ const textOf = (steps: readonly UntrustedObject[]): string =>
     .trim()
     .slice(0, 1_000);
 
-/** What the vendor says in place of a video: an error of a step, the first error of the interaction, or the model's own words. */
+/**
+ * The vendor's reason for a missing video: an error of a step, the first error of the interaction, or the model's own
+ * text.
+ */
 function toFailure(
   interaction: UntrustedObject,
   steps: readonly UntrustedObject[],
@@ -310,7 +322,7 @@ const markBase64 = (block: unknown): unknown => {
   return { ...content, data: `[${content.data.length} characters of Base64]` };
 };
 
-/** Pictures and videos inside the steps are replaced by a marker, since a task's row must not hold megabytes. */
+/** Replaces images and videos inside the steps by a marker, because a task's row must not hold megabytes. */
 function redactMedia(reply: BufferedResponse): Json {
   const interaction = interactionIn(reply.json);
   if (!interaction) return toRawResponse(reply);
@@ -323,7 +335,10 @@ function redactMedia(reply: BufferedResponse): Json {
   return defined({ ...interaction, steps: marked ?? interaction.steps, output_video: markBase64(video) }) as Json;
 }
 
-/** Reads the response to one poll of an interaction. @throws PollFailed */
+/**
+ * Parses the response to one poll of an interaction.
+ * @throws PollFailed
+ */
 function parseInteraction(
   reply: BufferedResponse,
   handle: InteractionHandle,
@@ -347,7 +362,7 @@ function parseInteraction(
   return handle.missing ? { handle: toInteractionHandle({ route, interaction: id }), ...outcome } : outcome;
 }
 
-/** Tokens of video in the usage of an interaction, by which it is billed. */
+/** Video tokens in the usage of an interaction, by which it is billed. */
 export function billedVideoTokens(raw: Json): BilledFacts | undefined {
   const usage = asObject(asObject(raw)?.usage);
   const counts = (asArray(usage?.output_tokens_by_modality) ?? []).map(asObject);

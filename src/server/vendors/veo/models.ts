@@ -2,7 +2,7 @@ import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';
 
-/** Google lists dollars a second by resolution, with and without sound. */
+/** Google lists dollars per second by resolution, with and without audio. */
 type Rates = readonly (readonly [resolutions: readonly string[], sound: number, silent: number])[];
 
 const bySecond = (rates: Rates): VideoPrice => ({
@@ -12,7 +12,7 @@ const bySecond = (rates: Rates): VideoPrice => ({
   ]),
 });
 
-/** By resolution alone, sound included. */
+/** Prices by resolution alone, audio included. */
 const omni = (rates: readonly number[]): VideoPrice => ({
   lines: ['360p', '720p', '1080p', '4k'].map((resolution, index) => ({
     when: { resolution: [resolution] },
@@ -22,7 +22,7 @@ const omni = (rates: readonly number[]): VideoPrice => ({
 
 const HD = ['720p', '1080p'];
 
-/** By the beginning of the name, longest first. */
+/** By the prefix of the name, longest first. */
 const LISTS: readonly (readonly [prefix: string, price: VideoPrice])[] = [
   [
     'veo-3.1-lite',
@@ -60,7 +60,10 @@ function veoPrice(id: string): VideoPrice {
   return found[1];
 }
 
-/** Omni is billed by the token of video, whose number follows from seconds and resolution: the list says what a second comes to. */
+/**
+ * Omni is billed by video tokens, whose number follows from seconds and resolution; the list states the price per
+ * second.
+ */
 const OMNI_LIST: PriceSource = {
   source: 'https://ai.google.dev/gemini-api/docs/pricing',
   confirmedOn: '2026-11-06',
@@ -82,11 +85,11 @@ function veoPriceSource(id: string): PriceSource {
   );
 }
 
-/** The capabilities of one generation of Veo or Omni, whatever the suffix of a model's name (speed, preview). */
+/** Capabilities of one generation of Veo or Omni, for any suffix of a model's name (speed, preview). */
 export interface ModelFamily {
   readonly seconds: readonly number[];
   readonly resolutions: readonly string[];
-  /** False where `resolution` is no field of the request: the only one is made. */
+  /** False if requests have no field `resolution` because there is only one. */
   readonly takesResolution: boolean;
   readonly audio: boolean;
   readonly lastFrame: boolean;
@@ -118,7 +121,7 @@ const VEO_3_1: ModelFamily = { ...VEO_3_1_LITE, resolutions: ['720p', '1080p', '
 const range = (first: number, last: number): readonly number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-/** Gemini Omni, which has no negative prompt and no seed; the first generation makes up to ten seconds. */
+/** Gemini Omni, which has no negative prompt and no seed; the first generation supports up to ten seconds. */
 const OMNI_1_1: ModelFamily = {
   seconds: range(3, 10),
   resolutions: ['360p', '720p', '1080p', '4k'],
@@ -130,10 +133,13 @@ const OMNI_1_1: ModelFamily = {
 };
 const OMNI: ModelFamily = { ...OMNI_1_1, seconds: range(3, 15) };
 
-/** These are served by Interactions alone, and no other model makes videos there. */
+/**
+ * Whether a model is one of the Omni models, which are only served by Interactions and are the only ones to generate
+ * videos there.
+ */
 export const isOmni = (model: string): boolean => model.startsWith('gemini-omni-');
 
-/** By the beginning of the name, longest first; a name newer than this list counts as the newest generation. */
+/** By the prefix of the name, longest first; a name newer than this list counts as the newest generation. */
 const FAMILIES: readonly (readonly [prefix: string, family: ModelFamily])[] = [
   ['gemini-omni-1.1', OMNI_1_1],
   ['gemini-omni', OMNI],
@@ -143,11 +149,13 @@ const FAMILIES: readonly (readonly [prefix: string, family: ModelFamily])[] = [
   ['veo-2', VEO_2],
 ];
 
+/** The family of a model. */
 export const familyOf = (model: string): ModelFamily =>
   FAMILIES.find(([prefix]) => model.startsWith(prefix))?.[1] ?? VEO_3_1;
 
+/** Aspect ratios of all models. */
 export const VEO_RATIOS = ['16:9', '9:16'];
-/** Eight seconds for every model: the vendor's default. */
+/** The vendor's default for every model. */
 export const VEO_DEFAULT_SECONDS = 8;
 
 function toCapability(id: string, title: string): ModelCapability {
@@ -184,7 +192,7 @@ const FRAME_SIZES: Readonly<Record<string, readonly string[]>> = {
   '4k': ['3840x2160', '2160x3840'],
 };
 
-/** Names end in `-preview` where the Gemini API serves them, in `-001` on Vertex AI (and the older ones on both). */
+/** Names end in `-preview` on the Gemini API and in `-001` on Vertex AI (older ones on both). */
 export const VEO_MODELS: readonly ModelCapability[] = [
   toCapability('gemini-omni-1.2-flash', 'Gemini Omni 1.2 Flash'),
   toCapability('gemini-omni-1.1-flash', 'Gemini Omni 1.1 Flash'),

@@ -21,7 +21,7 @@ const refused = (param: string, ...args: Parameters<typeof make>) =>
     (error) => error instanceof UnsupportedRequestError && error.param === param,
   );
 
-test('the least: one instance, eight seconds, 720p', () => {
+test('minimal request: one instance, eight seconds, 720p', () => {
   const { prompt } = videoRequest({ model: 'veo' });
   assert.deepEqual(make({}), {
     instances: [{ prompt }],
@@ -33,7 +33,7 @@ test('the least: one instance, eight seconds, 720p', () => {
   });
 });
 
-test('one picture begins, two begin and end, three appear', () => {
+test('one image is the first frame, two are first and last, three are references', () => {
   const { prompt } = videoRequest({ model: 'veo' });
   assert.deepEqual(make({}, 1).instances, [{ prompt, image }]);
   assert.deepEqual(make({}, 2).instances, [{ prompt, image, lastFrame: image }]);
@@ -44,7 +44,7 @@ test('one picture begins, two begin and end, three appear', () => {
   refused('images', {}, 4);
 });
 
-test('the native table passes, the rest is dropped', () => {
+test('only the keys of the native table are sent', () => {
   const metadata = {
     aspectRatio: '9:16',
     durationSeconds: 8,
@@ -66,7 +66,7 @@ test('the native table passes, the rest is dropped', () => {
   });
 });
 
-test('the cloud platform takes a few more', () => {
+test('the cloud platform accepts a few more keys', () => {
   const metadata = {
     seed: 3,
     generateAudio: false,
@@ -86,7 +86,7 @@ test('the cloud platform takes a few more', () => {
   refused('metadata.sampleCount', { metadata: { sampleCount: 2 } }, 0, 'vertex');
 });
 
-test('results go only where the administrator lets them', () => {
+test('results are only stored where the administrator permits it', () => {
   const options = { storage_uri: 'gs://ours/veo' };
   const at = (storageUri?: string) => make({ metadata: { storageUri } }, 0, 'vertex', options).parameters;
   assert.deepEqual((at() as { storageUri: string }).storageUri, 'gs://ours/veo/');
@@ -114,7 +114,7 @@ for (const [size, aspectRatio, resolution] of [
   });
 }
 
-test('what cannot be passed on is refused by its name', () => {
+test('a field that cannot be expressed is refused by its name', () => {
   refused('mode', { mode: 'pro' });
   refused('size', { size: '1024x1024' });
   refused('size', { size: '3840x2160', model: 'veo-3.0-generate-001' });
@@ -127,7 +127,7 @@ test('what cannot be passed on is refused by its name', () => {
   refused('metadata.resolution', { metadata: { resolution: '8k' } });
 });
 
-test('the price follows what is sent', () => {
+test('the price follows the request as sent', () => {
   const meter = (request: Partial<VideoRequest>) =>
     veoBillingFactors(videoRequest({ model: 'veo-3.1-generate-preview', ...request }));
   assert.deepEqual(meter({}), { seconds: 8, factors: { resolution: '720p', audio: 'true' } });
@@ -137,7 +137,7 @@ test('the price follows what is sent', () => {
   assert.equal(meter({ model: 'veo-2.0-generate-001' }).factors.audio, 'false');
 });
 
-test('images arrive as Base64, those given by URL are downloaded as from any untrusted host', async () => {
+test('images are sent as Base64; those given by URL are downloaded as from any untrusted host', async () => {
   const asked: [string, number][] = [];
   const call = {
     ...fixedResponseContext({}),

@@ -37,20 +37,21 @@ const VERTEX_KEYS = {
 const parseGeminiMetadata = createMetadataParser(Type.Object(COMMON_KEYS));
 const parseVertexMetadata = createMetadataParser(Type.Object({ ...COMMON_KEYS, ...VERTEX_KEYS }));
 const OMNI_KEYS = { task: Type.Optional(Type.Enum(['text_to_video', 'image_to_video', 'reference_to_video'])) };
+/** Parses the metadata of the Omni models. */
 export const parseOmniMetadata = createMetadataParser(
   Type.Object({ ...COMMON_KEYS, ...OMNI_KEYS, storageUri: VERTEX_KEYS.storageUri }),
 );
-/** The native route accepts only those it has in common with Vertex AI. */
+/** Metadata of all routes. The native route accepts only the keys it shares with Vertex AI. */
 export const VEO_METADATA = Type.Object({ ...COMMON_KEYS, ...VERTEX_KEYS, ...OMNI_KEYS });
 
-/** A frame's longer side as the vendor's resolution: the same or the next smaller one. */
+/** Maps a frame's longer side to the vendor's resolution: the same or the next smaller one. */
 function resolutionOfFrame(size: string, known: readonly string[]): string {
   const side = Math.max(...size.split(/\D+/).map(Number));
   if (side <= 640 && known.includes('360p')) return '360p';
   return side >= 3840 ? '4k' : side >= 1920 ? '1080p' : '720p';
 }
 
-/** `1280x720`, `1080P` or `16:9`; the vendor cannot express anything else. */
+/** Parses `1280x720`, `1080P` or `16:9`; the vendor cannot express anything else. */
 function parseSize(
   size: string,
   known: readonly string[],
@@ -62,7 +63,10 @@ function parseSize(
   return { resolution: resolutionOfFrame(size, known), aspectRatio };
 }
 
-/** The requested length and frame, checked against the model: metadata first, then the common fields, then the default. */
+/**
+ * The requested length and frame, checked against the model: from metadata, otherwise from the common fields, otherwise
+ * the default.
+ */
 export function resolveFrame(request: VideoRequest, family: ModelFamily) {
   const metadata = parseGeminiMetadata(request.metadata);
   const size = request.size === undefined ? {} : parseSize(request.size, family.resolutions);
@@ -79,7 +83,10 @@ export function resolveFrame(request: VideoRequest, family: ModelFamily) {
   return { seconds, param, resolution, aspectRatio: metadata.aspectRatio ?? size.aspectRatio };
 }
 
-/** Where results go in Cloud Storage: only below what the channel's administrator allows, since it is their bucket. */
+/**
+ * The location of results in Cloud Storage: only below the path that the channel's administrator permits, because it is
+ * their bucket.
+ */
 export function storageUri(asked: string | undefined, allowed: unknown): string | undefined {
   const root = typeof allowed === 'string' ? `${allowed.replace(/\/+$/, '')}/` : undefined;
   if (asked === undefined) return root;
@@ -103,6 +110,7 @@ function vertexParameters(request: VideoRequest, family: ModelFamily, options: A
   };
 }
 
+/** An image in Base64. */
 export interface EncodedImage {
   readonly data: MediaText;
   readonly mimeType: string;
@@ -110,7 +118,10 @@ export interface EncodedImage {
 
 const toImage = ({ data, mimeType }: EncodedImage) => ({ bytesBase64Encoded: data, mimeType });
 
-/** One picture is the first frame, two are first and last frame, three are references of what must appear in the video. */
+/**
+ * One image is the first frame, two are first and last frame, three are references of things that must appear in the
+ * video.
+ */
 function toImageFields(pictures: readonly EncodedImage[], family: ModelFamily, model: string): RequestBody {
   const [first, last] = pictures;
   if (!first) return {};
@@ -122,14 +133,17 @@ function toImageFields(pictures: readonly EncodedImage[], family: ModelFamily, m
   return rejectField('images', `are more than ${model} takes`);
 }
 
-/** Refuses options the Gemini API supports only with eight seconds, since the price is computed from the requested length. */
+/**
+ * Refuses options the Gemini API supports only with eight seconds, because the price is computed from the requested
+ * length.
+ */
 function assertEightSeconds(seconds: number, resolution: string, pictures: number, param: string): void {
   if (seconds !== 8 && (resolution !== '720p' || pictures > 2)) {
     rejectField(param, 'must be 8 with 1080p, 4k or three pictures');
   }
 }
 
-/** The body of one submit; the same for both routes but for a handful of parameters. */
+/** The body of one submit; the same for both routes except for a handful of parameters. */
 export function toVeoBody(
   request: VideoRequest,
   pictures: readonly EncodedImage[],
@@ -154,7 +168,10 @@ export function toVeoBody(
   return applyExtraFields({ instances: [instance], parameters }, request.extraFields);
 }
 
-/** The billed parameters. The route is not known yet, so only common ones count; sound counts as on unless it is switched off. */
+/**
+ * The billed parameters. The route is not known yet, so only common ones count; audio counts as on unless it is
+ * switched off.
+ */
 export function veoBillingFactors(request: VideoRequest) {
   const family = familyOf(request.model);
   const { seconds, resolution } = resolveFrame(request, family);
@@ -170,7 +187,10 @@ export function veoBillingFactors(request: VideoRequest) {
 const MAX_IMAGE_BYTES = 20_000_000;
 const IMAGE_TYPES = /^image\/(?:png|jpeg|webp)$/;
 
-/** Every picture as Base64, since Veo takes no URL; those given by URL are downloaded as from any untrusted host. */
+/**
+ * Loads every image as Base64, because Veo accepts no URL; those given by URL are downloaded as from any untrusted
+ * host.
+ */
 export function loadImages(request: VideoRequest, context: AdapterContext): Promise<readonly EncodedImage[]> {
   return Promise.all(
     request.images.map(async (media, index) => {
@@ -184,24 +204,27 @@ export function loadImages(request: VideoRequest, context: AdapterContext): Prom
   );
 }
 
-/** What is stored of a submit. `missing` counts consecutive 404s: an adapter has no storage but its handle. */
+/** Stored data of a submit. `missing` counts consecutive 404s, because an adapter's only storage is its handle. */
 interface VeoHandle {
   readonly route: VeoRoute;
-  /** The long-running operation's own name. */
+  /** The name of the long-running operation. */
   readonly name: string;
   readonly missing?: NotFoundCount;
 }
 
+/** Number and time of consecutive 404s. */
 export interface NotFoundCount {
   readonly sinceMs: number;
   readonly times: number;
 }
 
+/** Parses the count of 404s in a handle. */
 export const parseMissing = (value: unknown): NotFoundCount | undefined => {
   const { sinceMs, times } = asObject(value) ?? {};
   return typeof sinceMs === 'number' && typeof times === 'number' ? { sinceMs, times } : undefined;
 };
 
+/** Parses the handle of an operation. */
 export function parseHandle(handle: Json): VeoHandle {
   const { route, name, missing } = asObject(handle) ?? {};
   const known: VeoRoute = route === 'vertex' ? 'vertex' : 'gemini';
@@ -215,8 +238,9 @@ const GONE_AFTER_TIMES = 3;
 const GONE_AFTER_MS = 60_000;
 
 /**
- * One 404 proves nothing: a new operation may not be replicated everywhere yet. Three in a row over a minute or more mean that
- * it has expired or that its model was withdrawn. Until then nothing changes but the count in the handle.
+ * Counts 404s. A single one proves nothing, because a new operation may not be replicated everywhere yet; three in a
+ * row over a minute or more mean that it has expired or that its model was withdrawn. Until then only the count in the
+ * handle changes.
  */
 export function countNotFound(
   before: NotFoundCount | undefined,
@@ -224,7 +248,7 @@ export function countNotFound(
     readonly error: VendorError;
     readonly raw: Json;
     readonly nowMs: number;
-    /** The handle with the new count. */
+    /** Returns the handle with the new count. */
     readonly toHandle: (missing: NotFoundCount) => Json;
   },
 ): QueryOutcome {
@@ -234,10 +258,10 @@ export function countNotFound(
   return { state: 'IN_PROGRESS', raw, handle: found.toHandle(missing) };
 }
 
-/** A response may contain the video: eight seconds at 4k, and a third more for its Base64. */
+/** A response may contain the video: eight seconds at 4k, plus a third for its Base64. */
 export const MAX_RESPONSE_BYTES = 96 * 1024 ** 2;
 
-/** A finished video: at an address, in the customer's bucket, or as Base64 in the response. */
+/** A finished video: at a URL, in the customer's bucket, or as Base64 in the response. */
 interface Film {
   readonly url?: string;
   readonly gcsUri?: string;
@@ -245,20 +269,21 @@ interface Film {
   readonly mimeType?: string;
 }
 
+/** Whether a value is a URI of Cloud Storage. */
 export const isStorageUri = (value: unknown): value is string =>
   typeof value === 'string' && /^gs:\/\/[a-z0-9._-]+\/.+$/.test(value);
 
-/** `generatedSamples` on the wire of the Gemini API, `videos` on that of Vertex AI; relays and SDKs use the third for either. */
+/** `generatedSamples` in the Gemini API, `videos` in Vertex AI; relays and SDKs use the third name for either. */
 const LISTS = ['generatedSamples', 'videos', 'generatedVideos'] as const;
 const BYTE_MEMBERS = ['bytesBase64Encoded', 'encodedVideo', 'videoBytes'] as const;
 
-/** Some relays put the operation into an envelope. */
+/** The operation, which some relays put into an envelope. */
 const operationIn = (json: unknown): UntrustedObject | undefined => {
   const outer = asObject(json);
   return outer && outer.name == null && outer.done == null ? (asObject(outer.data) ?? outer) : outer;
 };
 
-/** What holds the list of videos and, where some were filtered, the reasons. */
+/** The object with the list of videos and, if some were filtered, the reasons. */
 const holderIn = (response: UntrustedObject): unknown => response.generateVideoResponse ?? response;
 
 const listIn = (holder: UntrustedObject): unknown =>
@@ -284,7 +309,10 @@ export function filmIn(operation: unknown): Film | undefined {
   return entries.map(toFilm).find((film) => film !== undefined);
 }
 
-/** The bytes of a video inside a response. @throws PollFailed */
+/**
+ * The bytes of a video inside a response.
+ * @throws PollFailed
+ */
 export function inlineFile(base64: string | undefined, mimeType: unknown, reply: BufferedResponse): ContentSource {
   if (base64 === undefined) throw unreadablePoll(reply);
   const bytes = Buffer.from(stripDataUrlPrefix(base64), 'base64');
@@ -295,7 +323,7 @@ export function inlineFile(base64: string | undefined, mimeType: unknown, reply:
 /** Operation, response, holder, list, entry, video. */
 const MAX_DEPTH = 6;
 
-/** Base64 is replaced by a marker, since a task's row must not hold megabytes. */
+/** Replaces Base64 by a marker, because a task's row must not hold megabytes. */
 function withoutBytes(value: unknown, depth = 0): unknown {
   const entries = asArray(value);
   if (entries) return depth > MAX_DEPTH ? value : entries.map((entry) => withoutBytes(entry, depth + 1));
@@ -337,7 +365,10 @@ function parseResponse(operation: UntrustedObject, raw: Json): QueryOutcome {
   return entries?.length === 0 ? successWithoutArtifact(raw) : unreadable;
 }
 
-/** Reads the response to one poll of an operation. @throws PollFailed */
+/**
+ * Parses the response to one poll of an operation.
+ * @throws PollFailed
+ */
 export function parseOperation(
   reply: BufferedResponse,
   handle: VeoHandle,
@@ -356,14 +387,14 @@ export function parseOperation(
     throw rejectedPoll(error);
   }
   const operation = operationIn(reply.json);
-  // A proxy may leave the name out; an empty object or another name is not a valid response.
+  // A proxy may omit the name; an empty object or another name is not a valid response.
   const name = operation?.name ?? (operation?.done == null ? undefined : handle.name);
   if (!operation || asId(name) !== handle.name) throw unreadablePoll(reply);
   const outcome = parseState(operation, raw);
   return handle.missing ? { handle: toHandle({ route: handle.route, name: handle.name }), ...outcome } : outcome;
 }
 
-/** `done` is absent while the operation runs; waiting is not distinguished from running, and there is no percentage. */
+/** `done` is absent while the operation runs; queued and running are not distinguished, and there is no percentage. */
 function parseState(operation: UntrustedObject, raw: Json): QueryOutcome {
   const { done, error } = operation;
   if (done === undefined || done === null || done === false) return { state: 'IN_PROGRESS', raw };
@@ -373,7 +404,10 @@ function parseState(operation: UntrustedObject, raw: Json): QueryOutcome {
   return told ? toFailedOperation(told, raw) : { state: 'UNKNOWN', raw };
 }
 
-/** The name of a new operation; anything else is refused or ambiguous. @throws OutboundError `mayHaveArrived` */
+/**
+ * The name of a new operation; any other response is a refusal or ambiguous.
+ * @throws OutboundError `mayHaveArrived`
+ */
 export function parseOperationSubmit(
   reply: BufferedResponse,
   route: VeoRoute,

@@ -18,7 +18,10 @@ import {
   toVeoBody,
 } from './request.ts';
 
-/** Veo by Vertex AI (cloud.google.com/vertex-ai, veo-video-generation): a service account, an operation polled with POST. */
+/**
+ * Veo through Vertex AI (cloud.google.com/vertex-ai, veo-video-generation): a service account, and an operation polled
+ * with POST.
+ */
 
 type ApiRoute = Pick<VendorAdapter, 'submit' | 'query' | 'content' | 'checkCredentials'>;
 
@@ -36,6 +39,7 @@ const modelPath = (model: string, context: AdapterContext): string => {
   return `projects/${encodeURIComponent(project)}/locations/${location}/publishers/google/models/${encodeURIComponent(model)}`;
 };
 
+/** Vertex AI's part of the adapter. */
 export const vertex: ApiRoute = {
   async submit(request, context) {
     const body = toVeoBody(request, await loadImages(request, context), 'vertex', context.options);
@@ -92,6 +96,7 @@ export const credentialsOf = (context: AdapterContext) =>
     readonly location: string;
   };
 
+/** The global host of Vertex AI. */
 export const VERTEX_HOST = 'aiplatform.googleapis.com';
 
 /** Two multi-regions and the global endpoint have hosts of their own. */
@@ -101,16 +106,22 @@ const HOSTS: Readonly<Record<string, string>> = {
   us: 'aiplatform.us.rep.googleapis.com',
 };
 
-/** Vertex AI has a host per location, and the vendor's default base URL is Gemini's; one set on the channel takes precedence. */
+/**
+ * The base URL of Vertex AI, which has a host for each location; the channel's default is Gemini's, and one the
+ * administrator set takes precedence.
+ */
 export const vertexBase = (baseUrl: string, location: string): string =>
   isGeminiUrl(baseUrl) ? `https://${HOSTS[location] ?? `${location}-aiplatform.googleapis.com`}` : baseUrl;
 
-/** One request with a token; if that is refused, one more with a new token, which is safe since no job was begun. */
+/**
+ * Sends a request with a token; if that token is refused, once more with a new one, which is safe because no job was
+ * started.
+ */
 export async function sendWithToken(
   context: AdapterContext,
   call: {
     readonly method?: OutboundRequest['method'];
-    /** Begins with the API's version. */
+    /** Starts with the API's version. */
     readonly path: string;
     readonly location: string;
     readonly body?: RequestJson;
@@ -133,7 +144,7 @@ export async function sendWithToken(
   return fresh === token ? reply : send(fresh);
 }
 
-/** Without a token nothing is sent: what that means depends on the request it was for. */
+/** Handles a missing token. Nothing was sent, and the consequence depends on the request that needed the token. */
 export async function recoverTokenFailure<T>(
   work: Promise<T>,
   otherwise: (refused: TokenRequestFailed) => T,
@@ -145,6 +156,7 @@ export async function recoverTokenFailure<T>(
     throw error;
   }
 }
+/** Reports a missing token during a poll. */
 export const throwPollFailed = ({ error }: TokenRequestFailed): never => {
   throw rejectedPoll(error);
 };
@@ -152,9 +164,10 @@ export const throwPollFailed = ({ error }: TokenRequestFailed): never => {
 const STORAGE_BASE_URL = 'https://storage.googleapis.com';
 
 /**
- * A file in the customer's own bucket, fetched with the same bearer token by the JSON API; tests replace Google's host by a simulator.
+ * A file in the customer's own bucket, fetched with the same bearer token through the JSON API; tests replace Google's
+ * host by a simulator.
  *
- * @throws PollFailed where there is no token
+ * @throws PollFailed if there is no token
  */
 export async function storedFile(gcsUri: string, context: AdapterContext): Promise<ContentSource> {
   const [, bucket = '', object = ''] = /^gs:\/\/([^/]+)\/(.+)$/.exec(gcsUri) ?? [];
