@@ -34,7 +34,7 @@ const lastBody = () => JSON.parse(sandbox.control.requests({ operation: 'submit'
 const url = (name: string) => ({ url: `https://media.example.test/${name}.png` }) as const;
 const inline = { bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' } as const;
 
-test('a video goes from start to its address, asked for by the key it was begun with', async () => {
+test('a video is followed from submit to its URL, polled by the key it was submitted with', async () => {
   const handle = await begin({ model: 'jimeng_v30_1080p', images: [url('a')] });
   assert.equal((await jimeng.query(handle, call())).state, 'QUEUED');
   clock.advance(1_500);
@@ -51,7 +51,7 @@ test('a video goes from start to its address, asked for by the key it was begun 
   assert.deepEqual(new Set(asked), new Set(['jimeng_i2v_first_v30_1080']));
 });
 
-/** Model, number of pictures, key; undefined where that number does not fit. */
+/** Model, number of images, key; undefined if that number is not supported. */
 const KEYS = [
   ['jimeng_v30', 0, 'jimeng_t2v_v30'],
   ['jimeng_v30', 1, 'jimeng_i2v_first_v30'],
@@ -70,7 +70,7 @@ const KEYS = [
   ['jimeng_i2v_first_tail_v30', 2, 'jimeng_i2v_first_tail_v30'],
   ['jimeng_i2v_first_tail_v30', 1, undefined],
 ] as const;
-test('the number of pictures decides the key', async () => {
+test('the number of images determines the key', async () => {
   for (const [model, count, key] of KEYS) {
     const images = [url('a'), url('b'), url('c')].slice(0, count);
     if (key === undefined)
@@ -87,7 +87,7 @@ test('every model of the list has its key and its price', () => {
   for (const model of jimeng.models) assert.ok(model.images.min >= 0 && (model.price.per_second ?? 0) > 0, model.id);
 });
 
-test('common fields and the metadata table become the vendor’s body', async () => {
+test('common fields and the metadata table are mapped to the vendor’s body', async () => {
   await begin();
   assert.deepEqual(lastBody(), { prompt: 'A paper boat drifting down a rainy street', req_key: 'jimeng_t2v_v30' });
   const metadata = {
@@ -118,7 +118,7 @@ test('common fields and the metadata table become the vendor’s body', async ()
   assert.deepEqual([lastBody().template_id, lastBody().req_key], ['handheld', 'jimeng_i2v_recamera_v30']);
 });
 
-test('images go as addresses or as Base64, never mixed', async () => {
+test('images are sent as URLs or as Base64, never mixed', async () => {
   await begin({ images: [url('a'), url('b')] });
   assert.deepEqual(lastBody().image_urls, [url('a').url, url('b').url]);
   await begin({
@@ -133,7 +133,7 @@ test('images go as addresses or as Base64, never mixed', async () => {
   assert.deepEqual(lastBody().binary_data_base64, [Buffer.from(url('a').url).toString('base64'), 'iVBORw0KGgo=']);
 });
 
-test('what cannot be passed on is refused before anything is sent', async () => {
+test('fields that cannot be expressed are refused before anything is sent', async () => {
   const refused: readonly (readonly [Partial<VideoRequest>, string])[] = [
     [{ mode: 'pro' }, 'mode'],
     [{ size: '1080P' }, 'size'],
@@ -155,7 +155,7 @@ test('what cannot be passed on is refused before anything is sent', async () => 
   assert.equal(sandbox.control.requests().length, 0);
 });
 
-test('the official body passes as it is, and its price goes by its frames', async () => {
+test('the official body is sent unchanged, and its price follows its frames', async () => {
   const official = { req_key: 'jimeng_ti2v_v30_pro', prompt: 'x', frames: 241, image_urls: [url('a').url], seed: -1 };
   const request = { model: 'jimeng_ti2v_v30_pro', images: [url('a')], officialBody: official };
   await begin(request);
@@ -166,7 +166,7 @@ test('the official body passes as it is, and its price goes by its frames', asyn
   assert.throws(() => jimeng.billingFactors(toRequest({ officialBody: { frames: -1 } })), UnsupportedRequestError);
 });
 
-test('keys are verified for real', async () => {
+test('the credential check verifies the keys at the vendor', async () => {
   assert.deepEqual(await jimeng.checkCredentials(call()), { ok: true });
   const wrong = [
     { access_key: 'AKLTsandboxjimeng', secret_key: 'wrong' },
@@ -180,7 +180,7 @@ test('keys are verified for real', async () => {
   assert.ok(!late.ok && late.error.code === 'InvalidTimestamp');
 });
 
-/** The vendor's table: HTTP status, code, what it means, whether another channel is tried. */
+/** The vendor's table: HTTP status, code, its meaning, and whether another channel is tried. */
 const ERRORS = [
   [400, 50411, 'policy', false],
   [400, 50412, 'policy', false],
@@ -224,7 +224,7 @@ test('errors at submit, row by row', async () => {
   }
 });
 
-test('jobs fail with the vendor’s status words; an unknown word ends nothing', async () => {
+test('the vendor’s status words end jobs as failed; an unknown word ends none', async () => {
   const ends = [
     ['[fail]', 'FAILURE', '50500', 'capacity'],
     ['[filtered]', 'FAILURE', '50516', 'policy'],
@@ -255,7 +255,7 @@ test('a submit whose response is lost or unreadable is ambiguous, never refused'
   await assertAmbiguousSubmits(sandbox, submit);
 });
 
-test('mutated replies neither crash nor end a task', async () => {
+test('mutated responses neither crash nor end a task', async () => {
   await tryMutatedReplies(jimeng, {
     handle: { reqKey: 'jimeng_t2v_v30', id: '7591596536074305586' },
     model: 'jimeng_t2v_v30',

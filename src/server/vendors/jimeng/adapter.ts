@@ -62,12 +62,12 @@ const IMAGE_MODELS: readonly ImageModel[] = [
   { id: 'jimeng_seedream46_cvtob', title: 'Seedream 4.6', perCall: 16_000 },
 ];
 
-/** Keys that make as many images as the prompt asks for, each of them billed, unless `force_single` is set. */
+/** Keys that generate as many images as the prompt requests, each of them billed, unless `force_single` is set. */
 const MODELS_WITH_SEVERAL_IMAGES: ReadonlySet<string> = new Set(['jimeng_t2i_v40']);
 
 const MAX_MESSAGE_LENGTH = 500;
 
-/** An unknown code does not show that the request is at fault, so another channel may be tried. */
+/** An unknown code does not prove that the request is at fault, so another channel may be tried. */
 function parseImageError(response: BufferedResponse, nowMs: number): VendorError {
   const error = parseError(response, nowMs);
   const isUnknown = ownEntry(ERROR_CLASSES, error.code) === undefined;
@@ -147,7 +147,7 @@ const MAX_IMAGE_BYTES = 4_700_000;
 const modelOf = ({ model }: VideoRequest): JimengModel | undefined =>
   Object.hasOwn(JIMENG_KEYS, model) ? JIMENG_KEYS[model] : undefined;
 
-/** The vendor's key for this model and this many pictures; unknown names are checked by the vendor only. */
+/** The vendor's key for this model and number of images; unknown names are only checked by the vendor. */
 function toReqKey(model: string, known: JimengModel | undefined, images: number): string {
   if (!known) return model;
   return (
@@ -167,7 +167,7 @@ function toFrames(seconds: number | undefined, frames: number | undefined, known
   return frames ?? asked;
 }
 
-/** `1280x720` is a ratio here; `720P` must be the model's own resolution, since no field could change it. */
+/** `1280x720` is a ratio here; `720P` must be the model's own resolution, because no field could change it. */
 function toRatio(size: string | undefined, known: JimengModel | undefined): string | undefined {
   if (size === undefined || (known && size.toLowerCase() === known.resolution)) return undefined;
   return (
@@ -176,12 +176,12 @@ function toRatio(size: string | undefined, known: JimengModel | undefined): stri
   );
 }
 
-/** The body without its pictures. */
+/** The body without its images. */
 function toFields(request: VideoRequest): RequestBody & { readonly req_key: string } {
   const known = modelOf(request);
   const req_key = toReqKey(request.model, known, request.images.length);
   if (request.officialBody) {
-    // The gateway delivers callbacks, not the vendor.
+    // The gateway sends callbacks itself.
     const { callback_url: _, ...official } = request.officialBody;
     return { ...applyExtraFields({ ...official }, request.extraFields), req_key };
   }
@@ -196,7 +196,7 @@ function toFields(request: VideoRequest): RequestBody & { readonly req_key: stri
   return { ...applyExtraFields(fields, request.extraFields), req_key };
 }
 
-/** All URLs, or all Base64: the vendor takes one or the other, so of a mixture the URLs are downloaded. */
+/** All URLs, or all Base64: the vendor accepts one or the other, so URLs of a mixture are downloaded. */
 async function toImageFields({ images, officialBody }: VideoRequest, context: AdapterContext): Promise<RequestBody> {
   if (officialBody || images.length === 0) return {};
   for (const image of images) assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
@@ -209,7 +209,7 @@ async function toImageFields({ images, officialBody }: VideoRequest, context: Ad
 
 // Status mapping
 
-/** The vendor's own words beside the common ones. */
+/** The vendor's own words in addition to the common ones. */
 const STATES: Readonly<Record<string, TaskStatus>> = { not_found: 'FAILURE' };
 
 function toOutcome(data: UntrustedObject, response: BufferedResponse): QueryOutcome {
@@ -225,7 +225,7 @@ function toOutcome(data: UntrustedObject, response: BufferedResponse): QueryOutc
   }
   if (state !== 'SUCCESS') return { state, raw };
   const url = videoUrlOf(data);
-  // Here even a text that is no URL counts as a damaged response.
+  // Here even a text that is not a URL counts as a damaged response.
   if (url === undefined && (data.video_url ?? '') !== '') throw unreadablePoll(response);
   return finishedTask(url, response, code);
 }
@@ -233,13 +233,14 @@ function toOutcome(data: UntrustedObject, response: BufferedResponse): QueryOutc
 const videoUrlOf = (data: UntrustedObject | undefined): string | undefined =>
   asUrl(data?.video_url) ?? firstUrl(data?.video_urls);
 
-// The vendor
+// The adapter
 
 function parseHandle(handle: Json): { readonly reqKey: string; readonly id: string } {
   const { reqKey, id } = asObject(handle) ?? {};
   return { reqKey: asText(reqKey) ?? '', id: asText(id) ?? '' };
 }
 
+/** Adapter for Jimeng's videos and images. */
 export const jimeng: VendorAdapter = {
   name: 'jimeng',
   title: 'Jimeng',
@@ -255,7 +256,7 @@ export const jimeng: VendorAdapter = {
     duration: 5,
     metadata: { aspect_ratio: '9:16', seed: 7 },
   },
-  // Polling gives new URLs for twelve hours, as long as the vendor keeps the task.
+  // Polling returns new URLs for twelve hours, as long as the vendor keeps the task.
   artifactUrlLifetimeMs: 55 * 60_000,
 
   images: jimengImages,
@@ -286,7 +287,7 @@ export const jimeng: VendorAdapter = {
     if (isError(response)) {
       const { reason, cause, code, message, httpStatus } = parseError(response, context.now());
       const number = parseCode(response) ?? OK;
-      // "done" stands for success and failure; the code beside it distinguishes them.
+      // "done" means success or failure; the code next to it distinguishes them.
       const isDone = word !== undefined && ['SUCCESS', 'FAILURE'].includes(readTaskState(word));
       const ends = number !== OK && (TERMINAL_CODES.has(number) || (isDone && reason !== 'rate'));
       if (ends) return failedTask(toRawResponse(response), { reason, cause, code, message, httpStatus });
@@ -304,7 +305,7 @@ export const jimeng: VendorAdapter = {
   },
 };
 
-/** Volcengine's visual service, the same for videos and images: two signed actions, two envelopes of errors. */
+/** Volcengine's visual service, the same for videos and images: two signed actions, two error envelopes. */
 
 const OK = 10_000;
 const refusedAs = (cause: FailureCause): ErrorClass => ({ reason: 'policy', cause });
@@ -312,8 +313,8 @@ const refusedAs = (cause: FailureCause): ErrorClass => ({ reason: 'policy', caus
 const MODERATION_OUTAGE: ErrorClass = { reason: 'capacity', retryable: false, cause: 'vendor_check_down' };
 
 /**
- * 504xx and 505xx: volcengine.com/docs/85621, "Error codes" of each interface page; 50411 to 50522 are its content checks. Names: the
- * front gateway's common errors (volcengine.com/docs/6369/68677).
+ * 504xx and 505xx: volcengine.com/docs/85621, "Error codes" of each interface page; 50411 to 50522 are its content
+ * checks. Names: the front gateway's common errors (volcengine.com/docs/6369/68677).
  */
 export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   50200: { reason: 'user' },
@@ -354,19 +355,19 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   ServiceUnavailable: { reason: 'capacity' },
   ServiceUnavailableTemp: { reason: 'capacity' },
 };
-/** In the response to a poll these concern the job: its input or its output was refused. */
+/** In the response to a poll these codes concern the job: its input or its output was refused. */
 const TERMINAL_CODES: ReadonlySet<number> = new Set([
   50215, 50411, 50412, 50413, 50511, 50512, 50516, 50517, 50518, 50519, 50520, 50521, 50522,
 ]);
 
-/** The business envelope's code, success included; relays write it as text too. */
+/** The business envelope's code, success included; relays also write it as text. */
 function parseCode(response: BufferedResponse): number | undefined {
   const code = asCode(asObject(response.json)?.code);
   if (code === undefined) return undefined;
   return isSuccessCode(code) ? OK : /^\d{1,9}$/.test(code) ? Number(code) : undefined;
 }
 
-/** Either envelope: the service's, or the front gateway's for signatures and rights. */
+/** Parses either envelope: the service's, or the front gateway's for signatures and permissions. */
 function parseError(response: BufferedResponse, nowMs: number): VendorError {
   const envelope = asObject(response.json);
   const gateway = asObject(asObject(envelope?.ResponseMetadata)?.Error);
@@ -408,9 +409,9 @@ function sendAction(
 interface UnsignedRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;
-  /** Of the body, one after another. */
+  /** Pieces of the body in order. */
   readonly pieces: Iterable<string | Buffer>;
-  /** Signed too, besides `host` and the two headers the signature adds; lower-case names. */
+  /** Signed too, in addition to `host` and the two headers the signature adds; lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -431,7 +432,7 @@ function sha256(pieces: Iterable<string | Buffer>): string {
 
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-/** RFC 3986: only unreserved characters stay bare. */
+/** RFC 3986: only unreserved characters are not encoded. */
 const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
@@ -444,8 +445,9 @@ function toQuery(parameters: URLSearchParams): string {
 const toStamp = (nowMs: number): string => new Date(nowMs).toISOString().replace(/[-:]|\.\d{3}/g, '');
 
 /**
- * Signs a request with Volcengine's HMAC-SHA256 scheme (volcengine.com/docs/6369/67269): like AWS's version 4, but the key
- * chain starts from the bare secret. Gives all headers to send but `host`, which the outbound client writes from the URL.
+ * Signs a request with Volcengine's HMAC-SHA256 scheme (volcengine.com/docs/6369/67269): like AWS's version 4, but the
+ * key chain starts from the bare secret. Returns all headers to send except `host`, which the outbound client writes
+ * from the URL.
  */
 export function signVolcengineRequest(
   request: UnsignedRequest,

@@ -1,11 +1,11 @@
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { cny } from '../currency.ts';
 
-/** The vendor's `req_key` of a model, by the number of pictures. A missing entry means that number is not supported. */
+/** The vendor's `req_key` of a model, by the number of images. A missing entry means that number is not supported. */
 export interface JimengModel {
   readonly keys: readonly (string | undefined)[];
   readonly resolution: '720p' | '1080p';
-  /** The older series makes five seconds only and has no `frames`. */
+  /** The older series generates five seconds only and has no `frames`. */
   readonly hasFrames: boolean;
 }
 
@@ -22,7 +22,7 @@ const v30Model = (keys: JimengModel['keys'], resolution: JimengModel['resolution
 });
 const s20Model = (keys: JimengModel['keys']): JimengModel => ({ keys, resolution: '720p', hasFrames: false });
 
-/** Our names for whole series, and the vendor's keys themselves. The 1080p text key ends in `1080p`, the others in `1080`. */
+/** Our names of model series, and the vendor's own keys. The 1080p text key ends in `1080p`, the others in `1080`. */
 export const JIMENG_KEYS: Readonly<Record<string, JimengModel>> = {
   jimeng_v30: v30Model(v30Keys('', ''), '720p'),
   jimeng_v30_1080p: v30Model(v30Keys('_1080', '_1080p'), '1080p'),
@@ -40,7 +40,7 @@ export const JIMENG_KEYS: Readonly<Record<string, JimengModel>> = {
   jimeng_vgfm_i2v_l20: s20Model([undefined, 'jimeng_vgfm_i2v_l20']),
 };
 
-/** With yuan a second, by the vendor's list. */
+/** Titles, and yuan per second from the vendor's list. */
 const TITLES_AND_PRICES: Readonly<Record<string, readonly [title: string, yuan: number]>> = {
   jimeng_v30: ['Jimeng 3.0 720p', 0.28],
   jimeng_v30_1080p: ['Jimeng 3.0 1080p', 0.63],
@@ -64,6 +64,7 @@ const LISTED: PriceSource = {
   note: 'Read in copies of the pages 1792710 and 1777001; only videos that succeed are billed.',
 };
 
+/** Aspect ratios of all models. */
 export const JIMENG_RATIOS = ['16:9', '4:3', '1:1', '3:4', '9:16', '21:9'];
 
 function toCapability([id, [title, yuan]]: readonly [string, readonly [string, number]]): ModelCapability {
@@ -89,4 +90,5 @@ function toCapability([id, [title, yuan]]: readonly [string, readonly [string, n
   };
 }
 
+/** Models the vendor offers. */
 export const JIMENG_MODELS: readonly ModelCapability[] = Object.entries(TITLES_AND_PRICES).map(toCapability);
