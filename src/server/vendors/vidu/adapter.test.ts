@@ -15,7 +15,7 @@ const url = (name: string): MediaInput => ({ url: `https://pictures.example/${na
 const body = (request: Partial<VideoRequest>) =>
   toViduRequest(videoRequest({ model: 'viduq2-turbo', ...request })).body;
 
-test('the number of pictures decides the path', () => {
+test('the number of images determines the path', () => {
   assert.deepEqual([0, 1, 2, 3, 7].map(pathOf), [
     'text2video',
     'img2video',
@@ -30,7 +30,7 @@ test('the number of pictures decides the path', () => {
   assert.equal(Object.hasOwn(body({}), 'images'), false);
 });
 
-test('Base64 travels behind its MIME type', () => {
+test('Base64 is sent after its MIME type', () => {
   const images: MediaInput[] = [{ bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' }];
   assert.deepEqual(body({ images }).images, ['data:image/png;base64,iVBORw0KGgo=']);
 });
@@ -66,7 +66,7 @@ for (const [size, resolution, ratio] of [
   });
 }
 
-test('the four keys of the metadata table pass, metadata before size, others never', () => {
+test('only the four keys of the metadata table are sent, and metadata takes precedence over size', () => {
   const metadata = {
     resolution: '720P',
     movement_amplitude: 'small',
@@ -89,7 +89,7 @@ test('the four keys of the metadata table pass, metadata before size, others nev
   });
 });
 
-test('what cannot be passed on is refused by its name', () => {
+test('a field that cannot be expressed is refused by its name', () => {
   const refused = (request: Partial<VideoRequest>, param: string) =>
     assert.throws(
       () => body(request),
@@ -103,7 +103,7 @@ test('what cannot be passed on is refused by its name', () => {
   refused({ metadata: { seed: '7' } }, 'metadata.seed');
 });
 
-test('arguments of the media schema land at their paths and set the price', () => {
+test('arguments of the media schema are set at their paths and determine the price', () => {
   const extra = [
     { path: 'style', value: 'anime' },
     { path: 'duration', value: 9 },
@@ -130,7 +130,7 @@ for (const [word, state] of Object.entries(STATES)) {
   });
 }
 
-test('a failed task gives its name as message and as code', async () => {
+test('a failed task has its code as message and code', async () => {
   const { error } = await vidu.query({ id: ID }, fixedResponseContext({ json: replies.failed }));
   assert.deepEqual(
     [error?.code, error?.message, error?.reason],
@@ -138,7 +138,7 @@ test('a failed task gives its name as message and as code', async () => {
   );
 });
 
-test('success without an address fails, an unknown word is UNKNOWN', async () => {
+test('success without a URL fails, an unknown word is UNKNOWN', async () => {
   assert.equal(
     (await vidu.query({ id: ID }, fixedResponseContext({ json: replies['success-empty'] }))).state,
     'FAILURE',
@@ -146,7 +146,7 @@ test('success without an address fails, an unknown word is UNKNOWN', async () =>
   assert.equal((await vidu.query({ id: ID }, fixedResponseContext({ json: replies.strange }))).state, 'UNKNOWN');
 });
 
-test('a response about another task, or about none, is no response', async () => {
+test('a response about another task, or about none, is invalid', async () => {
   await assert.rejects(vidu.query({ id: '12' }, fixedResponseContext({ json: replies.success })), PollFailed);
   await assert.rejects(vidu.query({ id: ID }, fixedResponseContext({ json: {} })), PollFailed);
   await assert.rejects(vidu.query({ id: ID }, fixedResponseContext({ status: 404, text: '<html>' })), PollFailed);
@@ -192,7 +192,7 @@ test('a refused submit is a value; one that cannot be read is ambiguous', async 
   }
 });
 
-test('5,000 mutated replies: no crash, no wrong end', () =>
+test('5,000 mutated responses: no crash, no wrong final state', () =>
   tryMutatedReplies(vidu, {
     handle: { id: ID },
     replies: ['created', 'queueing', 'processing', 'success', 'success-empty', 'failed', 'strange'],
@@ -205,7 +205,7 @@ test('5,000 mutated replies: no crash, no wrong end', () =>
     },
   }));
 
-test('of several creations the first with an address is taken', async () => {
+test('of several creations the first with a URL is used', async () => {
   const creations: Json[] = [
     { id: '1', url: '' },
     { id: '2', url: 'store.example/c/2.mp4', cover_url: 'https://store.example/c/2.jpg' },
@@ -217,7 +217,7 @@ test('of several creations the first with an address is taken', async () => {
   assert.equal(cover.kind === 'fetch' && cover.url, 'https://store.example/c/2.jpg');
 });
 
-test('a text beside the code of a failed task is told, and no credits are no figure', async () => {
+test('a text next to the code of a failed task is reported, and zero credits count as missing', async () => {
   const json = { id: ID, state: 'Failed', err_code: 'CreationPolicyViolation', message: 'the picture shows a person' };
   const { error } = await vidu.query({ id: ID }, fixedResponseContext({ json }));
   assert.deepEqual([error?.code, error?.message], ['CreationPolicyViolation', 'the picture shows a person']);

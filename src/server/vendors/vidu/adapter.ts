@@ -42,7 +42,7 @@ import {
 } from '../untrusted-json.ts';
 import { hasPath, pathOf, VIDU_MODELS, VIDU_RATIOS, type ViduPath } from './models.ts';
 
-/** Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by the number of pictures, one poll. */
+/** Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by the number of images, one poll. */
 
 // ── Request mapping ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -55,7 +55,7 @@ const parseMetadata = createMetadataParser(
   }),
 );
 
-/** A frame's shorter side as the vendor's nearest resolution. */
+/** Maps a frame's shorter side to the vendor's nearest resolution. */
 const RESOLUTION_STEPS: readonly (readonly [side: number, word: string])[] = [
   [360, '360p'],
   [540, '540p'],
@@ -63,7 +63,7 @@ const RESOLUTION_STEPS: readonly (readonly [side: number, word: string])[] = [
   [1080, '1080p'],
 ];
 
-/** `720P`, or a frame such as `1280x720`, into the vendor's resolution and, for frames, its ratio. */
+/** Converts `720P`, or a frame such as `1280x720`, to the vendor's resolution and, for frames, its ratio. */
 function parseSize(size: string): { readonly resolution: string; readonly ratio?: string } {
   if (/^\d{3,4}p$/i.test(size)) return { resolution: size.toLowerCase() };
   const frame = /^(\d{2,5})\s*[x*×]\s*(\d{2,5})$/i.exec(size);
@@ -105,7 +105,7 @@ export function toViduRequest(request: VideoRequest): { readonly path: ViduPath;
     prompt: request.prompt,
     images: request.images.length === 0 ? undefined : request.images.map(toUrlOrDataUrl),
     duration,
-    // Where a picture is given the frame is the picture's, and the vendor takes no ratio.
+    // An image determines the frame, and the vendor then accepts no ratio.
     aspect_ratio: path === 'text2video' || path === 'reference2video' ? size?.ratio : undefined,
     resolution: metadata.resolution?.toLowerCase() ?? size?.resolution ?? defaultResolution(request, duration),
     movement_amplitude: metadata.movement_amplitude,
@@ -156,8 +156,8 @@ export function parseViduTask(response: BufferedResponse, id: string): QueryOutc
 // ── Errors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * `reason` of an HTTP error and `err_code` of a failed task are names of one set (platform.vidu.com/docs/error-code): three names of its
- * content check, and `CreditInsufficient`, a plain 400, for the balance.
+ * `reason` of an HTTP error and `err_code` of a failed task share one set of names (platform.vidu.com/docs/error-code):
+ * three for its content check, and `CreditInsufficient`, a plain 400, for the balance.
  */
 export const VIDU_ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   BadRequest: { reason: 'user' },
@@ -194,7 +194,7 @@ export const VIDU_ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
 
 const classifyError = classifyByTable(VIDU_ERROR_CLASSES);
 
-/** `{code: <HTTP status>, reason, message, metadata}`; the name in `reason` is the code that counts. */
+/** `{code: <HTTP status>, reason, message, metadata}`; the name in `reason` is the relevant code. */
 export function parseViduError(response: BufferedResponse, nowMs: number): VendorError {
   const body = asObject(response.json);
   const code = asText(body?.reason) ?? asText(body?.err_code) ?? '';
@@ -209,10 +209,12 @@ const tokenHeaders = (context: AdapterContext) => ({ authorization: `Token ${Str
 const get = (path: string, context: AdapterContext): Promise<BufferedResponse> =>
   getJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context));
 
-/** Credits are taken when a job begins. */
+/** Credits are deducted when a job starts. */
 const USAGE_SKEW_MS = HOUR_MS;
 
-/** Credits taken, as the negative of what remains in all packages (platform.vidu.com, "Get Credits": `remains`). */
+/**
+ * Credits used, as the negative of the remaining credits in all packages (platform.vidu.com, "Get Credits": `remains`).
+ */
 async function readCredits(context: AdapterContext): Promise<number> {
   const response = await get('credits', context);
   if (!isSuccessStatus(response)) throw rejectedPoll(parseViduError(response, context.now()));
@@ -221,6 +223,7 @@ async function readCredits(context: AdapterContext): Promise<number> {
   return -left.reduce((sum, credits) => sum + credits, 0);
 }
 
+/** Adapter for Vidu. */
 export const vidu: VendorAdapter = {
   name: 'vidu',
   hasCover: true,
@@ -245,7 +248,9 @@ export const vidu: VendorAdapter = {
   /** Credits (platform.vidu.com/docs/get-generation). */
   billedFacts: (raw) => billedUnits(asObject(raw)?.credits),
 
-  /** What is left of all packages (platform.vidu.com/docs, "Query credits"); the counter ascends as that goes down. */
+  /**
+   * The remaining credits of all packages (platform.vidu.com/docs, "Query credits"); the counter rises as they fall.
+   */
   accountUsage: { unit: 'credits', skewMs: USAGE_SKEW_MS, read: readCredits },
 
   handleOf: ({ id }) => ({ id }),
@@ -276,7 +281,7 @@ export const vidu: VendorAdapter = {
     throw rejectedPoll(error);
   },
 
-  /** The newest hundred tasks of the account; the one whose `payload` is our task id, and no other. */
+  /** Searches the newest hundred tasks of the account for the one whose `payload` is our task id. */
   async findTask({ taskId }, context) {
     const response = await get('tasks?pager.pagesz=100', context);
     if (!isSuccessStatus(response)) throw rejectedPoll(parseViduError(response, context.now()));
@@ -297,7 +302,7 @@ export const vidu: VendorAdapter = {
     return { kind: 'fetch', url, headers: {}, trusted: false };
   },
 
-  /** No task has the number 1, so that the response is 404 for every key that works. */
+  /** No task has the number 1, so the response is 404 if the key is valid. */
   async checkCredentials(context) {
     const response = await get('tasks/1/creations', context);
     const error = parseViduError(response, context.now());

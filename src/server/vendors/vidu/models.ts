@@ -4,7 +4,7 @@ import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';
 import { ownEntry } from '../untrusted-json.ts';
 
-/** Vidu sells credits and says how many each video took, so that its own count is charged. */
+/** Vidu sells credits and reports how many each video used, so its own count is charged. */
 const QUOTA_PER_CREDIT = usd(0.005);
 
 /** Credits of the first second, and of each further one. */
@@ -29,7 +29,7 @@ const asVideoPrice = (...lines: readonly (readonly MediaLine[])[]): VideoPrice =
 
 const evenly = (credits: number): Credits => [credits, credits];
 const fixed = (when: When, credits: number): MediaLine => ({ when, per_unit: QUOTA_PER_CREDIT, max_units: credits });
-/** Three pictures and more are references, which cost more. */
+/** Three images and more are references, which cost more. */
 const REFERENCES = { input_images: [3, 4, 5, 6, 7] };
 
 const Q3_PRO = asVideoPrice(byResolution({ '540p': evenly(14), '720p': evenly(30), '1080p': evenly(32) }));
@@ -91,6 +91,7 @@ function viduPriceSource(id: string): PriceSource {
   return { source: PAGE, confirmedOn: '2026-08-21', note: `${COMFY}. 540p is unconfirmed.` };
 }
 
+/** Aspect ratios of all models. */
 export const VIDU_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'];
 const COMMON_RESOLUTIONS = ['540p', '720p', '1080p'];
 
@@ -122,7 +123,7 @@ const FIVE = { values: [5], default: 5 };
 const ONE_TO_TEN = { min: 1, max: 10, default: 5 };
 const ONE_TO_SIXTEEN = { min: 1, max: 16, default: 5 };
 
-/** What each model can do (platform.vidu.com/docs, tables of models). */
+/** Capabilities of each model (platform.vidu.com/docs, tables of models). */
 export const VIDU_MODELS: readonly ModelCapability[] = [
   toCapability('viduq3-pro', ONE_TO_SIXTEEN, [0, 2], { audio: true }),
   toCapability('viduq3-turbo', ONE_TO_SIXTEEN, [0, 7], { audio: true }),
@@ -138,16 +139,19 @@ export const VIDU_MODELS: readonly ModelCapability[] = [
   toCapability('vidu2.0', { values: [4, 8], default: 4 }, [1, 7], { resolutions: ['360p', '720p', '1080p'] }),
 ];
 
-/** The vendor has a path of its own for each kind of video. */
+/** The vendor has a separate path for each kind of video. */
 export type ViduPath = 'text2video' | 'img2video' | 'start-end2video' | 'reference2video';
 
 const PATH_BY_IMAGES: readonly ViduPath[] = ['text2video', 'img2video', 'start-end2video'];
 
-/** One picture is animated, two are the first and the last frame, three or more are references. */
+/** One image is animated, two are the first and the last frame, three or more are references. */
 export const pathOf = (imageCount: number): ViduPath => PATH_BY_IMAGES[imageCount] ?? 'reference2video';
 
 const FRAMES: readonly ViduPath[] = ['img2video', 'start-end2video'];
-/** The same tables. Where a path does not have a model, the vendor answers as if the account had none: `ModelUnavailable`. */
+/**
+ * From the same tables. If a path does not serve a model, the vendor responds as if the account had none:
+ * `ModelUnavailable`.
+ */
 const PATHS: Readonly<Record<string, readonly ViduPath[]>> = {
   'viduq3-pro': ['text2video', ...FRAMES],
   'viduq3-turbo': ['text2video', ...FRAMES, 'reference2video'],
@@ -163,5 +167,5 @@ const PATHS: Readonly<Record<string, readonly ViduPath[]>> = {
   'vidu2.0': [...FRAMES, 'reference2video'],
 };
 
-/** Models this list does not know are asked for everywhere. */
+/** Whether a path serves a model; models this list does not know are tried on every path. */
 export const hasPath = (model: string, path: ViduPath): boolean => ownEntry(PATHS, model)?.includes(path) ?? true;
