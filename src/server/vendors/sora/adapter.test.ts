@@ -27,7 +27,7 @@ async function begin(request: Partial<VideoRequest> = {}): Promise<Json> {
 }
 const png = loadMedia('picture.png');
 
-test('a video goes from start to file, its objects untouched', async () => {
+test('a video is followed from submit to its file, its objects unchanged', async () => {
   const outcome = await submit({ seconds: 8, size: '1280x720' });
   assert.equal(outcome.kind, 'accepted');
   if (outcome.kind !== 'accepted') return;
@@ -47,7 +47,7 @@ test('a video goes from start to file, its objects untouched', async () => {
   assert.ok(thumbnail.kind === 'fetch' && thumbnail.url.endsWith('/content?variant=thumbnail'));
 });
 
-test('the body holds the native fields and the picture in the form it came in', async () => {
+test('the body holds the native fields and the image in its original form', async () => {
   const cases: readonly (readonly [Partial<VideoRequest>, string | null])[] = [
     [{}, null],
     [{ images: [{ url: 'https://media.test/a.png' }] }, 'image_url'],
@@ -87,14 +87,14 @@ test('a multipart body carries the file byte by byte, and text cannot break out 
   assert.equal(sandbox.control.jobs('sora').at(-1)?.model, 'sora-2');
 });
 
-test('common fields without a place are refused before anything is sent', async () => {
+test('common fields that cannot be expressed are refused before anything is sent', async () => {
   const url = { url: 'https://media.test/a.png' } as const;
   await assert.rejects(submit({ mode: 'pro' }), UnsupportedRequestError);
   await assert.rejects(submit({ images: [url, url] }), UnsupportedRequestError);
   assert.equal(sandbox.control.requests().length, 0);
 });
 
-test('seconds and size are metered by the vendor’s defaults and by declared arguments', () => {
+test('seconds and size are billed by the vendor’s defaults and by declared arguments', () => {
   const meter = (request: Partial<VideoRequest>) =>
     sora.billingFactors(videoRequest({ model: 'sora-2-pro', ...request }));
   assert.deepEqual(meter({}), { seconds: 4, factors: { size: '720x1280' } });
@@ -115,7 +115,7 @@ test('remix and delete reach the vendor', async () => {
   assert.deepEqual([gone.state, gone.error?.reason], ['FAILURE', 'missing']);
 });
 
-test('jobs fail with the vendor’s status words; an unknown word ends nothing', async () => {
+test('the vendor’s status words end jobs as failed; an unknown word ends none', async () => {
   const ends = [
     ['[fail]', 'FAILURE', 'video_generation_failed', 'other'],
     ['[filtered]', 'FAILURE', 'moderation_blocked', 'policy'],
@@ -131,7 +131,7 @@ test('jobs fail with the vendor’s status words; an unknown word ends nothing',
   }
 });
 
-test('the vendor’s refusal keeps its words, its code and the field at fault', async () => {
+test('the vendor’s refusal keeps its message, its code and the field at fault', async () => {
   const outcome = await submit({ seconds: 5 });
   assert.ok(outcome.kind === 'refused');
   const { message, code, param } = outcome.error;
@@ -139,7 +139,7 @@ test('the vendor’s refusal keeps its words, its code and the field at fault', 
   assert.deepEqual([code, param], ['invalid_value', 'seconds']);
 });
 
-/** One case per row: HTTP status, the error's code or type, what it means, whether another channel is tried. */
+/** One case per row: HTTP status, the error's code or type, its meaning, and whether another channel is tried. */
 const ERRORS = [
   [400, 'invalid_value', 'user', false],
   [400, 'moderation_blocked', 'policy', false],
@@ -185,7 +185,7 @@ test('a submit whose response is lost or unreadable is ambiguous, never refused'
   await assertAmbiguousSubmits(sandbox, submit, ['wrong-types']);
 });
 
-test('T54: endless, slow and inflated answers end within their bounds', async () => {
+test('T54: endless, slow and inflated responses end within their limits', async () => {
   const before = process.memoryUsage().rss;
   for (const kind of ['huge', 'bomb', 'slow', 'hang'] as const) {
     sandbox.control.fault({ kind, operation: 'query' });
@@ -196,13 +196,13 @@ test('T54: endless, slow and inflated answers end within their bounds', async ()
   assert.ok(process.memoryUsage().rss - before < 256 * 1024 ** 2, 'a gigabyte is never held');
 });
 
-test('a channel test tells a good key from a bad one', async () => {
+test('a channel test distinguishes a valid key from an invalid one', async () => {
   assert.deepEqual(await sora.checkCredentials(call()), { ok: true });
   const wrong = await sora.checkCredentials(sandboxContext(sandbox, 'sora', { credentials: { api_key: 'sk-wrong' } }));
   assert.ok(!wrong.ok && wrong.error.reason === 'auth');
 });
 
-test('mutated replies neither crash nor end a task', async () => {
+test('mutated responses neither crash nor end a task', async () => {
   await tryMutatedReplies(sora, {
     handle: { id: 'video_68f1c0ffee' },
     model: 'sora-2',
@@ -224,7 +224,7 @@ test('mutated replies neither crash nor end a task', async () => {
   });
 });
 
-test('an address that needs the key is fetched with it at our own base URL', async () => {
+test('a URL that needs the key is fetched with it at our own base URL', async () => {
   for (const url of [
     'https://vendor.test/v1/videos/video_1/content',
     'https://public.example/v1/videos/a/content?x=1',
@@ -238,7 +238,7 @@ test('an address that needs the key is fetched with it at our own base URL', asy
   }
 });
 
-test('a relay’s finished task is passed through without its envelope, under the task’s own id', async () => {
+test('a relay’s finished task is returned without its envelope, under the task’s own id', async () => {
   const data = { id: 4711, task_id: 'video_1', status: 'SUCCESS', fail_reason: 'https://cdn.example.test/film.mp4' };
   const outcome = await sora.query({ id: 'video_1' }, fixedResponseContext({ json: { code: 'success', data } }));
   assert.deepEqual(outcome, {
@@ -267,7 +267,7 @@ test('a relay’s codes have their meaning, whatever the HTTP status', async () 
     }
 });
 
-test('a video that is completed at once is delivered, though its task cannot be asked for', async () => {
+test('a video that is completed at once is delivered, although its task cannot be polled', async () => {
   const url = 'https://cdn.example.test/film.mp4';
   const json = { id: 'video_1', status: 'completed', progress: 100, video_url: url };
   const accepted = await sora.submit(videoRequest({ model: 'sora-2' }), fixedResponseContext({ json }));
@@ -282,7 +282,7 @@ test('a video that is completed at once is delivered, though its task cannot be 
   assert.deepEqual(there.raw, { ...json, seconds: '4' });
 });
 
-test('an answer to /content that names the file in place of being it', async () => {
+test('a response to /content may name the file instead of containing it', async () => {
   const source = await sora.content({ id: 'video_1' }, null, undefined, fixedResponseContext({}));
   assert.ok(source.kind === 'fetch');
   const url = 'https://cdn.example.test/film.mp4';

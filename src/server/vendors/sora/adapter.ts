@@ -39,10 +39,11 @@ import { asId, asPercent, asText, asUrl, ownEntry, toRawResponse } from '../untr
 
 /**
  * OpenAI's videos (`/v1/videos`), implemented today by gateways and resellers; OpenAI closed its own in September 2026.
- * Source: openai/openai-openapi, paths `/videos…`. Objects and errors pass through unchanged, so ids are the upstream's.
+ * Source: openai/openai-openapi, paths `/videos…`. Objects and errors are returned unchanged, so ids are the
+ * upstream's.
  */
 
-// Models and what they can do
+// Models and capabilities
 
 const COMMON = {
   seconds: { values: [4, 8, 12], default: 4 },
@@ -87,7 +88,7 @@ const models: readonly ModelCapability[] = [
 const DEFAULT_SECONDS = '4';
 const DEFAULT_SIZE = '720x1280';
 
-/** The vendor takes uploads as files, and any other image in JSON. */
+/** Whether an image is an upload: the vendor accepts uploads as files, and any other image in JSON. */
 const isUpload = (image: MediaInput | undefined): image is Required<MediaFile> =>
   image !== undefined && 'bytes' in image && image.filename !== undefined;
 
@@ -112,7 +113,9 @@ function toBody(request: VideoRequest): RequestBody {
   );
 }
 
-/** RFC 7578; objects become bracketed names (`input_reference[image_url]`), as the official clients write them. */
+/**
+ * Builds a body by RFC 7578; objects become bracketed names (`input_reference[image_url]`), as in the official clients.
+ */
 function toMultipart(fields: RequestBody, file: Required<MediaFile>) {
   const boundary = `reelgate-${randomBytes(16).toString('hex')}`;
   const parts: Buffer[] = [];
@@ -129,7 +132,7 @@ function toMultipart(fields: RequestBody, file: Required<MediaFile>) {
       for (const [key, inner] of Object.entries(value)) field(`${name}[${key}]`, inner);
     } else part(`name="${quote(name)}"`, Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
   };
-  // The only image is the file, so that everything else is plain JSON.
+  // The only image is the file, so everything else is plain JSON.
   for (const [name, value] of Object.entries(fields)) field(name, value as Json);
   const type = file.mediaType.replace(/[\r\n]/g, '');
   part(`name="input_reference"; filename="${quote(file.filename)}"\r\ncontent-type: ${type}`, file.bytes);
@@ -139,12 +142,12 @@ function toMultipart(fields: RequestBody, file: Required<MediaFile>) {
 
 // Status mapping
 
-/** `submitted` waits, as `queued` does: the documented statuses have one word for both. */
+/** `submitted` means queued: the documented statuses have only one word for both. */
 const STATES: Readonly<Record<string, TaskStatus>> = { submitted: 'QUEUED' };
 
 // Error reading
 
-/** OpenAI's codes, and below those of the relays that are made of New API (`types/error.go`, `service/task.go`). */
+/** OpenAI's codes, followed by those of relays based on New API (`types/error.go`, `service/task.go`). */
 const REASONS: Readonly<Record<string, ErrorReason>> = {
   invalid_api_key: 'auth',
   unsupported_country_region_territory: 'auth',
@@ -167,7 +170,7 @@ const REASONS: Readonly<Record<string, ErrorReason>> = {
   prompt_blocked: 'policy',
 };
 
-/** A code of the tables first, then the words of a relay. */
+/** Looks up the code in the tables first, then a relay's message. */
 const classify = (told: ToldReason): ErrorClass | undefined => {
   const reason = ownEntry(REASONS, told.code);
   return reason ? { reason } : classifyByWords(told);
@@ -181,13 +184,16 @@ function parseError(response: BufferedResponse, nowMs: number): VendorError {
   return toVendorError(response, nowMs, defined({ code, message, param, meaning }));
 }
 
-// The vendor
+// The adapter
 
 const handleId = (handle: Json): string => asText(asObject(handle)?.id) ?? '';
 
 const pathOf = (handle: Json, rest = ''): string => `/${encodeURIComponent(handleId(handle))}${rest}`;
 
-/** Azure OpenAI has the same protocol; models are named as its deployments. Source: learn.microsoft.com, Azure OpenAI video generation. */
+/**
+ * Azure OpenAI has the same protocol, with deployments as model names. Source: learn.microsoft.com, Azure OpenAI video
+ * generation.
+ */
 function authHeaders(context: AdapterContext): Record<string, string> {
   const key = String(context.credentials.api_key);
   return isAzure(context) ? { 'api-key': key } : { authorization: `Bearer ${key}` };
@@ -211,16 +217,16 @@ const stateOf = (video: UntrustedObject | undefined): TaskStatus | undefined => 
   return word === undefined ? undefined : readTaskState(word, STATES);
 };
 
-/** The upstream's object without the envelope and the row numbers of relays, so that it can be passed through. */
+/** The upstream's object without the envelope and the row numbers of relays, so that it can be returned to callers. */
 function toRawVideo(response: BufferedResponse, video: UntrustedObject | undefined, id: string): Json {
   const isWhole = video === response.json && (video?.id === undefined || video.id === id);
   return isWhole ? toRawResponse(response) : ({ ...video, id } as Json);
 }
 
-/** Where relays put the address of the file; the unified tasks of some have it in place of a reason. */
+/** Members in which relays put the URL of the file; the unified tasks of some have it in place of a reason. */
 const ADDRESS_PLACES = ['video_url', 'url', 'video', 'metadata', 'result', 'result_url', 'output', 'fail_reason'];
 
-/** The key of the channel opens these; all other addresses are public. */
+/** URLs that need the channel's key; all others are public. */
 const CONTENT_PATH = /\/videos\/[^/]+\/content$/;
 
 function toArtifact(video: unknown): Artifact {
@@ -234,7 +240,7 @@ function parseSubmit(response: BufferedResponse, context: AdapterContext): Submi
   const id = taskIdIn(video) ?? asId(asObject(response.json)?.data);
   if (id === undefined || response.status >= 300) throw ambiguousSubmit(response);
   const artifact = stateOf(video) === 'SUCCESS' ? toArtifact(video) : undefined;
-  // Whoever makes the video while the caller waits may keep no task that could be asked for.
+  // An upstream that generates the video while the caller waits may keep no task that could be polled.
   const handle: Json = artifact?.kind === 'url' ? { id, film: artifact.url } : { id };
   return { kind: 'accepted', handle, upstreamId: id, raw: toRawVideo(response, video, id) };
 }
@@ -256,6 +262,7 @@ function parseFailure(video: UntrustedObject, response: BufferedResponse, raw: J
   return failedTask(raw, { ...meaning, code, message });
 }
 
+/** Adapter for OpenAI's videos. */
 export const sora: VendorAdapter = {
   name: 'sora',
   title: 'Sora',
@@ -295,7 +302,7 @@ export const sora: VendorAdapter = {
     const response = await send(context, 'GET', pathOf(handle));
     const id = handleId(handle);
     const video = unwrapTask(response.json);
-    // A bare 404, or one with the words of HTTP alone, may be a gateway's.
+    // A bare 404, or one with only HTTP's own text, may be a gateway's.
     const told = readReason(video?.error, video);
     const isTold = asObject(video?.error) !== undefined || /[a-z]/i.test(told.code);
     const film = asUrl(asObject(handle)?.film);
@@ -321,7 +328,7 @@ export const sora: VendorAdapter = {
       url: toUrl(context, pathOf(handle, `/content${query}`)),
       headers: authHeaders(context),
       trusted: true,
-      // Some relays answer with the file's address.
+      // Some relays respond with the file's URL.
       ...(isVideo && { addressIn: (json) => asUrl(addressOf(json, ADDRESS_PLACES)) }),
     };
   },
