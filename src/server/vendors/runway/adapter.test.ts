@@ -10,7 +10,7 @@ import { runway } from './adapter.ts';
 const ID = '497f6eca-6276-4993-bfeb-53cbbbba6f08';
 const HANDLE = { id: ID };
 const CREATED = { id: ID, createdAt: '2026-11-20T10:00:00.000Z' };
-/** After the types of the official SDK. */
+/** Modelled on the types of the official SDK. */
 const REPLIES = {
   accepted: { id: ID },
   pending: { ...CREATED, status: 'PENDING' },
@@ -27,7 +27,7 @@ const query = (json: unknown, status = 200) => runway.query(HANDLE, fixedRespons
 const factors = (request: Partial<VideoRequest> & { readonly model: string }) =>
   runway.billingFactors(videoRequest(request));
 
-test('words of the vendor become states; progress is a fraction', async () => {
+test('the vendor’s status words are mapped to states; progress is a fraction', async () => {
   const states = await Promise.all(
     [REPLIES.pending, REPLIES.throttled, REPLIES.running, REPLIES.succeeded, REPLIES.empty, REPLIES.cancelled].map(
       async (reply) => (await query(reply)).state,
@@ -56,7 +56,7 @@ for (const [code, reason] of [
   });
 }
 
-test('two images are the first and the last frame, where the model takes two', async () => {
+test('two images are the first and the last frame, if the model accepts two', async () => {
   const sent: unknown[] = [];
   const context = fixedResponseContext({ json: REPLIES.accepted });
   const recording = {
@@ -78,7 +78,7 @@ test('two images are the first and the last frame, where the model takes two', a
   ]);
 });
 
-test('the price goes by seconds, frame and sound', () => {
+test('the price follows seconds, frame and audio', () => {
   assert.deepEqual(factors({ model: 'gen4.5', seconds: 10 }), { seconds: 10, factors: { size: '1280x720' } });
   assert.deepEqual(factors({ model: 'veo3.1', metadata: { audio: false } }).factors, {
     size: '1280x720',
@@ -87,7 +87,7 @@ test('the price goes by seconds, frame and sound', () => {
   assert.equal(factors({ model: 'veo3.1' }).factors.audio, 'true');
 });
 
-test('what a model has no field for is refused before anything is sent', () => {
+test('fields a model does not support are refused before anything is sent', () => {
   for (const [request, param] of [
     [{ model: 'gen4_turbo' }, 'image'],
     [{ model: 'gen4.5', images: [url('a'), url('b')] }, 'images'],
@@ -104,7 +104,7 @@ test('what a model has no field for is refused before anything is sent', () => {
   }
 });
 
-test('mutated replies neither crash nor end a task', async () => {
+test('mutated responses neither crash nor end a task', async () => {
   await tryMutatedReplies(runway, {
     recorded: REPLIES,
     handle: HANDLE,

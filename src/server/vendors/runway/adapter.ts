@@ -37,16 +37,16 @@ import { asPercent, asText, isSuccessStatus, ownEntry, toRawResponse } from '../
 
 /** Runway's developer API, version 2024-11-06. Source: docs.dev.runwayml.com/api and the official SDK's types. */
 
-// Models and what they can do
+// Models and capabilities
 
 interface RunwayModel {
   readonly title: string;
   readonly seconds: ModelCapability['seconds'];
-  /** Frames as the vendor writes them, the default first: from text, and from an image. */
+  /** Frames in the vendor's notation, the default first: from text, and from an image. */
   readonly textRatios: readonly string[];
   readonly imageRatios: readonly string[];
   readonly maxImages: 1 | 2;
-  /** The vendor's own models have a seed, those it resells have sound and a negative prompt. */
+  /** The vendor's own models have a seed, those it resells have audio and a negative prompt. */
   readonly isResold: boolean;
   readonly price: ModelCapability['price'];
 }
@@ -88,7 +88,7 @@ const LISTED: PriceSource = {
   note: 'Credits a second as of 2025, one cent each; no later copy of the page was found.',
 };
 
-/** Prices follow the vendor's credits a second, one cent each. */
+/** Prices follow the vendor's credits per second, one cent each. */
 const MODELS: Readonly<Record<string, RunwayModel>> = {
   'gen4.5': own('Runway Gen-4.5', HD, 60_000),
   gen4_turbo: own('Runway Gen-4 Turbo', [], 25_000),
@@ -133,7 +133,7 @@ const parseMetadata = createMetadataParser(
   }),
 );
 
-/** One image is sent as it is, two with their positions. */
+/** One image is sent unchanged, two with their positions. */
 function toPromptImage({ images, model }: VideoRequest, maxImages: number): RequestBody[string] | undefined {
   if (images.length > maxImages) rejectField('images', `are more than ${model} takes`);
   const [first, last] = images.map(toUrlOrDataUrl);
@@ -153,7 +153,7 @@ function toRatio(size: string | undefined, offered: readonly string[]): string {
   return ratio;
 }
 
-/** The vendor's body; models that are not in the table are checked by the vendor only. */
+/** The vendor's body; models that are not in the table are only checked by the vendor. */
 function toBody(request: VideoRequest): RequestBody {
   const { model, seconds, size, prompt } = request;
   if (request.mode !== undefined) rejectField('mode', 'is not known to this model');
@@ -186,10 +186,13 @@ function checkSeconds(duration: number, offered: ModelCapability['seconds'], mod
 
 // Status mapping
 
-/** A list of addresses; relays write them as most others do. */
+/** A list of URLs; relays write them in the same members as other vendors. */
 const ADDRESS_PLACES = ['output'];
 
-/** What the response to a poll reports. @throws PollFailed where it reports nothing about the task `id` */
+/**
+ * Parses the response to a poll.
+ * @throws PollFailed if it says nothing about the task `id`
+ */
 function parseTask(response: BufferedResponse, id: string): QueryOutcome {
   const task = unwrapTask(response.json);
   if (!task || asText(task.status) === undefined || !isAboutTask(task, id)) throw unreadablePoll(response);
@@ -207,7 +210,7 @@ function parseTask(response: BufferedResponse, id: string): QueryOutcome {
 const headersOf = (context: AdapterContext) => ({ ...bearerHeaders(context), 'x-runway-version': '2024-11-06' });
 const taskUrl = (id: string, context: AdapterContext) => endpointUrl(context, `/v1/tasks/${encodeURIComponent(id)}`);
 
-/** Tasks carry no id of the client, so that a lost one cannot be found again: no `findTask`. */
+/** Adapter for Runway. Tasks carry no id of the client, so a lost one cannot be found again: no `findTask`. */
 export const runway: VendorAdapter = {
   name: 'runway',
   title: 'Runway',
@@ -229,12 +232,12 @@ export const runway: VendorAdapter = {
     size: '1280x720',
     metadata: { seed: 7 },
   },
-  // Valid for at least a day; polling again gives new URLs.
+  // Valid for at least a day; polling again returns new URLs.
   artifactUrlLifetimeMs: 23 * HOUR_MS,
 
   billingFactors(request) {
     const { duration, ratio, audio } = toBody(request);
-    // Models with sound make it unless it is switched off.
+    // Models with audio generate it unless it is switched off.
     const hasAudio = modelOf(request.model)?.isResold ? audio !== false : undefined;
     const factors = knownFactors({ size: toSize(asText(ratio) ?? ''), audio: hasAudio });
     return { seconds: parseSeconds(duration, 'duration'), factors };
@@ -271,7 +274,7 @@ export const runway: VendorAdapter = {
   },
 };
 
-/** Failures of tasks, by the longest beginning of their code (docs.dev.runwayml.com/errors/task-failures). */
+/** Failures of tasks, by the longest prefix of their code (docs.dev.runwayml.com/errors/task-failures). */
 export const FAILURES: Readonly<Record<string, ErrorClass>> = {
   SAFETY: { reason: 'policy' },
   'INPUT_PREPROCESSING.SAFETY': { reason: 'policy' },
@@ -291,7 +294,10 @@ function classifyFailure(code: string): ErrorClass | undefined {
   return beginnings.map((beginning) => ownEntry(FAILURES, beginning)).find((found) => found !== undefined);
 }
 
-/** Errors have a text and no code, so that only their text tells an empty account from a withheld model (docs.dev.runwayml.com/errors). */
+/**
+ * Errors have a text and no code, so only their text distinguishes an empty account from a withheld model
+ * (docs.dev.runwayml.com/errors).
+ */
 const REFUSALS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
   [/enough credits/i, { reason: 'billing' }],
   [/model .*(?:not available|not found)/i, { reason: 'model' }],
