@@ -71,8 +71,8 @@ function conversations(
 }
 
 /**
- * Tokens read from the caches of a fleet, each kept for five minutes after its last use, as a share of the cacheable
- * tokens.
+ * Tokens read from the caches of a fleet, each kept for five
+ * minutes after its last use, as a share of the cacheable tokens.
  */
 function hitRate(turns: readonly Turn[], pick: (turn: Turn) => number): number {
   const caches = new Map<string, number>();

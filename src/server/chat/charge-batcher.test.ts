@@ -158,8 +158,8 @@ forEachDatabase((name, open, freshUrl) => {
         await Promise.all(all.map((batcher) => batcher.idle()));
         for (const user of [1, 2]) assert.equal((await quota.wallet(user)).used, 60 * 5 * 7);
         await assertLedgerConsistent(database);
-        // PostgreSQL updates its statistics from reports of the sessions, which send them within a second of becoming
-        // idle.
+        // PostgreSQL updates its statistics from reports of the
+        // sessions, which send them within a second of becoming idle.
         await pause(1_500);
         const { rows } = await sql<{ deadlocks: number }>`
           select deadlocks from pg_stat_database where datname = current_database()`.execute(database.kysely);

@@ -18,8 +18,8 @@ const CALLS_PER_DELAY_MS = 200;
 const RETRIES_MS = [50, 500, 5_000, 30_000];
 const LOGGED_ATTEMPT = 3;
 /**
- * How long a recently refused account gets transactions of its own, because its refusals would roll back the work of
- * others.
+ * How long a recently refused account gets transactions of its
+ * own, because its refusals would roll back the work of others.
  */
 const ISOLATION_MS = 60_000;
 /** How long calls of an account and token that needed a transaction skip the common statement. */
@@ -101,7 +101,7 @@ export class ChargeBatcher {
 
   /**
    * Releases an account's reservation. Never rejects.
-   * @returns resolves when the refund is durable, or was abandoned
+   * @returns a promise that resolves when the refund is durable, or was abandoned
    */
   refund(payer: Payer, ref: string, detail?: CallDetail): Promise<void> {
     const end = { ref, detail };
@@ -287,7 +287,7 @@ class JobBatcher<W> {
     this.#minDelayMs = minDelayMs;
   }
 
-  /** Whether no job is queued; jobs may still be in the process of being written. */
+  /** Whether no job is queued; a batch may still be in the process of being written. */
   get hasNone(): boolean {
     return this.#jobs.length === 0;
   }
@@ -316,8 +316,7 @@ class JobBatcher<W> {
   }
 
   /**
-   * Waits as long as every turn of the event loop adds jobs, at least for the requested delay, and never more than 5
-   * ms.
+   * Waits as long as every turn of the event loop adds jobs, at least for the requested delay and at most for 5 ms.
    */
   async #collect(): Promise<void> {
     const begunAt = performance.now();

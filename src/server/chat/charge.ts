@@ -47,7 +47,7 @@ const TOKENIZER_MARGIN = 1.15;
 const MOST_BYTES_PER_TOKEN = 8;
 /** Typical bytes per token of ordinary text. */
 export const USUAL_BYTES_PER_TOKEN = 4;
-/** Longest time a caller waits for a refund before the failure is sent. */
+/** Longest wait for a refund before the caller gets the failure. */
 const REFUND_WAIT_MS = 2_000;
 const NO_TOKENS: TokenFacts = { promptTokens: 0, completionTokens: 0 };
 
@@ -333,7 +333,7 @@ export interface PerImagePrice {
 
 const isPerImagePrice = (price: ChatPrice | PerImagePrice): price is PerImagePrice => 'factors' in price;
 
-/** The facts by which a number of images is priced. */
+/** Billing facts of a number of images. */
 const perImageFacts = ({ factors, planFactor }: PerImagePrice, images: number, surcharge: number): CallFacts =>
   defined({
     ...factors,

@@ -281,8 +281,8 @@ export const findDialect = (path: string): Dialect | undefined =>
   ].find((dialect) => dialect.path === path);
 
 /**
- * Text of a block of a message. The arguments of a tool call are an object in a complete response, and text in a
- * stream.
+ * Text of a block of a message. The arguments of a tool call
+ * are an object in a complete response, and text in a stream.
  */
 function textOfBlock(block: unknown): string {
   const { text, thinking, name, input } = asObject(block) ?? {};

@@ -164,8 +164,8 @@ export class EventStream {
   }
 
   /**
-   * Cuts events before an error: it may quote the request sent to the upstream, so the caller gets an error of ours
-   * instead.
+   * Cuts events before an error: it may quote the request sent to
+   * the upstream, so the caller gets an error of ours instead.
    */
   #truncateAtError(events: Buffer): Buffer | undefined {
     const before: string[] = [];
@@ -181,8 +181,8 @@ export class EventStream {
   }
 
   /**
-   * Drops the event that exists only for usage, which has no choices. Where it has choices, only the figures are
-   * removed.
+   * Drops the event that exists only for usage, which has no
+   * choices. Where it has choices, only the figures are removed.
    */
   #stripUsage(events: Buffer): Buffer | undefined {
     const shown: string[] = [];

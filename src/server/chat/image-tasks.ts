@@ -49,8 +49,8 @@ export class ImageTaskRelay {
   }
 
   /**
-   * Continues after the caller disconnected: the vendor bills the image anyway, so the outcome of the task must be
-   * known.
+   * Continues after the caller disconnected: the vendor bills
+   * the image anyway, so the outcome of the task must be known.
    */
   async #run(request: ImageRequest, work: ModelCallContext, images: ImageGeneration): Promise<void> {
     const { clientResponse, charge, request: ask, model } = work;

@@ -51,7 +51,7 @@ export interface ModelCallDependencies {
   readonly journal: SettlementJournal;
   /** Stop reasons that are missing from every table and were already logged, by channel. */
   readonly loggedReasons: Set<string>;
-  /** Called once, when the call is over. */
+  /** Called once, when the call has ended. */
   onFinished(call: ModelCall): void;
 }
 
@@ -296,8 +296,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   }
 
   /**
-   * Undefined when the rules of this channel leave something in the request that its dialect cannot express: the call
-   * has ended.
+   * Prepares the attempt at the next channel. Undefined if its rules leave an option in the request that its dialect
+   * cannot express: the call has then ended.
    */
   #prepareAgain(channel: Channel): UpstreamExchange | undefined {
     const { request, model, clientResponse } = this.#context;
@@ -346,8 +346,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   }
 
   /**
-   * Whether the caller has received, or will receive, a part of a response, so that its status can no longer report a
-   * failure.
+   * Whether the caller has received, or will receive, a part of a
+   * response, so that its status can no longer report a failure.
    */
   get #hasBegun(): boolean {
     return this.#hasDelivered || this.#context.clientResponse.streaming;
@@ -690,7 +690,7 @@ function isTold({ base_resp: status, code, error_code: errorCode }: UntrustedObj
   return [told, code, errorCode].some((each) => each !== undefined && each !== null && each !== 0 && each !== '');
 }
 
-/** Some gateways wrap their failures into HTTP 200, in various envelopes. */
+/** Whether a body is an error: some gateways wrap their failures into HTTP 200, in various envelopes. */
 const isErrorBody = (answer: UntrustedObject, { resultKey, refusalKey, failureMarker }: Dialect): boolean =>
   (failureMarker !== undefined && answer.status === failureMarker) ||
   (answer.error !== undefined && answer.error !== null && answer.error !== '') ||
@@ -698,8 +698,8 @@ const isErrorBody = (answer: UntrustedObject, { resultKey, refusalKey, failureMa
   !(Object.hasOwn(answer, resultKey) || (refusalKey !== undefined && Object.hasOwn(answer, refusalKey)));
 
 /**
- * The span of one attempt at an upstream, named by OpenTelemetry's conventions for generative AI. It contains no
- * prompt.
+ * The span of one attempt at an upstream, named by OpenTelemetry's
+ * conventions for generative AI. It contains no prompt.
  */
 function modelCallSpan(
   { dialect }: ChatRequest,

@@ -29,8 +29,8 @@ const TOOLS = [
 const CONTAINERS = ['input', 'output', 'item', 'results', 'tools', 'Tools', 'tOOLS', 'namespace', 'content', 'extra'];
 
 /**
- * Every spelling that some JSON parser treats as this name: any case, and other or no separators where capitals start
- * words.
+ * Every spelling that some JSON parser treats as this name: any
+ * case, and other or no separators where capitals start words.
  */
 const spellingsOf = (name: string): fc.Arbitrary<string> =>
   fc

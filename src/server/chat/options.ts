@@ -189,8 +189,8 @@ const canonicalName = (key: string): string =>
     .replace(/[-. ]/g, '_');
 
 /**
- * Reduces a name to its letters: parsers that ignore case accept `mOdels` for `models`, where the capital starts no
- * word.
+ * Reduces a name to its letters: parsers that ignore case accept
+ * `mOdels` for `models`, where the capital starts no word.
  */
 export const lettersOf = (name: string): string => canonicalName(name).replaceAll('_', '');
 
@@ -332,8 +332,8 @@ class ToolFinder {
   }
 
   /**
-   * Kinds of a tool: Google's tools are members of an object, and functions are one of them; those of the others have a
-   * type.
+   * Kinds of a tool: Google's tools are members of an object, and
+   * functions are one of them; those of the others have a type.
    */
   #kindsOf(tool: UntrustedObject): readonly string[] {
     const members = Object.keys(tool)

@@ -148,7 +148,7 @@ export class Relay {
     return { model, planFactor: terms?.factor ?? 1, candidates, surcharge, droppedTools };
   }
 
-  /** Explains a missing channel: either the plan's channels do not serve the model, or no channel does. */
+  /** The error if no channel can be used: the plan excludes the channels of the model, or the model has none. */
   async #noChannelError(model: ResolvedModel, permitted: ReadonlySet<number> | undefined): Promise<AppError> {
     const all = permitted === undefined ? [] : await this.#dependencies.channels.listModels();
     return all.some(({ id }) => id === model.id)
@@ -216,7 +216,7 @@ export class Relay {
 }
 
 /**
- * Checks the price list.
+ * Checks that the price covers the requested images.
  * @throws AppError `invalid_request` where the price has no line for these images
  */
 function assertPriced(pieces: PerImagePrice): void {
@@ -227,10 +227,10 @@ function assertPriced(pieces: PerImagePrice): void {
   }
 }
 
-/** The channels that may serve a request. */
+/** The channels that may serve a request, with the effects of their option rules. */
 interface ChannelsPermittingOptions {
   readonly candidates: readonly Channel[];
-  /** The largest amount that any of their rules adds to the price, in whole quota. */
+  /** The largest surcharge of any of these channels, in whole quota. */
   readonly surcharge: number;
   /** Indexes of the tools the first channel leaves out. */
   readonly droppedTools: readonly number[];

@@ -57,8 +57,8 @@ export interface RequestFacts {
   readonly model?: string;
   readonly stream?: boolean;
   /**
-   * Number of members in the body as written, where it was counted. Equal to the number parsed unless a name is
-   * repeated.
+   * Number of members in the body as written, where it was
+   * counted. Equal to the number parsed unless a name is repeated.
    */
   readonly rootMembers?: number;
   /** Number of values in the body as written, where it was counted: members, elements and the body itself. */
@@ -133,9 +133,9 @@ const decisiveMembers = memoizeByObject(({ limitContainer, maxTokensKeys, prompt
 });
 
 /**
- * Refuses ambiguous spellings of members that decide the price, because every parser must read them alike. Of a
- * repeated name some parsers take the first and some the last, and some (Go's encoding/json) accept `Model` for
- * `model`.
+ * Refuses ambiguous spellings of members that decide the price, because every
+ * parser must read them alike. Of a repeated name some parsers take the first
+ * and some the last, and some (Go's encoding/json) accept `Model` for `model`.
  */
 function assertUnambiguousMembers(
   bytes: Buffer,
@@ -180,8 +180,8 @@ function boundPromptTokens(
 }
 
 /**
- * The largest limit the caller sets, as upstreams differ in which key they use. 0: none, as upstreams treat 0 as no
- * limit.
+ * The largest limit the caller sets, as upstreams differ in
+ * which key they use. 0: none, as upstreams treat 0 as no limit.
  */
 function findRequestedLimit({ maxTokensKeys, limitContainer }: Dialect, body: UntrustedObject): number {
   const place = limitContainer === undefined ? body : limitsOf(body, limitContainer);
@@ -202,8 +202,8 @@ const BUDGET_NAMES: ReadonlySet<string> = new Set(['thinkingbudget', 'budgettoke
 const OPTION_DEPTH = 3;
 
 /**
- * The largest reasoning budget the caller sets, in tokens; some upstreams do not count it against the limit of the
- * response.
+ * The largest reasoning budget the caller sets, in tokens; some
+ * upstreams do not count it against the limit of the response.
  */
 function findThinkingBudget({ promptKey }: Dialect, body: UntrustedObject): number {
   let largest = toCount(asObject(body.reasoning)?.max_tokens);

@@ -99,7 +99,7 @@ export function addChatRoutes(
     client.recordAs(endpoint.path);
     let body: JsonBody | undefined;
     try {
-      // Before the caller is authenticated only a small body is read, which may be collected.
+      // Before authentication only small bodies are read (`collectBody`); larger ones wait in the socket.
       const caller = await authenticator.model({
         headers: request.headers,
         session: undefined,

@@ -20,7 +20,7 @@ export interface CallMeta {
   readonly choiceCount: number;
   /** Prompt tokens of a body that is too long to be stored; 0: they are counted from the body. */
   readonly promptTokens: number;
-  /** For the request log, as if the call had ended when its response began. */
+  /** For the request log, as if the call had ended when its response started. */
   readonly detail?: CallDetail;
 }
 

@@ -23,8 +23,8 @@ function endOfLastBlankLine(data: Buffer | string): number {
     const last = at(end);
     if (last !== LF && last !== CR) continue;
     const before = at(last === LF && at(end - 1) === CR ? end - 2 : end - 1);
-    // A CR at the end of the received data may be the first half of CR LF, unless earlier lines have ended in a lone
-    // CR.
+    // A CR at the end of the received data may be the first half
+    // of CR LF, unless earlier lines have ended in a lone CR.
     const isHalf = last === CR && end === data.length - 1 && before !== CR;
     if ((before === LF || before === CR) && !isHalf) return end + 1;
   }

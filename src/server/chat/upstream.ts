@@ -428,8 +428,8 @@ function parseRetryAfter(text: string | undefined): number | undefined {
 }
 
 /**
- * A response that started with success and proved invalid: no other channel is tried, because this one may have billed
- * it.
+ * A response that started with success and proved invalid: no
+ * other channel is tried, because this one may have billed it.
  */
 const invalidResponse = (message: string, code: string): UpstreamFailure => ({
   outcome: 'capacity',

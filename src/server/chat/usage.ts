@@ -60,8 +60,8 @@ export function parseUsage(value: unknown): Usage | undefined {
 }
 
 /**
- * Reads the usage of OpenAI's chat, responses, embeddings and images, and of compatible APIs. The input includes cached
- * tokens.
+ * Reads the usage of OpenAI's chat, responses, embeddings and
+ * images, and of compatible APIs. The input includes cached tokens.
  *
  * - DeepSeek: `prompt_cache_hit_tokens`. Moonshot: `cached_tokens`. OpenRouter: `cache_write_tokens` among the details.
  * - DashScope: `cache_creation` among the details. vLLM, Volcengine: OpenAI's names; details may be null.
@@ -123,9 +123,9 @@ const isAnthropic = (usage: UntrustedObject): boolean =>
   (usage.cache_read_input_tokens !== undefined || usage.cache_creation_input_tokens !== undefined);
 
 /**
- * Reads Anthropic's Messages usage: the input excludes tokens read from or written to the cache (docs.claude.com,
- * prompt caching), and the totals exclude context compactions, which are billed like the rest (docs.claude.com,
- * compaction).
+ * Reads Anthropic's Messages usage: the input excludes tokens read from or written
+ * to the cache (docs.claude.com, prompt caching), and the totals exclude context
+ * compactions, which are billed like the rest (docs.claude.com, compaction).
  */
 function readAnthropic(usage: UntrustedObject): Figures {
   const all = readAnthropicPart(usage);
@@ -340,8 +340,8 @@ export function findUsageInText(text: string): Usage | undefined {
 const MAX_USAGE_LENGTH = 4_096;
 
 /**
- * Parses the object that starts at `start`; usage objects contain numbers and objects of numbers, no text with
- * brackets.
+ * Parses the object that starts at `start`; usage objects
+ * contain numbers and objects of numbers, no text with brackets.
  */
 function parseObjectAt(text: string, start: number): unknown {
   let depth = 0;

@@ -181,7 +181,7 @@ export class TaskUpstreams<Vendor extends string, Adapter, Account extends Upstr
   }
 }
 
-/** The upstream of one task. */
+/** The adapter and the account of one task, for calls about it. */
 export class TaskUpstream<Adapter, Account extends UpstreamAccount> {
   readonly adapter: Adapter;
   readonly account: Account;
@@ -229,8 +229,8 @@ interface SecretHolder {
 }
 
 /**
- * Names of a channel's credentials that are secret; `project` and `location` are part of every resource name of the
- * vendor.
+ * Names of a channel's credentials that are secret; `project`
+ * and `location` are part of every resource name of the vendor.
  */
 const SECRET_FIELD = /(?:key|secret|password)(?:_id)?$/;
 /** Headers with such a name hold a secret, however harmless the value looks. */
@@ -266,8 +266,8 @@ const MASK = '[masked]';
 export interface CredentialMask {
   text(text: string): string;
   /**
-   * Returns the same bytes unless they contain a secret. A stream must be passed in whole events, so that no secret is
-   * split.
+   * Returns the same bytes unless they contain a secret. A stream
+   * must be passed in whole events, so that no secret is split.
    */
   bytes(bytes: Buffer): Buffer;
   /** @param headers sent with the request; a token derived for it is masked too */
@@ -304,8 +304,8 @@ function createMask(secrets: readonly string[]): CredentialMask {
 }
 
 /**
- * Masks a response before any code reads it, because its text is forwarded to callers, records, notifications and the
- * log.
+ * Masks a response before any code reads it, because its text
+ * is forwarded to callers, records, notifications and the log.
  */
 function maskResponse(
   response: BufferedResponse,
@@ -369,7 +369,7 @@ function spell(secret: string): string[] {
   return [secret, json, json.replaceAll('/', '\\/'), encodeURIComponent(secret.toWellFormed())];
 }
 
-/** Digits match only as a whole and never inside a JSON number, which masking would make invalid. */
+/** Digits match only as a whole, and never as a JSON number, which masking would make invalid. */
 const toPattern = (spelling: string): string =>
   /^\d+$/.test(spelling) ? `(?<![\\d.]|"\\s*:\\s*)${spelling}(?![\\d.])` : RegExp.escape(spelling);
 
@@ -466,8 +466,8 @@ interface NamesOfUpstream {
 }
 
 /**
- * The upstream's name of a model: by the name the caller used (`id`), otherwise by the model that is an alias of
- * (`target`).
+ * The upstream's name of a model: by the name the caller used
+ * (`id`), otherwise by the model that is an alias of (`target`).
  */
 export function toUpstreamModelName(
   { modelMapping }: NamesOfUpstream,

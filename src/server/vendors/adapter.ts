@@ -9,7 +9,7 @@ import type { VendorError } from '../upstreams/vendor-errors.ts';
 /** Any JSON value. Handles and responses are stored unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** JSON of a request that may hold images. */
+/** JSON of a request that may contain images. */
 export type RequestJson = Json | Base64Text | readonly RequestJson[] | { readonly [key: string]: RequestJson };
 
 /** An image of the caller by value, as upload, data URL or Base64. */
@@ -72,11 +72,11 @@ export interface QueryOutcome {
   readonly state: TaskStatus;
   /** In percent, only where the vendor reports a real figure. */
   readonly progress?: number;
-  /** With SUCCESS. The adapter turns a success without an artifact into FAILURE. */
+  /** Only with SUCCESS. The adapter turns a success without an artifact into FAILURE. */
   readonly artifact?: Artifact;
-  /** With FAILURE. */
+  /** Only with FAILURE. */
   readonly error?: VendorError;
-  /** The vendor's last response; long Base64 strings are cut by the core, except for `inline` artifacts kept apart. */
+  /** The vendor's last response; the core cuts long Base64, except of `inline` artifacts, kept separately. */
   readonly raw: Json;
   /** Replaces the stored handle, if the response contains something later calls need (a file id, a new URL). */
   readonly handle?: Json;
@@ -214,8 +214,8 @@ export interface TaskPresentation {
   /** The object repeats its id as `task_id`. */
   readonly repeatsId?: boolean;
   /**
-   * Unix seconds of the end, as the vendor reports it; undefined where it reports none. Default: the time of our
-   * record.
+   * Unix seconds of the end, as the vendor reports it; undefined
+   * where it reports none. Default: the time of our record.
    */
   completedAt?(data: Json): number | undefined;
   /** The object's `seconds`. Default: none. */

@@ -23,7 +23,7 @@ test('Retry-After is seconds or a date; invalid values are ignored, and an hour 
   assert.equal(parseRetryAfter({}, now), undefined);
 });
 
-test("the vendor's own code comes before the HTTP status", () => {
+test("the vendor's own code takes precedence over the HTTP status", () => {
   const response = { status: 429, headers: {}, text: '', json: undefined };
   assert.deepEqual([toVendorError(response, 0, {}).reason, toVendorError(response, 0, {}).retryable], ['rate', true]);
   const policy = toVendorError(response, 0, { meaning: { reason: 'policy' }, message: 'no' });
@@ -59,7 +59,7 @@ test('an error page of a gateway or firewall is the fault of the channel, not of
   assert.deepEqual([own.reason, own.isPage], ['user', undefined]);
 });
 
-test('a refusal without a known code is a policy refusal where its text says so', () => {
+test('a refusal without a known code is a policy refusal if its text says so', () => {
   const response = { status: 400, headers: {}, text: '', json: {} };
   assert.equal(toVendorError(response, 0, { message: 'Input data may contain sensitive content' }).reason, 'policy');
   assert.equal(toVendorError(response, 0, { message: 'duration must be 5' }).reason, 'user');

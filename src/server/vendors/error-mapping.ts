@@ -55,8 +55,8 @@ export function reasonForStatus(status: number): ErrorReason {
 const GAVE_UP_WAITING: ReadonlySet<number> = new Set([504, 524]);
 
 /**
- * Whether a refused submit may have started a job nevertheless: a gateway timed out, and no code of the vendor says
- * otherwise.
+ * Whether a refused submit may have started a job nevertheless:
+ * a gateway timed out, and no code of the vendor says otherwise.
  */
 export const mayHaveBegun = ({ status }: BufferedResponse, error: VendorError): boolean =>
   GAVE_UP_WAITING.has(status) && error.isPage === true;
@@ -138,8 +138,8 @@ export function parseRetryAfter(headers: Readonly<Record<string, string>>, nowMs
 }
 
 /**
- * A 4xx or 3xx that did not come from the vendor: the connection between channel and vendor is at fault, not the
- * caller.
+ * A 4xx or 3xx that did not come from the vendor: the connection
+ * between channel and vendor is at fault, not the caller.
  */
 const PAGE: ErrorClass = { reason: 'capacity' };
 

@@ -13,12 +13,12 @@ test('case, tense and separators of a status word do not matter', () => {
   for (const word of ['', 'weird', 'constructor', 7, null, {}]) assert.equal(readTaskState(word), 'UNKNOWN');
 });
 
-test("a vendor's own meaning comes first", () => {
+test("a vendor's own meaning takes precedence", () => {
   assert.equal(readTaskState('Unknown', { unknown: 'FAILURE' }), 'FAILURE');
   assert.equal(readTaskState('submitted', { submitted: 'QUEUED' }), 'QUEUED');
 });
 
-test('some failure words are a reason', () => {
+test('some failure words imply a reason', () => {
   assert.equal(classifyFailureWord('CANCELED')?.cause, 'cancelled');
   assert.equal(classifyFailureWord('expired')?.cause, 'expired');
   assert.equal(classifyFailureWord('blocked')?.reason, 'policy');

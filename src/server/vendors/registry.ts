@@ -40,7 +40,7 @@ interface InitialModel {
 
 const MAX_KNOWN_LIFECYCLES = 2_000;
 
-/** The vendors by name. */
+/** Finds vendors by name. */
 export class VendorRegistry {
   readonly #adapters: ReadonlyMap<string, VendorAdapter>;
   readonly #profiles: ReadonlyMap<string, VendorProfile>;

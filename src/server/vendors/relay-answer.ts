@@ -59,7 +59,7 @@ export function isAboutTask(task: UntrustedObject, id: string, { ids }: TaskMemb
   return values.some((value) => asId(value) === id) || !values.some((value) => isForeignId(value, id));
 }
 
-// --- Addresses ---
+// --- URLs ---
 
 const ADDRESS_MEMBERS = ['video_url', 'url', 'uri', 'download_url', 'video'];
 const MAX_DEPTH = 4;
@@ -84,8 +84,8 @@ const valueAt = (holder: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => asObject(value)?.[name], holder);
 
 /**
- * The URL of a finished task's file, or the value in its place: undefined for nothing, another type for a damaged
- * response.
+ * The URL of a finished task's file, or the value in its place:
+ * undefined for nothing, another type for a damaged response.
  *
  * @param places The vendor's own, as dotted paths; other places of compatible services follow
  */
@@ -139,8 +139,8 @@ const WORDS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
 ];
 
 /**
- * The class of an error that the vendor's own table does not list: by its message, otherwise by a code that is an HTTP
- * status.
+ * The class of an error that the vendor's own table does not list:
+ * by its message, otherwise by a code that is an HTTP status.
  */
 export function classifyByWords({ code, message = '' }: ToldReason): ErrorClass | undefined {
   const found = WORDS.find(([pattern]) => pattern.test(message))?.[1];

@@ -19,8 +19,8 @@ const IMAGE_PRICES: readonly (readonly [name: RegExp, perImage: number])[] = [
 ];
 
 /**
- * US dollars per million tokens, from the providers' public lists at the time of this release; the first matching name
- * counts.
+ * US dollars per million tokens, from the providers' public lists
+ * at the time of this release; the first matching name counts.
  */
 const TOKEN_PRICES: readonly (readonly [name: RegExp, input: number, output: number])[] = [
   [/embedding-3-small/i, 0.02, 0],
@@ -68,8 +68,8 @@ const TOKEN_PRICES: readonly (readonly [name: RegExp, input: number, output: num
 ];
 
 /**
- * Price of a model that matches no line: that of a large model, because a price that is too low loses money with every
- * call.
+ * Price of a model that matches no line: that of a large model,
+ * because a price that is too low loses money with every call.
  */
 const UNKNOWN_MODEL = [/^/, 3, 15] as const;
 

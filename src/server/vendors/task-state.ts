@@ -3,9 +3,9 @@ import type { VendorError } from '../upstreams/vendor-errors.ts';
 import { ownEntry } from './untrusted-json.ts';
 
 /**
- * Status words of all vendors in their normalised spelling. Gateways change cases and tenses, and respond in the words
- * of another vendor, so every adapter reads all of them; where a vendor uses a word differently, its own table takes
- * precedence.
+ * Status words of all vendors in their normalised spelling. Gateways change cases
+ * and tenses, and respond in the words of another vendor, so every adapter reads all
+ * of them; where a vendor uses a word differently, its own table takes precedence.
  */
 const STATE_BY_WORD: Readonly<Record<string, TaskStatus>> = {
   created: 'SUBMITTED',
@@ -75,7 +75,7 @@ const STATE_BY_WORD: Readonly<Record<string, TaskStatus>> = {
 
 type FailureClass = Pick<VendorError, 'reason' | 'cause'>;
 
-/** Failure words that are a reason by themselves. */
+/** Failure words that imply a reason. */
 const CLASS_BY_WORD: Readonly<Record<string, FailureClass>> = {
   cancel: { reason: 'other', cause: 'cancelled' },
   canceled: { reason: 'other', cause: 'cancelled' },

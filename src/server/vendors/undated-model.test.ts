@@ -15,7 +15,7 @@ test('a date at the end of a name is not part of its model line; other numbers a
     assert.equal(undatedModel(dated), plain);
 });
 
-test('dated names have the fields of their line', () => {
+test('dated names have the fields of their model line', () => {
   assert.equal(modelLineOf('wan2.6-i2v-2026-01-09'), modelLineOf('wan2.6-i2v'));
   assert.equal(modelLineOf('wan2.1-t2v-plus-2025-05-01'), modelLineOf('wanx2.1-t2v-plus'));
   assert.equal(familyOf('dreamina-seedance-2-0-2026-07-01'), familyOf('dreamina-seedance-2-0-260128'));

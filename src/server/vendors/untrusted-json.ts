@@ -74,7 +74,7 @@ export function asPercent(value: unknown): number | undefined {
 const MAX_SECONDS = 1e11;
 const MAX_MILLISECONDS = 1e14;
 
-/** Unix seconds of a time in seconds, milliseconds or microseconds, told apart by magnitude, or of an ISO date; as text too. */
+/** Unix seconds of a time in seconds, milliseconds or microseconds, distinguished by magnitude, or of an ISO date; as number or text. */
 export function asUnixSeconds(value: unknown): number | undefined {
   const text = typeof value === 'string' ? value.trim() : '';
   const isNumeric = /^\d{1,18}(?:\.\d{1,9})?$/.test(text);

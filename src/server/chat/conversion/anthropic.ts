@@ -66,8 +66,8 @@ const BLOCK_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
   redacted_thinking: fieldSet('type data'),
 };
 /**
- * Claude Code's note for Anthropic's billing, which differs from call to call and would defeat the prompt caches of
- * others.
+ * Claude Code's note for Anthropic's billing, which differs from
+ * call to call and would defeat the prompt caches of others.
  */
 const BILLING_NOTE = 'x-anthropic-billing-header:';
 
@@ -361,8 +361,8 @@ function writeMessage({ role, parts, path }: Message, notes: DroppedFields): Tur
 const isResult = (block: object): boolean => 'tool_use_id' in block;
 
 /**
- * Merges consecutive turns of one role: all results of a turn's calls must be in the next turn. Empty turns are
- * dropped.
+ * Merges consecutive turns of one role: all results of a turn's
+ * calls must be in the next turn. Empty turns are dropped.
  */
 function mergeTurns(turns: readonly Turn[]): Turn[] {
   const merged: Turn[] = [];
@@ -442,8 +442,8 @@ interface WrittenReasoning {
 }
 
 /**
- * Writes reasoning unless Anthropic would refuse the request for it: with forced calls, or after calls made without
- * reasoning.
+ * Writes reasoning unless Anthropic would refuse the request for
+ * it: with forced calls, or after calls made without reasoning.
  */
 function writeReasoning(
   { reasoning, toolChoice, messages }: Conversation,

@@ -92,8 +92,8 @@ export function convertRequest(
 }
 
 /**
- * Converts one response of an upstream to the caller's dialect, and to the form the caller requested: a stream, or one
- * body.
+ * Converts one response of an upstream to the caller's dialect,
+ * and to the form the caller requested: a stream, or one body.
  */
 export class ResponseConversion {
   readonly #reader: ResponseReader;

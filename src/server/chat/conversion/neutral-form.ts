@@ -3,9 +3,9 @@ import { tryParse } from '../sse.ts';
 import type { Usage } from '../usage.ts';
 
 /**
- * The neutral form every conversion passes through: the content that the dialects have in common. Each dialect has one
- * reader and one writer for requests, responses and streams, so that four dialects need eight of each and not twelve
- * converters.
+ * The neutral form every conversion passes through: the content that the dialects
+ * have in common. Each dialect has one reader and one writer for requests, responses
+ * and streams, so that four dialects need eight of each and not twelve converters.
  */
 export interface Conversation {
   readonly system: readonly TextPart[];

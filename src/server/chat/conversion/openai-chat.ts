@@ -483,8 +483,8 @@ const WORDS: Readonly<Record<StopReason, string>> = {
   failed: 'stop',
 };
 /**
- * Reasoning that is sent as plain text has no signature; an empty one marks it as acceptable to upstreams of this
- * dialect.
+ * Reasoning that is sent as plain text has no signature; an
+ * empty one marks it as acceptable to upstreams of this dialect.
  */
 const UNSIGNED_REASONING: Signature = { vendor: 'openai', value: '' };
 const READ_MEMBERS = RESPONSE_MEMBERS.chat;

@@ -252,8 +252,8 @@ export const hailuo: VendorAdapter = {
 };
 
 /**
- * The second protocol of MiniMax, only for the H3 models: a content array, real HTTP statuses, the video's URL in the
- * response.
+ * The second protocol of MiniMax, only for the H3 models: a content
+ * array, real HTTP statuses, the video's URL in the response.
  */
 interface Connection {
   readonly origin: string;

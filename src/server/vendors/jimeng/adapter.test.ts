@@ -205,7 +205,7 @@ const ERRORS = [
   [200, 50430, 'rate', true],
   [502, 59999, 'capacity', true],
 ] as const;
-test('errors at submit, row by row', async () => {
+test('errors at submit are classified by the vendor’s table', async () => {
   for (const [status, code, reason, retryable] of ERRORS) {
     const json = { code, data: null, message: 'why', request_id: 'r', status: code };
     const outcome = await jimeng.submit(toRequest(), fixedResponseContext({ status, json }));

@@ -206,8 +206,8 @@ test('a token serves many calls and is requested again once when the vendor call
   const tokens = () =>
     new Set(sandbox.control.requests({ operation: 'query' }).map((sent) => sent.headers.authorization));
   assert.equal(tokens().size, 1);
-  // A clock that is behind or ahead produces tokens that are refused: they are signed once more by the vendor's own
-  // clock.
+  // A clock that is behind or ahead produces tokens that are
+  // refused: they are signed once more by the vendor's own clock.
   const behind = { ...kept, now: () => clock.now() - 2_000_000 };
   const outcome = await kling.submit(toRequest(), behind);
   assert.ok(outcome.kind === 'accepted', 'the kept token still serves');
@@ -280,7 +280,7 @@ const ERRORS = [
   [418, 9999, 'user', false],
   [502, 9999, 'capacity', true],
 ] as const;
-test('errors at submit, row by row', async () => {
+test('errors at submit are classified by the vendor’s table', async () => {
   for (const [status, code, reason, retryable] of ERRORS) {
     const json = { code, message: 'why', request_id: 'r', data: null };
     const outcome = await kling.submit(toRequest(), fixedResponseContext({ status, json }));

@@ -369,7 +369,7 @@ const RESET_TIME = /reset at (\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{2})
 const MAX_WAIT_MS = HOUR_MS;
 
 /**
- * The time at which a plan's window ends, according to the message; after at most an hour the channel is tried again.
+ * Milliseconds until a plan's window ends, according to the message; at most an hour, so that the channel is tried again.
  */
 function parseResetTime(message: string, nowMs: number): number | undefined {
   const [, day, time, hours, minutes] = RESET_TIME.exec(message) ?? [];

@@ -4,9 +4,9 @@ import { cnyPerToken, usdPerToken } from '../currency.ts';
 import { undatedModel } from '../metadata.ts';
 
 /**
- * Seedance is billed by tokens: width × height × frames / 1024 at 24 frames per second, and the response contains their
- * number. The reservation assumes the largest frame of a resolution in any ratio, and one extra frame, which clips
- * have.
+ * Seedance is billed by tokens: width × height × frames / 1024 at 24 frames per
+ * second, and the response contains their number. The reservation assumes the
+ * largest frame of a resolution in any ratio, and one extra frame, which clips have.
  */
 const FRAMES_PER_SECOND = 24;
 /** Tokens of one frame in the largest ratio, rounded up; a 4k frame is four frames of 1080p. */

@@ -154,7 +154,7 @@ const ERRORS = [
   [502, null, 'capacity', true],
   [503, 'server_error', 'capacity', true],
 ] as const;
-test('errors at submit, row by row', async () => {
+test('errors at submit are classified by code and type', async () => {
   for (const [status, code, reason, retryable] of ERRORS) {
     const json = { error: { message: 'why', type: 'some_type', param: null, code } };
     const outcome = await sora.submit(videoRequest({ model: 'sora-2' }), fixedResponseContext({ status, json }));

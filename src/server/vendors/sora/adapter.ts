@@ -38,9 +38,9 @@ import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asId, asPercent, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 
 /**
- * OpenAI's videos (`/v1/videos`), implemented today by gateways and resellers; OpenAI closed its own in September 2026.
- * Source: openai/openai-openapi, paths `/videos…`. Objects and errors are returned unchanged, so ids are the
- * upstream's.
+ * OpenAI's videos (`/v1/videos`), implemented today by gateways and resellers;
+ * OpenAI closed its own in September 2026. Source: openai/openai-openapi, paths
+ * `/videos…`. Objects and errors are returned unchanged, so ids are the upstream's.
  */
 
 // Models and capabilities
@@ -191,8 +191,8 @@ const handleId = (handle: Json): string => asText(asObject(handle)?.id) ?? '';
 const pathOf = (handle: Json, rest = ''): string => `/${encodeURIComponent(handleId(handle))}${rest}`;
 
 /**
- * Azure OpenAI has the same protocol, with deployments as model names. Source: learn.microsoft.com, Azure OpenAI video
- * generation.
+ * Azure OpenAI has the same protocol, with deployments as model
+ * names. Source: learn.microsoft.com, Azure OpenAI video generation.
  */
 function authHeaders(context: AdapterContext): Record<string, string> {
   const key = String(context.credentials.api_key);

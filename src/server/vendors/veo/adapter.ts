@@ -50,8 +50,8 @@ const submitApi = (model: string, route: VeoRoute): Pick<VendorAdapter, 'submit'
 const apiOf = (handle: Json) => (parseInteractionHandle(handle) ? interactions : ROUTES[parseHandle(handle).route]);
 
 /**
- * The API a job was submitted through; unavailable if the channel's credentials have since been replaced by the other
- * kind.
+ * The API a job was submitted through; unavailable if the channel's
+ * credentials have since been replaced by the other kind.
  */
 function apiOfHandle(handle: Json, context: AdapterContext) {
   const { route } = parseHandle(handle);
@@ -98,8 +98,8 @@ export const veo: VendorAdapter = {
     metadata: { aspectRatio: '16:9', resolution: '720p' },
   },
   /**
-   * All hosts of Vertex AI serve the same models; a channel of it may still have Gemini's base URL, which is the
-   * default.
+   * All hosts of Vertex AI serve the same models; a channel of
+   * it may still have Gemini's base URL, which is the default.
    */
   hostOf: ({ baseUrl, credentials }) =>
     routeOf(credentials) === 'vertex' && isGeminiUrl(baseUrl) ? VERTEX_HOST : new URL(baseUrl).host,

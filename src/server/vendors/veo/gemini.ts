@@ -22,8 +22,8 @@ import {
 
 export const GEMINI_BASE_URL = 'https://generativelanguage.googleapis.com';
 /**
- * Whether a URL is the Gemini API's, with or without a version: the default of channels with either kind of
- * credentials.
+ * Whether a URL is the Gemini API's, with or without a version:
+ * the default of channels with either kind of credentials.
  */
 export const isGeminiUrl = (baseUrl: string): boolean => new URL(baseUrl).origin === GEMINI_BASE_URL;
 

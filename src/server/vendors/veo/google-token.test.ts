@@ -64,7 +64,7 @@ test('a key with escaped line ends is accepted', async () => {
   assert.equal(outcome.kind, 'accepted');
 });
 
-test('an unreadable key, or a token_uri without encryption, is detected before anything is sent', async () => {
+test('an unreadable key, or a token_uri without HTTPS, is detected before anything is sent', async () => {
   sandbox.control.clearRequests();
   assert.equal(errorOf(await veo.submit(request, altered({ private_key: 'no key' })))?.reason, 'auth');
   const open = altered({}, { private: false });

@@ -102,8 +102,8 @@ function refineReason(reason: ErrorReason, message: string, details: readonly Un
 export const toCode = (code: unknown): string => (asText(code)?.split(/[/#]/).at(-1) ?? '').toUpperCase();
 
 /**
- * Parses an HTTP error of either route: `{error: {code, message, status, details}}`, which some proxies put into an
- * array.
+ * Parses an HTTP error of either route: `{error: {code, message,
+ * status, details}}`, which some proxies put into an array.
  *
  * @param notFound Meaning of NOT_FOUND: at a submit the model is withdrawn or was never enabled for this account, which
  * another channel may not share; later the operation is gone.

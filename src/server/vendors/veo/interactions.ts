@@ -53,9 +53,9 @@ import {
 import { credentialsOf, recoverTokenFailure, sendWithToken, storedFile, throwPollFailed } from './vertex.ts';
 
 /**
- * Videos through Google's Interactions (ai.google.dev/gemini-api/docs/omni): the only API of the Omni models, for a key
- * of the Gemini API and for a service account of Vertex AI. Interactions run in the background and are polled by their
- * id.
+ * Videos through Google's Interactions (ai.google.dev/gemini-api/docs/omni): the
+ * only API of the Omni models, for a key of the Gemini API and for a service account
+ * of Vertex AI. Interactions run in the background and are polled by their id.
  */
 type InteractionsApi = Required<Pick<VendorAdapter, 'submit' | 'query' | 'content' | 'deleteTask'>>;
 
@@ -85,8 +85,8 @@ const readInteraction = ({ route, interaction }: InteractionHandle, context: Ada
   recoverTokenFailure(send(context, route, { path: `/${encodeURIComponent(interaction)}` }), throwPollFailed);
 
 /**
- * Waits for the file: the Gemini API may still be writing it when its interaction has ended, and it cannot be fetched
- * before.
+ * Waits for the file: the Gemini API may still be writing it when
+ * its interaction has ended, and it cannot be fetched before.
  */
 async function awaitFile(done: QueryOutcome, context: AdapterContext): Promise<QueryOutcome> {
   const file = fileIdOf(asUrl(findVideo(done.raw)?.uri) ?? '');
@@ -277,8 +277,8 @@ const textOf = (steps: readonly UntrustedObject[]): string =>
     .slice(0, 1_000);
 
 /**
- * The vendor's reason for a missing video: an error of a step, the first error of the interaction, or the model's own
- * text.
+ * The vendor's reason for a missing video: an error of a step,
+ * the first error of the interaction, or the model's own text.
  */
 function toFailure(
   interaction: UntrustedObject,

@@ -61,8 +61,8 @@ function veoPrice(id: string): VideoPrice {
 }
 
 /**
- * Omni is billed by video tokens, whose number follows from seconds and resolution; the list states the price per
- * second.
+ * Omni is billed by video tokens, whose number follows from
+ * seconds and resolution; the list states the price per second.
  */
 const OMNI_LIST: PriceSource = {
   source: 'https://ai.google.dev/gemini-api/docs/pricing',

@@ -119,8 +119,8 @@ export interface EncodedImage {
 const toImage = ({ data, mimeType }: EncodedImage) => ({ bytesBase64Encoded: data, mimeType });
 
 /**
- * One image is the first frame, two are first and last frame, three are references of things that must appear in the
- * video.
+ * One image is the first frame, two are first and last frame,
+ * three are references of things that must appear in the video.
  */
 function toImageFields(pictures: readonly EncodedImage[], family: ModelFamily, model: string): RequestBody {
   const [first, last] = pictures;
@@ -134,8 +134,8 @@ function toImageFields(pictures: readonly EncodedImage[], family: ModelFamily, m
 }
 
 /**
- * Refuses options the Gemini API supports only with eight seconds, because the price is computed from the requested
- * length.
+ * Refuses options the Gemini API supports only with eight seconds,
+ * because the price is computed from the requested length.
  */
 function assertEightSeconds(seconds: number, resolution: string, pictures: number, param: string): void {
   if (seconds !== 8 && (resolution !== '720p' || pictures > 2)) {
@@ -188,8 +188,8 @@ const MAX_IMAGE_BYTES = 20_000_000;
 const IMAGE_TYPES = /^image\/(?:png|jpeg|webp)$/;
 
 /**
- * Loads every image as Base64, because Veo accepts no URL; those given by URL are downloaded as from any untrusted
- * host.
+ * Loads every image as Base64, because Veo accepts no URL;
+ * those given by URL are downloaded as from any untrusted host.
  */
 export function loadImages(request: VideoRequest, context: AdapterContext): Promise<readonly EncodedImage[]> {
   return Promise.all(

@@ -114,8 +114,8 @@ export const vertexBase = (baseUrl: string, location: string): string =>
   isGeminiUrl(baseUrl) ? `https://${HOSTS[location] ?? `${location}-aiplatform.googleapis.com`}` : baseUrl;
 
 /**
- * Sends a request with a token; if that token is refused, once more with a new one, which is safe because no job was
- * started.
+ * Sends a request with a token; if that token is refused, once
+ * more with a new one, which is safe because no job was started.
  */
 export async function sendWithToken(
   context: AdapterContext,

@@ -49,7 +49,7 @@ const VIDU_PRICES: Readonly<Record<string, VideoPrice>> = {
   'viduq2-pro-fast': asVideoPrice(byResolution({ '720p': [8, 2], '1080p': [16, 4] })),
   'viduq2-turbo': asVideoPrice(
     [fixed({ resolution: ['720p'], seconds: [1] }, 8)],
-    // Ten credits for two seconds, ten more for each further one.
+    // Ten credits for the first two seconds, and ten for each further second.
     [
       {
         when: { resolution: ['720p'] },

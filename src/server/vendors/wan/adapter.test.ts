@@ -229,10 +229,10 @@ for (const [name, state] of [
   ['unknown', 'FAILURE'],
   ['strange', 'UNKNOWN'],
 ] as const) {
-  test(`the reply ${name} is ${state}`, async () => assert.equal((await query(replies[name])).state, state));
+  test(`the response ${name} is ${state}`, async () => assert.equal((await query(replies[name])).state, state));
 }
 
-test('a failed task keeps the vendor’s message, an unknown one reports that it has expired', async () => {
+test('a failed task keeps the vendor’s message, an unknown one is reported as expired', async () => {
   const failed = (await query(replies.failed)).error;
   assert.deepEqual(
     [failed?.reason, failed?.code, failed?.message],

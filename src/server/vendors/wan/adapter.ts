@@ -276,8 +276,8 @@ export function toBody(request: VideoRequest): RequestBody {
 }
 
 /**
- * Wan on Alibaba Cloud Model Studio (DashScope), `/api/v1`: submitted asynchronously, can be polled by task id for a
- * day.
+ * Wan on Alibaba Cloud Model Studio (DashScope), `/api/v1`:
+ * submitted asynchronously, can be polled by task id for a day.
  */
 
 // --- Price ---
