@@ -99,7 +99,7 @@ export function addChatRoutes(
     client.recordAs(endpoint.path);
     let body: JsonBody | undefined;
     try {
-      // Before authentication only small bodies are read (`collectBody`); larger ones wait in the socket.
+      // Before authentication only small bodies are read (`collectBody`); larger ones are read afterwards.
       const caller = await authenticator.model({
         headers: request.headers,
         session: undefined,

@@ -142,7 +142,7 @@ function toMultipart(fields: RequestBody, file: Required<MediaFile>) {
 
 // Status mapping
 
-/** `submitted` means queued: the documented statuses have only one word for both. */
+/** `submitted` means `queued`: the documented statuses have only one word for both. */
 const STATES: Readonly<Record<string, TaskStatus>> = { submitted: 'QUEUED' };
 
 // Error reading
