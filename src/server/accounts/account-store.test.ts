@@ -9,8 +9,8 @@ import { AuditStore } from './audit-log.ts';
 
 const PAGE = { page: 1, offset: 0, pageSize: 50 };
 
-/** Which rows each query reads and each conditional write changes. */
-describe('what is stored of accounts', () => {
+/** Covers which rows each query reads and each conditional write changes. */
+describe('account storage', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
@@ -25,7 +25,7 @@ describe('what is stored of accounts', () => {
       return { database, store, run, add };
     };
 
-    it('administrators are the enabled accounts above the role user, and root is one of them', async () => {
+    it('lists enabled accounts above the role user as administrators, root included', async () => {
       const { store, run, add } = await start();
       const [root, admin, off, gone, offRoot, goneRoot] = [
         await add('root', { role: 'root' }),
@@ -42,14 +42,14 @@ describe('what is stored of accounts', () => {
       });
       assert.deepEqual(await store.listAdministrators(), [root, admin]);
       assert.deepEqual(await run((trx) => store.lockRoots(trx)), [root]);
-      // A removed account is disabled as well; each of the two conditions is enough.
+      // A removed account is also disabled; this re-enables two, so that the test covers the removal condition alone.
       const enabledAgain = { status: ENABLED };
       await run((trx) => trx.updateTable('accounts').set(enabledAgain).where('id', 'in', [gone, goneRoot]).execute());
       assert.deepEqual(await store.listAdministrators(), [root, admin]);
       assert.deepEqual(await run((trx) => store.lockRoots(trx)), [root]);
     });
 
-    it('mails go to the confirmed address of an account that is enabled and there', async () => {
+    it('sends mails only to the confirmed address of an existing, enabled account', async () => {
       const { store, run, add } = await start();
       const confirmed = (name: string) => ({ login_email: `${name}@example.org`, email_confirmed_at: 7 });
       const [on, off, gone] = [
@@ -68,7 +68,7 @@ describe('what is stored of accounts', () => {
         assert.equal(await store.findMailRecipient(id), undefined, String(id));
     });
 
-    it('an e-mail to log in by belongs to one account, which keeps it once it was confirmed', async () => {
+    it('assigns a login e-mail to one account, which keeps it once confirmed', async () => {
       const { store, run, add } = await start();
       const email = 'a@example.org';
       const [first, other] = [await add('first', { email, login_email: email }), await add('other', { email })];
@@ -103,7 +103,7 @@ describe('what is stored of accounts', () => {
       assert.deepEqual(await store.findEmail(confirmed), { email: b, login_email: b, email_confirmed_at: 7 });
     });
 
-    it('a removed account is emptied of everything personal, once, and is read by nothing', async () => {
+    it('empties a removed account of personal data once, and no query returns it', async () => {
       const { database, store, run, add } = await start();
       const { kysely } = database;
       const [gone, kept] = [await add('gone', { email: 'g@example.org' }), await add('kept')];
@@ -143,7 +143,7 @@ describe('what is stored of accounts', () => {
       assert.equal((await add('gone')) > kept, true, 'its user name is free again');
     });
 
-    it('a list has the accounts that match each of its filters, newest first', async () => {
+    it('lists the accounts that match each of its filters, newest first', async () => {
       const { store, run, add } = await start();
       const [ada, bob, cyd] = [
         await add('ada', { email: 'x@example.org' }),
@@ -167,7 +167,7 @@ describe('what is stored of accounts', () => {
       assert.deepEqual([second.rows.map(({ id }) => id), second.total], [[ada], 3]);
     });
 
-    it('a password says whether the service made it, and its hash is replaced only while it is the one checked', async () => {
+    it('records whether a password was generated, and replaces its hash only if unchanged since the check', async () => {
       const { store, run, add } = await start();
       const [ada, bob] = [await add('ada'), await add('bob')];
       await run(async (trx) => {
@@ -184,7 +184,7 @@ describe('what is stored of accounts', () => {
       assert.deepEqual(await store.findPassword(ada), { hash: 'chosen', generated: 0 });
     });
 
-    it('the first administrator is claimed once, and time zones are kept by account', async () => {
+    it('lets the first administrator be claimed once, and stores a time zone per account', async () => {
       const { store, run, add } = await start();
       const [ada, bob] = [await add('ada'), await add('bob')];
       assert.equal(await store.hasFirstAdministrator(), false);
@@ -197,7 +197,7 @@ describe('what is stored of accounts', () => {
       );
     });
 
-    it('T88: audit entries hold no part of a URL that authenticates, and old ones show none', async () => {
+    it('T88: audit entries omit the parts of a URL that authenticate, and old entries are masked when read', async () => {
       const { database, run } = await start();
       const audit = new AuditStore(database, manualClock(1_000));
       const hook = 'https://api.telegram.org/bot1:TOKEN/sendMessage?chat_id=1';
@@ -220,7 +220,7 @@ describe('what is stored of accounts', () => {
           [null, '{"base_url":"https://up.example/v1"}'],
         ],
       );
-      // As a release before this one wrote them.
+      // In the form the previous release wrote.
       await database.kysely
         .updateTable('audit_log')
         .set({ after: JSON.stringify({ url: hook }) })
@@ -230,7 +230,7 @@ describe('what is stored of accounts', () => {
       assert.equal(rows[0]?.after, '{"url":"https://api.telegram.org"}');
     });
 
-    it('audit entries are listed by actor, action and target, and the oldest are removed some at a time', async () => {
+    it('lists audit entries by actor, action and target, and removes the oldest in batches', async () => {
       const { database, run } = await start();
       const clock = manualClock(1_000);
       const audit = new AuditStore(database, clock);

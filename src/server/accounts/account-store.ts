@@ -6,7 +6,7 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { containsText, readLargeListPage, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
-/** An account as every rule sees it. Deleted accounts are never read. */
+/** An account as the rest of the code sees it. Queries never return deleted accounts. */
 export interface Account {
   readonly id: number;
   readonly username: string;
@@ -19,32 +19,35 @@ export interface Account {
   readonly created_at: number;
 }
 
+/** The columns of an account to insert. */
 export interface NewAccount {
   readonly username: string;
   readonly email: string | null;
-  /** The e-mail where it counts for login; null where it does not (yet). */
+  /** The e-mail if it counts for login, null otherwise. */
   readonly login_email: string | null;
-  /** When that was proved or vouched for, Unix milliseconds; null: never. */
+  /** When the login e-mail was confirmed by mail or vouched for by an administrator, Unix milliseconds; null: never. */
   readonly email_confirmed_at: number | null;
   readonly display_name: string;
   readonly role: Role;
   readonly created_at: number;
 }
 
+/** The columns an update may change. */
 export type AccountColumns = Partial<
   Pick<Account, 'username' | 'email' | 'display_name' | 'role' | 'status'> &
     Pick<NewAccount, 'login_email' | 'email_confirmed_at'>
 >;
 
+/** Filters of the administrators' account list. */
 export interface AccountFilter {
-  /** Contained in user name, e-mail or display name. */
+  /** Substring of the user name, e-mail or display name. */
   readonly q?: string;
   readonly ids?: readonly number[];
   readonly role?: Role;
   readonly status?: number;
 }
 
-/** Tables whose rows are deleted with an account: its credentials and personal data. */
+/** Tables whose rows are deleted along with an account: its credentials and personal data. */
 const PERSONAL_TABLES = [
   'passwords',
   'user_tokens',
@@ -86,19 +89,19 @@ export class AccountStore {
     return activeAccounts(db).where('id', '=', id).executeTakeFirst();
   }
 
-  /** Role and status now, for credentials that are stored elsewhere. */
+  /** Current role and status, for credentials stored elsewhere. */
   findAccess(id: number): Promise<{ readonly role: Role; readonly status: number } | undefined> {
     return accessById.first(this.#database.kysely, { id });
   }
 
-  /** By user name, or by e-mail where the text has an at sign, which user names never have. */
+  /** Looks an account up by e-mail if the text contains an at sign, which user names never do, else by user name. */
   findByLogin(login: string, db: Executor = this.#database.kysely): Promise<Account | undefined> {
     return activeAccounts(db)
       .where(login.includes('@') ? 'login_email' : 'username', '=', login.toLowerCase())
       .executeTakeFirst();
   }
 
-  /** Reads and locks the row, so that a decision about it holds until the commit. */
+  /** Reads and locks the row, so that a decision based on it holds until the commit. */
   lock(trx: Trx, id: number): Promise<Account | undefined> {
     return activeAccounts(trx).where('id', '=', id).forUpdate().executeTakeFirst();
   }
@@ -116,7 +119,7 @@ export class AccountStore {
     return rows.map((row) => row.id);
   }
 
-  /** Ids of the root accounts that can log in, locked: two roots cannot lower each other at the same time. */
+  /** Ids of the root accounts that can log in, locked so that two roots cannot demote each other at the same time. */
   async lockRoots(trx: Trx): Promise<readonly number[]> {
     const rows = await trx
       .selectFrom('accounts')
@@ -130,7 +133,7 @@ export class AccountStore {
     return rows.map((row) => row.id);
   }
 
-  /** Returns the id, or undefined where the user name or the login e-mail is taken. */
+  /** Returns the id, or undefined if the user name or the login e-mail is taken. */
   async insert(trx: Trx, account: NewAccount): Promise<number | undefined> {
     const row = await trx
       .insertInto('accounts')
@@ -141,7 +144,7 @@ export class AccountStore {
     return row?.id;
   }
 
-  /** Whether another account logs in by this e-mail. */
+  /** Whether another account uses this e-mail for login. */
   async isLoginEmailTaken(db: Executor, email: string, exceptUserId = 0): Promise<boolean> {
     const row = await db
       .selectFrom('accounts')
@@ -152,7 +155,7 @@ export class AccountStore {
     return row !== undefined;
   }
 
-  /** The e-mail as its owner gave it, the one that counts for login, and when that was confirmed. */
+  /** The e-mail as the owner entered it, the e-mail that counts for login, and when the latter was confirmed. */
   findEmail(id: number, db: Executor = this.#database.kysely) {
     return db
       .selectFrom('accounts')
@@ -162,7 +165,7 @@ export class AccountStore {
       .executeTakeFirst();
   }
 
-  /** Where mails of an account go; undefined where it is disabled or has confirmed no address. */
+  /** The address for an account's mails; undefined if the account is disabled or has no confirmed address. */
   async findMailRecipient(id: number, db: Executor = this.#database.kysely) {
     const row = await db
       .selectFrom('accounts')
@@ -175,7 +178,7 @@ export class AccountStore {
     return row?.login_email == null ? undefined : { email: row.login_email, timeZone: row.time_zone };
   }
 
-  /** Takes a login e-mail away from another account that never confirmed it. */
+  /** Removes a login e-mail from another account that never confirmed it. */
   async releaseUnconfirmedEmail(trx: Trx, email: string, exceptUserId: number): Promise<void> {
     await trx
       .updateTable('accounts')
@@ -186,7 +189,7 @@ export class AccountStore {
       .execute();
   }
 
-  /** Returns false where the account is gone. */
+  /** Returns false if the account no longer exists. */
   async update(trx: Trx, id: number, columns: AccountColumns): Promise<boolean> {
     return wasChanged(
       await trx
@@ -198,7 +201,7 @@ export class AccountStore {
     );
   }
 
-  /** Empties the row of everything personal and keeps its id, which ledger and tasks refer to. */
+  /** Clears all personal data from the row but keeps its id, which ledger entries and tasks reference. */
   async remove(trx: Trx, id: number, now: number): Promise<boolean> {
     const result = await trx
       .updateTable('accounts')
@@ -240,7 +243,7 @@ export class AccountStore {
     );
   }
 
-  /** The argon2id hash in PHC form, and whether the service made the password itself. */
+  /** The argon2id hash in PHC form, and whether the service generated the password. */
   async findPassword(
     userId: number,
     db: Executor = this.#database.kysely,
@@ -248,7 +251,7 @@ export class AccountStore {
     return db.selectFrom('passwords').select(['hash', 'generated']).where('user_id', '=', userId).executeTakeFirst();
   }
 
-  /** @param generated the service drew the password at random and nobody chose it */
+  /** @param generated whether the service drew the password at random instead of a person choosing it */
   async putPassword(trx: Trx, userId: number, hash: string, now: number, generated = false): Promise<void> {
     const values = { hash, changed_at: now, generated: generated ? (1 as const) : (0 as const) };
     await trx
@@ -258,7 +261,7 @@ export class AccountStore {
       .execute();
   }
 
-  /** Replaces a hash by one of the same password with today's cost; a password changed in the meantime wins. */
+  /** Replaces a hash by one of the same password at the current cost, unless the password has been changed since. */
   async replacePasswordHash(userId: number, old: string, hash: string): Promise<void> {
     await this.#database.kysely
       .updateTable('passwords')
@@ -268,7 +271,9 @@ export class AccountStore {
       .execute();
   }
 
-  /** Inserts the only row of `first_administrator`; true for exactly one caller, ever. */
+  /**
+   * Inserts the only row of `first_administrator`; returns true for exactly one caller over the database's lifetime.
+   */
   async claimFirstAdministrator(trx: Trx): Promise<boolean> {
     const result = await trx
       .insertInto('first_administrator')
@@ -283,7 +288,7 @@ export class AccountStore {
     return row !== undefined;
   }
 
-  /** IANA name of the zone whose midnight begins an account's day; UTC for deleted accounts. */
+  /** IANA name of the time zone that defines an account's days; UTC for deleted accounts. */
   async findTimeZone(userId: number, db: Executor = this.#database.kysely): Promise<string> {
     const row = await db.selectFrom('accounts').select('time_zone').where('id', '=', userId).executeTakeFirst();
     return row?.time_zone ?? 'UTC';
@@ -294,7 +299,10 @@ export class AccountStore {
   }
 }
 
-/** Whether an account may act, and on which accounts; used by other capabilities. Disabled and deleted accounts are not found. */
+/**
+ * Tells other capabilities whether an account may act, and on which accounts. Disabled and deleted accounts are not
+ * found.
+ */
 export class AccountAccess {
   readonly #accounts: AccountStore;
 
@@ -312,10 +320,10 @@ export class AccountAccess {
   }
 
   /**
-   * Called before an administrator changes what belongs to an account; locks that account until the commit. A disabled
-   * account keeps its rank. What belonged to a deleted one may be changed by every administrator.
+   * Called before an administrator changes data of another account; locks that account until the commit. A disabled
+   * account keeps its rank. Every administrator may change data of a deleted account.
    *
-   * @throws rank_too_low, also where the administrator has lost his own role in the meantime
+   * @throws rank_too_low, also if the administrator has since lost the role
    */
   async assertCanManage(trx: Trx, actorId: number, userId: number): Promise<void> {
     const account = await this.#accounts.lock(trx, userId);

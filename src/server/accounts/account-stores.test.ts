@@ -9,8 +9,8 @@ import { ManagementTokenStore } from './management-tokens.ts';
 import { TokenStore } from './tokens.ts';
 import { TwoFactorStore } from './two-factor.ts';
 
-/** Conditional writes: which row each of them changes, and when it changes none. */
-describe('what is stored of credentials', () => {
+/** Covers conditional writes: which row each one changes, and when it changes none. */
+describe('credential storage', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
@@ -18,7 +18,7 @@ describe('what is stored of credentials', () => {
       return { database, run: <R>(work: (trx: Trx) => Promise<R>) => database.transaction(work) };
     };
 
-    it('a second factor is set up until it is enabled, and enabled with the secret that was checked', async () => {
+    it('keeps a second factor pending until it is enabled with the secret that was checked', async () => {
       const { database, run } = await start();
       const store = new TwoFactorStore(database);
       assert.equal(await store.putSecret(1, 'old'), true);
@@ -37,7 +37,7 @@ describe('what is stored of credentials', () => {
       assert.deepEqual([...(await store.findUsersWithTwoFactor([]))], []);
     });
 
-    it('each step and each backup code of a second factor counts once', async () => {
+    it('accepts each TOTP step and each backup code once', async () => {
       const { database, run } = await start();
       const store = new TwoFactorStore(database);
       for (const id of [1, 2]) {
@@ -64,7 +64,7 @@ describe('what is stored of credentials', () => {
       assert.ok(await store.find(2));
     });
 
-    it('a pending login counts attempts until its end, and is used once', async () => {
+    it('counts attempts at a pending login until it expires, and completes it once', async () => {
       const { database, run } = await start();
       const store = new PendingLoginStore(database);
       const pending = { user_id: 1, purpose: 'login', subject: 's', created_at: 0, expires_at: 100 };
@@ -91,7 +91,7 @@ describe('what is stored of credentials', () => {
       assert.deepEqual([await consume('one'), await consume('two')], [false, true]);
     });
 
-    it('a binding belongs to one account, and a code to one phone', async () => {
+    it('binds a phone or messaging account to one account, and a code to one phone', async () => {
       const { database, run } = await start();
       const store = new BindingStore(database);
       const put = (userId: number, kind: 'phone' | 'messaging', value: string) =>
@@ -131,7 +131,7 @@ describe('what is stored of credentials', () => {
       assert.equal(await consume(2, 'other'), true);
     });
 
-    it('a management token is one an account', async () => {
+    it('keeps one management token per account', async () => {
       const { database, run } = await start();
       const store = new ManagementTokenStore(database);
       await run((trx) => store.put(trx, 1, 'a', 5));
@@ -147,7 +147,7 @@ describe('what is stored of credentials', () => {
       assert.deepEqual([await store.findByHash('c'), (await store.findByHash('b'))?.user_id], [undefined, 2]);
     });
 
-    it('a key is found, changed and revoked by its own account, and by kind', async () => {
+    it('finds, changes and revokes a key only for its own account and kind', async () => {
       const { database, run } = await start();
       const store = new TokenStore(database);
       const insert = (user_id: number, hash: string, kind: 'sk' | 'llm' = 'sk') =>

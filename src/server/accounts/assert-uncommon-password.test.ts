@@ -25,7 +25,7 @@ forEachDatabase((_name, open) => {
   });
   after(() => service.close());
 
-  it('refuses the passwords that are guessed first, wherever one is set', async () => {
+  it('rejects the most commonly guessed passwords wherever a password is set', async () => {
     const person = await service.newUser('careful');
     const root = service.anonymous();
     await root.logIn(ROOT.username, ROOT.password);
@@ -43,7 +43,7 @@ forEachDatabase((_name, open) => {
     await service.anonymous().logIn('careful');
   });
 
-  it('refuses the own user name as a password', async () => {
+  it("rejects the account's own user name as a password", async () => {
     const body = { username: 'very-own-name', password: 'Very-Own-Name' };
     await service.anonymous().fails(200, 'POST', '/api/user/register', body);
   });

@@ -7,9 +7,9 @@ import type { RequestOrigin } from '../platform/http/request-context.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuditTables } from './tables.ts';
 
-/** One change worth keeping: who did what to which object. Secrets are masked before they get here. */
+/** One audited change: who changed which object, and how. Callers mask secrets before recording it. */
 export interface AuditEntry extends Partial<RequestOrigin> {
-  /** Account that acted; undefined: the service itself. */
+  /** The acting account; undefined for the service itself. */
   readonly actorId?: number;
   /** `channel.update`, `mailbox.read`, … */
   readonly action: string;
@@ -19,11 +19,13 @@ export interface AuditEntry extends Partial<RequestOrigin> {
   readonly after?: unknown;
 }
 
+/** Where services record audited changes. */
 export interface AuditLog {
   /** Adds an entry in the transaction of the change it describes. */
   record(trx: Trx, entry: AuditEntry): Promise<void>;
 }
 
+/** Filters of the audit log. */
 export interface AuditFilter {
   readonly actorId?: number;
   readonly action?: string;
@@ -33,10 +35,13 @@ export interface AuditFilter {
 const toJsonText = (value: unknown, action: string): string | null =>
   value === undefined ? null : JSON.stringify(value, (_, each: unknown) => maskUrl(each, action));
 
-/** Actions on addresses whose path authenticates, such as the incoming webhook of a chat service. */
+/** Actions whose URLs authenticate by their path, such as a chat service's incoming webhook. */
 const HAS_SECRET_PATHS = /^(?:webhook|setting)\./;
 
-/** Every administrator reads the log, so a URL in it has neither credentials nor a query, and some have no path. */
+/**
+ * Masks a URL for the audit log, which every administrator can read: credentials and query are always removed, the path
+ * for actions whose path authenticates.
+ */
 function maskUrl(value: unknown, action: string): unknown {
   if (typeof value !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return value;
   const url = URL.parse(value);
@@ -45,7 +50,7 @@ function maskUrl(value: unknown, action: string): unknown {
   return `${protocol}//${host}${HAS_SECRET_PATHS.test(action) || pathname === '/' ? '' : pathname}`;
 }
 
-/** The audit log over its table `audit_log`, to which rows are only ever added. */
+/** The audit log over its append-only table `audit_log`. */
 export class AuditStore implements AuditLog {
   readonly #database: Database<Tables>;
   readonly #clock: Clock;
@@ -71,7 +76,7 @@ export class AuditStore implements AuditLog {
       .execute();
   }
 
-  /** Deletes at most `limit` of the entries made before a time. @returns how many */
+  /** Deletes at most `limit` entries made before a time. @returns the number of deleted entries */
   deleteBefore(before: number, limit: number): Promise<number> {
     const old = { table: 'audit_log', key: 'id', time: 'created_at', keysAscendWithTime: true } as const;
     return deleteOldRows(this.#database.kysely, old, before, limit);
@@ -89,7 +94,7 @@ export class AuditStore implements AuditLog {
   }
 }
 
-/** Earlier releases recorded whole URLs, which stay in the table until the retention deletes the entries. */
+/** Masks whole URLs recorded by earlier releases, which remain in the table until retention deletes them. */
 function withoutOldUrls(row: Selectable<AuditTables['audit_log']>): Selectable<AuditTables['audit_log']> {
   const mask = (text: string | null) => (text?.includes('://') ? toJsonText(JSON.parse(text), row.action) : text);
   return { ...row, before: mask(row.before), after: mask(row.after) };

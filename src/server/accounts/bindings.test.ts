@@ -9,7 +9,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 
-/** Simulates the SMS sender and the messaging app's verifier of an operator. */
+/** Simulates the operator's SMS sender and messaging-app verifier. */
 class Operator {
   readonly sent: { phone: string; code: string }[] = [];
   answer: { status: number; body: string } = { status: 200, body: '' };
@@ -58,7 +58,7 @@ forEachDatabase((_name, open) => {
     who.send('POST', '/api/user/bindings/phone', { phone, code });
   const lastCode = (): string => operator.sent.at(-1)?.code ?? '';
 
-  it('binds the phone that got the code', async () => {
+  it('binds the phone that received the code', async () => {
     const ada = await person();
     const phone = phoneOf(count);
     assert.equal((await send(ada, phone)).body.success, true);
@@ -77,7 +77,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(entries, [{ action: 'self.bind-phone', target: `user:${ada.id}` }]);
   });
 
-  it('evaluates five guesses of a code', async () => {
+  it('checks at most five guesses of a code', async () => {
     const ada = await person();
     const phone = phoneOf(count);
     await send(ada, phone);
@@ -88,7 +88,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await bind(ada, phone, right)).body.success, false);
   });
 
-  it('T37: takes a code once, for its phone, from its account, within ten minutes', async () => {
+  it('T37: accepts a code once, for its phone and account, within ten minutes', async () => {
     const [ada, bob] = [await person(), await person()];
     const phone = phoneOf(count);
     await send(ada, phone);
@@ -112,7 +112,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await bob.ok('GET', '/api/user/self')).phone_bound, false);
   });
 
-  it('T37: bounds what is sent, by account and by phone', async () => {
+  it('T37: limits sent codes by account and by phone', async () => {
     const before = operator.sent.length;
     const ada = await person();
     const statuses = [];
@@ -127,7 +127,7 @@ forEachDatabase((_name, open) => {
     service.clock.advance(24 * HOUR_MS);
   });
 
-  it('T37: sends a hundred codes an hour over all accounts, as each of them costs money', async () => {
+  it('T37: sends at most a hundred codes an hour over all accounts, because each of them costs money', async () => {
     service.clock.advance(24 * HOUR_MS);
     const before = operator.sent.length;
     const statuses: number[] = [];
@@ -139,7 +139,7 @@ forEachDatabase((_name, open) => {
     service.clock.advance(HOUR_MS);
   });
 
-  it('reports when the code could not be sent', async () => {
+  it('reports a code that could not be sent', async () => {
     const ada = await person();
     operator.answer = { status: 500, body: 'no' };
     const { status, body } = await send(ada, phoneOf(count));
@@ -149,7 +149,7 @@ forEachDatabase((_name, open) => {
     assert.match(String(body.message), /could not be sent/);
   });
 
-  it('binds the messaging account the verifier names, to one account', async () => {
+  it('binds the messaging account returned by the verifier to one account', async () => {
     const [ada, bob] = [await person(), await person()];
     const ask = (who: TestUser, code = 'c-1') => who.send('POST', '/api/user/bindings/messaging', { code });
     operator.answer = { status: 200, body: JSON.stringify({ success: true, data: 4711 }) };
@@ -179,7 +179,7 @@ forEachDatabase((_name, open) => {
     operator.answer = { status: 200, body: '' };
   });
 
-  it('refuses malformed phone numbers', async () => {
+  it('rejects malformed phone numbers', async () => {
     const ada = await person();
     for (const phone of [
       '',

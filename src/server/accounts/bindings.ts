@@ -28,7 +28,7 @@ interface BindingServiceDependencies {
   readonly messaging: MessagingAccountLookup;
 }
 
-/** A phone and a messaging-app account, each bound to one account at a time. */
+/** Binds a phone or a messaging-app account to one account at a time. */
 export class PhoneAndMessagingBindingService {
   readonly #dependencies: BindingServiceDependencies;
 
@@ -36,14 +36,14 @@ export class PhoneAndMessagingBindingService {
     this.#dependencies = dependencies;
   }
 
-  /** Sends six digits that bind this phone to this account. @throws rate_limit_exceeded, phone_unavailable */
+  /** Sends a six-digit code that binds this phone to this account. @throws rate_limit_exceeded, phone_unavailable */
   async sendPhoneCode(userId: number, phone: string): Promise<void> {
     const { store, clock, vault, rateLimits, phoneSender } = this.#dependencies;
     await rateLimits.phoneMessagesByAccount.consume(userId);
     await rateLimits.phoneMessagesByPhone.consume(phone);
     await rateLimits.phoneMessagesTotal.consume('all');
     const code = String(randomInt(1_000_000)).padStart(6, '0');
-    // Encrypted, because a hash of six digits is easily brute-forced.
+    // Encrypted rather than hashed, because a hash of six digits is easily brute-forced.
     const sealed = vault.seal(code, toCodeCell(userId));
     await store.putPhoneCode({ user_id: userId, phone, code: sealed, expires_at: clock.now() + CODE_MS });
     await phoneSender.send(phone, code);
@@ -67,7 +67,7 @@ export class PhoneAndMessagingBindingService {
     await this.#bind(userId, 'messaging', messagingId, origin);
   }
 
-  /** @param usedCode the sealed phone code that this binding uses up */
+  /** @param usedCode the sealed phone code that this binding consumes */
   async #bind(userId: number, kind: BindingKind, value: string, origin: RequestOrigin, usedCode?: string) {
     const { database, store, clock, auditLog } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -91,7 +91,7 @@ type BindingKind = 'phone' | 'messaging';
 interface PhoneCode {
   readonly user_id: number;
   readonly phone: string;
-  /** Sealed. */
+  /** The code, encrypted with the vault. */
   readonly code: string;
   readonly expires_at: number;
 }
@@ -104,7 +104,7 @@ export class BindingStore {
     this.#database = database;
   }
 
-  /** The kinds that each of the accounts has bound. Accounts without a binding are absent. */
+  /** The kinds each account has bound. Accounts without a binding are absent. */
   async find(userIds: readonly number[]): Promise<ReadonlyMap<number, ReadonlySet<BindingKind>>> {
     const found = new Map<number, Set<BindingKind>>();
     if (userIds.length === 0) return found;
@@ -117,7 +117,7 @@ export class BindingStore {
     return found;
   }
 
-  /** Binds in place of what was bound before; false where another account has the value. */
+  /** Replaces the account's binding; returns false if another account has the value. */
   async put(trx: Trx, userId: number, kind: BindingKind, value: string, now: number): Promise<boolean> {
     await trx.deleteFrom('bindings').where('user_id', '=', userId).where('kind', '=', kind).execute();
     return wasChanged(
@@ -134,7 +134,7 @@ export class BindingStore {
     await trx.deleteFrom('phone_codes').where('user_id', '=', userId).execute();
   }
 
-  /** Replaces the account's code: only the newest is valid. */
+  /** Replaces the account's code, so that only the newest is valid. */
   async putPhoneCode(code: PhoneCode): Promise<void> {
     await this.#database.kysely
       .insertInto('phone_codes')
@@ -146,7 +146,7 @@ export class BindingStore {
   /**
    * Counts one attempt before its code is checked.
    *
-   * @returns undefined where no code is valid for that phone, or its attempts are used up
+   * @returns undefined if no code is valid for that phone or its attempts are exhausted
    */
   countPhoneAttempt(userId: number, phone: string, maxAttempts: number, now: number) {
     return this.#database.kysely
@@ -160,7 +160,7 @@ export class BindingStore {
       .executeTakeFirst();
   }
 
-  /** Deletes a code; true for exactly one of several concurrent callers. */
+  /** Deletes a code; returns true for exactly one of several concurrent callers. */
   async consumePhoneCode(trx: Trx, userId: number, code: string): Promise<boolean> {
     return wasChanged(
       await trx.deleteFrom('phone_codes').where('user_id', '=', userId).where('code', '=', code).executeTakeFirst(),
@@ -177,13 +177,13 @@ export interface PhoneCodeSender {
   send(phone: string, code: string): Promise<void>;
 }
 
-/** Queries the operator's service for the messaging-app account that a code belongs to. */
+/** Asks the operator's service which messaging-app account a code belongs to. */
 interface MessagingAccountLookup {
   /** The id of the messaging account; undefined for a wrong code. @throws messaging_unavailable */
   verify(code: string): Promise<string | undefined>;
 }
 
-/** For development: writes the code to the log, readable for whoever runs the service. */
+/** Development sender: writes the code to the operator's log. */
 export class LogPhoneSender implements PhoneCodeSender {
   readonly #log: Log;
 
@@ -196,7 +196,7 @@ export class LogPhoneSender implements PhoneCodeSender {
   }
 }
 
-/** POST `{phone, code}` to a URL of the operator's; any 2xx is a success. */
+/** POSTs `{phone, code}` to a URL of the operator; any 2xx counts as sent. */
 export class HttpPhoneSender implements PhoneCodeSender {
   readonly #outbound: OutboundClient;
   readonly #url: string;
@@ -222,7 +222,7 @@ export class HttpPhoneSender implements PhoneCodeSender {
   }
 }
 
-/** GET `<url>?code=…`, which returns `{success, data: account id}`. Without a URL nothing can be verified. */
+/** GETs `<url>?code=…`, which returns `{success, data: account id}`. Verification is unavailable without a URL. */
 export class HttpMessagingAccountLookup implements MessagingAccountLookup {
   readonly #outbound: OutboundClient;
   readonly #url: string | undefined;
@@ -243,7 +243,7 @@ export class HttpMessagingAccountLookup implements MessagingAccountLookup {
   }
 }
 
-/** An id is a string or an integer; any other success response contains no usable id. */
+/** Accepts a string or an integer; any other success response contains no usable id. */
 function parseMessagingId({ status, json }: BufferedResponse): string | undefined {
   const { success, data } = isObject(json) ? json : {};
   if (status >= 500 || typeof success !== 'boolean') throw new AppError('messaging_unavailable', { log: { status } });

@@ -18,9 +18,9 @@ const MODEL = { kind: 'model', userId: 1, tokenId: 13, models: [] } as const;
 const TOKEN = { kind: 'user-token', userId: 1, role: 'user', tokenHash: HASH } as const;
 const ALL: readonly Caller[] = [SESSION, DEVICE, MODEL, TOKEN];
 
-describe('access to open responses', () => {
+describe('credential revocation watch', () => {
   forEachDatabase((_name, open) => {
-    /** Two accounts; the first has one credential of each kind, all but the management token valid for a second. */
+    /** Two accounts; the first has one credential of each kind, all but the management token valid for one second. */
     const start = async () => {
       const database = await open();
       const { kysely } = database;
@@ -61,7 +61,7 @@ describe('access to open responses', () => {
       await database.kysely.insertInto('device_authorizations').values(row).execute();
     };
 
-    /** The kinds whose responses a check ends. */
+    /** The credential kinds whose responses a check ends. */
     const endedOf = async (watch: CredentialRevocationWatch, callers: readonly Caller[]) => {
       const ended: string[] = [];
       const undo = callers.map((caller) => watch.watch(caller, () => ended.push(caller.kind)));
@@ -71,12 +71,12 @@ describe('access to open responses', () => {
       return ended.sort();
     };
 
-    it('stays while the credential works', async () => {
+    it('keeps responses open while the credential works', async () => {
       const { watch } = await start();
       assert.deepEqual(await endedOf(watch, ALL), []);
     });
 
-    it('ends at the time of each credential', async () => {
+    it('ends responses when their credential expires', async () => {
       const { watch, clock } = await start();
       clock.advance(999);
       assert.deepEqual(await endedOf(watch, ALL), []);
@@ -84,7 +84,7 @@ describe('access to open responses', () => {
       assert.deepEqual(await endedOf(watch, ALL), ['device', 'model', 'session']);
     });
 
-    it('ends with a ban of the account, and of no other', async () => {
+    it('ends responses of a banned account and of no other', async () => {
       const { watch, database } = await start();
       const ban = (id: number) =>
         database.kysely.updateTable('accounts').set({ status: 2 }).where('id', '=', id).execute();
@@ -94,7 +94,7 @@ describe('access to open responses', () => {
       assert.deepEqual(await endedOf(watch, ALL), ['device', 'model', 'session', 'user-token']);
     });
 
-    it('ends with the role it was opened with', async () => {
+    it('ends responses when the role they were opened with changes', async () => {
       const { watch, database } = await start();
       await database.kysely.updateTable('accounts').set({ role: 'admin' }).where('id', '=', 1).execute();
       assert.deepEqual(await endedOf(watch, ALL), ['device', 'session', 'user-token']);
@@ -102,7 +102,7 @@ describe('access to open responses', () => {
       assert.deepEqual(await endedOf(watch, asAdmin), []);
     });
 
-    it('ends with a revoked key, and lasts with one that never expires', async () => {
+    it('ends responses of a revoked key, and keeps those of a key without expiry', async () => {
       const { watch, database } = await start();
       const change = (values: { revoked_at?: number; expires_at?: null }) =>
         database.kysely.updateTable('tokens').set(values).where('id', '=', 13).execute();
@@ -112,7 +112,7 @@ describe('access to open responses', () => {
       assert.deepEqual(await endedOf(watch, [MODEL]), ['model']);
     });
 
-    it('ends for everything opened with the credential, once, and not for what is complete', async () => {
+    it('ends every response of a credential once, but not completed ones', async () => {
       const { watch, database } = await start();
       const ended: string[] = [];
       const undo = ['first', 'second', 'complete'].map((name) => watch.watch(SESSION, () => ended.push(name)));
@@ -132,7 +132,7 @@ describe('access to open responses', () => {
       watch.close();
     });
 
-    it('is watched anew where it was opened again while a check was under way', async () => {
+    it('watches a response that is opened again while a check is in flight', async () => {
       const { watch, database } = await start();
       const ended: string[] = [];
       const first = watch.watch(SESSION, () => ended.push('first'));
@@ -147,7 +147,7 @@ describe('access to open responses', () => {
       watch.close();
     });
 
-    it('is checked without being asked, while anything is open', async () => {
+    it('checks periodically while any response is open', async () => {
       const { watch, database } = await start();
       const ended: string[] = [];
       const first = watch.watch(SESSION, () => ended.push('complete'));
@@ -161,7 +161,7 @@ describe('access to open responses', () => {
       watch.close();
     });
 
-    it('lasts while the database cannot be asked', async () => {
+    it('keeps responses open while the database is unreachable', async () => {
       const { watch, database, warnings } = await start();
       const ended: string[] = [];
       watch.watch(SESSION, () => ended.push('session'));
@@ -173,7 +173,7 @@ describe('access to open responses', () => {
       assert.equal(warnings.length, 2, 'each check asks anew');
     });
 
-    it('is found again by a reference that does not reveal the credential', async () => {
+    it('finds a caller again by a reference that does not reveal the credential', async () => {
       const { watch, clock } = await start();
       for (const caller of [SESSION, DEVICE, TOKEN]) {
         const reference = watch.referenceOf(caller);
@@ -202,7 +202,7 @@ describe('access to open responses', () => {
         assert.equal(await watch.resolve(watch.referenceOf(caller), 1), undefined, 'ended');
     });
 
-    it('is found by the management token of the account, and by no other', async () => {
+    it("resolves a reference only to the account's own management token", async () => {
       const { watch, database } = await start();
       const other = 'cd'.repeat(32);
       await database.kysely.insertInto('user_tokens').values({ user_id: 2, hash: other, created_at: 0 }).execute();
@@ -212,7 +212,7 @@ describe('access to open responses', () => {
       assert.equal(await watch.resolve(watch.referenceOf(second), 1), undefined);
     });
 
-    it('is decided for more credentials than one query takes', async () => {
+    it('checks more credentials than fit into one query', async () => {
       const { watch } = await start();
       const many = Array.from({ length: 1_001 }, (_, index) => ({ ...SESSION, sessionId: 100 + index }));
       assert.equal((await endedOf(watch, [...many, SESSION])).length, 1_001);

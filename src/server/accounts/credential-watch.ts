@@ -13,8 +13,8 @@ interface CredentialRevocationWatchDependencies {
 }
 
 /**
- * Ends long responses (downloads, streams, play links) with the credential they were opened with, on every process: by logout,
- * revocation, expiry, a change of role, a ban or the deletion of the account.
+ * Ends long responses (downloads, streams, play links) on every process once the credential they were opened with is
+ * invalid: after logout, revocation, expiry, a role change, a ban or deletion of the account.
  */
 export class CredentialRevocationWatch {
   readonly #store: CredentialRevalidationStore;
@@ -29,13 +29,13 @@ export class CredentialRevocationWatch {
 
   /**
    * Calls `onEnd` once when the caller's credential stops working.
-   * @returns ends the registration; call it when the response is complete
+   * @returns removes the registration; call it when the response is complete
    */
   watch(caller: Caller, onEnd: () => void): () => void {
     return this.#watch.watch(caller, onEnd);
   }
 
-  /** A short text that names the caller's credential without revealing it; see {@link resolve}. */
+  /** A short reference to the caller's credential that does not reveal it; see {@link resolve}. */
   referenceOf(caller: AccountCaller): string {
     switch (caller.kind) {
       case 'session':
@@ -47,7 +47,7 @@ export class CredentialRevocationWatch {
     }
   }
 
-  /** The caller that a reference names, if the credential still works and belongs to this account. */
+  /** The caller identified by a reference, if the credential still works and belongs to this account. */
   async resolve(reference: string, userId: number): Promise<AccountCaller | undefined> {
     const kind = reference[0];
     const rest = reference.slice(1);
@@ -69,7 +69,7 @@ export class CredentialRevocationWatch {
     return found && { kind: 'device', userId, role: found.role, authorizationId: id };
   }
 
-  /** Checks everything registered; safe to call at any time. */
+  /** Checks all registered responses; safe to call at any time. */
   check(): Promise<void> {
     return this.#watch.check();
   }
@@ -108,10 +108,10 @@ export class CredentialRevocationWatch {
   }
 }
 
-/** Hexadecimal characters of a management token's hash that name it: 88 bits. */
+/** Hexadecimal characters of a management token's hash used as its reference: 88 bits. */
 const TOKEN_REFERENCE_LENGTH = 22;
 
-/** The role is part of it: a response opened as administrator ends with that role. */
+/** Includes the role, so that a response opened as administrator ends when that role does. */
 function keyOf(caller: Caller): string {
   switch (caller.kind) {
     case 'session':
@@ -125,24 +125,24 @@ function keyOf(caller: Caller): string {
   }
 }
 
-/** A credential that still works, with the account it belongs to and that account's role now. */
+/** A valid credential with its account and that account's current role. */
 interface ValidCredential {
   readonly id: number | string;
   readonly userId: number;
   readonly role: Role;
 }
 
-/** Identifiers per query; SQLite and PostgreSQL both take many more parameters than this. */
+/** Identifiers per query; both SQLite and PostgreSQL accept far more parameters than this. */
 const BATCH = 500;
 
-/** SQL that finds, for many credentials at once, which of them are still valid. Every query goes by primary key or unique index. */
+/** SQL that checks the validity of many credentials at once. Every query uses a primary key or unique index. */
 class CredentialRevalidationStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** Sessions by id that have not ended, of enabled accounts. */
+  /** The given sessions that have not ended, of enabled accounts. */
   sessions(ids: readonly number[], now: number): Promise<ValidCredential[]> {
     return inBatches(ids, (batch) =>
       this.#database.kysely
@@ -156,7 +156,7 @@ class CredentialRevalidationStore {
     );
   }
 
-  /** Management tokens by their SHA-256. */
+  /** The given management tokens, by SHA-256. */
   userTokens(hashes: readonly string[]): Promise<ValidCredential[]> {
     return inBatches(hashes, (batch) =>
       this.#database.kysely
@@ -169,7 +169,7 @@ class CredentialRevalidationStore {
     );
   }
 
-  /** Device sign-ins by id whose access_token has not expired. */
+  /** The given device sign-ins whose access_token has not expired. */
   devices(ids: readonly number[], now: number): Promise<ValidCredential[]> {
     return inBatches(ids, (batch) =>
       this.#database.kysely
@@ -183,7 +183,7 @@ class CredentialRevalidationStore {
     );
   }
 
-  /** `sk-` keys and llm_tokens by id that are neither revoked nor expired. */
+  /** The given `sk-` keys and llm_tokens that are neither revoked nor expired. */
   modelTokens(ids: readonly number[], now: number): Promise<ValidCredential[]> {
     return inBatches(ids, (batch) =>
       this.#database.kysely
@@ -198,7 +198,7 @@ class CredentialRevalidationStore {
     );
   }
 
-  /** The SHA-256 of an account's management token; an account has one at most. */
+  /** The SHA-256 of an account's management token; an account has at most one. */
   async userTokenHash(userId: number): Promise<string | undefined> {
     const row = await this.#database.kysely
       .selectFrom('user_tokens')

@@ -40,20 +40,20 @@ interface EmailConfirmationDependencies {
   readonly bindings: Pick<BindingStore, 'deleteOfUser'>;
   readonly twoFactors: Pick<TwoFactorStore, 'disable'>;
   readonly knownSources: Pick<KnownSourceStore, 'deleteOfUser'>;
-  /** What other capabilities keep that acts for an account without a login: webhooks. */
+  /** Access other capabilities hold for an account without a login: webhooks. */
   readonly standingAccess: readonly LinkedLogins[];
   readonly notices: SecurityNotices;
 }
 
-/** The e-mail of an account. `confirmed`: it counts for login and for resetting the password. */
+/** The e-mail of an account. `confirmed`: it counts for login and password resets. */
 interface EmailState {
   readonly email: string;
   readonly confirmed: boolean;
 }
 
 /**
- * Confirmation of e-mail addresses. Where the service sends mail, an address counts for login only once somebody opened the
- * link that was sent to it; where it does not, it counts at once.
+ * Confirmation of e-mail addresses. If the service sends mail, an address counts for login only after the link sent to
+ * it was opened; otherwise it counts immediately.
  */
 export class EmailConfirmationService {
   readonly #dependencies: EmailConfirmationDependencies;
@@ -64,7 +64,7 @@ export class EmailConfirmationService {
     mailer.registerKind(ADDRESS_CHANGED_MAIL, (mail) => this.#renderAddressChanged(mail));
   }
 
-  /** Whether addresses have to be confirmed. */
+  /** Whether addresses must be confirmed. */
   get isRequired(): boolean {
     return this.#dependencies.mailer.isEnabled;
   }
@@ -76,7 +76,7 @@ export class EmailConfirmationService {
     return { email: email ?? '', confirmed: isForLogin && (!this.isRequired || email_confirmed_at != null) };
   }
 
-  /** Sends the link to a new address, in the transaction that stores the address. */
+  /** Queues the confirmation link to a new address, in the transaction that stores the address. */
   async queue(trx: Trx, userId: number, email: string, locale: Locale): Promise<boolean> {
     const { mailer, clock } = this.#dependencies;
     const expiresAt = clock.now() + CONFIRMATION_MS;
@@ -84,7 +84,7 @@ export class EmailConfirmationService {
     return mailer.enqueue(trx, { kind: CONFIRMATION_MAIL, recipient: email, locale, params, expiresAt });
   }
 
-  /** Tells the address that counted so far that another one was given. */
+  /** Queues a notice to the previously confirmed address that a new address was entered. */
   async queueChangeNotice(trx: Trx, userId: number, previousEmail: string, locale: Locale): Promise<void> {
     const { mailer, clock } = this.#dependencies;
     const expiresAt = clock.now() + CONFIRMATION_MS;
@@ -92,14 +92,14 @@ export class EmailConfirmationService {
     await mailer.enqueue(trx, { kind: ADDRESS_CHANGED_MAIL, recipient: previousEmail, locale, params, expiresAt });
   }
 
-  /** Counts a mail that a registration or a change of address causes. @throws rate_limit_exceeded */
+  /** Counts a mail caused by a registration or a change of address. @throws rate_limit_exceeded */
   async consumeLimit(email: string): Promise<void> {
     const { rateLimits } = this.#dependencies;
     await rateLimits.emailsByRecipient.consume(email);
     await rateLimits.emailsTotal.consume('all');
   }
 
-  /** Sends the link again. @throws mail_off, not_exist, rate_limit_exceeded, unavailable */
+  /** Sends the confirmation link again. @throws mail_off, not_exist, rate_limit_exceeded, unavailable */
   async resend(userId: number, locale: Locale): Promise<void> {
     const { database, rateLimits } = this.#dependencies;
     if (!this.isRequired) throw new AppError('mail_off');
@@ -113,17 +113,17 @@ export class EmailConfirmationService {
   }
 
   /**
-   * Makes the address of a link count for login. An account that has the same address without ever having confirmed it
-   * loses it as its login: the mail proves whose address it is.
+   * Confirms the address of a link for login. Another account that has the same address unconfirmed can no longer log
+   * in with it, because the mail proves who owns the address.
    *
-   * @throws link_invalid also when the account has another address by now, email_taken
+   * @throws link_invalid also if the account's address has changed since, email_taken
    */
   async confirm(token: string, origin: RequestOrigin): Promise<void> {
     const { database } = this.#dependencies;
     await database
       .transaction((trx) => this.#apply(trx, hashToken(token), origin))
       .catch((error: unknown) => {
-        // Another account confirmed the same address at the same moment; the unique index refused this one.
+        // Another account confirmed the same address concurrently; the unique index rejected this one.
         if (isUniqueViolation(error)) throw new AppError('email_taken', { cause: error });
         throw error;
       });
@@ -142,7 +142,7 @@ export class EmailConfirmationService {
     if (isFirst) await this.#endEarlierAccess(trx, account.id, now);
     await accounts.update(trx, account.id, { login_email: token.email, email_confirmed_at: now });
     await tokens.deleteOfUser(trx, account.id, 'confirm');
-    // Links that were sent to the address that counted before.
+    // Reset links sent to the previously confirmed address.
     await tokens.deleteOfUser(trx, account.id, 'reset');
     await auditLog.record(trx, {
       actorId: account.id,
@@ -154,8 +154,8 @@ export class EmailConfirmationService {
   }
 
   /**
-   * Until an address is confirmed, anybody may have made the account in its name and prepared ways into it, which would
-   * outlive the new password its owner sets.
+   * Ends access created before the address was confirmed. Anyone could have registered in the owner's name and prepared
+   * a way in that would outlive the owner's new password.
    */
   async #endEarlierAccess(trx: Trx, userId: number, now: number): Promise<void> {
     const { loginRevocation, keys, bindings, twoFactors, knownSources, standingAccess, notices } = this.#dependencies;
@@ -172,7 +172,7 @@ export class EmailConfirmationService {
     const { accounts, links } = this.#dependencies;
     const { recipient: email, locale, expiresAt } = mail;
     const account = await accounts.find(Number(mail.params.userId));
-    // The address was changed again or removed meanwhile.
+    // The address was changed or removed since the mail was queued.
     if (account === undefined || account.email !== email) return undefined;
     const link = await links.create({ user_id: account.id, purpose: 'confirm', email, expires_at: expiresAt });
     return CONFIRMATION[locale]({ username: account.username, link, site: links.site });
@@ -188,7 +188,7 @@ export class EmailConfirmationService {
 }
 
 const RESET_MS = 30 * 60_000;
-/** An administrator passes the link on by whatever means there is. */
+/** Long enough for an administrator to pass the link on by any channel. */
 const ISSUED_RESET_MS = DAY_MS;
 const RESET_MAIL = 'password-reset';
 
@@ -207,7 +207,10 @@ interface PasswordResetDependencies {
   readonly notices: SecurityNotices;
 }
 
-/** A new password by a link: sent to the confirmed e-mail, or passed on by an administrator. Two-step verification stays on. */
+/**
+ * Password reset by a link that is mailed to the confirmed address or passed on by an administrator. Two-step
+ * verification stays on.
+ */
 export class PasswordResetService {
   readonly #dependencies: PasswordResetDependencies;
   constructor(dependencies: PasswordResetDependencies) {
@@ -216,7 +219,8 @@ export class PasswordResetService {
   }
 
   /**
-   * Does the same for every address, in the same time: whether an account has it is looked up when the mail is due.
+   * Takes the same steps and time for every address: the account is looked up only when the mail is sent, so that the
+   * response does not reveal whether the address is registered.
    *
    * @throws mail_off, rate_limit_exceeded, unavailable
    */
@@ -235,7 +239,7 @@ export class PasswordResetService {
   }
 
   /**
-   * Makes a link that the administrator passes on; links made before stop working.
+   * Creates a link for the administrator to pass on; earlier links stop working.
    *
    * @returns `expiresAt` in Unix milliseconds
    * @throws not_exist, rank_too_low, account_disabled
@@ -259,7 +263,7 @@ export class PasswordResetService {
   }
 
   /**
-   * Sets the password and ends everything the account is signed in with.
+   * Sets the password and ends all logins of the account.
    *
    * @throws link_invalid, account_disabled, password_too_common, rate_limit_exceeded, unavailable
    */
@@ -294,7 +298,10 @@ export class PasswordResetService {
     });
   }
 
-  /** The address still counts for login; or the administrator still ranks above the account, which may have risen since. */
+  /**
+   * Whether the address still counts for login, or the issuing administrator still ranks above the account, whose role
+   * may have been raised since.
+   */
   async #isStillGood(trx: Trx, { email, issued_by }: EmailToken, account: Account): Promise<boolean> {
     const { accounts } = this.#dependencies;
     if (issued_by === null) return (await accounts.findEmail(account.id, trx))?.login_email === email;
@@ -305,7 +312,7 @@ export class PasswordResetService {
   async #render({ recipient: email, locale, expiresAt }: RenderedMail): Promise<MailText | undefined> {
     const { accounts, links } = this.#dependencies;
     const account = await accounts.findByLogin(email);
-    // Sent only to whoever has proved to read this address, or was given it by an administrator.
+    // Sent only to an address confirmed by mail or entered by an administrator.
     if (account === undefined || account.status !== ENABLED) return undefined;
     if ((await accounts.findEmail(account.id))?.email_confirmed_at == null) return undefined;
     const link = await links.create({ user_id: account.id, purpose: 'reset', email, expires_at: expiresAt });
@@ -313,13 +320,16 @@ export class PasswordResetService {
   }
 }
 
-/** The console's pages that links in e-mails open. */
+/** Console pages that links in e-mails open. */
 const PAGES: Readonly<Record<EmailToken['purpose'], string>> = {
   confirm: '/confirm-email',
   reset: '/reset-password',
 };
 
-/** Makes the links of e-mails, when the mail is sent, and those that administrators pass on. No token is ever stored in clear. */
+/**
+ * Creates links for e-mails (when the mail is sent) and for administrators to pass on. Tokens are never stored in
+ * clear.
+ */
 export class EmailLinkIssuer {
   readonly #tokens: EmailTokenStore;
   readonly #baseUrl: string;
@@ -328,7 +338,7 @@ export class EmailLinkIssuer {
     this.#baseUrl = baseUrl;
   }
 
-  /** Host of the service, as people know it. */
+  /** Public host name of the service. */
   get site(): string {
     return new URL(this.#baseUrl).host;
   }
@@ -337,7 +347,7 @@ export class EmailLinkIssuer {
     return this.#baseUrl + path;
   }
 
-  /** The token stands behind `#`: browsers send no fragment, so no proxy's log keeps it. */
+  /** Creates a link with the token in its fragment: browsers do not send fragments, so no proxy logs it. */
   async create(token: Omit<EmailToken, 'hash' | 'issued_by'> & Partial<EmailToken>, db?: Executor): Promise<string> {
     const secret = randomToken(CREDENTIAL_PREFIX.emailLink, 43);
     await this.#tokens.insert({ issued_by: null, ...token, hash: hashToken(secret) }, db);
@@ -348,7 +358,7 @@ export class EmailLinkIssuer {
 type EmailToken = Selectable<Tables['email_tokens']>;
 type EmailTokenPurpose = EmailToken['purpose'];
 
-/** SQL of `email_tokens`: links that were mailed or passed on, by the SHA-256 of their token. */
+/** SQL of `email_tokens`: mailed or passed-on links, by the SHA-256 of their token. */
 export class EmailTokenStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -363,7 +373,7 @@ export class EmailTokenStore {
     return validTokens(this.#database.kysely, hash, purpose, now).executeTakeFirst();
   }
 
-  /** Uses a token up: exactly one of several concurrent callers gets it. */
+  /** Consumes a token; exactly one of several concurrent callers receives it. */
   consume(trx: Trx, hash: string, purpose: EmailTokenPurpose, now: number): Promise<EmailToken | undefined> {
     return trx
       .deleteFrom('email_tokens')
@@ -394,7 +404,7 @@ const validTokens = (db: Executor, hash: string, purpose: EmailTokenPurpose, now
 interface Values {
   readonly username: string;
   readonly link: string;
-  /** Host of the service, so that people with accounts at several know which one writes. */
+  /** Public host name of the service, so that recipients with accounts at several services know the sender. */
   readonly site: string;
 }
 type Texts = Readonly<Record<Locale, (values: Values) => MailText>>;

@@ -4,7 +4,7 @@ import { startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 
 forEachDatabase((_name, open) => {
-  it('removes sessions, pending logins and links of e-mails once they have expired', async () => {
+  it('removes expired sessions, pending logins and e-mail links', async () => {
     const service = await startAccounts(await open());
     const { accounts, clock, database } = service;
     const { kysely } = database;

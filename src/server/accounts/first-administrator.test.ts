@@ -9,7 +9,7 @@ import type { Tables, Trx } from '../tables.ts';
 import { resetPassword } from './reset-password.ts';
 
 forEachDatabase((_name, open, freshUrl) => {
-  it('T36: makes one root when several first starts race, and shows its password once', async () => {
+  it('T36: creates one root when several first starts race, and shows its password once', async () => {
     const url = await freshUrl();
     const databases = [1, 2, 3].map(() => openDatabase<Tables>(url));
     for (const database of databases) await migrate(database, migrations);
@@ -30,7 +30,7 @@ forEachDatabase((_name, open, freshUrl) => {
     for (const database of databases) await database.close();
   });
 
-  it('makes no second administrator at a later start, not even when the first is gone', async () => {
+  it('creates no second administrator at a later start, even if the first was removed', async () => {
     const database = await open();
     const first = await startAccounts(database);
     const root = first.anonymous();
@@ -46,7 +46,7 @@ forEachDatabase((_name, open, freshUrl) => {
     await second.close();
   });
 
-  it('resets a password on the server and ends what the old one opened', async () => {
+  it('resets a password on the server and ends the logins of the old one', async () => {
     const database = await open();
     const service = await startAccounts(database);
     const person = await service.newUser('forgetful');
@@ -67,7 +67,7 @@ forEachDatabase((_name, open, freshUrl) => {
     await service.close();
   });
 
-  it('resets to a password that is given only where it is long enough and uncommon, and keeps two-step on', async () => {
+  it('resets to a given password only if it is long enough and uncommon, and keeps two-step verification on', async () => {
     const database = await open();
     const service = await startAccounts(database);
     const person = await service.newUser('chooser');

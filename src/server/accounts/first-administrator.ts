@@ -6,7 +6,7 @@ import type { Tables } from '../tables.ts';
 import type { AccountStore } from './account-store.ts';
 import type { PasswordHasher } from './passwords.ts';
 
-/** 119 bits. */
+/** 20 characters are 119 bits of entropy. */
 export const GENERATED_PASSWORD_LENGTH = 20;
 
 interface FirstAdministratorDependencies {
@@ -16,13 +16,13 @@ interface FirstAdministratorDependencies {
   readonly passwords: PasswordHasher;
   readonly ledger: Ledger;
   readonly username: string;
-  /** Undefined: a random one is made and printed once. */
+  /** Undefined: a random password is generated and printed once. */
   readonly password: string | undefined;
 }
 
 /**
- * Creates the first root account of an empty database, only once: of processes that start together one inserts the row
- * that decides, and only that one prints a password.
+ * Creates the first root account of an empty database, only once: of several processes starting together, exactly one
+ * inserts the deciding row, and only that one prints a password.
  *
  * @param printOnce writes to stderr, where the operator reads the password and no log stores it
  */
@@ -35,7 +35,7 @@ export async function createFirstAdministrator(
   const password = given.password ?? randomText(GENERATED_PASSWORD_LENGTH);
   const hash = await passwords.hash(password);
   const created = await database.transaction(async (trx) => {
-    // Claimed before the account is made, so that the loser of a race makes none.
+    // Claimed before the account is created, so that the loser of a race creates none.
     if (!(await accounts.claimFirstAdministrator(trx))) return false;
     const now = clock.now();
     const names = { username, display_name: username, email: null, login_email: null, email_confirmed_at: null };

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { GuessLimit, toGuessSource } from './guess-limit.ts';
 import type { AttemptLimit } from './rate-limits.ts';
 
-/** A limit that writes down what is done to it. */
+/** A limit that logs the calls made to it. */
 const limitNamed = (name: string, log: string[]): AttemptLimit => {
   const note = (verb: string) => async (key: string | number) => void log.push(`${verb} ${name} ${key}`);
   return {
@@ -29,8 +29,8 @@ const UNKNOWN_SOURCE = { network: '192.0.2.1', knownSourceKey: undefined };
 const KNOWN = { network: '192.0.2.1', knownSourceKey: 'device:x' };
 const LOGGED_IN = { network: undefined, knownSourceKey: 'session:5' };
 
-describe('the limits a guess counts against', () => {
-  it("are the network's and the account's, or the known source's own", async () => {
+describe('guess limits', () => {
+  it('count against the network and the account, or against the known source alone', async () => {
     const { limit, log } = open(true);
     await limit.consume('ada', UNKNOWN_SOURCE);
     await limit.consume('ada', KNOWN);
@@ -50,7 +50,7 @@ describe('the limits a guess counts against', () => {
     ]);
   });
 
-  it('leave out the account where the secret cannot be guessed', async () => {
+  it('skip the account for an unguessable secret', async () => {
     const { limit, log } = open(true);
     await limit.consume('ada', UNKNOWN_SOURCE, true);
     await limit.assertNotExhausted('ada', UNKNOWN_SOURCE, true);
@@ -65,7 +65,7 @@ describe('the limits a guess counts against', () => {
     ]);
   });
 
-  it('forgive wrong guesses after a right one where they say so, but never those of the network', async () => {
+  it('refund wrong guesses after a correct one if configured, but never those of the network', async () => {
     const forgiving = open(true);
     await forgiving.limit.succeed('ada', UNKNOWN_SOURCE);
     assert.deepEqual(forgiving.log, ['refund network 192.0.2.1', 'reset account ada']);
@@ -74,14 +74,14 @@ describe('the limits a guess counts against', () => {
     assert.deepEqual(strict.log, ['refund network 192.0.2.1', 'refund source ada:device:x']);
   });
 
-  it('need none of the network', async () => {
+  it('skip the network for an authenticated caller', async () => {
     const { limit, log } = open(true, false);
     await limit.succeed('ada', UNKNOWN_SOURCE);
     assert.deepEqual(log, ['reset account ada']);
   });
 });
 
-it('a caller who proves the password again is known by the credential', () => {
+it('identify a caller who proves the password again by the credential', () => {
   const of = (caller: object) => toGuessSource({ userId: 1, role: 'user', ...caller } as never);
   assert.deepEqual(of({ kind: 'session', sessionId: 5 }), { network: undefined, knownSourceKey: 'session:5' });
   assert.deepEqual(of({ kind: 'user-token', tokenHash: 'h' }), { network: undefined, knownSourceKey: 'user-token' });

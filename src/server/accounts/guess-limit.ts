@@ -10,18 +10,20 @@ import type { SessionStore } from './sessions.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';
 
 /**
- * Where a guess comes from. A source the account has logged in from before has a limit of its own, so that attackers who use
- * up the account's limit do not lock out its owner at a known source (OWASP, "Slow Down Online Guessing Attacks with Device
- * Cookies").
+ * The origin of a guess. A source from which the account has logged in before has its own limit, so that attackers who
+ * exhaust the account's limit do not lock its owner out of known sources (OWASP, "Slow Down Online Guessing Attacks
+ * with Device Cookies").
  */
 export interface GuessSource {
-  /** IP, or /64 of IPv6; undefined where the request has a valid credential: others on the same network do not have it. */
+  /**
+   * IP, or /64 of IPv6; undefined for a request with a valid credential, which others on the same network do not have.
+   */
   readonly network: string | undefined;
   /** Identifies a source known to the account; undefined: the source is unknown. */
   readonly knownSourceKey: string | undefined;
 }
 
-/** For a caller who is logged in and proves the password or the second step again. */
+/** The source of a logged-in caller who proves the password or second step again. */
 export const toGuessSource = (caller: AccountCaller): GuessSource => ({
   network: undefined,
   knownSourceKey: caller.kind === 'session' ? `session:${caller.sessionId}` : caller.kind,
@@ -31,11 +33,14 @@ interface GuessLimitRules {
   readonly byAccount: AttemptLimit;
   readonly byKnownSource: AttemptLimit;
   readonly byNetwork?: AttemptLimit;
-  /** A correct guess also resets the wrong ones before it, except those of the network. Otherwise only this guess is given back. */
+  /**
+   * Whether a correct guess also resets the wrong guesses before it, except those of the network. Otherwise only the
+   * correct guess is refunded.
+   */
   readonly resetsWrongGuesses: boolean;
 }
 
-/** The limits that one kind of guess counts against, chosen by its source. */
+/** The limits one kind of guess counts against, chosen by its source. */
 export class GuessLimit {
   readonly #rules: GuessLimitRules;
 
@@ -53,7 +58,7 @@ export class GuessLimit {
     for (const [limit, key] of this.#applicable(account, source, isRandomSecret)) await limit.consume(key);
   }
 
-  /** To be called when the guess was right. */
+  /** Refunds a correct guess. */
   async succeed(account: string, source: GuessSource, isRandomSecret = false): Promise<void> {
     for (const [limit, key] of this.#applicable(account, source, isRandomSecret)) {
       if (this.#rules.resetsWrongGuesses && limit !== this.#rules.byNetwork) await limit.reset(key);
@@ -61,7 +66,10 @@ export class GuessLimit {
     }
   }
 
-  /** @param isRandomSecret the secret is random and long: guesses need no limit by account, which others could use up */
+  /**
+   * @param isRandomSecret the secret is long and random: guesses need no limit by account, which attackers could
+   *   exhaust
+   */
   #applicable(
     account: string,
     { network, knownSourceKey }: GuessSource,
@@ -78,7 +86,7 @@ export class GuessLimit {
 
 const REMEMBERED_MS = 90 * DAY_MS;
 const MAX_COOKIE_LENGTH = 100;
-/** No account has this id. */
+/** An id no account has. */
 const NO_ACCOUNT = 0;
 
 interface KnownSourceDependencies {
@@ -87,7 +95,10 @@ interface KnownSourceDependencies {
   readonly clock: Clock;
 }
 
-/** The devices (by a cookie) and networks each account has logged in from. They authenticate nobody, but have separate limits. */
+/**
+ * The devices (by a cookie) and networks each account has logged in from. They authenticate no one, but have separate
+ * limits.
+ */
 export class KnownSources {
   readonly #store: KnownSourceStore;
   readonly #sessions: SessionStore;
@@ -99,7 +110,9 @@ export class KnownSources {
     this.#clock = clock;
   }
 
-  /** The source whose limits a guess at this account counts against. An undefined id: there is no such account. */
+  /**
+   * The source whose limits a guess at this account counts against. An undefined id means that no such account exists.
+   */
   async identify(userId: number | undefined, client: LoginClient): Promise<GuessSource> {
     const network = toIpLimitKey(client.address);
     const now = this.#clock.now();
@@ -109,13 +122,13 @@ export class KnownSources {
       return { network: undefined, knownSourceKey: `session:${session.id}` };
     const device = toDeviceSource(client.knownDevice);
     const sources = [`network:${network}`, device].filter((source) => source !== undefined);
-    // The same queries without an account, so that it takes as long as with one.
+    // Runs the same queries for an unknown account, so that the response time does not reveal whether it exists.
     const known = await this.#store.findKnown(userId ?? NO_ACCOUNT, sources, now - REMEMBERED_MS);
     if (device !== undefined && known.has(device)) return { network: undefined, knownSourceKey: device };
     return { network, knownSourceKey: sources.find((source) => known.has(source)) };
   }
 
-  /** Remembers where a login succeeded and returns the value of the device's cookie. */
+  /** Records the source of a successful login and returns the value of the device's cookie. */
   async remember(trx: Trx, userId: number, { knownDevice, address }: LoginClient): Promise<string> {
     const cookie =
       toDeviceSource(knownDevice) === undefined ? randomToken(CREDENTIAL_PREFIX.knownDevice, 43) : knownDevice;
@@ -136,7 +149,7 @@ const toDeviceSource = (cookie: string | undefined): string | undefined =>
     ? `device:${hashToken(cookie)}`
     : undefined;
 
-/** Sources kept for one account; the least recently used go first. */
+/** Maximum number of sources per account; the least recently used are evicted. */
 const MAX_PER_ACCOUNT = 20;
 
 /** SQL of `known_login_sources`: devices and networks from which an account has logged in. */
@@ -147,7 +160,7 @@ export class KnownSourceStore {
     this.#database = database;
   }
 
-  /** Which of the sources the account has logged in from since `usedSince` (Unix milliseconds). */
+  /** The subset of the sources from which the account has logged in since `usedSince` (Unix milliseconds). */
   async findKnown(
     userId: number,
     sources: readonly string[],
@@ -165,7 +178,7 @@ export class KnownSourceStore {
     return new Set(rows.map((row) => row.source));
   }
 
-  /** Remembers sources of a login that succeeded. */
+  /** Records the sources of a successful login. */
   async remember(trx: Trx, userId: number, sources: readonly string[], now: number): Promise<void> {
     for (const source of sources) {
       await trx

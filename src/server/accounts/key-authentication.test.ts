@@ -17,7 +17,7 @@ interface Rows {
   readonly access?: { readonly role: string; readonly status: number };
 }
 
-/** The authenticator alone, over rows that a test gives. */
+/** The authenticator alone, over rows given by a test. */
 function open({ key = {}, device, access }: Rows = {}) {
   const keysUsed: number[] = [];
   const devicesUsed: unknown[] = [];
@@ -66,7 +66,7 @@ const jwt = (payload: unknown) =>
 describe('a key of the model API', () => {
   const caller = { kind: 'model', userId: 7, tokenId: 3, models: [], limits: undefined };
 
-  it('is found wherever clients of a vendor put it', async () => {
+  it("is found in every header that vendors' clients use", async () => {
     for (const headers of [
       { authorization: `Bearer ${KEY}` },
       { authorization: `BEARER   ${KEY}  ` },
@@ -81,7 +81,7 @@ describe('a key of the model API', () => {
       assert.deepEqual(await open().model(headers), caller, JSON.stringify(headers));
   });
 
-  it('is not found elsewhere, nor in what is longer than any key', async () => {
+  it('is not found elsewhere, nor in a value longer than any key', async () => {
     for (const headers of [
       {},
       { authorization: KEY },
@@ -100,7 +100,7 @@ describe('a key of the model API', () => {
       assert.equal(await open().model(headers), 'invalid_api_key', JSON.stringify(headers));
   });
 
-  it('of the longest kind is looked up, and no longer one', async () => {
+  it('of the maximum length is looked up, and a longer one is not', async () => {
     const asked: string[] = [];
     const authenticator = new RequestAuthenticator({
       tokens: { findByHash: async (hash: string) => void asked.push(hash) },
@@ -115,7 +115,7 @@ describe('a key of the model API', () => {
     assert.equal(asked.length, 1);
   });
 
-  it('works until its end, for an enabled account', async () => {
+  it('works until it expires, for an enabled account', async () => {
     const ask = (key: object) => open({ key }).model({ 'x-api-key': KEY });
     assert.deepEqual(await ask({ expires_at: NOW + 1 }), caller);
     assert.equal(await ask({ expires_at: NOW }), 'invalid_api_key');
@@ -123,7 +123,7 @@ describe('a key of the model API', () => {
     assert.deepEqual(await ask({ models: '["a","b"]' }), { ...caller, models: ['a', 'b'] });
   });
 
-  it('is noted as used only when it worked', async () => {
+  it('is recorded as used only if it was accepted', async () => {
     const used = open();
     await used.model({ 'x-api-key': KEY });
     assert.deepEqual(used.keysUsed, [3]);
@@ -133,19 +133,19 @@ describe('a key of the model API', () => {
   });
 });
 
-describe('an access token of a device', () => {
+describe("a device's access token", () => {
   const device = { userId: 7, authorizationId: 5, expiresAt: NOW + 1 };
   const access = { role: 'user', status: 1 };
   const headers = { authorization: `Bearer ${DEVICE}`, 'service-api-user': '7' };
 
-  it('acts for its account until its end, and is noted with its address', async () => {
+  it('acts for its account until it expires, and its use is recorded with the address', async () => {
     const opened = open({ device, access });
     assert.deepEqual(await opened.account(headers), { kind: 'device', userId: 7, role: 'user', authorizationId: 5 });
     assert.deepEqual(opened.devicesUsed, [[5, '192.0.2.1']]);
     assert.equal(await open({ device: { ...device, expiresAt: NOW }, access }).account(headers), 'unauthorized');
   });
 
-  it('does nothing for an account that is gone or disabled, or with the id of another', async () => {
+  it("is rejected for a deleted or disabled account, or with another account's id", async () => {
     for (const [rows, sent] of [
       [{ device }, headers],
       [{ device, access: { ...access, status: 2 } }, headers],
@@ -161,7 +161,7 @@ describe('an access token of a device', () => {
     }
   });
 
-  it('is no credential of an owner', async () => {
+  it("is not accepted where the owner's credential is required", async () => {
     assert.equal(await open({ device, access }).account(headers, 'owner'), 'forbidden');
   });
 });

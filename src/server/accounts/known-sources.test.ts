@@ -10,7 +10,7 @@ import type { SessionStore } from './sessions.ts';
 const HOME = '192.0.2.1';
 const AWAY = '198.51.100.1';
 
-describe('where an account has logged in from', () => {
+describe('known login sources', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
@@ -37,7 +37,7 @@ describe('where an account has logged in from', () => {
       };
     };
 
-    it('is known by its device, else by its network, to that account only', async () => {
+    it('are recognized by device, else by network, for that account only', async () => {
       const { sources, client, remember } = await start();
       const unknownSource = { network: HOME, knownSourceKey: undefined };
       assert.deepEqual(await sources.identify(1, client(HOME)), unknownSource);
@@ -53,7 +53,7 @@ describe('where an account has logged in from', () => {
         assert.deepEqual(await sources.identify(userId, client(HOME, { knownDevice })), unknownSource);
     });
 
-    it("is known by a session of the account's own", async () => {
+    it('are recognized by a session of the same account', async () => {
       const { sources, client } = await start();
       const own = client(AWAY, { session: 'rgs_of_1' });
       assert.deepEqual(await sources.identify(1, own), { network: undefined, knownSourceKey: 'session:9' });
@@ -64,7 +64,7 @@ describe('where an account has logged in from', () => {
       });
     });
 
-    it('keeps the mark of a device that has one, and gives another where it is none of ours', async () => {
+    it("keep a device's existing cookie, and replace one the service never issued", async () => {
       const { client, remember } = await start();
       const mark = await remember(1, client(HOME));
       assert.equal(await remember(2, client(AWAY, { knownDevice: mark })), mark);
@@ -74,7 +74,7 @@ describe('where an account has logged in from', () => {
       assert.equal(await remember(1, client(HOME, { knownDevice: longest })), longest);
     });
 
-    it('is forgotten when it was not used for ninety days', async () => {
+    it('expire after ninety days without use', async () => {
       const { clock, sources, client, remember, countRows } = await start();
       const knownDevice = await remember(1, client(HOME));
       await remember(2, client(HOME));
@@ -95,7 +95,7 @@ describe('where an account has logged in from', () => {
       assert.equal(await countRows(), 2);
     });
 
-    it('is kept for the latest twenty devices and networks of an account, whatever others have used', async () => {
+    it('are limited to the latest twenty per account, whatever other accounts use', async () => {
       const { clock, sources, client, remember, countRows } = await start();
       const networks = Array.from({ length: 15 }, (_, n) => `10.0.0.${n}`);
       await remember(2, client('10.0.0.0'));

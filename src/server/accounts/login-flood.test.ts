@@ -5,11 +5,11 @@ import { startTestService, type TestService } from '../../../test/test-service.t
 import { PASSWORD_COST } from './passwords.ts';
 
 const LOGINS = 200;
-/** As many wait as the queue holds, and one for each core is at work. */
+/** The queue's capacity plus one running hash per core. */
 const MOST_TAKEN = 64 + 4;
 
 forEachDatabase((name, _open, freshUrl) => {
-  // Hashing does not use the database.
+  // Hashing does not use the database, so one database suffices.
   if (name === 'postgres') return;
   let running: TestService;
   before(async () => {
@@ -17,7 +17,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
   after(() => running.stop());
 
-  it('T24: of a flood of logins some are tried, the rest is refused at once, and other requests are served in the meantime', async () => {
+  it('T24: tries some logins of a flood, rejects the rest immediately, and serves other requests meanwhile', async () => {
     const { fastify } = running.app.http;
     const memory = process.memoryUsage().rss;
     const flood = Array.from({ length: LOGINS }, async (_, n) => {

@@ -13,11 +13,12 @@ import type { Executor, Tables, Trx } from '../tables.ts';
 const MAX_ADDRESS_LENGTH = 64;
 const MAX_USER_AGENT_LENGTH = 300;
 
+/** One login attempt to record. */
 export interface LoginAttempt {
   readonly userId: number;
-  /** Whether the second step was asked for. */
+  /** Whether the login required a second step. */
   readonly twoStep: boolean;
-  /** Whether the account has logged in from there before. */
+  /** Whether the account has logged in from this source before. */
   readonly isKnownSource: boolean;
   readonly client: LoginClient;
 }
@@ -28,7 +29,7 @@ interface LoginHistoryDependencies {
   readonly log: Log;
 }
 
-/** Who logged in to which account from where, and who tried to. */
+/** Successful and failed logins of each account, with their sources. */
 export class LoginHistory {
   readonly #store: LoginHistoryStore;
   readonly #clock: Clock;
@@ -45,12 +46,15 @@ export class LoginHistory {
     });
   }
 
-  /** In the transaction that makes the session. */
+  /** Records a success in the transaction that creates the session. */
   async recordSuccess(trx: Trx, attempt: LoginAttempt): Promise<void> {
     await this.#store.insert([this.#toRow(attempt, 'success')], trx);
   }
 
-  /** Written later: a write that only existing accounts cause would tell by its time which accounts exist. */
+  /**
+   * Queues a failure to be written later: a synchronous write for existing accounts only would reveal by its time which
+   * accounts exist.
+   */
   recordFailure(attempt: LoginAttempt, outcome: Exclude<LoginOutcomeName, 'success'>): void {
     this.#failureCount += 1;
     this.#failures.record(this.#failureCount, this.#toRow(attempt, outcome));
@@ -62,14 +66,14 @@ export class LoginHistory {
     return this.#store.list({ userId, failed }, page);
   }
 
-  /** Attempts at accounts that this role manages: the addresses of equals and superiors are not shown. */
+  /** Attempts at accounts this role manages. Addresses of equals and superiors are not shown. */
   async listManaged(role: Role, filter: LoginFilter, page: LongPage): Promise<LongListPage<LoginAttemptRow>> {
     await this.#failures.flush();
     const managed = ROLES.filter((each) => canManage(role, each));
     return this.#store.list({ ...filter, roles: managed.length === ROLES.length ? undefined : managed }, page);
   }
 
-  /** Writes what is pending, and stops. */
+  /** Flushes pending writes and stops. */
   close(): Promise<void> {
     return this.#failures.close();
   }
@@ -87,12 +91,13 @@ export class LoginHistory {
   }
 }
 
+/** A row of the login history. */
 export type LoginAttemptRow = Selectable<Tables['login_history']>;
 type NewLoginAttempt = Insertable<Tables['login_history']>;
 
 interface LoginFilter {
   readonly userId?: number;
-  /** Only of accounts with one of these roles. */
+  /** Restricts the list to accounts with one of these roles. */
   readonly roles?: readonly Role[];
   readonly failed?: boolean;
 }
@@ -116,7 +121,7 @@ export class LoginHistoryStore {
     const { kysely } = this.#database;
     let filtered = kysely.selectFrom('login_history');
     if (userId !== undefined) filtered = filtered.where('user_id', '=', userId);
-    // A literal, as the index of failed attempts has it: SQLite does not use the index for a parameter.
+    // A literal that matches the partial index of failed attempts: SQLite does not use that index with a parameter.
     if (failed === true) filtered = filtered.where('outcome', '!=', sql.lit('success'));
     if (roles !== undefined)
       filtered = filtered.where((row) =>
@@ -131,7 +136,7 @@ export class LoginHistoryStore {
     return readLargeListPage(kysely, filtered, 'id', page, (each) => each.selectAll());
   }
 
-  /** Deletes at most `limit` of the attempts made before a time. @returns how many */
+  /** Deletes at most `limit` attempts made before a time. @returns the number of deleted attempts */
   deleteBefore(before: number, limit: number): Promise<number> {
     return deleteOldRows(this.#database.kysely, ATTEMPTS, before, limit);
   }

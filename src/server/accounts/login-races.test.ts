@@ -6,7 +6,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { PasswordHasher } from './passwords.ts';
 
 forEachDatabase((_name, open) => {
-  /** Logins where something happens right after a password turned out right, before there is a session. */
+  /** Simulates a change between a successful password check and the creation of the session. */
   const startWith = async () => {
     const service = await startAccounts(await open());
     let between = async (): Promise<unknown> => undefined;
@@ -38,7 +38,7 @@ forEachDatabase((_name, open) => {
     ['changed', { password: 'quite another one' }, 'wrong_login'],
     ['disabled', { status: 2 }, 'account_disabled'],
   ] as const) {
-    it(`makes no session when the account is ${what} while its password is checked`, async () => {
+    it(`creates no session when the account is ${what} while its password is checked`, async () => {
       const { service, logIn, meanwhile } = await startWith();
       assert.equal((await logIn()).step, 'done');
       meanwhile(change);

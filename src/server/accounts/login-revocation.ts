@@ -6,9 +6,9 @@ import type { Tables, Trx } from '../tables.ts';
 import type { ManagementTokenStore } from './management-tokens.ts';
 import type { SessionStore } from './sessions.ts';
 
-/** Logins another capability keeps, which must end with the account's sessions: device sign-ins. */
+/** Logins kept by another capability that must end with the account's sessions: device sign-ins. */
 export interface LinkedLogins {
-  /** Ends all of an account's, in the transaction of the change that requires it. */
+  /** Ends all logins of an account, in the transaction of the change that requires it. */
   revokeAll(trx: Trx, userId: number): Promise<void>;
 }
 
@@ -21,8 +21,8 @@ interface LoginRevocationDependencies {
 }
 
 /**
- * Ends every credential that opens an account: sessions, pending logins, device sign-ins and the management access token,
- * which an intruder with a session could have created. `sk-` keys stay: they only allow model calls.
+ * Ends every credential that opens an account: sessions, pending logins, device sign-ins and the management access
+ * token, which an intruder with a session could have created. `sk-` keys stay, because they only allow model calls.
  */
 export class LoginRevocation {
   readonly #dependencies: LoginRevocationDependencies;
@@ -32,8 +32,8 @@ export class LoginRevocation {
   }
 
   /**
-   * @param reason shown where a session ended
-   * @param keepSessionId a session that is kept
+   * @param reason shown to browsers whose session ended
+   * @param keepSessionId a session to keep
    */
   async revokeAll(trx: Trx, userId: number, reason: SessionEndReason, keepSessionId?: number): Promise<void> {
     const { sessions, pendingLogins, managementTokens, linkedLogins, clock } = this.#dependencies;
@@ -53,7 +53,7 @@ interface PendingLogin {
   readonly expires_at: number;
 }
 
-/** SQL of `pending_logins`: the password was right and the second step is outstanding. */
+/** SQL of `pending_logins`: logins with a correct password and an outstanding second step. */
 export class PendingLoginStore {
   readonly #database: Database<Tables>;
 
@@ -69,9 +69,9 @@ export class PendingLoginStore {
   }
 
   /**
-   * Counts one attempt before its code is checked, so that a hundred at once count as a hundred.
+   * Counts one attempt before its code is checked, so that a hundred concurrent attempts count as a hundred.
    *
-   * @returns undefined where the login has expired or its attempts are used up
+   * @returns undefined if the login has expired or its attempts are exhausted
    */
   countAttempt(hash: string, maxAttempts: number, now: number) {
     return this.#database.kysely
@@ -84,7 +84,7 @@ export class PendingLoginStore {
       .executeTakeFirst();
   }
 
-  /** Deletes a pending login; true for exactly one of several concurrent callers. */
+  /** Deletes a pending login; returns true for exactly one of several concurrent callers. */
   async consume(trx: Trx, hash: string): Promise<boolean> {
     return wasChanged(await trx.deleteFrom('pending_logins').where('hash', '=', hash).executeTakeFirst());
   }

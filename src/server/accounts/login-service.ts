@@ -16,13 +16,14 @@ import type { SessionService } from './sessions.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';
 import type { TwoFactorService } from './two-factor.ts';
 
+/** Time between a correct password and the second step. */
 export const PENDING_LOGIN_MS = 5 * 60_000;
 const MAX_WRONG_CODES = 5;
 
-/** An additional purpose of a login besides its session; device sign-in has one. */
+/** A purpose of a login besides its session, such as device sign-in. */
 interface LoginPurpose {
   readonly name: string;
-  /** Called in the transaction that makes the session; throwing undoes the login. */
+  /** Called in the transaction that creates the session; throwing rolls the login back. */
   onLoggedIn(trx: Trx, subject: string, account: Account): Promise<void>;
 }
 
@@ -30,7 +31,7 @@ interface PasswordLogin {
   /** User name or e-mail. */
   readonly username: string;
   readonly password: string;
-  /** Its session ends with a login that succeeds, whoever it belongs to. */
+  /** The client. A successful login ends its existing session, whichever account that belongs to. */
   readonly client: LoginClient;
   readonly purpose?: LoginSubject;
 }
@@ -41,14 +42,14 @@ interface LoginSubject {
 }
 
 interface SecondStep {
-  /** Value of the first step's cookie. */
+  /** Value of the cookie from the first step. */
   readonly pending: string | undefined;
   /** TOTP or backup code. */
   readonly code: string;
   readonly client: LoginClient;
 }
 
-/** `session` and `knownDevice` are cookie values, in clear only here. */
+/** `session` and `knownDevice` are cookie values, which exist in clear only here. */
 interface CompletedLogin {
   readonly step: 'done';
   readonly account: Account;
@@ -56,7 +57,7 @@ interface CompletedLogin {
   readonly knownDevice: string;
 }
 
-/** `pending` is a cookie value, in clear only here. */
+/** `pending` is a cookie value, which exists in clear only here. */
 export type LoginOutcome = CompletedLogin | { readonly step: 'second'; readonly pending: string };
 
 interface LoginServiceDependencies {
@@ -74,12 +75,12 @@ interface LoginServiceDependencies {
 
 interface VerifiedPassword {
   readonly account: Account;
-  /** The stored hash that was matched. */
+  /** The stored hash that matched. */
   readonly stored: string;
   readonly isKnownSource: boolean;
 }
 
-/** Every way to log in goes through here and counts against the same limits. */
+/** Single entry point for all logins, so that all of them count against the same limits. */
 export class LoginService {
   readonly #dependencies: LoginServiceDependencies;
   readonly #guesses: GuessLimit;
@@ -96,7 +97,7 @@ export class LoginService {
     });
   }
 
-  /** Registers what a login with that purpose's name does in its transaction. */
+  /** Registers the callback that runs in the transaction of logins with that purpose. */
   registerPurpose(purpose: LoginPurpose): void {
     this.#purposes.set(purpose.name, purpose);
   }
@@ -106,7 +107,7 @@ export class LoginService {
     const { database, accounts, twoFactors } = this.#dependencies;
     const { account: found, stored, isKnownSource } = await this.#verifyLogin(login);
     return database.transaction<LoginOutcome>(async (trx) => {
-      // Under this lock none of it changes before the session exists, and a later change ends the session.
+      // Under this lock the account cannot change before the session exists, and a later change ends the session.
       const account = await accounts.lock(trx, found.id);
       if (account === undefined || (await accounts.findPassword(found.id, trx))?.hash !== stored)
         throw new AppError('wrong_login');
@@ -118,7 +119,9 @@ export class LoginService {
     });
   }
 
-  /** Completes the pending login of the cookie. @throws login_expired, wrong_code, account_disabled, rate_limit_exceeded */
+  /**
+   * Completes the pending login of the cookie. @throws login_expired, wrong_code, account_disabled, rate_limit_exceeded
+   */
   async completeSecondStep({ pending, code, client }: SecondStep): Promise<CompletedLogin> {
     const { database, accounts, pendingLogins, clock, twoFactors, knownSources, loginHistory } = this.#dependencies;
     if (pending === undefined) throw new AppError('login_expired');
@@ -142,7 +145,7 @@ export class LoginService {
   }
 
   /**
-   * Runs work once the caller has proved the account's present password; `hasher` in it hashes under the same permit.
+   * Runs work after the caller has proved the current password; `hasher` hashes under the same permit.
    *
    * @throws wrong_password, rate_limit_exceeded, unavailable
    */
@@ -172,7 +175,7 @@ export class LoginService {
     const username = normalizeName(typed);
     const { accounts, knownSources, passwords, loginHistory } = this.#dependencies;
     const account = await accounts.findByLogin(username);
-    // By id where there is one, so that name and e-mail share a limit.
+    // By id if the account exists, so that name and e-mail share a limit.
     const key = account === undefined ? `?${username.toLowerCase()}` : String(account.id);
     const source = await knownSources.identify(account?.id, client);
     const isKnownSource = source.knownSourceKey !== undefined;
@@ -180,9 +183,10 @@ export class LoginService {
       if (account !== undefined)
         loginHistory.recordFailure({ userId: account.id, client, twoStep: false, isKnownSource }, outcome);
     };
-    // A password that the service drew at random cannot be guessed. Without a limit by account, root can still log in during an attack.
+    // A password drawn at random by the service cannot be guessed. Skipping the limit by account lets root log in
+    // during an attack.
     const isUnguessable = (await accounts.findPassword(account?.id ?? 0))?.generated === 1;
-    // Checked before the queue, so that guesses beyond the limit do not delay other logins that wait for a hash.
+    // Checked before queueing, so that guesses beyond the limit do not delay other logins waiting for a hash.
     await this.#guesses.assertNotExhausted(key, source, isUnguessable);
     const verified = await passwords.withPermit(async (hasher) => {
       const stored = (await accounts.findPassword(account?.id ?? 0))?.hash;
@@ -201,7 +205,7 @@ export class LoginService {
     throw new AppError('account_disabled');
   }
 
-  /** Counts a guess, checks it, and refunds it where it was correct. */
+  /** Counts a guess, checks it, and refunds it if it was correct. */
   async #guess(key: string, source: GuessSource, isUnguessable: boolean, verify: () => Promise<boolean>) {
     await this.#guesses.consume(key, source, isUnguessable);
     const isRight = await verify();

@@ -18,7 +18,7 @@ forEachDatabase((_name, open) => {
   });
   after(() => service.close());
 
-  /** A request that was authenticated and has not been handled yet. */
+  /** An authenticated request that has not been handled yet. */
   const authenticate = (userId: number, with_: { readonly session?: string; readonly token?: string }) =>
     service.accounts.authenticator.account('owner', {
       headers: {
@@ -34,7 +34,7 @@ forEachDatabase((_name, open) => {
   const storedFor = async (userId: number) =>
     service.database.kysely.selectFrom('user_tokens').select('hash').where('user_id', '=', userId).execute();
 
-  it('makes none for a request that was authenticated before its session or token ended', async () => {
+  it('issues no token for a request authenticated before its session or token ended', async () => {
     const owner = await service.newUser(`owner-${count++}`);
     const { access_token: token } = await owner.ok<{ access_token: string }>('POST', '/api/user/token');
     const thief = service.anonymous();
@@ -53,7 +53,7 @@ forEachDatabase((_name, open) => {
     await program.ok('GET', '/api/user/self');
   });
 
-  it('leaves none behind that was requested while the password was being changed', async () => {
+  it('leaves no token behind that was requested during a password change', async () => {
     const username = `owner-${count++}`;
     const owner = await service.newUser(username);
     const thief = service.anonymous();
@@ -61,7 +61,7 @@ forEachDatabase((_name, open) => {
     const logoutBegun = Promise.withResolvers<void>();
     whileEnding = async () => {
       logoutBegun.resolve();
-      // Long enough for a token to be created if no lock delayed it until the change is committed.
+      // Long enough for the token to be created if no lock delayed it until the change commits.
       await setTimeout(200);
     };
     const change = changePassword(owner, PASSWORD, 'another fine password');

@@ -31,16 +31,17 @@ export class ManagementTokenService {
   }
 
   /**
-   * Makes a new token, which voids the old one, and returns it; it is stored nowhere.
+   * Creates a token, which voids the previous one, and returns it in clear; only its hash is stored.
    *
-   * @throws unauthorized when the caller's credential has ended in the meantime, forbidden for a device
+   * @throws unauthorized if the caller's credential has ended since, forbidden for a device
    */
   reissue(caller: AccountCaller, origin: RequestOrigin): Promise<string> {
     const { database, store, accounts, credentials, clock, auditLog, notices } = this.#dependencies;
     const { userId } = caller;
     return database.transaction(async (trx) => {
       if (caller.kind === 'device') throw new AppError('forbidden');
-      // Under the lock that ending logins takes: a request authenticated before that must not create a token after it.
+      // Takes the lock that revoking logins takes: a request authenticated before a revocation must not create a token
+      // after it.
       await accounts.lock(trx, userId);
       if ((await credentials.findCreatedAt(caller, trx)) === undefined) throw new AppError('unauthorized');
       const token = randomToken(CREDENTIAL_PREFIX.management, 43, { checksum: true });
@@ -60,7 +61,7 @@ const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
     .where('user_tokens.hash', '=', p('hash')),
 );
 
-/** SQL of `user_tokens`: the management access token, one for each account. */
+/** SQL of `user_tokens`: one management access token per account. */
 export class ManagementTokenStore {
   readonly #database: Database<Tables>;
 
@@ -68,14 +69,14 @@ export class ManagementTokenStore {
     this.#database = database;
   }
 
-  /** The account of a token, with its role and status now. */
+  /** The account of a token, with its current role and status. */
   findByHash(
     hash: string,
   ): Promise<{ readonly user_id: number; readonly role: Role; readonly status: number } | undefined> {
     return tokenByHash.first(this.#database.kysely, { hash });
   }
 
-  /** When a token that was not replaced or deleted was made (Unix milliseconds). */
+  /** When a token that still exists was created (Unix milliseconds). */
   findStart(hash: string, db: Executor = this.#database.kysely): Promise<{ readonly created_at: number } | undefined> {
     return db.selectFrom('user_tokens').select('created_at').where('hash', '=', hash).executeTakeFirst();
   }
@@ -99,7 +100,7 @@ interface CredentialRecheckDependencies {
   readonly managementTokens: ManagementTokenStore;
 }
 
-/** Reads the credential of a request once more, after the request was authenticated by it. */
+/** Re-reads the credential of a request that was authenticated earlier. */
 export class CredentialRecheck {
   readonly #dependencies: CredentialRecheckDependencies;
 
@@ -108,9 +109,10 @@ export class CredentialRecheck {
   }
 
   /**
-   * When somebody last proved who they are to get this session or management token (Unix milliseconds).
+   * When the session or management token was created, that is, when the user last proved their identity for it (Unix
+   * milliseconds).
    *
-   * @returns undefined where it was ended in the meantime
+   * @returns undefined if the credential has ended since
    */
   async findCreatedAt(
     caller: Extract<AccountCaller, { kind: 'session' | 'user-token' }>,

@@ -54,6 +54,7 @@ type AccountsSettings = Pick<
   'registration' | 'newUserQuota' | 'newUserPlan' | 'phoneHttpUrl' | 'messagingVerifyUrl'
 >;
 
+/** Dependencies of the accounts capability. */
 export interface AccountsDependencies {
   readonly config: AccountsConfig;
   readonly settings: Live<AccountsSettings>;
@@ -68,17 +69,17 @@ export interface AccountsDependencies {
   readonly mailer: Mailer;
   readonly findPlan: FindPlan;
   readonly givePlan: GivePlan;
-  /** The access_tokens of device sign-ins. */
+  /** Verifies access_tokens of device sign-ins. */
   readonly deviceTokens: DeviceAccessTokens;
   /** Cost of new password hashes; default `PASSWORD_COST`. */
   readonly passwordCost?: PasswordCost;
-  /** What else ends with an account's sessions. */
+  /** Logins of other capabilities that end with an account's sessions. */
   readonly linkedLogins: readonly LinkedLogins[];
-  /** What acts for an account without a login, and ends when its e-mail is confirmed for the first time. */
+  /** Access without a login that ends when the account's e-mail is confirmed for the first time. */
   readonly standingAccess: readonly LinkedLogins[];
 }
 
-/** What accounts offer the other capabilities and app.ts. */
+/** The part of this capability that other capabilities and app.ts use. */
 export interface Accounts {
   readonly authenticator: Authenticator;
   readonly access: AccountAccess;
@@ -102,15 +103,15 @@ export interface Accounts {
   readonly selfUpdates: OwnAccountUpdateService;
   /** Audit entries, newest first. */
   listAuditLog(filter: AuditFilter, page: LongPage): ReturnType<AuditStore['list']>;
-  /** Makes the first root account where there has never been one; call it before listening. */
+  /** Creates the first root account if there has never been one; call before listening. */
   createFirstAdministrator(printOnce: (text: string) => void): Promise<void>;
-  /** Deletes what has expired. */
+  /** Deletes expired rows. */
   removeExpired(): Promise<void>;
-  /** Writes what is pending, and stops. */
+  /** Flushes pending writes and stops. */
   close(): Promise<void>;
 }
 
-/** Assembles this capability. */
+/** Constructs the accounts capability. */
 export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   const { config, settings, database, clock, log, vault, ledger, outbound, deviceTokens, linkedLogins } = dependencies;
   const accounts = new AccountStore(database);

@@ -23,7 +23,7 @@ forEachDatabase((_name, open) => {
   const rowOf = (person: TestUser) =>
     service.database.kysely.selectFrom('accounts').selectAll().where('id', '=', person.id).executeTakeFirst();
 
-  it('returns exactly the keys of an account', async () => {
+  it('returns exactly the documented keys of an account', async () => {
     const person = await service.newUser('keys');
     const self = await person.ok('GET', '/api/user/self');
     assert.deepEqual(Object.keys(self), [
@@ -46,7 +46,7 @@ forEachDatabase((_name, open) => {
     assert.equal(self.created_time, Math.floor(service.clock.now() / 1000));
   });
 
-  it('changes what is named and only that', async () => {
+  it('changes only the named fields', async () => {
     const person = await service.newUser('changing');
     await person.ok('PUT', '/api/user/self', { display_name: '李雷 😀' });
     await person.ok('PUT', '/api/user/self', { email: 'Changing@Example.org' });
@@ -58,7 +58,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await person.ok('GET', '/api/user/self')).email, '');
   });
 
-  it('lets one of many who give the same e-mail at once log in by it, and reveals nothing to the others', async () => {
+  it('lets one of several accounts that enter the same e-mail concurrently log in with it, and reveals nothing to the others', async () => {
     const people = [];
     for (let index = 0; index < 5; index++) people.push(await service.newUser(`wants-${index}`));
     const answers = await Promise.all(
@@ -78,7 +78,7 @@ forEachDatabase((_name, open) => {
     for (const person of people) assert.equal((await person.ok('GET', '/api/user/self')).email, 'one@example.org');
   });
 
-  it('takes no field it does not offer', async () => {
+  it('ignores undocumented fields', async () => {
     const person = await service.newUser('assigning');
     const before = await rowOf(person);
     const forbidden = {
@@ -109,7 +109,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await made.logIn('assigned')).role, 'user');
   });
 
-  it('refuses invalid values, and changes nothing', async () => {
+  it('rejects invalid values without changing anything', async () => {
     const person = await service.newUser('refusing');
     const before = await rowOf(person);
     const bad: unknown[] = [
@@ -133,7 +133,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(await rowOf(person), before);
   });
 
-  it('ends the other sessions, pending logins, device sign-ins and the management token with a new password', async () => {
+  it('ends other sessions, pending logins, device sign-ins and the management token when the password changes', async () => {
     const here = await service.newUser('careful');
     const thief = service.anonymous();
     await thief.logIn('careful');
@@ -156,7 +156,7 @@ forEachDatabase((_name, open) => {
     await service.anonymous().logIn('careful', NEW_PASSWORD);
   });
 
-  it('counts wrong current passwords by session, so that they lock out no other session', async () => {
+  it('counts wrong current passwords by session, so that no other session is locked out', async () => {
     const person = await service.newUser('guessed');
     let evaluated = 0;
     for (let guess = 0; guess < 14; guess++) {
@@ -169,7 +169,7 @@ forEachDatabase((_name, open) => {
     service.clock.advance(15 * 60_000);
   });
 
-  it('lets one of several changes with the same present password succeed', async () => {
+  it('accepts only one of several concurrent changes with the same current password', async () => {
     const person = await service.newUser('undecided');
     const passwords = ['the first of them', 'the second of them', 'the third of them'];
     const answers = await Promise.all(
@@ -178,7 +178,7 @@ forEachDatabase((_name, open) => {
     assert.equal(answers.filter((answer) => answer.body.success).length, 1);
   });
 
-  it('leaves no session of the old password behind, whichever comes first', async () => {
+  it('leaves no session of the old password behind, whichever request comes first', async () => {
     const owner = await service.newUser('racing');
     const [changed, ...logins] = await Promise.all([
       owner.send('PUT', '/api/user/self', { password: NEW_PASSWORD, original_password: PASSWORD }),
@@ -193,7 +193,7 @@ forEachDatabase((_name, open) => {
     for (const visitor of logins) await visitor.fails(401, 'GET', '/api/user/self');
   });
 
-  it('keeps the time zone days are counted in', async () => {
+  it('stores the time zone used to count days', async () => {
     const person = await service.newUser('zoned');
     assert.deepEqual(await person.ok('GET', '/api/user/settings'), { time_zone: 'UTC' });
     await person.ok('PUT', '/api/user/settings', { time_zone: 'Asia/Shanghai' });
@@ -208,7 +208,7 @@ forEachDatabase((_name, open) => {
     assert.equal(inside, 'Asia/Shanghai');
   });
 
-  it('refuses malformed bodies in the envelope', async () => {
+  it('rejects malformed bodies in the envelope', async () => {
     const person = await service.newUser('junk');
     const raw = (payload: string, type = 'application/json') =>
       service.fastify.inject({ method: 'POST', url: '/api/user/login', payload, headers: { 'content-type': type } });

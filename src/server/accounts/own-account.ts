@@ -15,13 +15,13 @@ import { assertUncommonPassword, type PermittedHasher } from './passwords.ts';
 import { NO_LOGIN_EMAIL, normalizeEmail } from './registration.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
-/** What users may change of their own account; absent keys stay unchanged. */
+/** The fields users may change in their own account; absent fields stay unchanged. */
 interface OwnAccountUpdate {
   readonly display_name?: string;
-  /** Empty removes it. */
+  /** An empty string removes the e-mail. */
   readonly email?: string;
   readonly password?: string;
-  /** The present password; required with `password`, and with `email` where e-mails reset passwords. */
+  /** The current password; required with `password`, and with `email` if e-mails can reset passwords. */
   readonly original_password?: string;
 }
 
@@ -36,7 +36,7 @@ interface OwnAccountUpdateServiceDependencies {
   readonly notices: SecurityNotices;
 }
 
-/** The changes users make to their own account. */
+/** Applies users' changes to their own account. */
 export class OwnAccountUpdateService {
   readonly #dependencies: OwnAccountUpdateServiceDependencies;
 
@@ -58,7 +58,7 @@ export class OwnAccountUpdateService {
     await retryOnce(() => this.#dependencies.database.transaction(change));
   }
 
-  /** Whoever reads the e-mail of an account can reset its password, so a session alone must not be able to change it. */
+  /** Control of the e-mail address allows a password reset, so a session alone must not be able to change it. */
   async #needsPassword(userId: number, email: string): Promise<boolean> {
     const { accounts, emailConfirmations } = this.#dependencies;
     if (!emailConfirmations.isRequired) return false;
@@ -68,7 +68,9 @@ export class OwnAccountUpdateService {
     return true;
   }
 
-  /** Runs a change in a transaction, after the present password was proved, as long as that password stays. */
+  /**
+   * Runs a change in a transaction after the current password was proved, provided that password has not changed since.
+   */
   async #withPassword(
     caller: AccountCaller,
     original: string | undefined,
@@ -119,7 +121,7 @@ export class OwnAccountUpdateService {
     );
   }
 
-  /** Changes everything users may change of their own account except the password. */
+  /** Updates every self-service field except the password. */
   async #updateOwnFields(
     trx: Trx,
     userId: number,
@@ -145,7 +147,10 @@ export class OwnAccountUpdateService {
     });
   }
 
-  /** Where e-mails are confirmed, the address that counted so far counts until the new one is confirmed, or none is left. */
+  /**
+   * If e-mails need confirmation, the previous login e-mail stays valid until the new one is confirmed or the e-mail is
+   * removed.
+   */
   async #changeLoginEmail(trx: Trx, userId: number, email: string | null, locale: Locale): Promise<void> {
     const { accounts, emailConfirmations } = this.#dependencies;
     if (email === null) return void (await accounts.update(trx, userId, NO_LOGIN_EMAIL));
@@ -161,7 +166,7 @@ export class OwnAccountUpdateService {
   }
 }
 
-/** Two accounts that want one login e-mail at the same moment: the second finds it taken when it tries again. */
+/** Retries once if two accounts set the same login e-mail concurrently: on the second try the loser finds it taken. */
 async function retryOnce<R>(work: () => Promise<R>): Promise<R> {
   try {
     return await work();
@@ -171,7 +176,7 @@ async function retryOnce<R>(work: () => Promise<R>): Promise<R> {
   }
 }
 
-/** Settings of an account that change how things are shown and counted. */
+/** The time zone used for an account's daily limits and statistics. */
 export class UserTimeZone {
   readonly #accounts: AccountStore;
 
@@ -179,12 +184,12 @@ export class UserTimeZone {
     this.#accounts = accounts;
   }
 
-  /** IANA name of the zone an account's days are counted in. */
+  /** IANA name of the time zone that defines an account's days. */
   findTimeZone(userId: number): Promise<string> {
     return this.#accounts.findTimeZone(userId);
   }
 
-  /** The same inside a transaction. */
+  /** Same as `findTimeZone`, inside a transaction. */
   findTimeZoneIn(trx: Trx, userId: number): Promise<string> {
     return this.#accounts.findTimeZone(userId, trx);
   }
@@ -197,7 +202,7 @@ export class UserTimeZone {
   }
 }
 
-/** Names only: offsets such as +02:00 have no daylight saving time. */
+/** Accepts names only: offsets such as +02:00 have no daylight saving time. */
 function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

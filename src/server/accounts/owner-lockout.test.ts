@@ -18,7 +18,7 @@ forEachDatabase((_name, open) => {
 
   const logIn = (client: TestUser, username: string, password = PASSWORD) =>
     client.send('POST', '/api/user/login', { username, password });
-  /** An account that has logged in from an IP of its own. */
+  /** An account that has logged in from its own IP. */
   const owner = async (): Promise<{
     readonly username: string;
     readonly client: TestUser;
@@ -31,7 +31,7 @@ forEachDatabase((_name, open) => {
     await client.logIn(username);
     return { username, client, address };
   };
-  /** Uses up the limit of unknown sources, each guess from another IP. */
+  /** Exhausts the limit of unknown sources, each guess from a different IP. */
   const guess = async (username: string): Promise<void> => {
     const answers = [];
     for (let index = 0; index < 14; index++)
@@ -39,14 +39,14 @@ forEachDatabase((_name, open) => {
     assert.equal(answers.filter((answer) => answer.status === 429).length, 4);
   };
 
-  it('T22: lets the owner in from a known network while others use up the guesses of the account', async () => {
+  it("T22: lets the owner in from a known network while attackers exhaust the account's guesses", async () => {
     const { username, address } = await owner();
     await guess(username);
     assert.equal((await logIn(service.anonymous('10.22.0.1'), username)).status, 429, 'an unknown network');
     assert.equal((await logIn(service.anonymous(address), username)).body.success, true);
   });
 
-  it('T22: lets the owner in on a known device from anywhere, and beside a live session', async () => {
+  it('T22: lets the owner in on a known device from any network, and with a live session', async () => {
     const { username, client } = await owner();
     await guess(username);
     const elsewhere = service.anonymous('10.22.0.2');
@@ -59,7 +59,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await logIn(other.client, username)).status, 429, 'beside the session of another account');
   });
 
-  it('T22: lets a known device log in from an IP whose guesses are used up', async () => {
+  it('T22: lets a known device log in from an IP whose guesses are exhausted', async () => {
     const { username, client, address } = await owner();
     for (let index = 0; index < 31; index++) await logIn(service.anonymous(address), `nobody-${index}`, 'wrong');
     assert.equal((await logIn(service.anonymous(address), username)).status, 429);
@@ -67,7 +67,7 @@ forEachDatabase((_name, open) => {
     service.clock.advance(QUARTER_MS);
   });
 
-  it('T22: evaluates ten wrong passwords from a known device too, and never those of another account by it', async () => {
+  it('T22: checks at most ten wrong passwords from a known device too, and does not extend its trust to other accounts', async () => {
     const [one, other] = [await owner(), await owner()];
     const wrong = service.anonymous('10.22.0.4');
     wrong.cookies.set('known_device', one.client.cookies.get('known_device') ?? '');
@@ -79,7 +79,7 @@ forEachDatabase((_name, open) => {
     service.clock.advance(QUARTER_MS);
   });
 
-  it('T22: counts each known source apart: guesses from one keep no other out', async () => {
+  it('T22: counts each known source separately, so that guesses from one lock out no other', async () => {
     const { username, client, address } = await owner();
     const office = service.anonymous('10.25.0.1');
     await logIn(office, username);
@@ -90,7 +90,7 @@ forEachDatabase((_name, open) => {
     service.clock.advance(QUARTER_MS);
   });
 
-  it('forgets the sources of a login after ninety days, and keeps twenty at most', async () => {
+  it('forgets login sources after ninety days, and keeps at most twenty', async () => {
     const { username } = await owner();
     for (let index = 0; index < 12; index++) await logIn(service.anonymous(`10.23.0.${index}`), username);
     const id = (await service.anonymous('10.23.0.1').logIn(username)).id as number;
@@ -104,14 +104,14 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(await sources(), []);
   });
 
-  it('T22: gives root a way back in from anywhere while others guess: a password made on the server', async () => {
+  it('T22: lets root in from anywhere during an attack with a password generated on the server', async () => {
     await guess(ROOT.username);
     const root = service.anonymous('10.24.0.1');
     assert.equal((await logIn(root, ROOT.username, ROOT.password)).status, 429);
     const dependencies = { database: service.database, clock: service.clock, linkedLogins: [] };
     const { password } = await resetPassword(dependencies, ROOT.username);
     assert.equal((await logIn(root, ROOT.username, password)).body.success, true);
-    // With a password chosen by a person the limit applies again.
+    // The limit applies again to a password chosen by a person.
     const chosen = await resetPassword(dependencies, ROOT.username, { password: 'chosen by a person' });
     assert.equal((await logIn(service.anonymous('10.24.0.2'), ROOT.username, chosen.password)).status, 429);
   });

@@ -5,7 +5,7 @@ import { CHEAP_PASSWORD_HASHING } from '../../../test/cheap-password-hashing.ts'
 import { AppError } from '../platform/app-error.ts';
 import { PasswordHasher } from './passwords.ts';
 
-it('hashes a few at a time, lets others wait in order and refuses what is beyond the queue', async () => {
+it('hashes a few passwords at a time, queues others in order and rejects those beyond the queue', async () => {
   const hasher = new PasswordHasher(CHEAP_PASSWORD_HASHING);
   const gate = Promise.withResolvers<void>();
   const order: number[] = [];

@@ -5,13 +5,13 @@ import { PasswordHasher } from './passwords.ts';
 
 const hasher = new PasswordHasher(CHEAP_PASSWORD_HASHING);
 
-it('takes the same characters typed on two systems as one password', async () => {
+it('accepts the same password typed in different Unicode forms', async () => {
   const stored = await hasher.hash('Cafe\u0301 \uff11\uff12\uff13');
   assert.equal(await hasher.verify('Caf\u00e9 123', stored), true);
   assert.equal(await hasher.verify('Cafe 123', stored), false);
 });
 
-it('computes no stored hash that costs more than this service ever asks for', async () => {
+it('does not compute a stored hash that costs more than this service ever requires', async () => {
   const stored = await hasher.hash('correct horse battery');
   assert.equal(await hasher.verify('correct horse battery', stored), true);
   for (const cost of ['m=65537,t=1,p=1', 'm=64,t=7,p=1', 'm=64,t=1,p=5', 'm=9999999,t=999,p=999']) {
@@ -23,7 +23,7 @@ it('computes no stored hash that costs more than this service ever asks for', as
   }
 });
 
-it('takes hashes of the largest cost it accepts, and none beyond it in any respect', async () => {
+it('accepts hashes of the maximum cost, and none that exceeds any of its parameters', async () => {
   const verifies = async (cost: object): Promise<boolean> => {
     const stored = await new PasswordHasher({ ...CHEAP_PASSWORD_HASHING, ...cost }).hash('correct horse battery');
     return hasher.verify('correct horse battery', stored);
@@ -34,7 +34,7 @@ it('takes hashes of the largest cost it accepts, and none beyond it in any respe
     assert.equal(await verifies(cost), false, JSON.stringify(cost));
 });
 
-it('verifies nothing against what is no hash', async () => {
+it('rejects every password for a stored value that is not a hash', async () => {
   for (const stored of [
     undefined,
     '',
@@ -45,7 +45,7 @@ it('verifies nothing against what is no hash', async () => {
     assert.equal(await hasher.verify('correct horse battery', stored), false, String(stored));
 });
 
-it('hashes a password to another text each time, and knows hashes of another cost', async () => {
+it('salts each hash, and recognizes hashes of another cost', async () => {
   const [one, other] = [await hasher.hash('correct horse battery'), await hasher.hash('correct horse battery')];
   assert.notEqual(one, other);
   assert.equal(hasher.needsRehash(one), false);

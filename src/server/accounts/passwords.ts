@@ -11,12 +11,12 @@ export interface PasswordCost {
   readonly parallelism: number;
 }
 
-/** OWASP's first choice for argon2id: 19 MiB and two passes. */
+/** OWASP's first recommendation for argon2id: 19 MiB and two passes. */
 export const PASSWORD_COST: PasswordCost = { memory: 19_456, passes: 2, parallelism: 1 };
-/** A stored hash that asks for more than this is not computed: this service never wrote it. */
+/** Upper limit for computing a stored hash: this service never writes one that costs more. */
 const MAX_ACCEPTED_COST: PasswordCost = { memory: 65_536, passes: 6, parallelism: 4 };
 const TAG_BYTES = 32;
-/** libuv runs four such jobs at a time; more would delay file access and DNS queries. */
+/** libuv's pool runs four such jobs at a time; more would delay file access and DNS queries. */
 const PERMITS = Math.min(availableParallelism(), 4);
 const MAX_QUEUE_LENGTH = 64;
 const RETRY_SECONDS = 2;
@@ -27,13 +27,16 @@ interface PasswordHash {
   readonly tag: Buffer;
 }
 
-/** Hashes under the permit its holder already has, without acquiring another. */
+/** Hashes under a permit its holder already has, without acquiring another. */
 export type PermittedHasher = Pick<PasswordHasher, 'hash' | 'verify'>;
 
-/** argon2id, off the event loop, as many at a time as there are cores. With a full queue every method throws `unavailable`. */
+/**
+ * Runs argon2id off the event loop, one hash per core at a time (at most four). Every method throws `unavailable` if
+ * the queue is full.
+ */
 export class PasswordHasher {
   readonly #queue = new BoundedQueue(PERMITS, MAX_QUEUE_LENGTH);
-  /** Compared against where there is no such account, so that it takes as long as for one that exists. */
+  /** Compared against for unknown accounts, so that the response time does not reveal whether an account exists. */
   readonly #dummyHash: PasswordHash;
   readonly #permitted: PermittedHasher = {
     hash: (password) => this.#hashNow(password),
@@ -41,31 +44,31 @@ export class PasswordHasher {
   };
   readonly #cost: PasswordCost;
 
-  /** @param cost of new hashes; tests lower it, since hashing is most of what they would compute */
+  /** @param cost of new hashes; tests lower it, because hashing would otherwise dominate their run time */
   constructor(cost: PasswordCost = PASSWORD_COST) {
     this.#cost = cost;
     this.#dummyHash = { cost, salt: randomBytes(16), tag: randomBytes(TAG_BYTES) };
   }
 
-  /** PHC string of a new password. */
+  /** Returns the PHC string of a new password. */
   hash(password: string): Promise<string> {
     return this.#queue.run(() => this.#hashNow(password));
   }
 
-  /** Without a stored hash it takes the same time and returns false. */
+  /** Takes the same time without a stored hash, and returns false. */
   verify(password: string, stored: string | undefined): Promise<boolean> {
     return this.#queue.run(() => this.#verifyNow(password, stored));
   }
 
   /**
-   * Runs work that hashes while it holds one permit. What such work counts before it hashes (attempts) is therefore counted
-   * at most once for each permit at a time.
+   * Runs work that hashes while holding one permit. Attempts that the work counts before hashing are therefore limited
+   * to one per permit at a time.
    */
   withPermit<R>(work: (hasher: PermittedHasher) => Promise<R>): Promise<R> {
     return this.#queue.run(() => work(this.#permitted));
   }
 
-  /** Whether a hash was made at another cost than today's. */
+  /** Whether a hash was computed at a cost other than the current one. */
   needsRehash(stored: string): boolean {
     const cost = parsePhc(stored)?.cost;
     const { memory, passes, parallelism } = this.#cost;
@@ -87,16 +90,19 @@ export class PasswordHasher {
   }
 }
 
-/** Hashes that came from another program; each is replaced when its owner logs in. */
+/** Hashes imported from another program; each is replaced at its owner's next login. */
 const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
-/** bcrypt reads no further; the programs it comes from refused longer passwords. */
+/** bcrypt ignores bytes beyond 72; the programs the hashes come from rejected longer passwords. */
 const MAX_BCRYPT_BYTES = 72;
 
-/** The bytes as they were typed: the other program did not normalize them. */
+/** Compares the bytes as typed, because the other program did not normalize passwords. */
 const verifyBcrypt = async (password: string, stored: string): Promise<boolean> =>
   Buffer.byteLength(password) <= MAX_BCRYPT_BYTES && compare(password, stored);
 
-/** Runs work in order of arrival, a bounded number at a time. The permit belongs to the work: a client that disconnects frees nothing early. */
+/**
+ * Runs work in order of arrival with limited concurrency. The permit belongs to the work, so a disconnecting client
+ * does not release it early.
+ */
 class BoundedQueue {
   readonly #maxLength: number;
   readonly #waiting: (() => void)[] = [];
@@ -123,7 +129,7 @@ class BoundedQueue {
 }
 
 function deriveTag(password: string, nonce: Buffer, cost: PasswordCost, tagLength: number): Promise<Buffer> {
-  // The same characters typed on two systems must be the same bytes (NIST SP 800-63B section 5.1.1.2).
+  // The same characters typed on two systems must produce the same bytes (NIST SP 800-63B section 5.1.1.2).
   const message = password.normalize('NFKC');
   return new Promise((resolve, reject) => {
     argon2('argon2id', { message, nonce, tagLength, ...cost }, (error, tag) =>
@@ -155,14 +161,17 @@ const MIN_LENGTH = 8;
 
 let commonPasswords: Promise<ReadonlySet<string>> | undefined;
 
-/** Passwords of public breaches; loaded when the first password is set, because unpacking them takes longer than the rest of the start. */
+/**
+ * Loads passwords from public breaches. Loaded when the first password is set, because unpacking them takes longer than
+ * the rest of the start-up.
+ */
 async function loadCommonPasswords(): Promise<ReadonlySet<string>> {
   const { dictionary } = await import('@zxcvbn-ts/language-common');
   const passwords = dictionary['passwords-common'].map((password) => password.toLowerCase());
   return new Set(passwords.filter(({ length }) => length >= MIN_LENGTH));
 }
 
-/** A text of at most four characters repeated, and runs such as 12345678 or hgfedcba. */
+/** Whether a password is a text of at most four characters repeated, or a run such as 12345678 or hgfedcba. */
 function isPattern(password: string): boolean {
   if (/^(.{1,4}?)\1+.{0,3}$/su.test(password) && new Set(password).size <= 4) return true;
   const points = Array.from(password, (character) => character.codePointAt(0) ?? 0);
@@ -171,8 +180,8 @@ function isPattern(password: string): boolean {
 }
 
 /**
- * Rejects the passwords that attackers try first: those of public breaches (NIST SP 800-63B section 5.1.1.2), repetitions and
- * runs of characters, and the account's own name.
+ * Rejects the passwords attackers try first: those of public breaches (NIST SP 800-63B section 5.1.1.2), repetitions
+ * and runs of characters, and the account's own name.
  *
  * @throws password_too_common
  */

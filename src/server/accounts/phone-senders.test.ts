@@ -10,7 +10,7 @@ interface Answer {
   readonly json?: unknown;
 }
 
-/** An outbound client that gives one answer, or fails, and keeps what was asked. */
+/** An outbound client that gives one response or fails, and records its requests. */
 function answering(answer: Answer | Error) {
   const asked: ConfiguredRequest[] = [];
   const outbound = {
@@ -32,7 +32,7 @@ const outcomeOf = async (work: Promise<unknown>): Promise<unknown> => {
   }
 };
 
-describe('codes to phones', () => {
+describe('phone codes', () => {
   const send = (answer: Answer | Error) => {
     const { asked, outbound } = answering(answer);
     return {
@@ -52,14 +52,14 @@ describe('codes to phones', () => {
     assert.deepEqual(JSON.parse(request?.body as string), { phone: '+4912', code: '123456' });
   });
 
-  it('have arrived with any success, and with nothing else', async () => {
+  it('count as sent on any 2xx response, and on no other', async () => {
     for (const status of [200, 204, 299]) assert.equal(await send({ status }).outcome, undefined, `${status}`);
     for (const status of [199, 300, 404, 500])
       assert.equal(await send({ status }).outcome, 'phone_unavailable', `${status}`);
     assert.equal(await send(new Error('refused')).outcome, 'phone_unavailable');
   });
 
-  it('are written to the log for development', async () => {
+  it('are written to the log in development', async () => {
     const lines: unknown[][] = [];
     await new LogPhoneSender({ info: (...line: unknown[]) => void lines.push(line) } as unknown as Log).send(
       '+49',
@@ -76,21 +76,21 @@ describe('the account of a messaging app', () => {
   };
   const data = (value: unknown) => verify({ status: 200, json: { success: true, data: value } }).outcome;
 
-  it('is asked for by its code', async () => {
+  it('is looked up by its code', async () => {
     const { asked, outcome } = verify({ status: 200, json: { success: true, data: 'u-1' } });
     assert.equal(await outcome, 'u-1');
     assert.equal(asked[0]?.url, 'http://chat.example/check?app=1&code=a+b%26c');
     assert.deepEqual([asked[0]?.method, asked[0]?.private], ['GET', true]);
   });
 
-  it('is a text or a whole number', async () => {
+  it('is a string or an integer', async () => {
     assert.equal(await data(42), '42');
     assert.equal(await data('x'.repeat(200)), 'x'.repeat(200));
     for (const junk of ['', 'x'.repeat(201), 'a\u0000', 1.5, 2 ** 53, null, {}, undefined])
       assert.equal(await data(junk), 'messaging_unavailable', JSON.stringify(junk));
   });
 
-  it('is unknown for a wrong code, which is no failure', async () => {
+  it('is undefined for a wrong code, without an error', async () => {
     assert.equal(await verify({ status: 400, json: { success: false } }).outcome, undefined);
     assert.equal(await verify({ status: 499, json: { success: true, data: 'u' } }).outcome, 'u');
   });

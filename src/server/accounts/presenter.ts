@@ -8,6 +8,7 @@ import type { SessionService } from './sessions.ts';
 
 type SessionListItem = Awaited<ReturnType<SessionService['list']>>['rows'][number];
 
+/** An account in the response to a login. */
 export const toLoginResponse = ({ id, username, display_name, role }: Account) => ({
   id,
   username,
@@ -15,8 +16,10 @@ export const toLoginResponse = ({ id, username, display_name, role }: Account) =
   role,
 });
 
+/** Unix seconds of a time in Unix milliseconds. */
 export const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
 
+/** A session in a response, marked if it is the caller's own. */
 export const toSessionRow = (row: SessionListItem, caller: AccountCaller): Static<typeof Session> => ({
   id: row.id,
   current: caller.kind === 'session' && caller.sessionId === row.id,
@@ -27,7 +30,7 @@ export const toSessionRow = (row: SessionListItem, caller: AccountCaller): Stati
   expires_at: toSeconds(row.expires_at),
 });
 
-/** An account in a response, to its owner and to administrators alike. */
+/** An account in a response; the same for its owner and for administrators. */
 export const toUserRow = ({ account, wallet, plan, hasTwoFactor, phoneBound, messagingBound }: Profile) => ({
   id: account.id,
   username: account.username,

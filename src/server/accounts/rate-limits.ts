@@ -5,8 +5,8 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /**
- * One rate limit that throws an error when exceeded. Consume before the attempt and refund on success: a hundred attempts at
- * once then count as a hundred.
+ * A rate limit that throws when exceeded. Consume before the attempt and refund on success, so that a hundred
+ * concurrent attempts count as a hundred.
  */
 export class AttemptLimit {
   readonly #limiter: RateLimiter;
@@ -15,7 +15,7 @@ export class AttemptLimit {
     this.#limiter = limiter;
   }
 
-  /** @throws rate_limit_exceeded when nothing is left */
+  /** @throws rate_limit_exceeded if no attempt is left */
   async consume(key: string | number): Promise<void> {
     assertWithinLimit(await this.#limiter.consume(String(key)));
   }
@@ -34,32 +34,38 @@ export class AttemptLimit {
   }
 }
 
-/** The limits on guesses, on what anonymous callers may create, and on messages that cost money. Windows start with their first use. */
+/**
+ * Limits on guesses, on objects anonymous callers create, and on messages that cost money. Each window starts with its
+ * first use.
+ */
 export class AccountRateLimits {
-  /** Wrong passwords from sources the account has never logged in from, by account (name and e-mail together), over every way to log in. */
+  /**
+   * Wrong passwords from sources unknown to the account, by account (name and e-mail together), over every way to log
+   * in.
+   */
   readonly passwordsByAccount: AttemptLimit;
-  /** Wrong passwords from a source the account has logged in from: attackers on other sources cannot use these up. */
+  /** Wrong passwords from a source known to the account, which attackers at other sources cannot exhaust. */
   readonly passwordsByKnownSource: AttemptLimit;
-  /** Wrong passwords by IP (IPv6: by /64), whatever the account. */
+  /** Wrong passwords by IP (IPv6: by /64), across accounts. */
   readonly passwordsByNetwork: AttemptLimit;
   /** Wrong second steps, over all pending logins and settings of an account. */
   readonly secondStepsByAccount: AttemptLimit;
   readonly secondStepsByKnownSource: AttemptLimit;
   /**
-   * Registrations by IP, refused ones too: each costs a hash and a row, or reveals whether a name is taken. An office or a
-   * class behind one IP stays within it; for more at once, an administrator creates the accounts.
+   * Registrations by IP, rejected ones included: each costs a hash and a row, or reveals whether a name is taken. An
+   * office or a class behind one IP stays within the limit; an administrator can create larger batches of accounts.
    */
   readonly registrationsByNetwork: AttemptLimit;
   readonly phoneMessagesByAccount: AttemptLimit;
   readonly phoneMessagesByPhone: AttemptLimit;
   readonly phoneMessagesTotal: AttemptLimit;
   readonly messagingByAccount: AttemptLimit;
-  /** Confirmation mails an account asks for again. */
+  /** Confirmation mails an account requests again. */
   readonly emailsByAccount: AttemptLimit;
-  /** Mails to one address, whoever asks for them and whether or not an account has it. */
+  /** Mails to one address, whoever requests them and whether or not an account has the address. */
   readonly emailsByRecipient: AttemptLimit;
   readonly emailsTotal: AttemptLimit;
-  /** Requests for a link and uses of one, by IP. */
+  /** Requests for a reset link and uses of one, by IP. */
   readonly passwordResetsByNetwork: AttemptLimit;
 
   constructor(limits: RateLimits) {
@@ -82,7 +88,7 @@ export class AccountRateLimits {
   }
 }
 
-/** Requests of one key in a minute; 0: any number. */
+/** The limiter of requests per minute and key; 0 means unlimited. */
 export const defineKeyLimit = (limits: RateLimits, requestsPerMinute: number): RateLimiter | undefined =>
   requestsPerMinute === 0
     ? undefined

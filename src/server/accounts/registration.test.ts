@@ -6,21 +6,21 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { PASSWORD_COST } from './passwords.ts';
 
-/** The stored hashes are checked below. */
+/** The real cost, because this file checks the stored hashes. */
 const REAL_COST = { dependencies: { passwordCost: PASSWORD_COST } };
 const QUARTER_MS = 15 * 60_000;
 
 forEachDatabase((_name, open) => {
   let service: AccountsFixture;
   let addresses = 0;
-  /** A client with an IP of its own, so that the limits of IPs do not mix. */
+  /** A client with its own IP, so that tests do not share limits by IP. */
   const newClient = () => service.anonymous(`10.0.${addresses >> 8}.${addresses++ & 255}`);
   before(async () => {
     service = await startAccounts(await open(), REAL_COST);
   });
   after(() => service.close());
 
-  it('takes a person from registration to an API token', async () => {
+  it('leads a user from registration to an API token', async () => {
     const ada = newClient();
     const made = await ada.ok('POST', '/api/user/register', {
       username: 'ada',
@@ -37,12 +37,12 @@ forEachDatabase((_name, open) => {
     assert.equal(caller.userId, made.id);
   });
 
-  it('logs in by e-mail in any case, too', async () => {
+  it('accepts an e-mail in any case for login', async () => {
     const person = newClient();
     assert.equal((await person.logIn('ADA@example.ORG')).username, 'ada');
   });
 
-  it('refuses malformed names, passwords and e-mails', async () => {
+  it('rejects malformed names, passwords and e-mails', async () => {
     const person = newClient();
     const good = { username: 'good-name', password: PASSWORD };
     const bad: unknown[] = [
@@ -79,7 +79,7 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('gives a name once, and an e-mail to log in by once, whatever the race', async () => {
+  it('assigns a name once and a login e-mail once under concurrent registrations', async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         newClient().send('POST', '/api/user/register', {
@@ -145,7 +145,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(shown(unknownMail), shown(wrong));
   });
 
-  it('takes as long for unknown people as for wrong passwords', async () => {
+  it('takes as long for unknown accounts as for wrong passwords', async () => {
     const times = { known: 0, unknown: 0 };
     for (let round = 0; round < 8; round++) {
       for (const kind of ['known', 'unknown'] as const) {
@@ -156,11 +156,12 @@ forEachDatabase((_name, open) => {
       }
     }
     service.clock.advance(QUARTER_MS);
-    // Without the dummy hash, logins of unknown accounts would be tens of times faster, more than the load of the machine explains.
+    // Without the dummy hash, logins of unknown accounts would be tens of times faster, which machine load cannot
+    // explain.
     assert.ok(times.unknown > times.known / 3, JSON.stringify(times));
   });
 
-  it('evaluates ten wrong passwords of an account in a quarter of an hour, name and e-mail together', async () => {
+  it('checks ten wrong passwords of an account in a quarter of an hour, name and e-mail together', async () => {
     await newClient().ok('POST', '/api/user/register', {
       username: 'grace',
       password: PASSWORD,
@@ -185,11 +186,11 @@ forEachDatabase((_name, open) => {
     await newClient().ok('POST', '/api/user/login', right);
   });
 
-  it('evaluates thirty wrong passwords from an IP, and a success forgives none', async () => {
+  it('checks thirty wrong passwords from an IP, and refunds none after a success', async () => {
     const address = '10.99.0.1';
     let evaluated = 0;
     for (let round = 0; round < 40; round++) {
-      // Headers that a client can forge do not change the IP it counts as.
+      // Forgeable headers do not change the IP a client counts as.
       const forged = { 'x-forwarded-for': `198.51.100.${round}`, 'x-real-ip': `198.51.100.${round}` };
       const body = { username: `victim-${round}`, password: 'wrong password' };
       const { status } = await service.anonymous(address).send('POST', '/api/user/login', body, forged);
@@ -233,7 +234,7 @@ forEachDatabase((_name, open) => {
     service.clock.advance(QUARTER_MS);
   });
 
-  it('bounds the hashes under way: the rest has to come back later', async () => {
+  it('limits the hashes in flight and asks further clients to retry later', async () => {
     const answers = await Promise.all(
       Array.from({ length: 90 }, () =>
         newClient().send('POST', '/api/user/login', { username: 'ada', password: PASSWORD }),
@@ -251,7 +252,7 @@ forEachDatabase((_name, open) => {
     assert.ok(answers.filter((answer) => answer.status === 200).length >= 64);
   });
 
-  it('T24: refuses guesses beyond the limit at once, while all hashes are busy with others', async () => {
+  it('T24: rejects guesses beyond the limit immediately while all hashing permits are taken', async () => {
     const address = '10.97.0.1';
     const guess = (n: number) =>
       service.anonymous(address).send('POST', '/api/user/login', { username: `nobody-${n}`, password: 'wrong' });
@@ -263,14 +264,14 @@ forEachDatabase((_name, open) => {
     const flood = Array.from({ length: 90 }, () =>
       newClient().send('POST', '/api/user/login', { username: 'ada', password: PASSWORD }),
     );
-    // Without the check before the queue they would get 503, or wait for a hash.
+    // Without the check before queueing these requests would get 503, or wait for a hash.
     assert.equal((await guess(30)).status, 429);
     assert.equal((await person.send('PUT', '/api/user/self', body)).status, 429);
     await Promise.all(flood);
     service.clock.advance(QUARTER_MS);
   });
 
-  it('T28: sets a cookie no script reads, no other site sends and no login inherits', async () => {
+  it('T28: sets a cookie that scripts cannot read, other sites cannot send and later logins do not inherit', async () => {
     const person = newClient();
     person.cookies.set('session', `rgs_${'A'.repeat(43)}`);
     const first = await person.send('POST', '/api/user/login', { username: 'ada', password: PASSWORD });
@@ -285,7 +286,7 @@ forEachDatabase((_name, open) => {
     await person.fails(401, 'GET', '/api/user/self');
   });
 
-  it('lets no caller choose the purpose of a login', async () => {
+  it('does not let a caller choose the purpose of a login', async () => {
     let called = 0;
     service.accounts.logins.registerPurpose({ name: 'other', onLoggedIn: async () => void called++ });
     const purpose = { name: 'other', subject: '1' };
@@ -294,7 +295,7 @@ forEachDatabase((_name, open) => {
     assert.equal(called, 0);
   });
 
-  it('sets Secure where the service is reached by https', async () => {
+  it('sets Secure if the service is reached by https', async () => {
     const secure = await startAccounts(service.database, { ...REAL_COST, secure: true, clock: service.clock });
     const { cookies } = await secure
       .anonymous()
@@ -303,7 +304,7 @@ forEachDatabase((_name, open) => {
     await secure.fastify.close();
   });
 
-  it('ends a session at logout, after a week without use, and lists and ends the others', async () => {
+  it('ends a session at logout and after a week without use, and lists and ends the others', async () => {
     const [one, two] = [newClient(), newClient()];
     await one.logIn('ada');
     await two.logIn('ada');
@@ -337,7 +338,7 @@ forEachDatabase((_name, open) => {
     await service.accounts.removeExpired();
   });
 
-  it('refuses registrations where registration is closed', async () => {
+  it('rejects registrations while registration is closed', async () => {
     const closed = await startAccounts(service.database, { ...REAL_COST, settings: { registration: 'closed' } });
     const message = await closed
       .anonymous()
@@ -346,14 +347,14 @@ forEachDatabase((_name, open) => {
     await closed.fastify.close();
   });
 
-  it('gives a new account its first quota', async () => {
+  it('grants a new account its initial quota', async () => {
     const generous = await startAccounts(service.database, { ...REAL_COST, settings: { newUserQuota: 777 } });
     const person = await generous.newUser('wealthy');
     assert.equal((await person.ok('GET', '/api/user/self')).quota, 777);
     await generous.fastify.close();
   });
 
-  it('keeps no secret readable in the database', async () => {
+  it('stores no secret in clear in the database', async () => {
     const person = await service.newUser('keeper');
     const { access_token: userToken } = await person.ok('POST', '/api/user/token');
     const { key } = await person.ok('POST', '/api/tokens', { name: 'one' });

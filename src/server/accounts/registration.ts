@@ -16,13 +16,13 @@ import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
 import type { AccountRateLimits } from './rate-limits.ts';
 import type { TwoFactorStore } from './two-factor.ts';
 
-/** Finds the plan an account is on. `expiresAt`: Unix seconds, 0 = no end. */
+/** Finds an account's current plan. `expiresAt`: Unix seconds, 0 = no end. */
 export type FindPlan = (userId: number) => Promise<{ readonly code: string; readonly expiresAt: number }>;
 
-/** Gives an account the plan of that code. @returns false where there is none to be given */
+/** Assigns the plan with that code to an account. @returns false if no such plan can be assigned */
 export type GivePlan = (trx: Trx, userId: number, code: string) => Promise<boolean>;
 
-/** An account as its owner and the administrators see it; there is no field for a secret. */
+/** An account as its owner and administrators see it, without any secret. */
 export interface Profile {
   readonly account: Account;
   readonly wallet: Awaited<ReturnType<Ledger['wallet']>>;
@@ -38,10 +38,11 @@ interface Registration {
   readonly email?: string;
 }
 
+/** An account that an administrator creates. */
 export interface NewUser extends Registration {
   readonly displayName?: string;
   readonly role?: Role;
-  /** Quota the wallet starts with. */
+  /** Initial quota of the wallet. */
   readonly quota: number;
 }
 
@@ -61,7 +62,7 @@ interface RegistrationAndProfileServiceDependencies {
   readonly settings: Live<Pick<SiteSettings, 'registration' | 'newUserQuota' | 'newUserPlan'>>;
 }
 
-/** Accounts: registration and profile. */
+/** Registers accounts and reads their profiles. */
 export class RegistrationAndProfileService {
   readonly #dependencies: RegistrationAndProfileServiceDependencies;
 
@@ -70,10 +71,11 @@ export class RegistrationAndProfileService {
   }
 
   /**
-   * Open to anybody. An e-mail that another account logs in by is kept but does not count for login, so that registering
-   * does not reveal which e-mails have an account here. Where the service sends mail, none counts before it is confirmed.
+   * Self-registration. An e-mail that another account logs in with is stored but does not count for login, so that
+   * registering does not reveal which e-mails have an account. If the service sends mail, no e-mail counts before it is
+   * confirmed.
    *
-   * @param clientIp whose limit the registration counts against
+   * @param clientIp the IP whose limit the registration counts against
    * @throws registration_closed, username_taken, password_too_common, rate_limit_exceeded, unavailable
    */
   async register(
@@ -101,9 +103,9 @@ export class RegistrationAndProfileService {
   }
 
   /**
-   * Makes an account for somebody else.
+   * Creates an account on behalf of someone else.
    *
-   * @param inTransaction runs in the transaction that makes it
+   * @param inTransaction runs in the transaction that creates the account
    * @throws username_taken, email_taken, password_too_common
    */
   create(user: NewUser, inTransaction: (trx: Trx, id: number) => Promise<void>): Promise<number> {
@@ -124,8 +126,8 @@ export class RegistrationAndProfileService {
   }
 
   /**
-   * @param loginEmail what happens with the e-mail: `refuse` and `keep` let it count for login unless another account logs
-   *   in by it, which is an error or leaves this account without; `confirm` lets it count later
+   * @param loginEmail how a taken e-mail is handled: `refuse` throws, `keep` stores it without counting it for login;
+   *   with both, a free e-mail counts for login immediately. `confirm` lets it count after confirmation
    */
   async #insert(
     user: NewUser,
@@ -141,7 +143,7 @@ export class RegistrationAndProfileService {
     const hash = await passwords.hash(user.password);
     return database.transaction(async (trx) => {
       const now = clock.now();
-      // An administrator vouches for the address he gives.
+      // An administrator vouches for the address they enter.
       const confirmedAt = loginEmail === 'refuse' && email !== null ? now : null;
       const row = { username, email, display_name: displayName, role, created_at: now, ...NO_LOGIN_EMAIL };
       let id = await accounts.insert(
@@ -160,7 +162,7 @@ export class RegistrationAndProfileService {
     });
   }
 
-  /** A plan that is gone must not close the registration: the account begins without one. */
+  /** A missing plan must not block registration: the account then starts without one. */
   async #giveFirstPlan(trx: Trx, userId: number): Promise<void> {
     const { settings, givePlan, log } = this.#dependencies;
     const { newUserPlan } = settings.current();
@@ -189,10 +191,10 @@ export class RegistrationAndProfileService {
   }
 }
 
-/** Columns of an account that logs in by its user name only. */
+/** Columns of an account that can log in by user name only. */
 export const NO_LOGIN_EMAIL = { login_email: null, email_confirmed_at: null } as const;
 
-/** Lower case, as mail systems treat e-mail addresses in practice; null removes the e-mail. */
+/** Lower-cases an address, as mail systems treat addresses in practice; null removes the e-mail. */
 export function normalizeEmail(text: string | undefined): string | null | undefined {
   return text === undefined ? undefined : text.toLowerCase() || null;
 }

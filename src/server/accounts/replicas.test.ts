@@ -17,7 +17,7 @@ forEachDatabase((name, _open, freshUrl) => {
     const clock = manualClock();
     const databases = [openDatabase<Tables>(url), openDatabase<Tables>(url)] as const;
     await migrate(databases[0], migrations);
-    // As the app does it: limits are shared where the database is a server.
+    // As in the app: limits are shared if the database is a server.
     const limitsOf = (database: Database<Tables>) =>
       createRateLimits({ clock, sharedDatabase: name === 'postgres' ? (database.kysely as never) : undefined });
     const one = await startAccounts(databases[0], { clock, dependencies: { limits: limitsOf(databases[0]) } });
@@ -84,10 +84,10 @@ forEachDatabase((name, _open, freshUrl) => {
     await close();
   });
 
-  // SQLite serves one process, which has its counters to itself.
+  // Skipped on SQLite, which serves one process with its own counters.
   if (name === 'sqlite') return;
 
-  it('shares one limit on wrong passwords, and lets the owner log in when its window has ended', async () => {
+  it('shares one limit on wrong passwords, and lets the owner log in after its window has ended', async () => {
     const { one, two, close } = await startTwo();
     const owner = await one.newUser('attacked');
     let guesses = 0;
@@ -106,7 +106,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(answers.filter((answer) => answer.status === 200).length, 10);
       const refused = await two.anonymous(`10.3.1.${window}`).send('POST', '/api/user/login', right);
       assert.equal(refused.status, 429);
-      // A session that exists already is not affected.
+      // An existing session is not affected.
       await owner.ok('GET', '/api/user/self');
       const seconds = Number(refused.headers['retry-after']);
       assert.ok(seconds > 0 && seconds <= 900, String(seconds));

@@ -11,7 +11,7 @@ import { hashToken, randomToken } from '../platform/tokens.ts';
 const POLICIES = ['account', 'owner', 'admin', 'root', 'model'] as const;
 type Outcome = 'yes' | ErrorCode;
 
-/** What each kind of credential may do: the table that applies to every route. */
+/** The permissions of each credential kind, as applied to every route. */
 const TABLE: Readonly<Record<string, readonly Outcome[]>> = {
   'session of a user': ['yes', 'yes', 'forbidden', 'forbidden', 'invalid_api_key'],
   'session of an admin': ['yes', 'yes', 'yes', 'forbidden', 'invalid_api_key'],
@@ -69,7 +69,7 @@ forEachDatabase((_name, open) => {
     }
   };
 
-  it('lets each kind of credential do what the table says, and nothing else', async () => {
+  it('grants each credential kind exactly the permissions in the table', async () => {
     const llm = await service.database.transaction((trx) => service.accounts.tokens.issueLlm(trx, user.id, 'device'));
     const { access_token: userToken } = await user.ok<{ access_token: string }>('POST', '/api/user/token');
     const { access_token: rootToken } = await root.ok<{ access_token: string }>('POST', '/api/user/token');
@@ -104,7 +104,7 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('T35: takes the user id in its one spelling', async () => {
+  it('T35: accepts the user id only in canonical form', async () => {
     const session = user.cookies.get('session');
     const { id } = user;
     const wrong = [
@@ -147,14 +147,14 @@ forEachDatabase((_name, open) => {
     assert.equal(await ask('account', { headers: { 'service-api-user': String(id) }, session }), 'yes');
   });
 
-  it('does not make a wrong bearer value good by a cookie', async () => {
+  it('does not fall back to a cookie after an invalid bearer value', async () => {
     const headers = { authorization: 'Bearer rgs_wrong', 'service-api-user': String(user.id) };
     assert.equal(await ask('account', { headers, session: user.cookies.get('session') }), 'unauthorized');
     const basic = { authorization: 'Basic dTpw', 'service-api-user': String(user.id) };
     assert.equal(await ask('account', { headers: basic, session: user.cookies.get('session') }), 'unauthorized');
   });
 
-  it('takes API keys where clients of any vendor put them', async () => {
+  it('accepts API keys in the headers that clients of any vendor use', async () => {
     assert.equal(await ask('model', { headers: { authorization: `Bearer ${key}` } }), 'yes');
     assert.equal(await ask('model', { headers: { authorization: `bearer ${key}` } }), 'yes');
     assert.equal(await ask('model', { headers: { 'x-api-key': key } }), 'yes');
@@ -172,7 +172,7 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('ends everything of an account at once when it is disabled, and of a token when it is revoked', async () => {
+  it('ends all access of a disabled account and of a revoked token immediately', async () => {
     const person = await service.newUser('short-lived');
     const made = await person.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'a' });
     const other = await person.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'b' });
@@ -201,7 +201,7 @@ forEachDatabase((_name, open) => {
     assert.equal(await withKey(other.key), 'invalid_api_key');
   });
 
-  it('ends a key at its time and writes when it was last used', async () => {
+  it('expires a key on time and records its last use', async () => {
     const expires_at = Math.floor(service.clock.now() / 1000) + 60;
     const { key: short } = await user.ok<{ key: string }>('POST', '/api/tokens', { name: 'short', expires_at });
     assert.equal(await ask('model', { headers: { 'x-api-key': short } }), 'yes');
@@ -213,7 +213,7 @@ forEachDatabase((_name, open) => {
     assert.ok((rows.find((row) => row.name === 'short')?.last_used_time ?? 0) > 0);
   });
 
-  it('voids the old user token when a new one is made', async () => {
+  it('voids the old user token when a new one is created', async () => {
     const make = () => user.ok<{ access_token: string }>('POST', '/api/user/token');
     const [one, two] = [await make(), await make()];
     const use = ({ access_token }: { access_token: string }) =>
@@ -225,7 +225,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await use(two)).status, 200);
   });
 
-  it('keeps devices away from what could outlive them', async () => {
+  it('denies devices every action that could outlive them', async () => {
     const headers = { authorization: `Bearer ${device(user.id)}`, 'service-api-user': String(user.id) };
     const visitor = service.anonymous();
     for (const { method, path, policy } of service.routes.endpoints) {

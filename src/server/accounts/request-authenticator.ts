@@ -14,24 +14,25 @@ import type { SessionService } from './sessions.ts';
 import { CREDENTIAL_PREFIX, type TokenRow, type TokenStore } from './tokens.ts';
 
 const MAX_TOKEN_LENGTH = 200;
-/** Fits a JWT or a signature that contains a token. */
+/** Long enough for a JWT or signature that contains a token. */
 const MAX_AUTHORIZATION_LENGTH = 700;
 const ALL_MODELS: readonly string[] = [];
 
-/** The owner of a device access_token. `expiresAt`: Unix milliseconds. */
+/** A device access_token's owner. `expiresAt`: Unix milliseconds. */
 export interface DeviceAccessToken {
   readonly userId: number;
   readonly authorizationId: number;
   readonly expiresAt: number;
 }
 
-/** The device access_tokens, kept by device-auth. */
+/** Access to the device access_tokens, implemented by device-auth. */
 export interface DeviceAccessTokens {
   find(tokenHash: string): Promise<DeviceAccessToken | undefined>;
-  /** Records the last use and its IP. */
+  /** Records the time and IP of the last use. */
   recordUse(authorizationId: number, clientIp: string): void;
 }
 
+/** Dependencies of {@link RequestAuthenticator}. */
 export interface RequestAuthenticatorDependencies {
   readonly accounts: AccountStore;
   readonly sessions: SessionService;
@@ -39,7 +40,7 @@ export interface RequestAuthenticatorDependencies {
   readonly tokens: TokenStore;
   readonly tokenUse: PeriodicWriter<true>;
   readonly deviceTokens: DeviceAccessTokens;
-  /** Requests of a key, by its id; undefined: unlimited. */
+  /** Limits the requests of a key, by its id; undefined: unlimited. */
   readonly keyLimit: RateLimiter | undefined;
   readonly clock: Clock;
   /** Lower-case name of the header that carries the user id. */
@@ -53,8 +54,8 @@ interface FoundCredential {
 }
 
 /**
- * Resolves the credential of a request to a caller. Reads the database for every request, so a logout, a ban or a revocation applies to
- * the next request on every replica.
+ * Resolves the credential of a request to a caller. Reads the database on every request, so that a logout, ban or
+ * revocation applies to the next request on every replica.
  */
 export class RequestAuthenticator implements Authenticator {
   readonly #dependencies: RequestAuthenticatorDependencies;
@@ -68,7 +69,8 @@ export class RequestAuthenticator implements Authenticator {
     { headers, session, clientIp }: Credentials,
   ): Promise<AccountCaller> {
     const { userHeader, deviceTokens } = this.#dependencies;
-    // A bearer value takes precedence: if it is invalid, a valid session cookie in the same request is not used instead.
+    // A bearer value takes precedence: if it is invalid, a valid session cookie in the same request is not used
+    // instead.
     const token = headers.authorization === undefined ? session : readBearerToken(headers.authorization);
     if (token === undefined || token.length > MAX_TOKEN_LENGTH) throw new AppError('unauthorized');
     const found = await this.#findCredential(token);
@@ -129,7 +131,7 @@ export class RequestAuthenticator implements Authenticator {
   }
 }
 
-/** Undefined for a key without limits, as most keys are: its requests are not counted. */
+/** Undefined for a key without limits, the common case, whose requests are not counted. */
 function toKeyLimits(row: TokenRow): KeyLimits | undefined {
   const {
     requests_per_minute: requests,
@@ -146,12 +148,12 @@ function toKeyLimits(row: TokenRow): KeyLimits | undefined {
   };
 }
 
-/** RFC 6750 section 2.1; the scheme's case does not matter (RFC 9110 section 11.1). */
+/** Reads a bearer token (RFC 6750 section 2.1); the scheme is case-insensitive (RFC 9110 section 11.1). */
 function readBearerToken(header: string): string | undefined {
   return header.length < MAX_AUTHORIZATION_LENGTH && /^bearer /i.test(header) ? header.slice(7).trim() : undefined;
 }
 
-/** `Authorization: Bearer`, else the headers that clients of other vendors' APIs use. */
+/** Reads `Authorization: Bearer`, else the headers used by clients of other vendors' APIs. */
 function readModelKey(headers: IncomingHttpHeaders): string | undefined {
   const { authorization } = headers;
   const key =
@@ -164,13 +166,13 @@ function readModelKey(headers: IncomingHttpHeaders): string | undefined {
 }
 
 /**
- * Clients of Volcengine's APIs sign with a key pair. The access key, which such a client sends in clear, is the caller's key;
- * the signature proves nothing beyond that and is not checked.
+ * Clients of Volcengine's APIs sign with a key pair and send the access key in clear. The access key is the caller's
+ * key; the signature proves nothing more and is not checked.
  */
 const readVolcengineKey = (header: string): string | undefined =>
   header.length < MAX_AUTHORIZATION_LENGTH ? /^HMAC-SHA256 Credential=([^/,\s]+)\//.exec(header)?.[1] : undefined;
 
-/** Clients that sign a JWT with a key pair put the access key into `iss`; it is the caller's key, as above. */
+/** Clients that sign a JWT with a key pair put the access key into `iss`, which is the caller's key, as above. */
 function readIssuer(token: string): string | undefined {
   const payload = /^eyJ[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token)?.[1];
   if (payload === undefined) return undefined;

@@ -17,20 +17,20 @@ import { TwoFactorStore } from './two-factor.ts';
 interface ResetPasswordDependencies {
   readonly database: Database<Tables>;
   readonly clock: Clock;
-  /** Device sign-ins and whatever else must end with the old password. */
+  /** Device sign-ins and other logins that must end with the old password. */
   readonly linkedLogins: readonly LinkedLogins[];
 }
 
 interface ResetPasswordOptions {
-  /** Turns two-step verification off too, for somebody who lost both. */
+  /** Also turns two-step verification off, for users who lost both factors. */
   readonly withoutTwoFactor?: boolean;
-  /** Default: a random one, which also works while others use up the account's limit of wrong passwords. */
+  /** Default: a random password, which also works while attackers exhaust the account's limit of wrong passwords. */
   readonly password?: string;
 }
 
 /**
- * `reelgate admin reset-password NAME`: for somebody on the server who has access to the database. Returns the new password,
- * which is stored nowhere; everything the account is logged in with ends.
+ * `reelgate admin reset-password NAME`, for operators on the server with access to the database. Returns the new
+ * password, which is stored only as a hash, and ends all logins of the account.
  *
  * @throws not_exist, invalid_request, password_too_common
  */

@@ -11,7 +11,7 @@ forEachDatabase((_name, open) => {
   });
   after(() => service.close());
 
-  it('removes keys with their limits some time after they were revoked, the oldest first', async () => {
+  it('removes revoked keys with their limits after the retention time, oldest first', async () => {
     const dee = await service.newUser('dee');
     const { kysely } = service.database;
     const store = new TokenStore(service.database);

@@ -21,7 +21,7 @@ interface AccountRouteDependencies {
   readonly cookies: LoginCookies;
 }
 
-/** Registers all endpoints of this capability. */
+/** Registers the endpoints of accounts, logins, tokens and the audit log. */
 export function addAccountRoutes(routes: RouteRegistry, { accounts, cookies }: AccountRouteDependencies): void {
   addLoginRoutes(routes, accounts, cookies);
   addLoginHistoryRoutes(routes, accounts);
@@ -32,7 +32,7 @@ export function addAccountRoutes(routes: RouteRegistry, { accounts, cookies }: A
   addAccountAdminRoutes(routes, accounts);
 }
 
-/** What administrators do with accounts, and the audit log. */
+/** Account administration and the audit log. */
 function addAccountAdminRoutes(
   routes: RouteRegistry,
   { users, userAdministration, listAuditLog }: Pick<Accounts, 'users' | 'userAdministration' | 'listAuditLog'>,
@@ -102,7 +102,7 @@ function addAccountAdminRoutes(
 
 const parseJsonColumn = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
 
-/** Binding a phone or a messaging-app account to the own account. */
+/** Binding a phone or messaging-app account to the caller's account. */
 function addBindingRoutes(routes: RouteRegistry, { bindings }: Pick<Accounts, 'bindings'>): void {
   routes.add(registrationLoginAndOwnAccountEndpoints.sendPhoneCode, async ({ caller, body }) => {
     await bindings.sendPhoneCode(caller.userId, body.phone);
@@ -120,7 +120,7 @@ function addBindingRoutes(routes: RouteRegistry, { bindings }: Pick<Accounts, 'b
   });
 }
 
-/** Confirmation of the e-mail address, and new passwords by e-mail. */
+/** Confirmation of the e-mail address, and password reset by e-mail. */
 function addEmailRoutes(
   routes: RouteRegistry,
   { emailConfirmations, passwordResets }: Pick<Accounts, 'emailConfirmations' | 'passwordResets'>,
@@ -156,7 +156,7 @@ function addEmailRoutes(
   });
 }
 
-/** Who logged in from where, and why a session ended. */
+/** Login history, and the reason a session ended. */
 function addLoginHistoryRoutes(
   routes: RouteRegistry,
   { loginHistory, sessions }: Pick<Accounts, 'loginHistory' | 'sessions'>,
@@ -258,7 +258,7 @@ function addLoginRoutes(
   });
 }
 
-/** The own `sk-` tokens and the management access token. */
+/** The caller's `sk-` tokens and management access token. */
 function addTokenRoutes(
   routes: RouteRegistry,
   { tokens, managementTokens }: Pick<Accounts, 'tokens' | 'managementTokens'>,
@@ -306,7 +306,7 @@ const toTokenRow = (token: TokenListItem) => ({
   last_used_time: toSecondsOrNull(token.lastUsedAt),
 });
 
-/** Registration, and the own account's profile and settings. */
+/** Registration, and the caller's profile and settings. */
 function addUserRoutes(
   routes: RouteRegistry,
   { users, selfUpdates, settings }: Pick<Accounts, 'users' | 'selfUpdates' | 'settings'>,

@@ -1,7 +1,7 @@
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import type { Trx } from '../tables.ts';
 
-/** Changes that an intruder may have made, so the owner is notified. */
+/** Changes an intruder may have made, of which the owner is notified. */
 const TEXTS = {
   password: {
     title: { en: 'Your password was changed', 'zh-CN': '您的密码已更改' },
@@ -56,7 +56,7 @@ export class SecurityNotices {
     this.#notifier = notifier;
   }
 
-  /** In the transaction of the change. */
+  /** Notifies in the transaction of the change. */
   async notify(trx: Trx, userId: number, change: keyof typeof TEXTS): Promise<void> {
     await this.#notifier.notify(trx, {
       userId,

@@ -33,7 +33,7 @@ describe('login sessions', () => {
     type Started = Awaited<ReturnType<typeof start>>;
     const idOf = async ({ sessions }: Started, token: string) => (await sessions.find(token))?.id ?? -1;
 
-    it('last for a week after their last use, which counts once an hour', async () => {
+    it('expire a week after their last use, which is recorded at most once an hour', async () => {
       const { clock, sessions, logIn } = await start();
       const token = await logIn(1);
       clock.advance(HOUR_MS - 1);
@@ -49,7 +49,7 @@ describe('login sessions', () => {
       assert.equal(await sessions.find(`${token}x`), undefined);
     });
 
-    it('last by their own use, and not by that of another of the account', async () => {
+    it('are extended by their own use only, not by another session of the account', async () => {
       const { clock, sessions, logIn } = await start();
       const [used, idle] = [await logIn(1), await logIn(1)];
       clock.advance(SESSION_MS - 1);
@@ -59,7 +59,7 @@ describe('login sessions', () => {
       assert.equal(await sessions.find(idle), undefined);
     });
 
-    it('are listed by account, newest first and page by page, while they last', async () => {
+    it('are listed by account while active, newest first and paged', async () => {
       const started = await start();
       const { clock, logIn, idsOf, sessions } = started;
       const tokens = [await logIn(1), await logIn(1), await logIn(1)];
@@ -73,7 +73,7 @@ describe('login sessions', () => {
       assert.deepEqual(await idsOf(1), []);
     });
 
-    it('end one by one, for their own account', async () => {
+    it('end one by one, for their own account only', async () => {
       const started = await start();
       const { sessions, store, logIn, endByToken } = started;
       const [one, two] = [await logIn(1), await logIn(1)];
@@ -90,7 +90,7 @@ describe('login sessions', () => {
       assert.equal(await sessions.find(two), undefined);
     });
 
-    it('end all at once but the one to keep', async () => {
+    it('end all at once except the one to keep', async () => {
       const started = await start();
       const { logIn, endAll, idsOf } = started;
       const [one, two, other] = [await logIn(1), await logIn(1), await logIn(2)];
@@ -113,7 +113,7 @@ describe('login sessions', () => {
       assert.equal(await countRows(), 1);
     });
 
-    it('keep what a browser says of itself to a length', async () => {
+    it('truncate the user agent a browser sends', async () => {
       const { sessions, logIn } = await start();
       await logIn(1, { address: 'a'.repeat(1_000), userAgent: `${'u'.repeat(999)}x` });
       const [row] = (await sessions.list(1, { page: 1, offset: 0, pageSize: 1 })).rows;

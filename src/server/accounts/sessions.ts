@@ -11,8 +11,12 @@ import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';
 
+/** Lifetime of a session after its last use. */
 export const SESSION_MS = 7 * DAY_MS;
-/** A session's expiry is extended at most this often, so that a page with many requests does not write for each. */
+/**
+ * Minimum time between two extensions of a session's expiry, so that a page with many requests does not cause a write
+ * for each.
+ */
 const EXTEND_EVERY_MS = HOUR_MS;
 const MAX_ADDRESS_LENGTH = 64;
 const MAX_USER_AGENT_LENGTH = 300;
@@ -22,7 +26,7 @@ interface SessionServiceDependencies {
   readonly clock: Clock;
 }
 
-/** Login sessions: opaque cookie values, stored as SHA-256 and kept on the server, so that each can be ended. */
+/** Login sessions: opaque cookie values, stored on the server as SHA-256 so that each can be revoked. */
 export class SessionService {
   readonly #store: SessionStore;
   readonly #clock: Clock;
@@ -32,7 +36,7 @@ export class SessionService {
     this.#clock = clock;
   }
 
-  /** Starts a session under a new id and returns the value of its cookie, which is stored nowhere. */
+  /** Starts a session under a new id and returns its cookie value, of which only the hash is stored. */
   async start(trx: Trx, userId: number, client: { readonly address: string; readonly userAgent: string }) {
     const token = randomToken(CREDENTIAL_PREFIX.session, 43);
     const now = this.#clock.now();
@@ -47,7 +51,10 @@ export class SessionService {
     return token;
   }
 
-  /** The running session of a cookie value; using it extends its expiry. `renewed`: the cookie's expiry has to be extended too. */
+  /**
+   * The active session of a cookie value; use extends its expiry. `renewed`: the cookie's expiry must be extended as
+   * well.
+   */
   async find(token: string): Promise<(SessionRow & { readonly renewed: boolean }) | undefined> {
     const now = this.#clock.now();
     const row = await this.#store.findByHash(hashToken(token), now);
@@ -61,19 +68,22 @@ export class SessionService {
     await this.#store.deleteByHash(trx, hashToken(token));
   }
 
-  /** Logs out: nothing is kept of it. Returns false where the account has no such session. */
+  /** Logs out and deletes the session. Returns false if the account has no such session. */
   end(userId: number, id: number): Promise<boolean> {
     return this.#store.delete(userId, id);
   }
 
-  /** Ends a session from elsewhere, whose browser can then ask why. Returns false where the account has no such session. */
+  /**
+   * Revokes a session from another one, and keeps the reason for the browser to read. Returns false if the account has
+   * no such session.
+   */
   async endFromElsewhere(userId: number, id: number): Promise<boolean> {
     const end = { reason: 'signed_out_elsewhere' as const, ended_at: this.#clock.now() };
     const ended = await this.#store.transaction((trx) => this.#store.end(trx, userId, id, end));
     return ended !== undefined;
   }
 
-  /** Why the session of a cookie value ended before its time, for as long as the browser keeps the cookie. */
+  /** Why the session of a cookie value was revoked, for as long as the browser keeps the cookie. */
   findEnd(token: string): Promise<SessionEnd | undefined> {
     return this.#store.findEnd(hashToken(token), this.#clock.now());
   }
@@ -88,7 +98,7 @@ export class SessionService {
   }
 }
 
-/** A running session with what its account may do now. */
+/** An active session with the current permissions of its account. */
 interface SessionRow {
   readonly id: number;
   readonly user_id: number;
@@ -107,7 +117,7 @@ interface NewSession {
   readonly expires_at: number;
 }
 
-/** Unix milliseconds. */
+/** Why and when a session ended, in Unix milliseconds. */
 interface SessionEnd {
   readonly reason: SessionEndReason;
   readonly ended_at: number;
@@ -141,7 +151,7 @@ export class SessionStore {
     return sessionByHash.first(this.#database.kysely, { hash, now });
   }
 
-  /** When a session that was not ended began (Unix milliseconds). Ids are never used again. */
+  /** When a session that has not ended was created (Unix milliseconds). Ids are never reused. */
   findStart(id: number, db: Executor = this.#database.kysely): Promise<{ readonly created_at: number } | undefined> {
     return db.selectFrom('sessions').select('created_at').where('id', '=', id).executeTakeFirst();
   }
@@ -153,7 +163,7 @@ export class SessionStore {
       .execute();
   }
 
-  /** Moves the end of a running session; one that was ended in the meantime stays ended. */
+  /** Extends an active session; one revoked since stays revoked. */
   async extend(id: number, now: number, expiresAt: number): Promise<void> {
     await this.#database.kysely
       .updateTable('sessions')
@@ -170,7 +180,7 @@ export class SessionStore {
     return this.#database.transaction(work);
   }
 
-  /** Deletes a session of that account; returns false where there was none. */
+  /** Deletes a session of that account; returns false if there was none. */
   async delete(userId: number, id: number): Promise<boolean> {
     return wasChanged(
       await this.#database.kysely
@@ -181,7 +191,7 @@ export class SessionStore {
     );
   }
 
-  /** Ends a session of that account from elsewhere; returns where it was used, or undefined where there was none. */
+  /** Revokes a session of that account; returns where it was used, or undefined if there was none. */
   async end(trx: Trx, userId: number, id: number, end: SessionEnd) {
     const ended = await trx
       .deleteFrom('sessions')
@@ -198,7 +208,7 @@ export class SessionStore {
     return client;
   }
 
-  /** Ends all sessions of an account but the one to keep, if any. */
+  /** Revokes all sessions of an account except the one to keep, if any. */
   async endOfUser(trx: Trx, userId: number, { reason, ended_at }: SessionEnd, keepId = 0): Promise<void> {
     await trx
       .insertInto('ended_sessions')
@@ -220,7 +230,7 @@ export class SessionStore {
     await trx.deleteFrom('sessions').where('user_id', '=', userId).where('id', '!=', keepId).execute();
   }
 
-  /** Why and when a session ended: it was ended, or expired by `now` (Unix milliseconds). */
+  /** Why and when a session ended: it was revoked, or expired by `now` (Unix milliseconds). */
   async findEnd(hash: string, now: number): Promise<SessionEnd | undefined> {
     const { kysely } = this.#database;
     const ended = await kysely
@@ -238,14 +248,14 @@ export class SessionStore {
     return expired && { reason: 'expired', ...expired };
   }
 
-  /** @param endedBefore ends that happened before this time are forgotten; Unix milliseconds */
+  /** @param endedBefore reasons of sessions that ended earlier are deleted; Unix milliseconds */
   async deleteExpired(now: number, endedBefore: number): Promise<void> {
     const { kysely } = this.#database;
     await kysely.deleteFrom('sessions').where('expires_at', '<=', now).execute();
     await kysely.deleteFrom('ended_sessions').where('ended_at', '<=', endedBefore).execute();
   }
 
-  /** Running sessions of an account, newest first. */
+  /** Active sessions of an account, newest first. */
   async list(userId: number, now: number, page: Page) {
     const own = this.#database.kysely
       .selectFrom('sessions')

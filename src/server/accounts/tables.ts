@@ -3,16 +3,19 @@ import type { LoginOutcomeName, SessionEndReason } from '../../contract/logins.t
 import { type Migration, required, type Schema } from '../platform/db/migrate.ts';
 import type { Dialect } from '../platform/db/sql.ts';
 
+/** Tables of the accounts capability. */
 export interface AccountTables extends AuditTables, LoginHistoryTables {
   accounts: {
     id: Generated<number>;
-    /** Lower case; null once the account is removed, so that the name is free again while old records keep their id. */
+    /** Lower case; null once the account is removed, which frees the name while old records keep their id. */
     username: string | null;
-    /** Lower case, as its owner gave it. Others may have given the same. */
+    /** Lower case, as the owner entered it. Other accounts may have entered the same address. */
     email: string | null;
-    /** The e-mail where it counts for login: one account at most logs in by it. */
+    /** The e-mail if it counts for login; unique across accounts. */
     login_email: string | null;
-    /** When its owner confirmed `login_email` by a mail, or an administrator gave it; null: never. Unix milliseconds. */
+    /**
+     * When the owner confirmed `login_email` by mail, or an administrator entered it; null: never. Unix milliseconds.
+     */
     email_confirmed_at: number | null;
     display_name: string;
     role: 'user' | 'admin' | 'root';
@@ -23,11 +26,11 @@ export interface AccountTables extends AuditTables, LoginHistoryTables {
     created_at: number;
     removed_at: number | null;
   };
-  /** argon2id in PHC form. `generated`: the service drew the password at random and nobody chose it. */
+  /** argon2id in PHC form. `generated`: the service drew the password at random instead of a person choosing it. */
   passwords: { user_id: number; hash: string; changed_at: number; generated: 0 | 1 };
-  /** Where an account has logged in from: `device:` and the SHA-256 of a cookie, or `network:` and an IP or /64. */
+  /** Sources an account has logged in from: `device:` and the SHA-256 of a cookie, or `network:` and an IP or /64. */
   known_login_sources: { user_id: number; source: string; last_used_at: number };
-  /** At most one row, ever: whoever inserts it makes the first root account. */
+  /** At most one row, ever: the process that inserts it creates the first root account. */
   first_administrator: { place: number };
   /** Login sessions by the SHA-256 of the cookie. */
   sessions: {
@@ -40,18 +43,18 @@ export interface AccountTables extends AuditTables, LoginHistoryTables {
     last_used_at: number;
     expires_at: number;
   };
-  /** The password was right and the second step is outstanding. Authenticates nothing but that step. */
+  /** Logins with a correct password and an outstanding second step. Authenticates only that step. */
   pending_logins: {
     hash: string;
     user_id: number;
-    /** What the login is for: `login`, or a purpose that another capability registered, with its own subject. */
+    /** Purpose of the login: `login`, or one registered by another capability, with its own subject. */
     purpose: string;
     subject: string;
     wrong: number;
     created_at: number;
     expires_at: number;
   };
-  /** The management access token; one an account. */
+  /** The management access token, one per account. */
   user_tokens: { user_id: number; hash: string; created_at: number };
   /** Keys of the model paths. `sk`: created by an account's owner; `llm`: created by a device sign-in. */
   tokens: {
@@ -60,13 +63,13 @@ export interface AccountTables extends AuditTables, LoginHistoryTables {
     user_id: number;
     name: string;
     hash: string;
-    /** First characters of the key, to recognize it in a list. */
+    /** First characters of the key, by which owners recognize it in a list. */
     hint: string;
     /** JSON list of model names; null = all. */
     models: string | null;
     /** JSON list of IP addresses and CIDR ranges; null = any. */
     allowed_addresses: string | null;
-    /** Of a minute, and at once; null = any number. */
+    /** Rate per minute and burst size; null = unlimited. */
     requests_per_minute: number | null;
     tokens_per_minute: number | null;
     concurrent_calls: number | null;
@@ -80,28 +83,29 @@ export interface AccountTables extends AuditTables, LoginHistoryTables {
     user_id: number;
     /** Base32 secret, sealed under the master key. */
     secret: string;
-    /** Newest TOTP step that was accepted: each counts once (RFC 6238 section 5.2). */
+    /** Newest accepted TOTP step; each counts once (RFC 6238 section 5.2). */
     last_step: number;
-    /** Null while it is only set up. */
+    /** Null while set up but not yet enabled. */
     enabled_at: number | null;
   };
-  /** SHA-256 of at least 112 random bits; a used one is deleted. */
+  /** SHA-256 of at least 112 random bits; deleted when used. */
   backup_codes: { user_id: number; hash: string };
   bindings: { user_id: number; kind: 'phone' | 'messaging'; value: string; created_at: number };
   /** The code is sealed, because a hash of six digits is easily brute-forced. */
   phone_codes: { user_id: number; phone: string; code: string; wrong: number; expires_at: number };
-  /** Links in e-mails, by the SHA-256 of the token; used once. `email`: the address the mail went to. */
+  /** Single-use links in e-mails, by the SHA-256 of the token. `email`: the address the mail went to. */
   email_tokens: {
     hash: string;
     user_id: number;
     purpose: 'confirm' | 'reset';
     email: string;
-    /** The administrator who made the link and passed it on; null: it was mailed. */
+    /** The administrator who created the link to pass it on; null: it was mailed. */
     issued_by: number | null;
     expires_at: number;
   };
 }
 
+/** Schema history of the accounts capability. */
 export const accountMigrations: readonly Migration[] = [
   {
     id: '0002-accounts',
@@ -270,6 +274,7 @@ async function createEmailTokens(schema: Schema, { int64, text }: Dialect): Prom
   await index('email_tokens_by_end', ['expires_at']).execute();
 }
 
+/** Table of the audit log. */
 export interface AuditTables {
   audit_log: {
     id: Generated<number>;
@@ -304,9 +309,9 @@ async function createAuditLog(schema: Schema, { int64, text, autoIncrement }: Di
 }
 
 interface LoginHistoryTables {
-  /** Why sessions ended before their time, by the SHA-256 of the cookie, which the browser still has. */
+  /** Why sessions were revoked, by the SHA-256 of the cookie, which the browser still has. */
   ended_sessions: { hash: string; reason: SessionEndReason; ended_at: number };
-  /** Attempts to log in to accounts. */
+  /** Login attempts by account. */
   login_history: {
     id: Generated<number>;
     user_id: number;

@@ -56,7 +56,7 @@ forEachDatabase((_name, open) => {
     });
   });
 
-  it('is used from its allowed addresses only, whichever way they are written', async () => {
+  it('accepts a key from its allowed addresses only, in any notation', async () => {
     const ranges = ['203.0.113.0/24', '::ffff:198.51.100.7', '2001:DB8::/32', '203.0.113.0/24'];
     const { id, key } = await ada.ok<{ id: number; key: string }>('POST', '/api/tokens', {
       name: 'office',
@@ -84,7 +84,7 @@ forEachDatabase((_name, open) => {
     await ada.ok('DELETE', `/api/tokens/${id}`);
   });
 
-  it('keeps the limits of a minute and at once, and lifts one by null', async () => {
+  it('stores the per-minute and burst limits, and lifts one set to null', async () => {
     const limits = { requests_per_minute: 60, tokens_per_minute: 90_000, concurrent_calls: 4, concurrent_tasks: 2 };
     const { id, key } = await ada.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'busy', ...limits });
     const find = async () => {
@@ -106,7 +106,7 @@ forEachDatabase((_name, open) => {
     await ada.ok('DELETE', `/api/tokens/${id}`);
   });
 
-  it('keeps limits and changes only what is named', async () => {
+  it('keeps limits and changes only the named fields', async () => {
     const expires_at = Math.floor(service.clock.now() / 1000) + 3600;
     const limits = { expires_at, quota_limit: 0, models: ['kling-v2', 'sora-2', 'sora-2'] };
     const { id } = await ada.ok('POST', '/api/tokens', { name: 'limited', ...limits });
@@ -127,7 +127,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(shown(third), { name: 'renamed', expires_at: null, quota_limit: null, models: [] });
   });
 
-  it('reads one key as the list shows it, and only an own one that is not revoked', async () => {
+  it("reads one key as the list shows it, and only the caller's own unrevoked keys", async () => {
     const { id } = await ada.ok<{ id: number }>('POST', '/api/tokens', { name: 'single', quota_limit: 500 });
     const listed = (await rows(ada)).find((row) => row.id === id);
     assert.deepEqual(await ada.ok('GET', `/api/tokens/${id}`), listed);
@@ -137,7 +137,7 @@ forEachDatabase((_name, open) => {
     assert.equal(await ada.fails(200, 'GET', `/api/tokens/${id}`), missing);
   });
 
-  it('treats the tokens of others as missing', async () => {
+  it("treats other accounts' tokens as missing", async () => {
     const canary = 'canary-4711';
     const { id } = await ada.ok('POST', '/api/tokens', { name: canary });
     const missing = await bob.fails(200, 'PUT', '/api/tokens/999999999', { name: 'mine' });
@@ -160,7 +160,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual([await revoke(), await revoke()], [true, false]);
   });
 
-  it('revokes once', async () => {
+  it('revokes a key once', async () => {
     const { id } = await ada.ok('POST', '/api/tokens', { name: 'gone' });
     const answers = await Promise.all([1, 2, 3].map(() => ada.send('DELETE', `/api/tokens/${id}`)));
     assert.equal(answers.filter((answer) => answer.body.success).length, 1);
@@ -168,7 +168,7 @@ forEachDatabase((_name, open) => {
     assert.ok(!(await rows(ada)).some((row) => row.id === id));
   });
 
-  it('pages', async () => {
+  it('pages the list', async () => {
     for (let index = 0; index < 4; index++) await bob.ok('POST', '/api/tokens', { name: `token ${index}` });
     const { body } = await bob.send('GET', '/api/tokens?page=2&page_size=3');
     assert.equal(body.total, 4);
@@ -182,7 +182,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(await rows(bob, '?page=999999'), []);
   });
 
-  it('refuses invalid values', async () => {
+  it('rejects invalid values', async () => {
     const now = Math.floor(service.clock.now() / 1000);
     const before = (await rows(ada)).length;
     const bad: unknown[] = [

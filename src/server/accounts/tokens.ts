@@ -12,7 +12,7 @@ import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
-/** What a token's owner may set. Undefined leaves it, null removes the limit. Times are Unix seconds. */
+/** Token settings its owner may change. Undefined keeps a setting, null removes the limit. Times are Unix seconds. */
 interface TokenSettings {
   readonly name?: string;
   readonly expires_at?: number | null;
@@ -27,7 +27,7 @@ interface TokenSettings {
   readonly concurrent_tasks?: number | null;
 }
 
-/** A token in a list: everything but the key. Times are Unix milliseconds. */
+/** A token in a list, without the key. Times are Unix milliseconds. */
 export interface TokenListItem {
   readonly id: number;
   readonly name: string;
@@ -39,14 +39,14 @@ export interface TokenListItem {
   readonly lastUsedAt: number | null;
   readonly quotaLimit: number | null;
   readonly quotaUsed: number;
-  /** Null = any number. */
+  /** Null = unlimited. */
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
   readonly concurrentCalls: number | null;
   readonly concurrentTasks: number | null;
 }
 
-/** A token just made. `key` is stored nowhere. */
+/** A newly created token. `key` is stored only as a hash. */
 interface IssuedToken {
   readonly id: number;
   readonly key: string;
@@ -67,7 +67,7 @@ export class TokenService {
     this.#dependencies = dependencies;
   }
 
-  /** @throws invalid_request for an end in the past, or what is no address */
+  /** @throws invalid_request for an expiry in the past or an invalid address */
   create(userId: number, settings: TokenSettings & { readonly name: string }): Promise<IssuedToken> {
     const { database, ledger } = this.#dependencies;
     return database.transaction(async (trx) => {
@@ -84,9 +84,9 @@ export class TokenService {
   }
 
   /**
-   * One own token.
+   * One token of the caller.
    *
-   * @throws AppError `not_exist` where the account has no such token
+   * @throws AppError `not_exist` if the account has no such token
    */
   async get(userId: number, id: number): Promise<TokenListItem> {
     const row = await this.#dependencies.store.findOwn(userId, id);
@@ -115,13 +115,13 @@ export class TokenService {
     }));
   }
 
-  /** Name and end (Unix milliseconds) of a token that was not revoked. */
+  /** Name and expiry (Unix milliseconds) of an unrevoked token. */
   async describe(id: number): Promise<{ readonly name: string; readonly expiresAt: number | null } | undefined> {
     const row = await this.#dependencies.store.findById(id);
     return row && { name: row.name, expiresAt: row.expires_at };
   }
 
-  /** @throws not_exist, invalid_request for an end in the past, or what is no address */
+  /** @throws not_exist, invalid_request for an expiry in the past or an invalid address */
   async update(userId: number, id: number, settings: TokenSettings): Promise<void> {
     const { database, store, ledger } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -136,12 +136,12 @@ export class TokenService {
     if (!(await store.revokeOwn(userId, id, clock.now()))) throw notExistError('token');
   }
 
-  /** The llm_token of a device sign-in: no end, no limits of its own. */
+  /** Creates the llm_token of a device sign-in, without expiry or limits of its own. */
   issueLlm(trx: Trx, userId: number, name: string): Promise<IssuedToken> {
     return this.#issue(trx, 'llm', userId, { name });
   }
 
-  /** The id of a token that was not revoked, by the hash of its key. */
+  /** The id of an unrevoked token, by the hash of its key. */
   async findIdByHash(hash: string): Promise<number | undefined> {
     return (await this.#dependencies.store.findByHash(hash))?.id;
   }
@@ -203,7 +203,7 @@ function toIpRanges(texts: readonly string[]): string[] {
   });
 }
 
-/** What authenticates a model call. */
+/** The columns that authenticate a model call. */
 export interface TokenRow {
   readonly id: number;
   readonly user_id: number;
@@ -220,7 +220,7 @@ export interface TokenRow {
   readonly status: number;
 }
 
-/** `sk`: created by a user; `llm`: created by a device sign-in. The keys themselves have the same format. */
+/** `sk`: created by a user; `llm`: created by a device sign-in. Both kinds of key have the same format. */
 type TokenKind = 'sk' | 'llm';
 
 interface NewToken {
@@ -239,7 +239,7 @@ interface NewToken {
   readonly created_at: number;
 }
 
-/** What the owner of a token may change. */
+/** The columns a token's owner may change. */
 type ChangeableColumns = Omit<NewToken, 'kind' | 'user_id' | 'hash' | 'hint' | 'created_at'>;
 
 const RATE_LIMIT_COLUMNS = [
@@ -272,14 +272,14 @@ const activeWithAccounts = (db: Executor) =>
 const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
   activeWithAccounts(db).where('tokens.hash', '=', p('hash')),
 );
-/** A list of any length in one parameter. */
+/** Passes a list of any length in one parameter. */
 const tokensByHashes = prepareQuery<Tables, { hashes: string }>()((db, p) =>
   activeWithAccounts(db)
     .select('tokens.hash')
     .where('tokens.hash', 'in', jsonTexts(db, p('hashes'))),
 );
 
-/** Columns of a token that its owner sees. */
+/** Columns of a token visible to its owner. */
 const LISTED_COLUMNS = [
   'id',
   'name',
@@ -309,7 +309,7 @@ export class TokenStore {
     this.#lookup = new BatchedLookup((hashes) => this.#findByHashes(hashes));
   }
 
-  /** The only read that authenticates a model call. Revoked tokens are not found. */
+  /** The only read that authenticates a model call. Does not return revoked tokens. */
   findByHash(hash: string): Promise<TokenRow | undefined> {
     return this.#lookup.find(hash);
   }
@@ -343,7 +343,7 @@ export class TokenStore {
       .executeTakeFirst();
   }
 
-  /** The account's own `sk-` tokens that were not revoked, newest first unless sorted; those without the value are last. */
+  /** The account's unrevoked `sk-` tokens, newest first by default; tokens without the sorted value come last. */
   async list(userId: number, page: Page, { key, descending }: TokenSort = NEWEST_FIRST) {
     const { kysely } = this.#database;
     const direction = descending ? 'desc' : 'asc';
@@ -362,12 +362,12 @@ export class TokenStore {
     return { rows, total: Number(count.total) };
   }
 
-  /** A token of the account that was not revoked. */
+  /** An unrevoked token of the account. */
   findOwn(userId: number, id: number) {
     return activeTokens(this.#database.kysely, userId).select(LISTED_COLUMNS).where('id', '=', id).executeTakeFirst();
   }
 
-  /** Changes an own `sk-` token; false where there is no such token. */
+  /** Changes an `sk-` token of the account; returns false if there is no such token. */
   async update(trx: Trx, userId: number, id: number, columns: Partial<ChangeableColumns>): Promise<boolean> {
     const own = await activeTokens(trx, userId).select('id').where('id', '=', id).executeTakeFirst();
     if (own === undefined) return false;
@@ -382,7 +382,7 @@ export class TokenStore {
     );
   }
 
-  /** False where there is no such token or it was revoked before. */
+  /** Returns false if there is no such token or it was already revoked. */
   async revoke(db: Executor, userId: number, id: number, kind: TokenKind, now: number): Promise<boolean> {
     return wasChanged(
       await db
@@ -396,7 +396,7 @@ export class TokenStore {
     );
   }
 
-  /** Revokes an own `sk-` token outside of a transaction. */
+  /** Revokes an `sk-` token of the account outside of a transaction. */
   revokeOwn(userId: number, id: number, now: number): Promise<boolean> {
     return this.revoke(this.#database.kysely, userId, id, 'sk', now);
   }
@@ -410,7 +410,10 @@ export class TokenStore {
       .execute();
   }
 
-  /** Deletes at most `limit` tokens revoked before a time, with their limits. @returns how many */
+  /**
+   * Deletes at most `limit` tokens revoked before a time, along with their limits. @returns the number of deleted
+   * tokens
+   */
   deleteRevokedBefore(before: number, limit: number): Promise<number> {
     return this.#database.transaction(async (trx) => {
       const rows = await trx
@@ -440,7 +443,10 @@ export class TokenStore {
   }
 }
 
-/** The prefix identifies the kind of a credential. Each kind is searched in its own table only, so none is accepted as another. */
+/**
+ * Prefixes that identify the kind of a credential. Each kind is looked up in its own table only, so that none is
+ * accepted as another.
+ */
 export const CREDENTIAL_PREFIX = {
   session: 'rgs_',
   pendingLogin: 'rgpl_',

@@ -19,7 +19,7 @@ forEachDatabase((_name, open) => {
   });
   after(() => service.close());
 
-  /** A secret that was set up, and its code at present; each code is used once, so time goes on. */
+  /** A pending secret and its current code; advances the clock, because each code works once. */
   const setUp = async (person: TestUser) => {
     const { secret } = await person.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
@@ -40,7 +40,7 @@ forEachDatabase((_name, open) => {
         .execute()
     ).map(({ action }) => action);
 
-  it('takes a right code alone, and records and tells each change', async () => {
+  it('accepts only a correct code, and audits and notifies each change', async () => {
     const person = await service.newUser('changing');
     const code = await setUp(person);
     await person.ok('POST', ENABLE, { code: code() });
@@ -55,7 +55,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(told, ['Two-step verification is on', 'Two-step verification is off']);
   });
 
-  it('leaves the backup codes of others', async () => {
+  it("leaves other accounts' backup codes alone", async () => {
     const [one, other] = [await service.newUser('one'), await service.newUser('other')];
     const codes = new Map<TestUser, () => string>();
     for (const person of [one, other]) {
@@ -69,7 +69,7 @@ forEachDatabase((_name, open) => {
     assert.equal(rows.length, 10);
   });
 
-  it('confirms the second step of somebody who is logged in, once for each code', async () => {
+  it('confirms the second step of a logged-in user, once per code', async () => {
     const person = await service.newUser('approver');
     const code = await setUp(person);
     await person.ok('POST', ENABLE, { code: code() });
@@ -81,7 +81,7 @@ forEachDatabase((_name, open) => {
       await assert.rejects(twoFactors.confirm(caller, refused), { code: 'wrong_code' });
   });
 
-  it('counts wrong codes, ten in an hour, and no right ones', async () => {
+  it('counts wrong codes, ten in an hour, and not correct ones', async () => {
     const person = await service.newUser('counted');
     for (let change = 0; change < 6; change += 1) {
       const code = await setUp(person);

@@ -4,10 +4,10 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { sealedTwoFactorSecrets } from './two-factor.ts';
 
 forEachDatabase((_name, open) => {
-  it('lists the secrets of all accounts once, and replaces one only where it is still what was read', async () => {
+  it('lists the secrets of all accounts once, and replaces one only if unchanged since it was read', async () => {
     const { kysely } = await open();
     const ids = [1, 2, 3];
-    // The same text for two accounts: which of them is replaced follows from the account.
+    // Both accounts have the same text, so the account alone decides which one is replaced.
     for (const user_id of ids)
       await kysely
         .insertInto('two_factors')

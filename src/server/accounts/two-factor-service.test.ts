@@ -21,11 +21,11 @@ forEachDatabase((_name, open) => {
     readonly person: TestUser;
     readonly username: string;
     readonly backupCodes: string[];
-    /** The code some steps from now. */
+    /** The code that many steps from now. */
     code(steps?: number): string;
   }
 
-  /** An account with two-step on, a minute after it was turned on. */
+  /** An account with two-step verification enabled one minute ago. */
   const guarded = async (): Promise<Guarded> => {
     const username = `guarded-${count++}`;
     const person = await service.newUser(username);
@@ -42,7 +42,7 @@ forEachDatabase((_name, open) => {
     service.clock.advance(2 * STEP_MS);
     return { person, username, backupCodes: backup_codes, code };
   };
-  /** A browser after the first step. */
+  /** A browser that has completed the first step. */
   const half = async (username: string): Promise<TestUser> => {
     const person = service.anonymous();
     assert.deepEqual(await person.logIn(username), { require_2fa: true });
@@ -50,7 +50,7 @@ forEachDatabase((_name, open) => {
   };
   const second = (person: TestUser, code: string) => person.send('POST', '/api/user/login/2fa', { code });
 
-  it('asks for the second step and finishes with a code', async () => {
+  it('asks for the second step and completes with a code', async () => {
     const { username, code, person: owner } = await guarded();
     const person = await half(username);
     assert.equal(person.cookies.has('session'), false);
@@ -65,7 +65,7 @@ forEachDatabase((_name, open) => {
     assert.equal(self.id, owner.id);
   });
 
-  it('T21: takes a code and a name as input methods write them, and refuses other digits as wrong', async () => {
+  it('T21: accepts a code and a name as input methods write them, and rejects other digits as wrong', async () => {
     const { username, code } = await guarded();
     const person = service.anonymous();
     assert.deepEqual(await person.logIn(` ${username} `), { require_2fa: true });
@@ -82,7 +82,7 @@ forEachDatabase((_name, open) => {
     await unprotected.fails(200, 'POST', '/api/user/2fa/enable', { code: '٠١٢٣٤٥' });
   });
 
-  it('accepts the steps next to the present one, and no other', async () => {
+  it('accepts the steps next to the current one, and no other', async () => {
     for (const [steps, right] of [
       [-2, false],
       [2, false],
@@ -95,7 +95,7 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('T26: lets one code make one session, in a race of twenty and afterwards', async () => {
+  it('T26: lets one code create one session, in a race of twenty and afterwards', async () => {
     const { username, code } = await guarded();
     const browsers = [];
     for (let index = 0; index < 8; index++) browsers.push(await half(username));
@@ -111,7 +111,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await second(await half(username), again)).body.success, false);
   });
 
-  it('T26: takes each backup code once, however it is spelled', async () => {
+  it('T26: accepts each backup code once, in any spelling', async () => {
     const { username, backupCodes } = await guarded();
     assert.equal(new Set(backupCodes).size, 10);
     for (const each of backupCodes) assert.match(each, /^([a-z2-9]{6}-){3}[a-z2-9]{6}$/);
@@ -132,7 +132,7 @@ forEachDatabase((_name, open) => {
     assert.match(String((await second(person, code())).body.message), /expired/);
   });
 
-  it('T25: evaluates ten codes of an account in an hour, over all its logins and settings', async () => {
+  it('T25: checks ten codes of an account in an hour, over all its logins and settings', async () => {
     const { username, code } = await guarded();
     let evaluated = 0;
     for (let login = 0; login < 5; login++) {
@@ -147,7 +147,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await second(await half(username), code())).body.success, true);
   });
 
-  it('T22: accepts the second step on a known device while an attacker with the password uses up the attempts', async () => {
+  it('T22: accepts the second step on a known device while an attacker with the password exhausts the attempts', async () => {
     const { username, code } = await guarded();
     const attemptFrom = async (address: string, guess: string) => {
       const person = service.anonymous(address);
@@ -170,7 +170,7 @@ forEachDatabase((_name, open) => {
     assert.match(String(body.message), /expired/);
   });
 
-  it('forgives no wrong codes for a right one', async () => {
+  it('refunds no wrong codes after a correct one', async () => {
     const { username, code } = await guarded();
     const guess = async (value: string) => (await second(await half(username), value)).status;
     for (let wrong = 0; wrong < 9; wrong++) assert.equal(await guess('000000'), 200);
@@ -178,7 +178,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual([await guess('000000'), await guess('000000')], [200, 429]);
   });
 
-  it('forgets a pending login after five minutes, and knows it by its cookie alone', async () => {
+  it('expires a pending login after five minutes, and recognizes it by its cookie alone', async () => {
     const { username, code } = await guarded();
     const person = await half(username);
     assert.match(String((await second(service.anonymous(), code())).body.message), /expired/);
@@ -189,21 +189,21 @@ forEachDatabase((_name, open) => {
     assert.match(String((await second(person, code())).body.message), /expired/);
   });
 
-  it('makes no session for an account that was disabled or removed after the first step', async () => {
+  it('creates no session for an account disabled or removed after the first step', async () => {
     for (const [change, refusal] of [
       [{ status: 2 }, 'account_disabled'],
       [{ removed_at: 1 }, 'login_expired'],
     ] as const) {
       const { username, code, person: owner } = await guarded();
       const person = await half(username);
-      // Written directly: the rules for both end pending logins as well.
+      // Written directly: the service's own changes also end pending logins.
       await service.database.kysely.updateTable('accounts').set(change).where('id', '=', owner.id).execute();
       assert.equal((await second(person, code())).body.message, formatMessage(refusal, 'en'));
       assert.equal(person.cookies.has('session'), false);
     }
   });
 
-  it('T26: lets two backup codes of one login make one session, and leaves the other code unused', async () => {
+  it('T26: lets two backup codes of one login create one session, and leaves the other code unused', async () => {
     const { username, backupCodes } = await guarded();
     const person = await half(username);
     const codes = backupCodes.slice(0, 2);
@@ -226,7 +226,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await second(again, codes[refused] ?? '')).body.success, true);
   });
 
-  it('T27: takes the second step of the account that began, whatever else the browser says', async () => {
+  it('T27: requires the second step of the account that logged in, whatever else the browser sends', async () => {
     const [one, other] = [await guarded(), await guarded()];
     const person = await half(one.username);
     person.id = other.person.id;
@@ -238,7 +238,7 @@ forEachDatabase((_name, open) => {
     assert.equal(body.success, false);
   });
 
-  it('T27: lets a pending login do nothing else', async () => {
+  it('T27: gives a pending login no other access', async () => {
     const { username, person: owner } = await guarded();
     const person = await half(username);
     const pending = person.cookies.get('pending_login') ?? '';
@@ -257,7 +257,7 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('ends the other sessions, device sign-ins and the management token when two-step is turned on or off', async () => {
+  it('ends other sessions, device sign-ins and the management token when two-step verification is turned on or off', async () => {
     const username = `watched-${count++}`;
     const ended: number[] = [];
     const watched = await startAccounts(service.database, {
@@ -302,7 +302,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await service.anonymous().logIn(username)).username, username);
   });
 
-  it('refuses malformed codes', async () => {
+  it('rejects malformed codes', async () => {
     const { username } = await guarded();
     const person = await half(username);
     for (const code of ['', 'x'.repeat(65), 123456, null, ['1'], { a: 1 }, '\u0000']) {

@@ -18,10 +18,10 @@ import type { SecurityNotices } from './security-notices.ts';
 
 const ISSUER = 'Reelgate';
 const BACKUP_CODE_COUNT = 10;
-/** 24 characters of 32 are 120 bits: a dictionary of them is infeasible, so one plain hash is enough. */
+/** 24 characters of 32 are 120 bits: no dictionary of them is feasible, so one plain hash suffices. */
 const BACKUP_CODE_LENGTH = 24;
 const BACKUP_CODE_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
-/** Steps before and after the present one that are accepted, for clocks that differ. */
+/** Accepted steps before and after the current one, to allow for clock drift. */
 const ACCEPTED_STEP_DRIFT = 1;
 
 /** The caller who changes their two-step verification. The session of the request is kept, all others end. */
@@ -61,7 +61,9 @@ export class TwoFactorService {
     return ((await this.#dependencies.store.find(userId, db))?.enabled_at ?? null) !== null;
   }
 
-  /** Creates a secret that takes effect only once `enable` has received a code of it. @throws two_factor_on */
+  /**
+   * Creates a secret that takes effect only once `enable` has received a code generated from it. @throws two_factor_on
+   */
   async setUp(account: Account): Promise<{ readonly secret: string; readonly otpauthUrl: string }> {
     const { store, vault } = this.#dependencies;
     const secret = new Secret({ size: 20 });
@@ -100,7 +102,7 @@ export class TwoFactorService {
     });
   }
 
-  /** The second step again, by somebody who is logged in. @throws wrong_code, rate_limit_exceeded */
+  /** Confirms the second step again for a logged-in caller. @throws wrong_code, rate_limit_exceeded */
   async confirm(caller: AccountCaller, code: string): Promise<void> {
     const { database } = this.#dependencies;
     await this.withGuess(caller.userId, toGuessSource(caller), () =>
@@ -109,9 +111,9 @@ export class TwoFactorService {
   }
 
   /**
-   * Counts one guess at a code, runs the work that checks it, and refunds the guess where the work returns something.
+   * Counts one guess at a code, runs the check, and refunds the guess if the check returns a value.
    *
-   * @throws wrong_code where the work returns undefined, rate_limit_exceeded
+   * @throws wrong_code if the check returns undefined, rate_limit_exceeded
    */
   async withGuess<R>(userId: number, source: GuessSource, check: () => Promise<R | undefined>): Promise<R> {
     await this.#guesses.consume(String(userId), source);
@@ -121,7 +123,7 @@ export class TwoFactorService {
     return result;
   }
 
-  /** Whether a TOTP or backup code is right; it never will be again, unless the transaction is rolled back. */
+  /** Whether a TOTP or backup code is correct. Consumes the code unless the transaction is rolled back. */
   async consumeCode(trx: Trx, userId: number, code: string): Promise<boolean> {
     const { store } = this.#dependencies;
     const plain = normalizeTypedCode(code).toLowerCase();
@@ -132,10 +134,10 @@ export class TwoFactorService {
     return step !== undefined && store.consumeTotpStep(trx, userId, row.secret, step);
   }
 
-  /** The TOTP step a code belongs to, if it is one of the steps around now. */
+  /** The TOTP step a code belongs to, if within the accepted drift. */
   #findMatchingStep(userId: number, sealed: string, code: string): number | undefined {
     const { vault, clock } = this.#dependencies;
-    // The library compares bytes, and throws for a text that has as many characters but more bytes.
+    // The library compares bytes, and throws for a text of equal characters but more bytes.
     if (!/^[0-9]{6}$/.test(code)) return undefined;
     const totp = new TOTP({ secret: Secret.fromBase32(vault.open(sealed, twoFactorSecretCell(userId))) });
     const timestamp = clock.now();
@@ -143,7 +145,7 @@ export class TwoFactorService {
     return delta === null ? undefined : totp.counter({ timestamp }) + delta;
   }
 
-  /** One change under the account's lock; its guesses are counted like those of logins. */
+  /** Applies one change under the account's lock; its guesses count like those of logins. */
   async #applyChange<R>(
     { caller, origin }: TwoFactorChange,
     event: 'two-factor-on' | 'two-factor-off',
@@ -153,7 +155,7 @@ export class TwoFactorService {
     const { database, store, accounts, auditLog, logins, notices } = this.#dependencies;
     const { userId } = caller;
     const source = toGuessSource(caller);
-    // A change that is impossible in the present state does not count as a guess.
+    // A change that is impossible in the current state does not count as a guess.
     assertApplicable(await store.find(userId));
     await this.#guesses.consume(String(userId), source);
     const result = await database.transaction(async (trx) => {
@@ -184,10 +186,10 @@ function assertEnabled(row: TwoFactorRow | undefined): TwoFactorRow {
 }
 
 interface TwoFactorRow {
-  /** Sealed. */
+  /** The secret, encrypted under the master key. */
   readonly secret: string;
   readonly last_step: number;
-  /** Null while it is only set up. */
+  /** Null while set up but not yet enabled. */
   readonly enabled_at: number | null;
 }
 
@@ -207,7 +209,7 @@ export class TwoFactorStore {
       .executeTakeFirst();
   }
 
-  /** Stores a new secret in place of one that was never enabled; false where two-step is on. */
+  /** Stores a new secret, replacing one that was never enabled; returns false if two-step verification is on. */
   async putSecret(userId: number, secret: string): Promise<boolean> {
     return wasChanged(
       await this.#database.kysely
@@ -220,7 +222,7 @@ export class TwoFactorStore {
     );
   }
 
-  /** Enables the secret whose code was checked; true for exactly one of several concurrent callers. */
+  /** Enables the secret whose code was checked; returns true for exactly one of several concurrent callers. */
   async enable(trx: Trx, userId: number, secret: string, step: number, now: number): Promise<boolean> {
     return wasChanged(
       await trx
@@ -233,7 +235,10 @@ export class TwoFactorStore {
     );
   }
 
-  /** Accepts a TOTP step only when it is newer than every one before; true for exactly one of several concurrent callers. */
+  /**
+   * Accepts a TOTP step only if newer than every earlier one; returns true for exactly one of several concurrent
+   * callers.
+   */
   async consumeTotpStep(trx: Trx, userId: number, secret: string, step: number): Promise<boolean> {
     return wasChanged(
       await trx
@@ -247,7 +252,7 @@ export class TwoFactorStore {
     );
   }
 
-  /** Uses a backup code up; true for exactly one of several concurrent callers. */
+  /** Consumes a backup code; returns true for exactly one of several concurrent callers. */
   async consumeBackupCode(trx: Trx, userId: number, hash: string): Promise<boolean> {
     return wasChanged(
       await trx.deleteFrom('backup_codes').where('user_id', '=', userId).where('hash', '=', hash).executeTakeFirst(),
@@ -262,7 +267,7 @@ export class TwoFactorStore {
       .execute();
   }
 
-  /** Removes secret and backup codes; false where two-step was off. */
+  /** Removes the secret and backup codes; returns false if two-step verification was off. */
   async disable(trx: Trx, userId: number): Promise<boolean> {
     const result = await trx
       .deleteFrom('two_factors')
@@ -273,7 +278,7 @@ export class TwoFactorStore {
     return wasChanged(result);
   }
 
-  /** Which of the accounts have two-step on. */
+  /** The subset of the accounts that have two-step verification on. */
   async findUsersWithTwoFactor(userIds: readonly number[]): Promise<ReadonlySet<number>> {
     if (userIds.length === 0) return new Set();
     const rows = await this.#database.kysely
@@ -288,13 +293,14 @@ export class TwoFactorStore {
 
 const BATCH = 500;
 
+/** Binds a sealed secret to its column and account. */
 export const twoFactorSecretCell = (userId: number): SealContext => ({
   table: 'two_factors',
   row: userId,
   column: 'secret',
 });
 
-/** The secrets of two-step verification. Codes sent to phones are sealed too, but live for minutes. */
+/** The secrets of two-step verification, for key rotation. Phone codes are sealed too, but expire within minutes. */
 export const sealedTwoFactorSecrets = (kysely: Kysely<Tables>): SealedColumn => ({
   async readAfter(after) {
     const rows = await kysely

@@ -28,7 +28,7 @@ forEachDatabase((_name, open) => {
   });
   after(() => service.close());
 
-  /** A new account of a role, logged in. */
+  /** Creates and logs in an account with a role. */
   const staff = async (role: string): Promise<TestUser> => {
     const username = `${role}-${count++}`;
     await root.ok('POST', '/api/admin/users', { username, password: PASSWORD, role });
@@ -38,7 +38,7 @@ forEachDatabase((_name, open) => {
   };
   const get = async (id: number) => root.ok('GET', `/api/admin/users/${id}`);
 
-  it('makes, shows, changes and removes an account', async () => {
+  it('creates, shows, changes and removes an account', async () => {
     const body = { username: 'made-by-root', password: PASSWORD, quota: 1000, display_name: 'Made' };
     const { id } = await root.ok<{ id: number }>('POST', '/api/admin/users', body);
     assert.deepEqual(Object.keys(await get(id)).sort(), Object.keys(await root.ok('GET', '/api/user/self')).sort());
@@ -61,7 +61,7 @@ forEachDatabase((_name, open) => {
     await root.ok('POST', '/api/admin/users', { username: 'renamed-by-root', password: PASSWORD });
   });
 
-  it('sets a wallet to what was asked, whatever changes it at the same moment', async () => {
+  it('sets a wallet to the requested quota despite concurrent changes', async () => {
     const { id } = await staff('user');
     for (let round = 0; round < 5; round++) {
       const changes = [700, 500, 900].map((quota) => root.ok('PUT', `/api/admin/users/${id}`, { quota }));
@@ -71,7 +71,7 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('keeps the session of a root that changes the own password, and ends the others', async () => {
+  it('keeps the session of a root who changes their own password, and ends the others', async () => {
     const [here, elsewhere] = [await staff('root'), service.anonymous()];
     const { username } = await here.ok('GET', '/api/user/self');
     await elsewhere.logIn(String(username));
@@ -81,7 +81,7 @@ forEachDatabase((_name, open) => {
     await root.ok('DELETE', `/api/admin/users/${here.id}`);
   });
 
-  it('refuses every change by an administrator who was disabled or demoted in the meantime', async () => {
+  it('rejects every change by an administrator who was disabled or demoted in the meantime', async () => {
     const [disabled, lowered, below] = [await staff('admin'), await staff('admin'), await staff('user')];
     const { access } = service.accounts;
     const manage = (actorId: number) =>
@@ -92,7 +92,7 @@ forEachDatabase((_name, open) => {
     for (const { id } of [disabled, lowered]) await assert.rejects(manage(id), { code: 'rank_too_low' });
   });
 
-  it('names the accounts asked for, and no others', async () => {
+  it('returns the names of the requested accounts only', async () => {
     const [one, two] = [await staff('user'), await staff('user')];
     const rows = await root.ok<Rows>('GET', `/api/admin/users?ids=${one.id},${two.id},999999`);
     assert.deepEqual(
@@ -103,7 +103,7 @@ forEachDatabase((_name, open) => {
       await root.fails(400, 'GET', `/api/admin/users?ids=${ids}`);
   });
 
-  it('refuses to manage accounts of the same rank or above', async () => {
+  it('refuses to manage accounts of the same or a higher rank', async () => {
     const other = await staff('admin');
     const user = await staff('user');
     for (const target of [root.id, other.id, admin.id]) {
@@ -124,7 +124,7 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('keeps the last root, even when two roots lower each other at once', async () => {
+  it('keeps the last root, even when two roots demote each other concurrently', async () => {
     for (const change of [{ role: 'admin' }, { status: 2 }]) {
       assert.match(await root.fails(200, 'PUT', `/api/admin/users/${root.id}`, change), /last root/);
     }
@@ -150,7 +150,7 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('ends logins with password, role and status, and with nothing else', async () => {
+  it('ends logins on a change of password, role or status, and on no other', async () => {
     for (const change of [{ password: 'set by root 1' }, { role: 'admin' }, { status: 2 }]) {
       const person = await staff('user');
       ended.length = 0;
@@ -242,7 +242,7 @@ forEachDatabase((_name, open) => {
     await admin.fails(400, 'GET', '/api/admin/users?status=3');
   });
 
-  it('writes who did what into the audit log', async () => {
+  it('records in the audit log who did what', async () => {
     const person = await staff('user');
     await root.ok(
       'PUT',
@@ -279,7 +279,7 @@ forEachDatabase((_name, open) => {
     assert.match(String((after.data as Rows)[0]?.request_id), /^[A-Za-z0-9_-]{1,64}$/);
   });
 
-  it('refuses invalid values', async () => {
+  it('rejects invalid values', async () => {
     const person = await staff('user');
     const before = await get(person.id);
     const url = `/api/admin/users/${person.id}`;
@@ -310,7 +310,7 @@ forEachDatabase((_name, open) => {
       ({ actor_id, before, after }) => ({ actor_id, before, after }),
     );
 
-  it('tells an account of a password that an administrator set, and of nothing else', async () => {
+  it('notifies an account of a password set by an administrator, and of no other change', async () => {
     const ada = await service.newUser('ada');
     notices.length = 0;
     await root.ok('PUT', `/api/admin/users/${ada.id}`, { display_name: 'Ada' });
@@ -322,7 +322,7 @@ forEachDatabase((_name, open) => {
     );
   });
 
-  it('audits who removed which account, and keeps no name in it but the one it had', async () => {
+  it('audits who removed which account, and keeps only the name it had', async () => {
     const bob = await service.newUser('bob');
     await root.ok('DELETE', `/api/admin/users/${bob.id}`);
     assert.deepEqual(await audited(bob.id, 'user.delete'), [
@@ -330,7 +330,7 @@ forEachDatabase((_name, open) => {
     ]);
   });
 
-  it('gives a user name to one of two accounts that are renamed at once', async () => {
+  it('assigns a user name to one of two accounts renamed concurrently', async () => {
     const ids = [(await service.newUser('left')).id, (await service.newUser('right')).id];
     const answers = await Promise.all(
       ids.map((id) => root.send('PUT', `/api/admin/users/${id}`, { username: 'wanted' })),
@@ -339,7 +339,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(refused, [[200, formatMessage('username_taken', 'en')]]);
   });
 
-  it('ends the own session of a user who changes the password by a management token, as all others', async () => {
+  it('ends all sessions of a user who changes the password with a management token', async () => {
     const cyd = await service.newUser('cyd');
     const program = await cyd.withManagementToken();
     await program.ok('PUT', '/api/user/self', { password: 'another fine password', original_password: PASSWORD });

@@ -19,18 +19,18 @@ import type { SecurityNotices } from './security-notices.ts';
 import type { SessionService, SessionStore } from './sessions.ts';
 import type { TokenStore } from './tokens.ts';
 
-/** What an administrator may change; absent keys stay. */
+/** The fields an administrator may change; absent fields stay unchanged. */
 interface UserUpdate {
   readonly username?: string;
   readonly password?: string;
   readonly role?: Role;
   /** 1 enabled, 2 disabled. */
   readonly status?: number;
-  /** The wallet afterwards. */
+  /** The new balance of the wallet. */
   readonly quota?: number;
-  /** Added to the wallet; negative takes away. Not together with `quota`. */
+  /** Added to the wallet; negative subtracts. Excludes `quota`. */
   readonly quota_delta?: number;
-  /** Why the wallet changes; kept with its ledger entry. */
+  /** Reason for the wallet change; stored with its ledger entry. */
   readonly note?: string;
   readonly display_name?: string;
   readonly email?: string;
@@ -52,7 +52,7 @@ interface UserAdminServiceDependencies {
   readonly notices: SecurityNotices;
 }
 
-/** What administrators do with accounts that rank below them. */
+/** Administration of accounts that rank below the administrator. */
 export class UserAdminService {
   readonly #dependencies: UserAdminServiceDependencies;
 
@@ -90,7 +90,7 @@ export class UserAdminService {
     try {
       await database.transaction((trx) => this.#apply(trx, caller, id, update, hash, origin));
     } catch (error) {
-      // Somebody else took the name at the same moment; the unique index refused it.
+      // Another account took the name concurrently; the unique index rejected the update.
       if (isUniqueViolation(error)) throw new AppError('username_taken', { cause: error });
       throw error;
     }
@@ -115,7 +115,9 @@ export class UserAdminService {
     });
   }
 
-  /** Sessions of an account, with their IPs, are shown only to administrators of a higher rank. @throws not_exist, rank_too_low */
+  /**
+   * Sessions of an account with their IPs, for administrators of a higher rank only. @throws not_exist, rank_too_low
+   */
   async listSessions(caller: AccountCaller, id: number, page: Page): ReturnType<SessionService['list']> {
     const account = await this.#dependencies.accounts.find(id);
     if (account === undefined) throw notExistError('account');
@@ -182,7 +184,10 @@ export class UserAdminService {
     });
   }
 
-  /** The account, locked, if the caller may manage it. Roots are locked first and in one order, which rules out deadlocks. */
+  /**
+   * Locks and returns the account if the caller may manage it. Roots are locked first and in a fixed order, which rules
+   * out deadlocks.
+   */
   async #lockManaged(trx: Trx, caller: AccountCaller, id: number) {
     const { accounts } = this.#dependencies;
     const roots = await accounts.lockRoots(trx);
@@ -192,7 +197,7 @@ export class UserAdminService {
     return { account, isLastRoot: roots.length === 1 && roots[0] === id };
   }
 
-  /** Returns by how much the wallet changed. An absolute quota is compared with the balance that this transaction has locked. */
+  /** Returns the change of the wallet. An absolute quota is compared with the balance this transaction has locked. */
   async #adjustWallet(trx: Trx, id: number, { quota, quota_delta, note }: UserUpdate): Promise<number> {
     const { ledger } = this.#dependencies;
     const delta = quota === undefined ? (quota_delta ?? 0) : quota - (await ledger.lockBalance(trx, id));
@@ -212,7 +217,7 @@ export class UserAdminService {
 
 type Columns = Omit<AccountColumns, 'login_email' | 'email_confirmed_at'>;
 
-/** An administrator vouches for the e-mail he gives: it counts for login at once. */
+/** An administrator vouches for the e-mail they enter, so it counts for login immediately. */
 const toLoginEmail = (email: string | null | undefined, now: number): AccountColumns =>
   email === undefined ? {} : { login_email: email, email_confirmed_at: email === null ? null : now };
 
@@ -228,7 +233,7 @@ const toColumns = ({ username, email, display_name, role, status }: UserUpdate):
     status: status === undefined ? undefined : status === DISABLED ? DISABLED : ENABLED,
   });
 
-/** Why the change ends the sessions of the account; undefined where it does not. */
+/** Why the change ends the sessions of the account; undefined if it does not. */
 function toEndReason(account: Account, columns: Columns, hasNewPassword: boolean): SessionEndReason | undefined {
   if (isChanged(account, columns, 'status')) return 'account_disabled';
   if (hasNewPassword) return 'password_set_by_administrator';

@@ -23,7 +23,7 @@ forEachDatabase((_name, open) => {
     return rows.map(({ actor_id, before: old, after: now }) => ({ actor: actor_id, old, now }));
   };
 
-  it('T34: tells the owner of a password that an administrator set, and of nothing else he changed', async () => {
+  it('T34: notifies the owner of a password set by an administrator, and of no other change', async () => {
     const person = await service.newUser('ada');
     await root.ok('PUT', `/api/admin/users/${person.id}`, { display_name: 'Countess', email: 'ada@example.org' });
     assert.deepEqual(told(person.id), []);
@@ -31,7 +31,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(told(person.id), ['Your password was changed']);
   });
 
-  it('confirms an address only where an administrator gives one', async () => {
+  it('confirms an address only if an administrator enters one', async () => {
     const person = await service.newUser('eva');
     const confirmedAt = async () =>
       (
@@ -50,7 +50,7 @@ forEachDatabase((_name, open) => {
     assert.equal(await confirmedAt(), null);
   });
 
-  it('records who removed an account, and what it was', async () => {
+  it('records who removed an account, and its last state', async () => {
     const person = await service.newUser('gone');
     await root.ok('DELETE', `/api/admin/users/${person.id}`);
     assert.deepEqual(await audit(person.id, 'user.delete'), [
@@ -58,7 +58,7 @@ forEachDatabase((_name, open) => {
     ]);
   });
 
-  it('records a new address with the one before, and nothing where it stays the same', async () => {
+  it('records a new address with the previous one, and nothing if it stays the same', async () => {
     const person = await service.newUser('mover');
     for (const email of ['one@example.org', 'ONE@example.org', 'two@example.org', ''])
       await person.ok('PUT', '/api/user/self', { email });
@@ -69,7 +69,7 @@ forEachDatabase((_name, open) => {
     ]);
   });
 
-  it('shows the audit log of every account or of one, and accounts of every status or of one', async () => {
+  it('shows the audit log and accounts unfiltered, and filtered by account or status', async () => {
     const person = await service.newUser('filtered');
     await person.withManagementToken();
     await root.ok('PUT', `/api/admin/users/${person.id}`, { status: 2 });
