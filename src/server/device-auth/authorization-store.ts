@@ -5,20 +5,23 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 
+/** A signed-in device. */
 export type AuthorizationRow = Selectable<Tables['device_authorizations']>;
+/** A refresh_token, used or not. */
 export type RefreshTokenRow = Selectable<Tables['device_refresh_tokens']>;
 
-/** Which devices to revoke: those that match every column given, of which there must be one. */
+/** Selects the devices to revoke: those that match every given column, of which at least one is required. */
 export type AuthorizationFilter = Partial<
   Pick<AuthorizationRow, 'id' | 'user_id' | 'client_id' | 'device_id' | 'access_hash' | 'llm_token_id'>
 >;
 
+/** The columns of a revoked device that audit entries and notices need. */
 export type RevokedAuthorization = Pick<
   AuthorizationRow,
   'id' | 'user_id' | 'client_id' | 'client_name' | 'llm_token_id'
 >;
 
-/** When and from which IP a device was used. */
+/** Time and IP of a device's use. */
 export interface DeviceUse {
   /** Unix milliseconds. */
   readonly at: number;
@@ -40,7 +43,7 @@ export class AuthorizationStore {
     this.#database = database;
   }
 
-  /** Whose access_token it is; an expired one is still found. */
+  /** The device of an access_token, including an expired one. */
   findByAccessToken(hash: string): Promise<Pick<AuthorizationRow, 'id' | 'user_id' | 'access_expires_at'> | undefined> {
     return byAccessToken.first(this.#database.kysely, { hash });
   }
@@ -56,7 +59,7 @@ export class AuthorizationStore {
       .execute();
   }
 
-  /** A refresh_token with its account and the time of approval; both are null where the device was revoked. */
+  /** A refresh_token with its account and the time of approval; both are null if the device was revoked. */
   findRefreshToken(
     hash: string,
   ): Promise<(RefreshTokenRow & { readonly user_id: number | null; readonly approved_at: number | null }) | undefined> {
@@ -69,7 +72,7 @@ export class AuthorizationStore {
       .executeTakeFirst();
   }
 
-  /** Marks a refresh_token as used; true for exactly one of several concurrent callers. */
+  /** Marks a refresh_token as used; returns true for exactly one of several concurrent callers. */
   async consumeRefreshToken(trx: Trx, hash: string, now: number): Promise<boolean> {
     return wasChanged(
       await trx
@@ -82,7 +85,9 @@ export class AuthorizationStore {
     );
   }
 
-  /** Replaces the access_token, which ends the old one; false where the device was revoked in the meantime. */
+  /**
+   * Replaces the access_token, which voids the previous one; returns false if the device was revoked in the meantime.
+   */
   async renew(
     trx: Trx,
     id: number,
@@ -96,7 +101,7 @@ export class AuthorizationStore {
     );
   }
 
-  /** Deletes and returns them: of two callers that revoke the same device one gets it. */
+  /** Deletes and returns matching devices: of two callers that revoke the same device, exactly one receives it. */
   delete(trx: Trx, filter: AuthorizationFilter): Promise<RevokedAuthorization[]> {
     const columns = Object.entries(filter) as [keyof AuthorizationFilter, string | number][];
     if (columns.length === 0) throw new TypeError('an empty filter would revoke every device there is');
@@ -107,7 +112,7 @@ export class AuthorizationStore {
     return query.execute();
   }
 
-  /** False where the account has no such device. */
+  /** Returns false if the account has no such device. */
   async rename(trx: Trx, id: number, userId: number, name: string): Promise<boolean> {
     return wasChanged(
       await trx
@@ -119,7 +124,7 @@ export class AuthorizationStore {
     );
   }
 
-  /** Newest first, with the registered name of the client. */
+  /** Devices with the registered name of their client, newest first. */
   async list(userId: number, page: Page) {
     const own = this.#database.kysely.selectFrom('device_authorizations').where('user_id', '=', userId);
     const [rows, count] = await Promise.all([

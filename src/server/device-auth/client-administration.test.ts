@@ -45,7 +45,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     (await root.ok<AuditRow[]>('GET', `/api/admin/audit?target=device-client:${id}`)).map(
       ({ actor_id, action, before, after }) => ({ actor_id, action, before, after }),
     );
-  /** Whether the credentials are a client's: the token they come with is an unknown one. */
+  /** Whether a client's credentials are accepted: they are sent with an unknown token, so nothing is revoked. */
   const authenticates = async (client_id: string, client_secret: string) =>
     (await service.refresh('rgrt_unknown', { client_id, client_secret })).error !== 'invalid_client';
   const signIn = async ({ client_id, client_secret }: Created) => {
@@ -94,7 +94,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.notDeepEqual((await page('page=2')).ids, ids);
   });
 
-  it('registers no id twice, and leaves the first as it is', async () => {
+  it('rejects a duplicate id without changing the existing client', async () => {
     const first = await create({ name: 'First', client_id: 'taken' });
     assert.match(await root.fails(200, 'POST', PATH, { name: 'Second', client_id: 'taken' }), /client exists/);
     const { name, secrets } = await get('taken');
@@ -102,7 +102,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await authenticates('taken', first.client_secret), true);
   });
 
-  it('changes only what an update names, of one client', async () => {
+  it('changes only the named fields of one client', async () => {
     await create({ name: 'Other', client_id: 'other' });
     await create({ name: 'Before', client_id: 'changed' });
     await root.ok('PUT', `${PATH}/changed`, { enabled: false });
@@ -126,7 +126,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
   });
 
-  it('T20: keeps a secret to its client: added, removed and audited one by one', async () => {
+  it('T20: keeps secrets per client: added, removed and audited individually', async () => {
     const client = await create({ name: 'Two', client_id: 'two' });
     const added = await root.ok<{ id: number; client_secret: string }>('POST', `${PATH}/two/secrets`);
     for (const secret of [client.client_secret, added.client_secret]) {
@@ -147,7 +147,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     ]);
   });
 
-  it('knows no client that is not registered', async () => {
+  it('rejects unregistered clients', async () => {
     const requests: readonly Parameters<TestUser['send']>[] = [
       ['GET', `${PATH}/missing`],
       ['PUT', `${PATH}/missing`, { name: 'x' }],
@@ -159,7 +159,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual(await audited('missing'), []);
   });
 
-  it('T20: what a removed client had ends with it, and does not come back with its id', async () => {
+  it('T20: ends everything of a removed client, and restores nothing when its id is registered again', async () => {
     const gone = await create({ name: 'Gone', client_id: 'gone' });
     const kept = await create({ name: 'Kept', client_id: 'kept' });
     const keptTokens = await signIn(kept);

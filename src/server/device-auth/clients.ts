@@ -15,7 +15,7 @@ const MAX_SECRETS = 2;
 const SECRET_PREFIX = 'rgcs_';
 const HINT_LENGTH = 9;
 
-/** An official client that is enabled. */
+/** An enabled official client. */
 export interface DeviceClient {
   readonly id: string;
   /** Registered name. */
@@ -39,7 +39,8 @@ interface ClientServiceDependencies {
 }
 
 /**
- * Official clients. Nothing is cached between requests, so disabling one or retiring a secret takes effect at once on every process.
+ * Official clients. Nothing is cached between requests, so disabling a client or retiring a secret takes effect
+ * immediately on every process.
  */
 export class ClientService {
   readonly #dependencies: ClientServiceDependencies;
@@ -48,18 +49,18 @@ export class ClientService {
     this.#dependencies = dependencies;
   }
 
-  /** By id alone, as the code endpoint requires. */
+  /** Finds an enabled client by id alone, as the code endpoint requires. */
   async find(id: string): Promise<DeviceClient | undefined> {
     const row = await this.#dependencies.store.find(id);
     return row?.enabled === 1 ? { id, name: row.name } : undefined;
   }
 
-  /** By id and one of the active secrets; undefined when anything is wrong. */
+  /** The enabled client with this id and one of its active secrets; undefined if either is wrong. */
   async authenticate(id: string, secret: string): Promise<DeviceClient | undefined> {
     return verifyClientSecret(id, secret, await this.#dependencies.store.findSecretHashes(id));
   }
 
-  /** The registered name, enabled or not; the id where the client was removed. */
+  /** The registered name, even of a disabled client; the id if the client was removed. */
   async findName(trx: Trx, id: string): Promise<string> {
     return (await this.#dependencies.store.find(id, trx))?.name ?? id;
   }
@@ -77,7 +78,7 @@ export class ClientService {
     return client;
   }
 
-  /** Returns the secret, which is stored nowhere. @throws already_exists */
+  /** Returns the secret in clear; only its hash is stored. @throws already_exists */
   create(
     actor: Actor,
     { id = `client-${randomText(16)}`, name }: { readonly id?: string; readonly name: string },
@@ -131,7 +132,7 @@ export class ClientService {
     });
   }
 
-  /** Retires one of two. @throws not_exist, last_secret */
+  /** Retires one of two secrets. @throws not_exist, last_secret */
   async removeSecret(actor: Actor, id: string, secretId: number): Promise<void> {
     const { database, store } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -190,10 +191,10 @@ export class ClientService {
 
 const toFlag = (enabled: boolean): 0 | 1 => (enabled ? 1 : 0);
 
-/** The client of these active secrets, where the secret is one of them and the client is enabled. */
+/** The client of the given rows, if it is enabled and the secret matches one of its active secrets. */
 export function verifyClientSecret(id: string, secret: string, rows: readonly SecretRow[]): DeviceClient | undefined {
   const hash = hashToken(secret);
-  // Every active secret is compared, and only digests, so that timing reveals neither which one matched nor how much of it.
+  // Compares digests of every active secret, so that timing reveals neither which one matched nor how much of it.
   const [row] = rows.filter(({ secret_hash }) => isSameSecret(secret_hash, hash));
   return row?.enabled === 1 ? { id, name: row.name } : undefined;
 }
@@ -205,7 +206,7 @@ interface NewSecret {
   readonly created_at: number;
 }
 
-/** A client's name and switch beside the hash of one of its active secrets. */
+/** A client's name and state with the hash of one of its active secrets. */
 interface SecretRow {
   readonly name: string;
   readonly enabled: 0 | 1;
@@ -260,12 +261,12 @@ export class ClientStore {
     return clientById.first(db, { id });
   }
 
-  /** A row for each active secret of the client. */
+  /** One row for each active secret of the client. */
   findSecretHashes(id: string): Promise<SecretRow[]> {
     return activeSecretsById.all(this.#database.kysely, { id });
   }
 
-  /** False where the id is taken. */
+  /** Returns false if the id is taken. */
   async insert(trx: Trx, id: string, name: string, now: number): Promise<boolean> {
     return wasChanged(
       await trx
@@ -276,7 +277,7 @@ export class ClientStore {
     );
   }
 
-  /** Reads and locks a client, so that two administrators cannot add a third secret at once. */
+  /** Reads and locks a client, so that two administrators cannot add a third secret concurrently. */
   lock(trx: Trx, id: string): Promise<{ name: string; enabled: 0 | 1 } | undefined> {
     return trx
       .selectFrom('device_clients')

@@ -3,7 +3,7 @@ import type { LoginClient } from '../platform/http/request-context.ts';
 import type { DeviceCodeService } from './codes.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 
-/** Name of the purpose that a login for a code has; its subject is the code. */
+/** Purpose of a login for a device code; its subject is the code. */
 export const LOGIN_PURPOSE = 'device';
 
 interface DeviceCodeLoginDependencies {
@@ -20,10 +20,10 @@ interface DeviceCodeLogin {
 }
 
 /**
- * Logs in for a pending code and claims it. The code takes the place of a captcha, but anybody can request codes, so the
- * password counts against the same limits as everywhere, and five wrong ones close the code to logins.
+ * Logs in for a pending code and claims it. The code replaces a captcha, but anyone can request codes, so the password
+ * counts against the same limits as every login, and five wrong ones close the code to logins.
  *
- * @throws what `DeviceCodeService.findPending`, `LoginService.logIn` and `DeviceCodeService.claim` throw
+ * @throws the errors of `DeviceCodeService.findPending`, `LoginService.logIn` and `DeviceCodeService.claim`
  */
 export async function logInForDeviceCode(
   { codes, rateLimits, logins }: DeviceCodeLoginDependencies,

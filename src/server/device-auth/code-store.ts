@@ -4,6 +4,7 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
+/** A device code with its current state. */
 export type DeviceCodeRow = Selectable<Tables['device_codes']>;
 
 type NewDeviceCode = Pick<
@@ -31,17 +32,17 @@ interface Decision {
   readonly sweep_at: number;
 }
 
-/** A client with one of its active secrets, and the record of the device_code where there is one. */
+/** A client with one of its active secrets, and the record of the device_code if it exists. */
 interface PollRow extends Omit<DeviceCodeRow, 'id' | 'client_id'> {
   readonly name: string;
   readonly enabled: 0 | 1;
   readonly secret_hash: string;
-  /** Null, as all columns of the code: no such code. */
+  /** Null, like all columns of the code, if there is no such code. */
   readonly id: number | null;
   readonly client_id: string | null;
 }
 
-/** A poll that is early by at most this much is accepted: clocks and networks are not exact. */
+/** Tolerance for early polls, because clocks and networks are imprecise. */
 const JITTER_MS = 1_000;
 const MAX_INTERVAL_SECONDS = 60;
 
@@ -74,7 +75,7 @@ const deletePending = prepareQuery<Tables, { device: string; now: number }>()((d
   db
     .deleteFrom('device_codes')
     .where('device_id', '=', p('device'))
-    // Repeated because the index holds only these rows.
+    // Repeated here because the partial index holds only these rows.
     .where('device_id', '!=', '')
     .where('status', '=', 'pending')
     .where('expires_at', '>', p('now')),
@@ -118,7 +119,7 @@ export class DeviceCodeStore {
     this.#database = database;
   }
 
-  /** The record of the code a person typed. */
+  /** The record of a user_code. */
   findByUserCode(
     userCode: string,
     now: number,
@@ -128,15 +129,15 @@ export class DeviceCodeStore {
   }
 
   /**
-   * All data needed to evaluate a poll, in one query, because polls are the most frequent request. One row for each active secret of
-   * the client; none where there is no such client.
+   * All data needed to evaluate a poll, in one query, because polls are the most frequent request. Returns one row per
+   * active secret of the client, and none for an unknown client.
    */
   findForPoll(clientId: string, deviceCodeHash: string, now: number): Promise<PollRow[]> {
     const parameters = { client: clientId, hash: deviceCodeHash, now };
     return pollQuery.all(this.#database.kysely, parameters) as Promise<PollRow[]>;
   }
 
-  /** How many codes of a network are pending, and when the first of them expires (Unix milliseconds). */
+  /** Number of pending codes of a network, and when the first of them expires (Unix milliseconds). */
   async countLive(
     network: string,
     now: number,
@@ -146,17 +147,19 @@ export class DeviceCodeStore {
     return { count: Number(row?.count ?? 0), firstEnd: Number(row?.first_end ?? now) };
   }
 
-  /** False where the device_code or the user_code exists already. */
+  /** Returns false if the device_code or the user_code already exists. */
   async insert(code: NewDeviceCode, db: Executor = this.#database.kysely): Promise<boolean> {
     return (await insertCode.changes(db, code)) === 1;
   }
 
-  /** Deletes what the same device waits for; codes that have ended stay until their retention is over. */
+  /** Deletes pending codes of a device; ended codes stay until their retention is over. */
   async deletePendingOfDevice(trx: Trx, deviceId: string, now: number): Promise<void> {
     await deletePending.changes(trx, { device: deviceId, now });
   }
 
-  /** Reserves the code for this account; false where it is no longer pending or another account's. */
+  /**
+   * Reserves the code for this account; returns false if the code is no longer pending or belongs to another account.
+   */
   async claim(trx: Trx, userCode: string, userId: number, now: number): Promise<boolean> {
     return wasChanged(await decidableBy(trx, userCode, userId, now).set({ claimed_by: userId }).executeTakeFirst());
   }
@@ -169,7 +172,7 @@ export class DeviceCodeStore {
       .executeTakeFirst();
   }
 
-  /** Marks an approved code as used; returns the device's present name to exactly one of several concurrent callers. */
+  /** Marks an approved code as used; returns the device's current name to exactly one of several concurrent callers. */
   consumeApproved(trx: Trx, id: number, sweepAt: number): Promise<Pick<DeviceCodeRow, 'client_name'> | undefined> {
     return trx
       .updateTable('device_codes')
@@ -180,7 +183,7 @@ export class DeviceCodeStore {
       .executeTakeFirst();
   }
 
-  /** Renames the device of a code that this account approved; false where there is none. */
+  /** Renames the device of a code that this account approved; returns false if there is none. */
   async renameApprovedDevice(trx: Trx, id: number, userId: number, name: string): Promise<boolean> {
     return wasChanged(
       await trx
@@ -193,12 +196,12 @@ export class DeviceCodeStore {
     );
   }
 
-  /** Deletes approvals of an account that no device has collected. */
+  /** Deletes an account's approvals that no device has collected. */
   async deleteApprovedOfUser(trx: Trx, userId: number): Promise<void> {
     await trx.deleteFrom('device_codes').where('user_id', '=', userId).where('status', '=', 'approved').execute();
   }
 
-  /** Deletes uncollected approvals of one device of an account, save the one with `exceptId`. */
+  /** Deletes uncollected approvals of one device of an account, except the one with `exceptId`. */
   async deleteApprovedOfDevice(trx: Trx, userId: number, deviceId: string, exceptId: number): Promise<void> {
     await trx
       .deleteFrom('device_codes')
@@ -221,7 +224,7 @@ export class DeviceCodeStore {
     await trx.deleteFrom('device_codes').where('client_id', '=', clientId).execute();
   }
 
-  /** Records a poll that kept the interval; false where it came too early. */
+  /** Records a poll that respected the interval; returns false if it came too early. */
   async recordPoll(id: number, now: number): Promise<boolean> {
     return wasChanged(
       await this.#database.kysely
@@ -248,7 +251,7 @@ export class DeviceCodeStore {
       .execute();
   }
 
-  /** Deletes some of the codes whose retention is over; returns how many. */
+  /** Deletes a batch of the codes whose retention is over; returns the number of deleted codes. */
   async deleteExpired(now: number, limit: number): Promise<number> {
     const { kysely } = this.#database;
     const expired = kysely.selectFrom('device_codes').select('id').where('sweep_at', '<=', now).limit(limit);
@@ -257,6 +260,6 @@ export class DeviceCodeStore {
   }
 }
 
-/** The record in a row, or undefined where the code is unknown. */
+/** The code in a row, or undefined if the code is unknown. */
 export const toDeviceCode = (row: PollRow | undefined): DeviceCodeRow | undefined =>
   row === undefined || row.id === null ? undefined : (row as DeviceCodeRow);

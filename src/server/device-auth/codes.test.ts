@@ -40,7 +40,7 @@ forEachDatabase((_name, open) => {
         .execute()
     ).map((row) => ({ ...row, after: row.after === null ? null : JSON.parse(row.after) }));
 
-  it('audits each decision and report: who made it, from where, and what had asked', async () => {
+  it('audits each decision and report with its account, its source and the requesting client', async () => {
     const [approved, denied] = [await issue({ clientName: 'Kitchen' }), await issue({ clientName: 'Hall' })];
     await approve(approved);
     await deny(denied);
@@ -83,7 +83,7 @@ forEachDatabase((_name, open) => {
     rules.accounts.clock.advance(60 * 60_000);
   });
 
-  it('T04: tells a claim that is refused why', async () => {
+  it('T04: returns the reason when a claim is rejected', async () => {
     const [theirs, late] = [await issue(), await issue()];
     const claim = (code: string, userId: number) =>
       rules.accounts.database.transaction((trx) => rules.codes.claim(trx, code.replace('-', ''), userId));
@@ -95,7 +95,7 @@ forEachDatabase((_name, open) => {
     await assert.rejects(approve(late), { code: 'user_code_expired' });
   });
 
-  it('T14: to deny a code ends no sign-in of the device, and notifies of none', async () => {
+  it('T14: ends no sign-in and sends no notice when a code is denied', async () => {
     const signedIn = await issue({ deviceId: 'tablet' });
     await approve(signedIn);
     const notified = rules.notices.length;
@@ -110,14 +110,14 @@ forEachDatabase((_name, open) => {
     assert.equal(rules.notices.length, notified + 1);
   });
 
-  it('announces a revocation only where it ended a sign-in', async () => {
+  it('announces a revocation only if it ended a sign-in', async () => {
     const { revocation, revocations, accounts } = rules;
     const before = revocations.length;
     const revoked = await accounts.database.transaction((trx) => revocation.revoke(trx, { user_id: 999_999 }));
     assert.deepEqual([revoked, revocations.length], [[], before]);
   });
 
-  it('T01: tries another code where one is taken, five times', async () => {
+  it('T01: retries with another code on a collision, five times', async () => {
     const { codeStore } = rules;
     const insert = codeStore.insert.bind(codeStore);
     const tried: string[] = [];

@@ -62,11 +62,11 @@ interface DeviceCodeServiceDependencies {
   readonly revocation: DeviceRevocation;
   /** Lifetime of a pending code. */
   readonly ttlSeconds: number;
-  /** Pending codes that one IP (IPv6: one /64) may have at a time. */
+  /** Maximum number of pending codes per IP (IPv6: per /64). */
   readonly maxLivePerNetwork: number;
 }
 
-/** The user's part of device authorization: codes and the decisions about them. */
+/** The user's side of device authorization: codes and the decisions about them. */
 export class DeviceCodeService {
   readonly #dependencies: DeviceCodeServiceDependencies;
 
@@ -90,7 +90,10 @@ export class DeviceCodeService {
     throw new AppError('unavailable', { log: { why: 'no free user_code was found' } });
   }
 
-  /** The state of a typed code, and its record where it has one. An unknown code is counted. @throws rate_limit_exceeded */
+  /**
+   * The state of a typed code, and its record if there is one. Unknown codes count against the limit. @throws
+   * rate_limit_exceeded
+   */
   async lookUp(
     typed: string,
     clientIp: string,
@@ -103,7 +106,10 @@ export class DeviceCodeService {
     return { status: toDeviceCodeStatus(code, now), code };
   }
 
-  /** A code that can still be decided. @throws user_code_invalid, user_code_expired, user_code_processed, rate_limit_exceeded */
+  /**
+   * Finds a code that can still be decided. @throws user_code_invalid, user_code_expired, user_code_processed,
+   * rate_limit_exceeded
+   */
   async findPending(typed: string, clientIp: string): Promise<DeviceCodeRow> {
     const { status, code } = await this.lookUp(typed, clientIp);
     if (status !== 'pending') throw new AppError(ERROR_BY_STATUS[status]);
@@ -111,7 +117,7 @@ export class DeviceCodeService {
     return code;
   }
 
-  /** Reserves a pending code for the account, so that no other may decide it. @throws user_code_expired, user_code_processed */
+  /** Reserves a pending code, so that no other account may decide it. @throws user_code_expired, user_code_processed */
   async claim(trx: Trx, userCode: string, userId: number): Promise<void> {
     const { store, clock } = this.#dependencies;
     if (!(await store.claim(trx, userCode, userId, clock.now()))) throw await this.#toRefusal(trx, userCode);
@@ -120,7 +126,7 @@ export class DeviceCodeService {
   /**
    * Lets the device sign in.
    *
-   * @param otp TOTP or backup code, where the login is too old to go without one
+   * @param otp TOTP or backup code, required if the login is too old
    * @throws as `findPending`; unauthorized, second_step_required, wrong_code
    */
   async approve(typed: string, approver: Approver, origin: RequestOrigin, otp: string | undefined): Promise<void> {
@@ -129,14 +135,15 @@ export class DeviceCodeService {
     await this.#decide(code, approver.caller.userId, origin, 'approved');
   }
 
-  /** Keeps the device from signing in. @throws as `findPending`; unauthorized */
+  /** Denies the sign-in. @throws as `findPending`; unauthorized */
   async deny(typed: string, userId: number, origin: RequestOrigin): Promise<void> {
     await this.#decide(await this.findPending(typed, origin.address), userId, origin, 'denied');
   }
 
   /**
-   * Blocks the IP behind a code this account denied from requesting others for a while. The reporter's own network is never
-   * blocked: one user in it could lock out all others. @throws user_code_invalid, rate_limit_exceeded
+   * Blocks the IP behind a code this account denied from requesting codes for a while. The reporter's own network is
+   * never blocked, because one user could then lock out all others in it. @throws user_code_invalid,
+   * rate_limit_exceeded
    */
   async report(typed: string, userId: number, origin: RequestOrigin): Promise<void> {
     const { database, rateLimits, auditLog } = this.#dependencies;
@@ -155,7 +162,7 @@ export class DeviceCodeService {
     );
   }
 
-  /** False where one of the two codes exists already. @throws rate_limit_exceeded */
+  /** Returns false if one of the two codes already exists. @throws rate_limit_exceeded */
   async #insert(request: CodeRequest, deviceCode: string, userCode: string): Promise<boolean> {
     const { database, store, clock, ttlSeconds } = this.#dependencies;
     const now = clock.now();
@@ -185,7 +192,7 @@ export class DeviceCodeService {
     });
   }
 
-  /** Limits pending codes per network, so that codes nobody decides cannot fill the table. @throws rate_limit_exceeded */
+  /** Limits pending codes per network, so that undecided codes cannot fill the table. @throws rate_limit_exceeded */
   async #assertRoomFor(network: string, now: number, trx?: Trx): Promise<void> {
     const { store, maxLivePerNetwork } = this.#dependencies;
     const { count, firstEnd } = await store.countLive(network, now, trx);
@@ -224,7 +231,7 @@ export class DeviceCodeService {
     });
   }
 
-  /** The same device signs in anew, by whichever client: its previous sign-in ends. Then its owner is notified. */
+  /** Ends the previous sign-in of the same device, whichever client it used, and notifies the owner. */
   async #revokePreviousSignIn(trx: Trx, code: DeviceCodeRow, userId: number): Promise<void> {
     const { store, clients, notifier, revocation } = this.#dependencies;
     const { client_id, device_id, id } = code;
@@ -236,7 +243,7 @@ export class DeviceCodeService {
     await notifier.notify(trx, newDeviceNotice({ ...code, user_id: userId }, registeredName));
   }
 
-  /** Why a code could not be claimed or decided just now. A pending one is another account's. */
+  /** Why a code could not be claimed or decided. A code that is still pending belongs to another account. */
   async #toRefusal(trx: Trx, userCode: string): Promise<AppError> {
     const { store, clock } = this.#dependencies;
     const now = clock.now();
@@ -251,12 +258,12 @@ const toAuditDetails = (code: DeviceCodeRow) => ({
   asked_from: code.address,
 });
 
-/** A login older than this has to show its second step again before it lets a device sign in. */
+/** Maximum age of a login that may approve a device without repeating its second step. */
 const LOGIN_FRESH_MS = 12 * HOUR_MS;
-/** The same where the request and the user come from different networks, as in a phishing attack. */
+/** Maximum age if the request and the user come from different networks, as in a phishing attack. */
 const LOGIN_FRESH_OTHER_NETWORK_MS = 10 * 60_000;
 
-/** Who decides about a code, and when they logged in (Unix milliseconds). */
+/** The deciding account, and when it logged in (Unix milliseconds). */
 export interface Approver {
   readonly caller: AccountCaller;
   readonly loggedInAt: number;
@@ -269,7 +276,10 @@ interface ApprovalCheckDependencies {
 
 type CodeOrigin = Pick<DeviceCodeRow, 'address'>;
 
-/** An old cookie or token alone lets no device sign in where the account has a second step. One rule for every way to approve. */
+/**
+ * Requires a recent second step for approvals, so that an old cookie or token alone cannot sign in a device. The one
+ * rule for every way to approve.
+ */
 export class ApprovalSecondStepCheck {
   readonly #dependencies: ApprovalCheckDependencies;
 
@@ -287,7 +297,7 @@ export class ApprovalSecondStepCheck {
     return clock.now() - loggedInAt > freshMs && (await twoFactors.isEnabled(caller.userId));
   }
 
-  /** @throws second_step_required without a code, wrong_code, rate_limit_exceeded */
+  /** @throws second_step_required if no code is given, wrong_code, rate_limit_exceeded */
   async assertSecondStep(
     code: CodeOrigin,
     approver: Approver,
@@ -303,22 +313,25 @@ export class ApprovalSecondStepCheck {
 const LETTERS = 8;
 const WELL_FORMED = new RegExp(`^[${USER_CODE_ALPHABET}]{${LETTERS}}$`);
 
-/** Eight letters of twenty: 34.5 bits, enough for a code that lives ten minutes behind a limit on guesses (RFC 8628 section 5.1). */
+/**
+ * Eight letters of twenty: 34.5 bits, enough for a code that is valid for ten minutes behind a limit on guesses (RFC
+ * 8628 section 5.1).
+ */
 export const newUserCode = (): string => randomText(LETTERS, USER_CODE_ALPHABET);
 
 /** `WDJB-MJHT`, the displayed form. */
 export const formatUserCode = (code: string): string => `${code.slice(0, LETTERS / 2)}-${code.slice(LETTERS / 2)}`;
 
-/** Parses a typed code, ignoring case, width, dashes and spaces (RFC 8628 section 6.1); undefined where it cannot be one. */
+/** Parses a typed code, ignoring case, width, dashes and spaces (RFC 8628 section 6.1); undefined if malformed. */
 export function parseUserCode(typed: string): string | undefined {
   const code = normalizeTypedCode(typed).replace(/[a-z]/g, (letter) => letter.toUpperCase());
   return WELL_FORMED.test(code) ? code : undefined;
 }
 
-/** Invisible characters, direction overrides, private and unassigned ones, and what breaks a line. */
+/** Invisible characters, direction overrides, private and unassigned code points, and line breaks. */
 const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029]/gu;
 
-/** An untrusted name, made safe for one line of a page or a notice: nothing invisible, no stacks of accents. */
+/** Sanitizes an untrusted name for one line of a page or notice: no invisible characters, no stacked accents. */
 export function toSingleLine(text: string, maxLength: number): string {
   const plain = text
     .replace(INVISIBLE_CHARACTERS, ' ')
@@ -328,7 +341,7 @@ export function toSingleLine(text: string, maxLength: number): string {
   return truncateCodePoints(plain, maxLength);
 }
 
-/** The status of a record now; the only place where `expired` is decided. */
+/** The current status of a code; the only function that decides `expired`. */
 export function toDeviceCodeStatus(
   code: Pick<DeviceCodeRow, 'status' | 'expires_at'> | undefined,
   now: number,
@@ -346,22 +359,22 @@ const ERROR_BY_STATUS: Readonly<Record<Exclude<DeviceStatus, 'pending'>, ErrorCo
   used: 'user_code_processed',
 };
 
-/** Where the person confirms the device, without and with the code (RFC 8628 section 3.2). */
+/** The pages where the user confirms the device, without and with the code (RFC 8628 section 3.2). */
 export function toVerificationLinks(baseUrl: string, userCode: string) {
   const verification_uri = `${baseUrl}${authorizePage.path}`;
   return { verification_uri, verification_uri_complete: `${verification_uri}?code=${userCode}` };
 }
 
-/** How long the record of an ended code, or of an approval that no device collected, is kept to report what happened. */
+/** Retention of ended codes and uncollected approvals, during which their outcome can still be reported. */
 export const ENDED_CODE_RETENTION_MS = DAY_MS;
 
 /**
- * How long a sign-in may be renewed, from its approval on (OWASP ASVS 5.0, 10.4.8): a stolen chain of refresh_tokens
- * ends as well.
+ * Maximum time a sign-in may be renewed, counted from its approval (OWASP ASVS 5.0, 10.4.8), so that a stolen chain of
+ * refresh_tokens ends as well.
  */
 export const MAX_SIGN_IN_MS = 365 * DAY_MS;
 
-/** Where the console lists devices. */
+/** The console page that lists devices. */
 export const DEVICES_PAGE = '/account/devices';
 
 type Device = { readonly id: number; readonly clientName: string; readonly registeredName: string };
@@ -369,7 +382,7 @@ type Device = { readonly id: number; readonly clientName: string; readonly regis
 const nameOf = ({ clientName, registeredName }: Device): string =>
   clientName === '' || clientName === registeredName ? registeredName : `${registeredName} (“${clientName}”)`;
 
-/** A device was approved. If somebody else did it, this is how the owner finds out. */
+/** Notifies the owner of an approved device, so that they notice an approval by someone else. */
 function newDeviceNotice(code: DeviceCodeRow & { readonly user_id: number }, registeredName: string): Notice {
   const name = nameOf({ id: code.id, clientName: code.client_name, registeredName });
   const { address } = code;
@@ -389,7 +402,7 @@ function newDeviceNotice(code: DeviceCodeRow & { readonly user_id: number }, reg
   };
 }
 
-/** A refresh_token was used twice: somebody else may have a copy. */
+/** Notifies the owner of a reused refresh_token, of which someone else may have a copy. */
 export function reuseNotice(device: Device & { readonly userId: number }): Notice {
   const name = nameOf(device);
   return {

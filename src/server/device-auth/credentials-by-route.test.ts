@@ -6,7 +6,9 @@ import {
   type Tokens,
 } from '../../../test/device-auth/device-auth-fixture.ts';
 
-/** T10 and T32: what each kind of credential gives access to. `in`: 2xx or a business failure; otherwise the status. */
+/**
+ * T10 and T32: the routes each kind of credential can access. `in`: 2xx or a business failure; otherwise the status.
+ */
 const ROUTES = [
   ['approve', 'POST', '/api/auth/device/approve'],
   ['deny', 'POST', '/api/auth/device/deny'],
@@ -24,7 +26,7 @@ const ROUTES = [
 const TABLE: Readonly<Record<string, readonly (number | 'in')[]>> = {
   //             approve deny self devices token tokens new 2fa phone clients models
   'user token': ['in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 403, 401],
-  // After the user token: a session may make another, which voids it.
+  // Listed after the user token, because a session creates a new one, which voids the old.
   session: ['in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 403, 401],
   'device access_token': [403, 403, 'in', 'in', 403, 403, 403, 403, 403, 403, 401],
   'old access_token': [401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401],
@@ -71,7 +73,7 @@ describe('T10 and T32: credentials and routes', () => {
     it(kind, async () => {
       const credential = credentials.get(kind);
       for (const [index, [name, method, url]] of ROUTES.entries()) {
-        if (kind === 'user token' && name === 'user token') continue; // It would end itself.
+        if (kind === 'user token' && name === 'user token') continue; // The token would void itself.
         const body = method === 'POST' ? { user_code: 'BBBB-BBBB', name: 'n', phone: '+4915112345678' } : undefined;
         const headers = {
           'service-api-user': String(userId),

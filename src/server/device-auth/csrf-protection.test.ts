@@ -3,12 +3,12 @@ import { describe, it } from 'node:test';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { CsrfProtection } from './page-routes.ts';
 
-describe('the forms of the pages', () => {
+describe('CSRF values of the page forms', () => {
   const guard = new CsrfProtection(Buffer.alloc(32, 1));
   const binding = { browser: 'b', session: 's', code: 'BCDFGHJK' };
   const value = guard.issue('approve', binding, 0);
 
-  it('are taken for an hour, for what they were made for', () => {
+  it('are accepted for an hour, for their own action and binding', () => {
     assert.equal(guard.check(value, 'approve', binding, HOUR_MS - 1), true);
     assert.equal(guard.check(value, 'approve', binding, HOUR_MS), false);
     assert.equal(guard.check(value, 'deny', binding, 0), false);
@@ -17,7 +17,7 @@ describe('the forms of the pages', () => {
     assert.equal(guard.check(value, 'approve', { ...binding, code: 'x' }, 0), false);
   });
 
-  it('cannot be made longer or forged', () => {
+  it('cannot be extended or forged', () => {
     const [, signature] = value.split('.');
     assert.equal(guard.check(`${9 * HOUR_MS}.${signature}`, 'approve', binding, 0), false);
     assert.equal(new CsrfProtection(Buffer.alloc(32, 2)).check(value, 'approve', binding, 0), false);

@@ -23,7 +23,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     return person;
   };
 
-  it('T01: checks ten wrong codes from an IP over all five endpoints, then 429, hits included', async () => {
+  it('T01: checks ten wrong codes from an IP over all five endpoints, then answers 429, even to correct codes', async () => {
     const code = await service.code();
     const user_code = code.user_code;
     const wrong = 'BBBB-BBBB';
@@ -55,9 +55,10 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.verify(wrong, here.address)).status, 200);
   });
 
-  it('T01: of 10,000 wrong codes from one IP 10 are checked, and a /64 counts as one IP', async () => {
+  it('T01: checks 10 of 10,000 wrong codes from one IP, and counts a /64 as one IP', async () => {
     let answered = 0;
-    // More at once would wait so long for a connection on a busy machine that the process counts for itself, which checks five more.
+    // More concurrent requests would wait so long for a connection on a busy machine that the process falls back to its
+    // own counter, which allows five more.
     const atOnce = 50;
     for (let done = 0; done < 10_000; done += atOnce) {
       const answers = await Promise.all(
@@ -86,7 +87,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await store.insert({ ...row, device_code_hash: 'another', user_code: newUserCode() }), true);
   });
 
-  it('T14: cleans what the same device waited for, whichever client requested it, and nothing else', async () => {
+  it('T14: deletes the pending codes of the same device, whichever client requested them, and nothing else', async () => {
     const root = await service.root();
     const other = await root.ok<{ client_id: string }>('POST', '/api/admin/device-clients', { name: 'Other' });
     const mine = { device_id: 'laptop' };
@@ -119,7 +120,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await service.status(second.user_code), 'pending', 'the hundredth differs');
   });
 
-  it('T14: ends older sign-ins of the same device at approve, of the same account', async () => {
+  it('T14: ends older sign-ins of the same device and account at approval', async () => {
     const body = { device_id: 'tablet' };
     const old = await service.signIn(ada, body);
     const others = await service.signIn(bob, body);
@@ -141,7 +142,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.refresh(lost.refresh_token)).error, 'invalid_grant');
   });
 
-  it('T18: expiry holds to the millisecond, for verify, login, approve, deny and token alike', async () => {
+  it('T18: enforces expiry to the millisecond, for verify, login, approve, deny and token alike', async () => {
     const code = await service.code();
     service.clock.advance(599_999);
     assert.equal(await service.status(code.user_code), 'pending');
@@ -155,7 +156,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.match(await service.anonymous().fails(200, 'POST', '/api/auth/device/login', login), /expired/);
   });
 
-  it('T14: an approval that was not collected ends when the same device is approved anew', async () => {
+  it('T14: ends an uncollected approval when the same device is approved again', async () => {
     const first = await service.code({ device_id: 'one' });
     await ada.ok('POST', '/api/auth/device/approve', { user_code: first.user_code });
     const again = await service.code({ device_id: 'one' });
@@ -164,7 +165,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.poll(again.device_code)).data?.username, 'ada');
   });
 
-  it('T14 and T18: the writes that decide check the expiry and the device_id themselves', async () => {
+  it('T14 and T18: the deciding writes check the expiry and the device_id themselves', async () => {
     const { user_code } = await service.code();
     const { database } = service.app;
     const store = new DeviceCodeStore(database);
@@ -212,7 +213,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
   });
 
-  it('T21: refuses what is not text, in the envelope, with 400', async () => {
+  it('T21: rejects values that are not text, in the envelope, with 400', async () => {
     const visitor = service.anonymous();
     for (const junk of [['A'], {}, 7, null, true, '']) {
       for (const [path, field] of [
@@ -252,8 +253,8 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   });
 });
 
-describe('caps on making codes', () => {
-  it('T17: an IP and a client get a bounded number in ten minutes, and the table grows no further', async (t) => {
+describe('code creation limits', () => {
+  it('T17: limits codes per IP and per client over ten minutes, and adds no rows beyond that', async (t) => {
     const codeLimits = { perIp: 20, perClient: 50 };
     const service = await startDeviceService('sqlite::memory:', { codeLimits });
     t.after(() => service.app.close());

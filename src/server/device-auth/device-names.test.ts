@@ -30,7 +30,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   };
   const nameOf = async (id: number) => (await devices(ada)).find((each) => each.id === id)?.name;
 
-  it('gives a device the name its owner chose, in one line of at most 100 characters', async () => {
+  it('shows the device name its owner chose, in one line of at most 100 characters', async () => {
     const { id } = await signedIn('Kitchen');
     await ada.ok('PUT', `/api/user/devices/${id}`, { name: ' My‮ laptop\n ' });
     assert.equal(await nameOf(id), 'My laptop');
@@ -61,7 +61,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await ada.fails(200, 'PUT', `/api/user/devices/${id + 1}`, { name: 'Mine' });
   });
 
-  it('lets no device rename itself or another', async () => {
+  it('does not allow a device to rename itself or another', async () => {
     const tokens = await service.signIn(ada, { client_name: 'Cellar' });
     const [{ id } = { id: 0 }] = await devices(ada);
     const { status } = await service.sendAsDevice(tokens, ada.id, 'PUT', `/api/user/devices/${id}`, {
@@ -71,7 +71,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await nameOf(id), 'Cellar');
   });
 
-  it('keeps a name given while the device collects its tokens', async () => {
+  it('keeps a name set while the device collects its tokens', async () => {
     for (let round = 0; round < 8; round++) {
       const code = await service.code({ client_name: 'Before' });
       await ada.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });

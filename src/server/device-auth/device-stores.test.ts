@@ -5,8 +5,8 @@ import type { Trx } from '../tables.ts';
 import { AuthorizationStore } from './authorization-store.ts';
 import { DeviceCodeStore, toDeviceCode } from './code-store.ts';
 
-/** Conditional writes of a device sign-in: which row each of them changes, and when it changes none. */
-describe('what is stored of device sign-ins', () => {
+/** Covers conditional writes: which row each one changes, and when it changes none. */
+describe('device sign-in storage', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
@@ -18,7 +18,7 @@ describe('what is stored of device sign-ins', () => {
         run,
         codes,
         devices: new AuthorizationStore(database),
-        /** A pending code; returns its id. */
+        /** Inserts a pending code and returns its id. */
         async add(userCode: string, more: Partial<Parameters<typeof codes.insert>[0]> = {}): Promise<number> {
           const added = await codes.insert({
             device_code_hash: `hash-${++count}`,
@@ -55,7 +55,7 @@ describe('what is stored of device sign-ins', () => {
     const idsLeft = async ({ database }: Started) =>
       (await database.kysely.selectFrom('device_codes').select('id').orderBy('id').execute()).map(({ id }) => id);
 
-    it('a code is found until its retention is over, and made once', async () => {
+    it('finds a code until its retention is over, and inserts it once', async () => {
       const { codes, add } = await start();
       const id = await add('ONE');
       assert.equal((await codes.findByUserCode('ONE', 199))?.id, id);
@@ -77,7 +77,7 @@ describe('what is stored of device sign-ins', () => {
       assert.equal(await codes.insert({ ...row, user_code: 'OTHER' }), false);
     });
 
-    it('a code is claimed and decided by one account, while it is pending', async () => {
+    it('lets one account claim and decide a code while it is pending', async () => {
       const { codes, run, add, decide } = await start();
       await add('ONE');
       await add('TWO');
@@ -99,7 +99,7 @@ describe('what is stored of device sign-ins', () => {
       assert.equal((await decide('TWO', 2, 0, 'denied'))?.claimed_by, 2, 'an unclaimed one by anybody');
     });
 
-    it('an approval is collected once', async () => {
+    it('lets an approval be collected once', async () => {
       const { codes, run, add, decide } = await start();
       const [one, denied] = [await add('ONE'), await add('TWO')];
       await add('THREE');
@@ -116,7 +116,7 @@ describe('what is stored of device sign-ins', () => {
       assert.equal((await codes.findByUserCode('THREE', 0))?.status, 'approved', "another device's");
     });
 
-    it('a device is renamed by the account that approved it', async () => {
+    it('renames a device only for the account that approved it', async () => {
       const { codes, run, add, decide } = await start();
       const [one, two] = [await add('ONE'), await add('TWO')];
       const rename = (id: number, userId: number) => run((trx) => codes.renameApprovedDevice(trx, id, userId, 'new'));
@@ -127,7 +127,7 @@ describe('what is stored of device sign-ins', () => {
       assert.equal((await codes.findByUserCode('TWO', 0))?.client_name, 'n');
     });
 
-    it('what is pending is counted by network', async () => {
+    it('counts pending codes by network', async () => {
       const { codes, add, decide } = await start();
       await add('ONE', { expires_at: 150 });
       await add('TWO', { expires_at: 120 });
@@ -139,7 +139,7 @@ describe('what is stored of device sign-ins', () => {
       assert.deepEqual(await codes.countLive('nowhere', 50), { count: 0, firstEnd: 50 });
     });
 
-    it('what a device or an account no longer waits for is deleted, and nothing else', async () => {
+    it('deletes only what a device or account no longer waits for', async () => {
       const started = await start();
       const { codes, run, add, decide } = started;
       const device = { device_id: 'd' };
@@ -172,7 +172,7 @@ describe('what is stored of device sign-ins', () => {
       assert.deepEqual(await idsLeft(started), [client]);
     });
 
-    it('codes are removed some at a time, once their retention is over', async () => {
+    it('removes codes in batches once their retention is over', async () => {
       const started = await start();
       const { codes, add } = started;
       for (const name of ['A', 'B', 'C']) await add(name, { sweep_at: 200 });
@@ -181,7 +181,7 @@ describe('what is stored of device sign-ins', () => {
       assert.deepEqual(await idsLeft(started), [later]);
     });
 
-    it('a poll keeps the interval, which each early one widens up to a minute', async () => {
+    it('enforces the poll interval, which each early poll widens up to a minute', async () => {
       const { database, codes, add } = await start();
       const [id, other] = [await add('ONE', { interval_seconds: 50 }), await add('TWO')];
       const T = 1_000_000;
@@ -204,7 +204,7 @@ describe('what is stored of device sign-ins', () => {
       assert.equal(await codes.recordPoll(other, T), true);
     });
 
-    it('a poll sees the client with each of its secrets, and the code beside them', async () => {
+    it("returns a poll's client with each of its secrets, and the code with them", async () => {
       const { database, codes, add } = await start();
       const { kysely } = database;
       for (const client_id of ['c', 'x'])
@@ -233,7 +233,7 @@ describe('what is stored of device sign-ins', () => {
       assert.equal(toDeviceCode(undefined), undefined);
     });
 
-    it('a device is renewed, renamed, listed and revoked as what it is', async () => {
+    it('renews, renames, lists and revokes a device by its exact identity', async () => {
       const { database, run, devices } = await start();
       const row = {
         ...{ client_id: 'c', client_name: 'n', device_id: 'd', address: '', user_agent: '', access_expires_at: 10 },
@@ -291,7 +291,7 @@ describe('what is stored of device sign-ins', () => {
       assert.deepEqual(await revoke({ id: 3 }), [3]);
     });
 
-    it('a refresh_token is used once, until its end', async () => {
+    it('accepts a refresh_token once, until it expires', async () => {
       const { run, devices } = await start();
       const token = { authorization_id: 1, client_id: 'c', expires_at: 100 };
       for (const hash of ['one', 'two']) await run((trx) => devices.insertRefreshToken(trx, { ...token, hash }));

@@ -63,7 +63,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(bare.body.error, 'invalid_request');
   });
 
-  it("T02: another client's good credentials get neither tokens nor the code", async () => {
+  it('T02: gives another client with valid credentials neither tokens nor the code', async () => {
     const code = await service.code();
     await ada.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
     const foreign = await service.poll(code.device_code, other);
@@ -85,7 +85,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.notEqual(used.message, unknown.message);
   });
 
-  it('asks early pollers to wait by header alone, and withholds no end from them', async () => {
+  it('asks early pollers to wait by header only, and always reports the outcome', async () => {
     const code = await service.code();
     const ask = () =>
       service.anonymous().send('POST', '/api/auth/device/token', { device_code: code.device_code, ...CLI });
@@ -106,7 +106,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await ask()).body.success, true);
   });
 
-  it('T11: an approval that is never collected issues no token', async () => {
+  it('T11: issues no token for an approval that is never collected', async () => {
     const rows = () =>
       service.app.database.kysely.selectFrom('tokens').select('id').where('kind', '=', 'llm').execute();
     const before = await rows();
@@ -117,7 +117,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.poll(code.device_code)).error, 'invalid_grant');
   });
 
-  it('T13: a ban between approval and poll leaves nothing, and lifting it revives nothing', async () => {
+  it('T13: a ban between approval and poll removes everything, and lifting it restores nothing', async () => {
     const root = await service.root();
     const eve = await service.newUser('eve');
     const living = await service.signIn(eve);
@@ -135,19 +135,19 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual(await lives(living, eve.id), [false, false]);
   });
 
-  it('T13: the account is checked again where tokens are made, and where they are renewed', async () => {
+  it('T13: rechecks the account when tokens are issued and when they are renewed', async () => {
     const mia = await service.newUser('mia');
     const living = await service.signIn(mia);
     const code = await service.code();
     await mia.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
-    // Written directly, without the code that revokes sign-ins on a ban.
+    // Written directly, bypassing the code that revokes sign-ins on a ban.
     const { kysely } = service.app.database;
     await kysely.updateTable('accounts').set({ status: 2 }).where('id', '=', mia.id).execute();
     assert.equal((await service.poll(code.device_code)).error, 'invalid_grant');
     assert.equal((await service.refresh(living.refresh_token)).error, 'invalid_grant');
   });
 
-  it('T34: a new password ends the device sign-ins', async () => {
+  it('T34: ends the device sign-ins when the password changes', async () => {
     const zoe = await service.newUser('zoe');
     const tokens = await service.signIn(zoe);
     await zoe.ok('PUT', '/api/user/self', { password: 'another password 2', original_password: PASSWORD });
@@ -165,14 +165,14 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.refresh(next.refresh_token)).success, true);
   });
 
-  it('T30: after the window a second use ends all three tokens, is audited, and its owner is notified', async () => {
+  it('T30: after the window a second use ends all three tokens, is audited and notifies the owner', async () => {
     const tokens = await service.signIn(ada);
     const second = (await service.refresh(tokens.refresh_token)).data;
     const third = (await service.refresh(second?.refresh_token ?? '')).data;
     assert.ok(second && third);
     const before = await audited('device.refresh-reuse');
     service.clock.advance(60_001);
-    // An ancestor, not only the last one.
+    // Reuse of any ancestor counts, not only of the last token.
     assert.equal((await service.refresh(tokens.refresh_token)).error, 'invalid_grant');
     assert.deepEqual(await lives({ ...tokens, ...third }), [false, false]);
     assert.equal((await service.refresh(third.refresh_token)).error, 'invalid_grant');
@@ -192,7 +192,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual([spent.error, unknown.error, expired.error], Array(3).fill('invalid_grant'));
     assert.equal(new Set([spent.message, unknown.message, expired.message]).size, 3);
     assert.equal(await service.acceptsModelKey(later.llm_token), true, 'the llm_token lives until the logout');
-    // An expired access_token is still good for the logout.
+    // An expired access_token is still accepted for the logout.
     const headers = { authorization: `Bearer ${later.access_token}` };
     assert.equal((await service.sendAsDevice(later, ada.id, 'GET', '/api/user/self')).status, 401);
     assert.equal(
@@ -200,11 +200,11 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       true,
     );
     assert.equal(await service.acceptsModelKey(later.llm_token), false);
-    // The session has ended in those 90 days too.
+    // The session has expired in those 90 days too.
     await ada.logIn('ada');
   });
 
-  it('logs out by the access_token alone', async () => {
+  it('logs out with the access_token alone', async () => {
     const tokens = await service.signIn(ada);
     const logOut = (headers: Record<string, string>) =>
       service.anonymous().send('POST', '/api/auth/device/logout', undefined, headers);
@@ -220,7 +220,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual(await lives(tokens), [false, false]);
   });
 
-  it('lists devices and ends one, of the own account only', async () => {
+  it("lists devices and revokes one, only for the caller's account", async () => {
     const ben = await service.newUser('ben');
     const tokens = await service.signIn(ben, { client_name: 'Phone\u202E of Ben' });
     const { data } = (await ben.send('GET', '/api/user/devices')).body as { data?: { id: number; name: string }[] };
@@ -235,7 +235,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await ben.fails(200, 'DELETE', `/api/user/devices/${device?.id}`);
   });
 
-  it('T29: keeps no secret in clear, in no table', async () => {
+  it('T29: stores no secret in clear in any table', async () => {
     const code = await service.code();
     await ada.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
     const tokens = (await service.poll(code.device_code)).data;
@@ -260,7 +260,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
-  it('T20: replaces a secret without a gap, and switches a client off at once', async () => {
+  it('T20: rotates a secret without a gap, and disables a client immediately', async () => {
     const root = await service.root();
     const made = await root.ok<Credentials>('POST', '/api/admin/device-clients', {
       client_id: 'my.app',
@@ -294,7 +294,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await ada.fails(403, 'GET', '/api/admin/device-clients');
   });
 
-  it('T20: guesses of a secret are limited, good credentials are not', async () => {
+  it('T20: limits guesses of a secret, but not valid credentials', async () => {
     let limited = 0;
     for (let i = 0; i < 320; i++) {
       // Polls and refreshes count together.

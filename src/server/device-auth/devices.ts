@@ -18,7 +18,7 @@ interface SignedInDevicesServiceDependencies {
   readonly revocation: DeviceRevocation;
 }
 
-/** The devices an account is signed in on, as their owner manages them. */
+/** Lets owners manage the devices their account is signed in on. */
 export class SignedInDevicesService {
   readonly #dependencies: SignedInDevicesServiceDependencies;
 
@@ -32,8 +32,8 @@ export class SignedInDevicesService {
   }
 
   /**
-   * Sets the name an owner gives a device, shown instead of the one its client sent; with an empty name the client's is shown. From the
-   * approval on, whether or not the device has collected its tokens.
+   * Sets the owner's name for a device, shown instead of the client's; an empty name restores the client's. Allowed
+   * from the approval on, whether or not the device has collected its tokens.
    *
    * @throws not_exist
    */
@@ -41,7 +41,8 @@ export class SignedInDevicesService {
     const { database, authorizations, codes, auditLog } = this.#dependencies;
     const name = toSingleLine(typed, NAME_LENGTH_MAX);
     await database.transaction(async (trx) => {
-      // The code first, as the exchange of a code does: a name given at that moment reaches one of the two.
+      // Renames the code first, in the same order as the exchange of a code, so that a name set during the exchange
+      // reaches one of the two.
       const isApproved = await codes.renameApprovedDevice(trx, id, userId, name);
       const isSignedIn = await authorizations.rename(trx, id, userId, name);
       if (!isApproved && !isSignedIn) throw notExistError('device');

@@ -7,7 +7,7 @@ import { DISABLED } from '../../contract/account-fields.ts';
 const ORIGIN = { address: '127.0.0.1', requestId: 'r' };
 
 forEachDatabase((_name, open) => {
-  it('T13: an account that was disabled after its request was authenticated decides nothing', async () => {
+  it('T13: an account disabled after its request was authenticated cannot decide a code', async () => {
     const { accounts, codes } = await startDeviceAuthWithoutHttp(await open());
     const person = await accounts.newUser('banned');
     const device = { clientId: 'reelgate-cli', clientName: '', deviceId: '', userAgent: '', address: '127.0.0.1' };

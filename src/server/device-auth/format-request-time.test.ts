@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { formatRequestTime } from './page-chooser.ts';
 
-describe('the forms of the pages', () => {
-  it('say when the request came', () => {
+describe('the request time on the approval page', () => {
+  it('is relative and absolute, in UTC', () => {
     const at = Date.UTC(2026, 10, 21, 12);
     assert.equal(formatRequestTime(at, at + 59_999, 'en'), 'this minute (Nov 21, 2026, 12:00 PM UTC)');
     assert.match(formatRequestTime(at, at + 60_000, 'en'), /^1 minute ago/);

@@ -5,7 +5,7 @@ import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/d
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DEVICE_GRANT } from '../../contract/oauth.ts';
 
-/** Values of other types where a string is required, and invalid strings. */
+/** Values of other types for fields that require a string, and invalid strings. */
 const JUNK: readonly unknown[] = [
   ...[null, true, 0, -1, 1.5, 1e308, [], ['A'], [[['A']]], {}, { $gt: '' }, { toString: 'x' }],
   ...['', ' ', '\t\n', '\u0000', 'a\u0000b', '\ud800', 'a\udfff', '\u202e', '\ufeff', '😀'.repeat(40)],
@@ -28,7 +28,7 @@ const JUNK: readonly unknown[] = [
   ],
 ];
 
-/** Whole bodies. */
+/** Malformed request bodies. */
 const BODIES: readonly string[] = [
   ...[
     '',
@@ -103,7 +103,7 @@ const IDS = [
 /** The value as text, for a URL or a form. */
 const toText = (junk: unknown): string => (typeof junk === 'string' ? junk : JSON.stringify(junk)).toWellFormed();
 
-/** The tables a refused request must leave as they were. */
+/** The tables a rejected request must not change. */
 const TABLES = ['device_codes', 'device_authorizations', 'device_refresh_tokens', 'device_clients', 'tokens'] as const;
 
 forEachDatabase((_dialect, _open, freshUrl) => {
@@ -137,7 +137,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     readonly as?: TestUser;
   }
 
-  /** Each request has an IP of its own, so that no rate limit hides the response under test. */
+  /** Uses a new IP for each request, so that no rate limit hides the response under test. */
   const send = async ({ as, headers = {}, ...request }: Request): Promise<Answer> => {
     asked += 1;
     const cookie = [...(as?.cookies ?? [])].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -186,7 +186,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await dump(), before, `${what} changed something`);
   };
 
-  it('T21: refuses invalid values in every required field, in the envelope, and changes nothing', async () => {
+  it('T21: rejects invalid values in every required field, in the envelope, and changes nothing', async () => {
     const { user_code, device_code } = await service.code();
     const login = { user_code, username: 'ada', password: 'x' };
     const lines: readonly [url: string, body: Record<string, unknown>, as?: TestUser][] = [
@@ -202,7 +202,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     for (const [url, body, as] of lines) {
       for (const field of Object.keys(body)) {
         for (const junk of JUNK) {
-          // A name of an account or a client may be any string, so strings are valid there.
+          // An account's or client's name may be any string, so strings are valid there.
           if (url.startsWith('/api/admin') && typeof junk === 'string') continue;
           await refused(json(url, { ...body, [field]: junk }, { ...(as && { as }) }), 'api', before);
         }
@@ -218,7 +218,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
-  it('T21: takes any text as a name or a device_id', async () => {
+  it('T21: accepts any text as a name or a device_id', async () => {
     for (const field of ['client_name', 'device_id']) {
       for (const junk of JUNK) {
         const { status, text } = await send(json('/api/auth/device/code', { client_id: CLI.client_id, [field]: junk }));
@@ -230,7 +230,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
-  it('T21: refuses malformed queries, paths and headers', async () => {
+  it('T21: rejects malformed queries, paths and headers', async () => {
     const before = await dump();
     for (const junk of JUNK) {
       const value = encodeURIComponent([...toText(junk)].slice(0, 1_000).join(''));
@@ -270,7 +270,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
-  it('T21: refuses malformed forms on the OAuth endpoints and the pages', async () => {
+  it('T21: rejects malformed forms on the OAuth endpoints and the pages', async () => {
     const before = await dump();
     for (const payload of FORMS) {
       for (const path of ['token', 'revoke', 'device_authorization'])

@@ -21,7 +21,7 @@ import { DeviceRevocation, type OnDevicesRevoked } from './revocation.ts';
 import { DeviceTokenService } from './tokens.ts';
 
 const DELETE_BATCH = 1_000;
-/** How long a refresh_token that can no longer be used gets the error "expired" instead of "invalid". */
+/** How long an expired refresh_token is answered with "expired" instead of "invalid". */
 const EXPIRED_REFRESH_RETENTION_MS = 30 * DAY_MS;
 
 interface DeviceAccessDependencies {
@@ -32,12 +32,15 @@ interface DeviceAccessDependencies {
   readonly onRevoked: OnDevicesRevoked;
 }
 
-/** The part of this capability that accounts depend on: the access_tokens of devices, and what ends with an account's logins. */
+/**
+ * The part of this capability that accounts depend on: verification of access_tokens, and revocation with an account's
+ * logins.
+ */
 interface DeviceAccess extends DeviceAccessTokens, LinkedLogins {
   readonly authorizations: AuthorizationStore;
   readonly codes: DeviceCodeStore;
   readonly revocation: DeviceRevocation;
-  /** Writes what is pending, and stops. */
+  /** Flushes pending writes and stops. */
   close(): Promise<void>;
 }
 
@@ -48,7 +51,7 @@ interface DeviceAuthConfig {
 
 interface DeviceAuthDependencies {
   readonly config: DeviceAuthConfig;
-  /** Replaces some of `DEVICE_CODE_LIMITS`; used by tests. */
+  /** Overrides parts of `DEVICE_CODE_LIMITS`; used by tests. */
   readonly codeLimits?: Partial<DeviceCodeLimits>;
   readonly database: Database<Tables>;
   readonly clock: Clock;
@@ -58,7 +61,7 @@ interface DeviceAuthDependencies {
   readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'tokens' | 'twoFactors'>;
 }
 
-/** What device authorization offers its own routes and app.ts. */
+/** The part of this capability that its own routes and app.ts use. */
 export interface DeviceAuth {
   readonly approvalCheck: ApprovalSecondStepCheck;
   readonly clients: ClientService;
@@ -68,11 +71,11 @@ export interface DeviceAuth {
   readonly deviceTokens: DeviceTokenService;
   readonly rateLimits: DeviceRateLimits;
   readonly revocation: DeviceRevocation;
-  /** Deletes what has expired. */
+  /** Deletes expired rows. */
   removeExpired(): Promise<void>;
 }
 
-/** Creates the part of this capability that accounts need, before them. */
+/** Constructs the part of this capability that accounts need; called before accounts are constructed. */
 export function makeDeviceAccess({ database, clock, log, tokens, onRevoked }: DeviceAccessDependencies): DeviceAccess {
   const authorizations = new AuthorizationStore(database);
   const codes = new DeviceCodeStore(database);
@@ -96,7 +99,7 @@ export function makeDeviceAccess({ database, clock, log, tokens, onRevoked }: De
   };
 }
 
-/** Assembles this capability. */
+/** Constructs the device authorization capability. */
 export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth {
   const { config, database, clock, notifier, accounts, deviceAccess } = dependencies;
   const { authorizations, codes: codeStore, revocation } = deviceAccess;

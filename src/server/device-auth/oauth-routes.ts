@@ -12,13 +12,17 @@ interface ClientFields {
   readonly client_secret?: string;
 }
 
+/** Dependencies of the OAuth endpoints. */
 export interface OauthRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'codeStore' | 'deviceTokens'>;
-  /** Issuer, and start of every link. */
+  /** Issuer, and prefix of every link. */
   readonly baseUrl: string;
 }
 
-/** The endpoints of RFC 8628, 8414 and 7009 over the records of the JSON endpoints, for any OAuth client library. */
+/**
+ * Registers the endpoints of RFC 8628, 8414 and 7009, for any OAuth client library. They share records with the JSON
+ * endpoints.
+ */
 export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl }: OauthRouteDependencies): void {
   const { codes, codeStore, deviceTokens } = deviceAuth;
   const metadata = async () => toMetadata(baseUrl);
@@ -26,7 +30,7 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl }: O
   routes.add(endpoints.openidConfiguration, metadata);
 
   routes.add(endpoints.oauthDeviceAuthorization, async ({ body, request }) => {
-    // Anybody can begin: no secret is required here, as on the JSON endpoint.
+    // No secret is required to request a code, as on the JSON endpoint.
     const clientId = readClientId(body, request);
     if (clientId === undefined) throw missingParameter('client_id');
     const issued = await codes.issue({
@@ -45,7 +49,7 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl }: O
     };
   });
 
-  /** A client that polls early gets `slow_down`, which widens its interval for good (RFC 8628 section 3.5). */
+  /** An early poll gets `slow_down`, which permanently widens the client's interval (RFC 8628 section 3.5). */
   const onPending: OnPendingPoll = async (code, now) => {
     if (await codeStore.recordPoll(code.id, now)) return new AppError('authorization_pending');
     await codeStore.widenPollInterval(code.id, now);
@@ -94,7 +98,9 @@ const toMetadata = (baseUrl: string) => ({
   ui_locales_supported: [...LOCALES],
 });
 
-/** RFC 6749 section 6: a refresh may ask for the scopes of the sign-in or fewer. The refresh_token is not used up. */
+/**
+ * Rejects a refresh for scopes beyond those of the sign-in (RFC 6749 section 6), without consuming the refresh_token.
+ */
 function assertGrantedScope(scope = ''): void {
   const granted = endpoints.DEVICE_SCOPE.split(' ');
   if (scope.split(' ').some((each) => each !== '' && !granted.includes(each))) throw new AppError('invalid_scope');
@@ -114,7 +120,10 @@ const toTokenResponse = (pair: {
   scope: endpoints.DEVICE_SCOPE,
 });
 
-/** Id and secret from HTTP Basic or from the body. @throws invalid_request when both are there, invalid_client when none is */
+/**
+ * Reads id and secret from HTTP Basic or the body. @throws invalid_request if both are present, invalid_client if
+ * neither is
+ */
 function readClientCredentials(body: ClientFields, request: RequestContext): ClientCredentials {
   const basic = parseBasicAuthorization(request.headers.authorization);
   if (basic === undefined) {
@@ -130,7 +139,7 @@ function readClientCredentials(body: ClientFields, request: RequestContext): Cli
 const readClientId = (body: ClientFields, request: RequestContext): string | undefined =>
   body.client_id ?? parseBasicAuthorization(request.headers.authorization)?.clientId;
 
-/** RFC 6749 section 2.3.1: both halves are form-encoded before Base64. */
+/** Both halves are form-encoded before Base64 (RFC 6749 section 2.3.1). */
 function parseBasicAuthorization(header: string | undefined): ClientCredentials | undefined {
   if (header === undefined) return undefined;
   const encoded = /^basic +([A-Za-z0-9+/=]{1,1000})\s*$/i.exec(header)?.[1];
@@ -140,6 +149,6 @@ function parseBasicAuthorization(header: string | undefined): ClientCredentials 
   return { clientId: decodeFormValue(text.slice(0, colon)), clientSecret: decodeFormValue(text.slice(colon + 1)) };
 }
 
-/** One form-encoded value, by the parser of forms. */
+/** Decodes one form-encoded value. */
 const decodeFormValue = (text: string): string =>
   new URLSearchParams(`v=${text.replaceAll('&', '%26')}`).get('v') ?? '';

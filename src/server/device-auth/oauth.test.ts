@@ -10,7 +10,7 @@ import {
 } from '../../../test/device-auth/device-auth-fixture.ts';
 import { DEVICE_GRANT } from '../../contract/oauth.ts';
 
-/** Form posts to the OAuth endpoints, with the status and the headers of the response. */
+/** Posts a form to an OAuth endpoint; returns the status and headers of the response too. */
 async function post(service: DeviceAuthFixture, path: string, form: Record<string, string> | string, headers = {}) {
   const payload = typeof form === 'string' ? form : new URLSearchParams(form).toString();
   const answer = await service.app.http.fastify.inject({
@@ -32,7 +32,7 @@ describe('the OAuth endpoints', () => {
   });
   after(() => service.app.close());
 
-  it('serves the same metadata where clients of OpenID Connect look for it, and claims no id_token', async () => {
+  it('serves the same metadata at the OpenID Connect path, and claims no id_token', async () => {
     const get = async (path: string) => (await service.app.http.fastify.inject(path)).json() as Record<string, unknown>;
     const metadata = await get('/.well-known/openid-configuration');
     assert.deepEqual(metadata, await get('/.well-known/oauth-authorization-server'));
@@ -40,7 +40,7 @@ describe('the OAuth endpoints', () => {
     assert.ok(!JSON.stringify(metadata).includes('id_token'));
   });
 
-  it('signs in, refreshes and revokes with oauth4webapi', async () => {
+  it('sign in, refresh and revoke with oauth4webapi', async () => {
     const ada = await service.newUser('ada');
     const insecure = { [oauth.allowInsecureRequests]: true };
     const found = await oauth.discoveryRequest(new URL(issuer), { ...insecure, algorithm: 'oauth2' });
@@ -58,7 +58,7 @@ describe('the OAuth endpoints', () => {
       await assert.rejects(ask, { error: 'authorization_pending' });
       await assert.rejects(ask, { error: 'slow_down' });
       await ada.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
-      // Even a poll that is too early gets a final result.
+      // Even a poll that is too early receives the final result.
       const tokens = await ask();
       assert.equal(tokens.scope, 'api.device llm');
       assert.match(tokens.llm_token as string, /^sk-/);
@@ -77,7 +77,7 @@ describe('the OAuth endpoints', () => {
     }
   });
 
-  it('signs in with openid-client', async () => {
+  it('sign in with openid-client', async () => {
     const ada = await service.newUser('grace');
     const config = await client.discovery(new URL(issuer), CLI.client_id, CLI.client_secret, undefined, {
       algorithm: 'oauth2',
@@ -89,7 +89,7 @@ describe('the OAuth endpoints', () => {
     assert.equal((await service.sendAsDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 200);
   });
 
-  it('T16: widens the interval with each early poll, up to a minute, and keeps it', async () => {
+  it('T16: widen the interval with each early poll, up to a minute, and keep it', async () => {
     const begun = await post(service, '/oauth/device_authorization', { client_id: CLI.client_id });
     assert.equal(begun.headers['cache-control'], 'no-store');
     const ask = async () =>
@@ -106,7 +106,7 @@ describe('the OAuth endpoints', () => {
     assert.equal(await ask(), 'authorization_pending', 'a minute is enough');
   });
 
-  it('fails as RFC 6749 and RFC 8628 say', async () => {
+  it('return the errors of RFC 6749 and RFC 8628', async () => {
     const { device_code } = await service.code();
     const poll = { grant_type: DEVICE_GRANT, device_code, ...CLI };
     const basic = (id: string, secret: string) => ({
@@ -145,7 +145,7 @@ describe('the OAuth endpoints', () => {
     assert.deepEqual([json.status, json.body.error], [415, 'invalid_request']);
   });
 
-  it('revokes by any of the three tokens, and only for the client they belong to', async () => {
+  it('revoke by any of the three tokens, and only for the client they belong to', async () => {
     const ada = await service.newUser('lin');
     const root = await service.root();
     const other = await root.ok<{ client_id: string; client_secret: string }>('POST', '/api/admin/device-clients', {
@@ -167,7 +167,7 @@ describe('the OAuth endpoints', () => {
     }
   });
 
-  it('agrees with the JSON endpoints on every state', async () => {
+  it('agree with the JSON endpoints on every state', async () => {
     const ada = await service.newUser('mei');
     const both = async (device_code: string) => [
       (await service.poll(device_code)).error,

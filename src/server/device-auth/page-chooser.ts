@@ -16,15 +16,15 @@ import {
   secondStepView,
 } from './views.ts';
 
-/** Steps that the URL of the page names: the second factor is outstanding, or the last form was a report or a name. */
+/** Steps named in the page's URL: the second factor is outstanding, or the last form was a report or a rename. */
 export const PAGE_STEPS = { secondStep: 'code', reported: 'reported', named: 'named' } as const;
 
-/** Who is logged in on the page. */
+/** The account logged in on the page. */
 interface Viewer extends Approver {
   readonly account: Account;
 }
 
-/** What of a request decides what its page shows. */
+/** The parts of a request that decide which page is shown. */
 interface PageRequest {
   readonly clientIp: string;
   /** Value of the session cookie. */
@@ -40,7 +40,7 @@ interface PageChooserDependencies {
   readonly clock: Clock;
 }
 
-/** Decides what the page of a code shows, by the code's state and by who views it. */
+/** Chooses the page for a code by the code's state and the viewer. */
 export class PageChooser {
   readonly #dependencies: PageChooserDependencies;
 
@@ -59,7 +59,7 @@ export class PageChooser {
 
   /**
    * @param step from the page's URL
-   * @param error to show beside the field of the form
+   * @param error to show at the form's field
    * @throws user_code_invalid, rate_limit_exceeded
    */
   async render(context: PageContext, request: PageRequest, step?: string, error?: string): Promise<string> {
@@ -93,7 +93,7 @@ export class PageChooser {
     return consentView(context, details, { error });
   }
 
-  /** How it ended. Details are shown only to the account that decided. */
+  /** Renders the outcome. Details are shown only to the account that decided. */
   async #renderOutcome(
     context: PageContext,
     status: Exclude<DeviceStatus, 'pending' | 'invalid'>,
@@ -124,7 +124,9 @@ export class PageChooser {
 
 const MINUTE_MS = 60_000;
 
-/** `2 minutes ago (21 Nov 2026, 12:00 UTC)`: in UTC, because a page without scripts cannot know the reader's time zone. */
+/**
+ * `2 minutes ago (21 Nov 2026, 12:00 UTC)`: in UTC, because a page without scripts cannot know the reader's time zone.
+ */
 export function formatRequestTime(at: number, now: number, locale: Locale): string {
   const minutes = Math.max(0, Math.floor((now - at) / MINUTE_MS));
   const ago = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(-minutes, 'minute');

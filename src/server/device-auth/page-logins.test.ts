@@ -24,7 +24,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     (await service.app.database.kysely.selectFrom('sessions').select('id').where('user_id', '=', userId).execute())
       .length;
 
-  it('T06: a login that has ended decides nothing: its forms lead to the login', async () => {
+  it('T06: forms of an ended login decide nothing and lead to the login', async () => {
     const decided = await service.code();
     const pending = await service.code({ client_name: 'Kitchen' });
     const tab = await open(decided.user_code);
@@ -61,7 +61,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await sessionsOf(bob.id), before, "the page's own session, and no other");
   });
 
-  it('keeps what binds a form to its browser, unless it is longer than one of its own', async () => {
+  it("keeps the browser's form cookie, unless it is longer than one the service issues", async () => {
     const { user_code } = await service.code();
     const tab = await open(user_code);
     const first = tab.cookies.get('authorize_form');
@@ -73,7 +73,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.match(tab.cookies.get('authorize_form') ?? '', /^rgf_[0-9A-Za-z]{32}$/);
   });
 
-  it('T06: the cookie of the forms is for the pages alone, and no script reads it', async () => {
+  it('T06: limits the form cookie to the pages, unreadable by scripts', async () => {
     const tab = await open((await service.code()).user_code);
     const cookie = [tab.headers['set-cookie'] ?? []].flat().map(String);
     assert.match(
@@ -82,7 +82,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
   });
 
-  it('clears the pending login once its second step is done', async () => {
+  it('clears the pending login after the second step', async () => {
     const fay = await service.newUser('fay');
     const { secret } = await fay.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
@@ -100,7 +100,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
   });
 
-  it('shows an account by both of its names, and none that was disabled', async () => {
+  it('shows both names of an account, and no disabled account', async () => {
     const gus = await service.newUser('gus');
     const { user_code } = await service.code();
     const tab = new ScriptlessBrowser(service);
@@ -117,7 +117,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.match(tab.html, /action="\/authorize\/login"/);
   });
 
-  it('tells others of an approved code only that nothing is left to do, and names no time to retry', async () => {
+  it('tells others only that an approved code needs no further action, with no retry time', async () => {
     const { user_code } = await service.code();
     await ada.ok('POST', '/api/auth/device/approve', { user_code });
     const tab = await open(user_code);
@@ -126,7 +126,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual([tab.status, tab.headers['retry-after']], [400, undefined]);
   });
 
-  it('logs in for a code by the embedded endpoint, with the second step where the account has one', async () => {
+  it('logs in for a code by the embedded endpoint, with the second step if the account has one', async () => {
     const dee = await service.newUser('dee');
     const { secret } = await dee.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
@@ -152,7 +152,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual(plain.data, { id: ada.id, username: 'ada' });
   });
 
-  it('T19: right passwords close no code to logins, five wrong ones do', async () => {
+  it('T19: five wrong passwords close a code to logins, correct ones do not', async () => {
     const { user_code } = await service.code();
     const login = async (password: string) =>
       (await service.anonymous().send('POST', '/api/auth/device/login', { user_code, username: 'ada', password }))
@@ -162,7 +162,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await login(PASSWORD), 429);
   });
 
-  it('T02: takes the id of a client from one place: the authorization header, or the form that agrees with it', async () => {
+  it("T02: reads a client's id from the authorization header, or from a form that agrees with it", async () => {
     const ask = async (authorization: string, form: Record<string, string> = {}) => {
       const answer = await service.app.http.fastify.inject({
         method: 'POST',

@@ -26,7 +26,7 @@ interface PageRouteDependencies {
   readonly cookies: LoginCookies;
   readonly clock: Clock;
   readonly masterKey: Buffer;
-  /** Cookies only over https. */
+  /** Whether cookies are limited to https. */
   readonly secure: boolean;
   readonly site: Live<{ readonly siteName: string }>;
 }
@@ -35,7 +35,7 @@ interface PageRouteDependencies {
 const BROWSER_COOKIE = 'authorize_form';
 const MAX_BROWSER_COOKIE_LENGTH = 100;
 
-/** One request for a page: what it asks, and what its page is rendered with. */
+/** One request for a page, with the context its page is rendered with. */
 interface PageVisit {
   readonly request: RequestContext;
   readonly reply: FastifyReply;
@@ -43,10 +43,12 @@ interface PageVisit {
   readonly locale: Locale;
 }
 
-/** A page to show in place of the plain failure page, given the text of the error. */
+/** Pages to show instead of the plain failure page, given the text of the error. */
 type PagesByError = Partial<Record<ErrorCode, (message: string) => string | Promise<string>>>;
 
-/** The pages on which a person lets a device sign in. They work without scripts and load nothing from other hosts. */
+/**
+ * Registers the pages on which a user approves a device. They work without scripts and load nothing from other hosts.
+ */
 export function addPageRoutes(routes: RouteRegistry, dependencies: PageRouteDependencies): void {
   const { deviceAuth, accounts, clock } = dependencies;
   const visits = new PageVisits(dependencies);
@@ -179,7 +181,7 @@ class PageVisits {
     this.#secure = secure;
   }
 
-  /** @param lang the language the page's URL or form names, if any */
+  /** @param lang the language in the page's URL or form, if any */
   open(request: RequestContext, reply: FastifyReply, typed: string, lang: string | undefined): PageVisit {
     const locale = LOCALES.find((each) => each === lang) ?? request.locale;
     const parsed = parseUserCode(typed);
@@ -197,7 +199,7 @@ class PageVisits {
     };
   }
 
-  /** Stops a post that another site made this browser send. @throws form_expired */
+  /** Rejects a post that another site made this browser send. @throws form_expired */
   assertOwnForm({ request, reply, context }: PageVisit, action: string, value: string): void {
     const browser = reply.request.cookies[BROWSER_COOKIE];
     const binding = { browser: browser ?? '', session: request.session, code: context.code };
@@ -222,11 +224,13 @@ class PageVisits {
 const sendPage = ({ reply }: PageVisit, status: number, page: string): FastifyReply =>
   reply.status(status).headers(STANDALONE_PAGE_HEADERS).send(page);
 
-/** 303, so that the browser fetches what is next and never repeats the post (RFC 9110 section 15.4.4). */
+/**
+ * Redirects with 303, so that the browser fetches the next page and never repeats the post (RFC 9110 section 15.4.4).
+ */
 const redirectToPage = ({ reply, context }: PageVisit, step?: string): FastifyReply =>
   reply.headers(STANDALONE_PAGE_HEADERS).redirect(pagePath(context.code, context.locale, step), 303);
 
-/** Shows a failure on a page that lets the person go on: the form once more where the failure belongs to a field. */
+/** Renders a failure on a page the user can continue from: the form again if the error belongs to a field. */
 function respond(
   visit: PageVisit,
   work: () => Promise<FastifyReply>,
@@ -239,7 +243,7 @@ function respond(
 
 const VALID_MS = HOUR_MS;
 
-/** What a form is bound to: this browser, this login in it, this code. */
+/** The values a form is bound to: this browser, its login, and this code. */
 interface FormBinding {
   /** Value of the page's own cookie. */
   readonly browser: string;
@@ -248,7 +252,7 @@ interface FormBinding {
   readonly code: string;
 }
 
-/** Anti-forgery values of the pages' forms: a site that makes a browser post to this service cannot know one. */
+/** CSRF values of the pages' forms, which a site that makes a browser post to this service cannot know. */
 export class CsrfProtection {
   readonly #signer: Signer;
 

@@ -21,7 +21,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     return tab;
   };
 
-  it('T03: shows who asks, from where and what for, and approves only on a click', async () => {
+  it('T03: shows the requesting client, its origin and the access, and approves only on a click', async () => {
     const code = await service.code({ client_name: 'Kitchen' }, '203.0.113.9');
     const tab = await open(code.user_code);
     assert.doesNotMatch(tab.html, /203\.0\.113\.9|Kitchen/, 'nothing before the login');
@@ -47,7 +47,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.poll(code.device_code)).data?.username, 'ada');
   });
 
-  it('T04: a login on the page, or by the embedded endpoint, claims the code; viewing it does not', async () => {
+  it('T04: claims the code on login, by page or embedded endpoint, but not on viewing', async () => {
     const viewed = await service.code();
     await open(viewed.user_code);
     await bob.ok('POST', '/api/auth/device/approve', { user_code: viewed.user_code });
@@ -79,7 +79,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await bob.fails(200, 'POST', '/api/auth/device/approve', { user_code: embedded.user_code });
   });
 
-  it('T06: takes no form that another site could have made', async () => {
+  it('T06: rejects forms that another site could have made', async () => {
     const code = await service.code();
     const tab = await open(code.user_code);
     await tab.logIn('ada');
@@ -128,7 +128,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(victim.cookies.get('session'), undefined);
   });
 
-  it('T06: takes no form that was shown before the login in this browser changed', async () => {
+  it('T06: rejects forms shown before the login in this browser changed', async () => {
     const code = await service.code();
     const tab = await open(code.user_code);
     await tab.logIn('bob');
@@ -145,7 +145,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await service.status(code.user_code), 'pending');
   });
 
-  it('T06: approves nothing for what another site can make a browser send to the API', async () => {
+  it('T06: approves nothing on API requests that another site can make a browser send', async () => {
     const carol = await service.newUser('carol');
     const { user_code } = await service.code();
     const session = `session=${carol.cookies.get('session')}`;
@@ -157,7 +157,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
         headers: { cookie: session, ...headers },
         ...(method === 'POST' && { payload }),
       });
-    // fetch in mode no-cors, sendBeacon and forms can set these types only, and no header of their own.
+    // fetch in mode no-cors, sendBeacon and forms can set only these types, and no custom headers.
     const types = [
       'text/plain',
       'text/plain;charset=UTF-8',
@@ -193,7 +193,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await bob.fails(403, 'POST', '/api/auth/device/deny', body, { origin: 'null' });
   });
 
-  it('T05 and T07: sends every page, failures too, with headers that isolate it', async () => {
+  it('T05 and T07: sends every page, failures included, with isolating headers', async () => {
     const code = await service.code();
     const tab = new ScriptlessBrowser(service);
     const visits: readonly [string, number][] = [
@@ -216,7 +216,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
-  it('says how a code ended, and to others no more than verify does', async () => {
+  it('shows the outcome of a code, and to others no more than verify does', async () => {
     const code = await service.code({ client_name: 'Kitchen' });
     await bob.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
     const otherTab = await open(code.user_code);
@@ -228,7 +228,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.match((await open(expired.user_code)).html, /expired/);
   });
 
-  it('names the device that was approved, before and after it collects its tokens', async () => {
+  it('names the approved device, before and after it collects its tokens', async () => {
     const code = await service.code({ client_name: 'host-7f3a' });
     const tab = await open(code.user_code);
     await tab.logIn('ada');
@@ -285,7 +285,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.match(String(notice?.content), /Reelgate CLI.*Kitchen.*203\.0\.113\.9/);
   });
 
-  it('T03: asks an old login for its second step again, sooner where the request came from elsewhere', async () => {
+  it('T03: requires the second step again for an old login, sooner if the request came from another network', async () => {
     const dee = await service.newUser('dee');
     const { secret } = await dee.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
@@ -363,7 +363,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(request.status, 200, 'its network is not blocked');
   });
 
-  it('T19: new codes allow no further guesses of a password, and five wrong ones close a code', async () => {
+  it('T19: new codes allow no further password guesses, and five wrong ones close a code', async () => {
     await service.anonymous().register('target');
     let evaluated = 0;
     for (let i = 0; i < 30; i++) {

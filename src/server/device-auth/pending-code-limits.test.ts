@@ -15,7 +15,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   const rowCount = async () =>
     (await service.app.database.kysely.selectFrom('device_codes').select('id').execute()).length;
 
-  it('T17: an IP has twenty pending codes at most, and the table grows no further', async () => {
+  it('T17: limits an IP to twenty pending codes, and adds no rows beyond that', async () => {
     for (let index = 0; index < 20; index++) assert.equal((await request('192.0.2.1')).body.success, true);
     service.clock.advance(60_000);
     for (let index = 0; index < 30; index++) {
@@ -29,7 +29,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await request('192.0.2.1')).body.success, true);
   });
 
-  it('T17: a decided code and a replaced one make room', async () => {
+  it('T17: frees a slot when a code is decided or replaced', async () => {
     const ada = await service.newUser('ada');
     const codes = [];
     for (let index = 0; index < 20; index++)

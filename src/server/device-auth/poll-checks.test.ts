@@ -5,7 +5,7 @@ import { toDeviceCodeStatus } from './codes.ts';
 import { findPollFailure, isComplete } from './tokens.ts';
 
 describe('the state of a code', () => {
-  it('is expired from its end on, unless it was decided', () => {
+  it('is expired once its lifetime is over, unless it was decided', () => {
     assert.equal(toDeviceCodeStatus(undefined, 0), 'invalid');
     assert.equal(toDeviceCodeStatus({ status: 'pending', expires_at: 5 }, 4), 'pending');
     assert.equal(toDeviceCodeStatus({ status: 'pending', expires_at: 5 }, 5), 'expired');
@@ -24,7 +24,7 @@ describe('the state of a code', () => {
   } as DeviceCodeRow;
   const client = { id: 'c', name: 'C' };
 
-  it('decides the answer to a poll, the first failure first', () => {
+  it('determines the response to a poll, the first failure first', () => {
     const failure = (code: DeviceCodeRow | undefined, by: typeof client | undefined = client) =>
       findPollFailure({ client: by, code, now: 9 });
     assert.equal(failure(complete), undefined);
@@ -37,7 +37,7 @@ describe('the state of a code', () => {
     assert.equal(failure({ ...complete, status: 'pending', expires_at: 10 }), 'authorization_pending');
   });
 
-  it('issues nothing from a record in which something is missing', () => {
+  it('issues no tokens from an incomplete record', () => {
     assert.equal(isComplete(complete), true);
     for (const column of ['user_id', 'decided_at', 'access_expires_at', 'refresh_expires_at'] as const) {
       const code = { ...complete, [column]: null };

@@ -5,15 +5,15 @@ import { PollRateTracker } from './rate-limits.ts';
 
 const INTERVAL_MS = POLL_INTERVAL_SECONDS * 1000;
 
-describe('the rate of polls', () => {
-  it('is counted for each code, from its first poll on', () => {
+describe('the poll rate', () => {
+  it('is tracked per code, from its first poll on', () => {
     const rate = new PollRateTracker();
     assert.deepEqual(rate.record('a', 0), { retryAfterSeconds: undefined, isFlooding: false });
     assert.deepEqual(rate.record('b', 1), { retryAfterSeconds: undefined, isFlooding: false });
     assert.equal(rate.record('a', 2).retryAfterSeconds, POLL_INTERVAL_SECONDS);
   });
 
-  it('may be a second faster than recommended, after the poll before', () => {
+  it('may be a second faster than recommended, measured from the previous poll', () => {
     const early = (afterMs: number) => {
       const rate = new PollRateTracker();
       rate.record('a', 0);
@@ -25,7 +25,7 @@ describe('the rate of polls', () => {
     assert.equal(early(INTERVAL_MS - 1_001), POLL_INTERVAL_SECONDS);
   });
 
-  it('is a flood above sixty polls in ten seconds', () => {
+  it('counts as a flood above sixty polls in ten seconds', () => {
     const rate = new PollRateTracker();
     const polls = (count: number, at: number) =>
       Array.from({ length: count }, () => rate.record('a', at)).map(({ isFlooding }) => isFlooding);

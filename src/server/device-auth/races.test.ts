@@ -5,7 +5,7 @@ import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 
-/** Runs many at the same moment, spread over the processes. */
+/** Runs many operations concurrently, spread over the processes. */
 const race = <T>(times: number, run: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: times }, (_, index) => run(index)));
 
@@ -64,7 +64,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     return Number(row.n);
   };
 
-  it('T08: of 50 polls of one code exactly one gets tokens', async () => {
+  it('T08: of 50 concurrent polls of one code exactly one gets tokens', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await first.code();
       await ada.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
@@ -78,7 +78,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('T09: of approve and deny one succeeds, and says how it ended', async () => {
+  it('T09: of concurrent approve and deny one succeeds, and the other returns the outcome', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await first.code();
       const body = { user_code: code.user_code };
@@ -93,7 +93,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('T04: of two accounts that claim a code one does', async () => {
+  it('T04: of two accounts that claim a code one succeeds', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await first.code();
       const answers = await race(10, (index) =>
@@ -105,7 +105,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('T31: of 20 refreshes one succeeds and the chain stays valid', async () => {
+  it('T31: of 20 concurrent refreshes one succeeds and the chain stays valid', async () => {
     let tokens = await first.signIn(ada);
     for (let round = 0; round < ROUNDS; round++) {
       const answers = await race(20, (index) => on(index).refresh(tokens.refresh_token));
@@ -120,10 +120,10 @@ forEachDatabase((dialect, _open, freshUrl) => {
     assert.equal(await first.acceptsModelKey(tokens.llm_token), true);
   });
 
-  it('T13: a ban and a poll at once leave no valid tokens', async () => {
+  it('T13: a concurrent ban and poll leave no valid tokens', async () => {
     const root = await first.root();
     for (let round = 0; round < ROUNDS; round++) {
-      // Registrations from one address are limited.
+      // A new address per round, because registrations by address are limited.
       const victim = await first.newUser(`victim${round}`, `10.0.${round >> 8}.${round & 255}`);
       const code = await first.code();
       await victim.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
@@ -140,7 +140,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('T33: a logout holds at once on every replica', async () => {
+  it('T33: a logout takes effect immediately on every replica', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const tokens = await first.signIn(ada);
       const headers = { authorization: `Bearer ${tokens.access_token}` };
@@ -156,7 +156,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('two logouts at once: one finds the device', async () => {
+  it('of two concurrent logouts, one finds the device', async () => {
     const tokens = await first.signIn(ada);
     const headers = { authorization: `Bearer ${tokens.access_token}` };
     const answers = await race(10, (index) =>

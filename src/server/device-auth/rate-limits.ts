@@ -7,19 +7,20 @@ import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platfor
 const WINDOW_SECONDS = 600;
 const REPORTED_SECONDS = 3_600;
 
+/** Limits on codes per IP and client. */
 export interface DeviceCodeLimits {
   /** Codes one IP may request in ten minutes. */
   readonly perIp: number;
-  /** Codes of one IP that may be pending at a time. */
+  /** Maximum number of pending codes per IP. */
   readonly pendingPerIp: number;
   /** Codes one client may request in ten minutes, over all IPs. */
   readonly perClient: number;
 }
 
-/** Above what an office behind one IP needs, and low enough that user codes cannot be guessed by requesting many. */
+/** Above the needs of an office behind one IP, and low enough that user codes cannot be guessed by requesting many. */
 export const DEVICE_CODE_LIMITS: DeviceCodeLimits = { perIp: 300, pendingPerIp: 50, perClient: 100_000 };
 
-/** What anonymous callers may do how often. All but reports are counted over ten minutes; IPv6 counts by /64. */
+/** Rate limits of anonymous callers. All but reports use a window of ten minutes; IPv6 counts by /64. */
 export class DeviceRateLimits {
   readonly #codesByNetwork: RateLimiter;
   readonly #codesByClient: RateLimiter;
@@ -39,7 +40,7 @@ export class DeviceRateLimits {
     this.#wrongClients = define('wrong-clients', 300);
   }
 
-  /** @throws rate_limit_exceeded, for an hour after a report too */
+  /** @throws rate_limit_exceeded, also for an hour after a report */
   async consumeCodeRequest(clientIp: string, clientId: string): Promise<void> {
     const network = toIpLimitKey(clientIp);
     assertWithinLimit(await this.#reportedNetworks.peek(network));
@@ -47,22 +48,28 @@ export class DeviceRateLimits {
     assertWithinLimit(await this.#codesByClient.consume(clientId));
   }
 
-  /** Keeps an IP from requesting codes for an hour; false where it is blocked already. */
+  /** Blocks an IP from requesting codes for an hour; returns false if it is already blocked. */
   async blockCodeRequests(clientIp: string): Promise<boolean> {
     return (await this.#reportedNetworks.consume(toIpLimitKey(clientIp))).allowed;
   }
 
-  /** Counts an unknown user_code. @throws rate_limit_exceeded when it was one too many */
+  /** Counts an unknown user_code. @throws rate_limit_exceeded if the limit is exceeded */
   async recordUnknownCode(clientIp: string): Promise<void> {
     assertWithinLimit(await this.#unknownCodes.consume(toIpLimitKey(clientIp)));
   }
 
-  /** Hides that a code exists from an IP that guessed too often; a known code itself counts nothing. @throws rate_limit_exceeded */
+  /**
+   * Hides whether a code exists from an IP with too many wrong guesses; a known code does not count. @throws
+   * rate_limit_exceeded
+   */
   async assertMayLookUp(clientIp: string): Promise<void> {
     assertWithinLimit(await this.#unknownCodes.peek(toIpLimitKey(clientIp)));
   }
 
-  /** Counts a password for a code before it is checked; five wrong ones close the code to logins. @throws rate_limit_exceeded */
+  /**
+   * Counts a password for a code before it is checked; five wrong ones close the code to logins. @throws
+   * rate_limit_exceeded
+   */
   async consumeLoginAttempt(userCode: string): Promise<void> {
     assertWithinLimit(await this.#logins.consume(userCode));
   }
@@ -83,18 +90,19 @@ const FLOOD_WINDOW_MS = 10_000;
 const FLOOD_POLLS = 60;
 
 interface PollRate {
-  /** Seconds until the next poll is due, where this one came early. */
+  /** Seconds until the next poll is due; undefined unless this poll was early. */
   readonly retryAfterSeconds: number | undefined;
-  /** More polls than any client has a reason for. */
+  /** Whether the code is polled more often than any legitimate client would. */
   readonly isFlooding: boolean;
 }
 
 /**
- * Poll rate of pending codes on the JSON endpoints, which only recommend an interval: kept in memory, because a write for each
- * poll would cost more than polling too often does. Only polls that result in `authorization_pending` are counted.
+ * Tracks the poll rate of pending codes on the JSON endpoints, which only recommend an interval. Kept in memory,
+ * because a write per poll would cost more than excessive polling does. Counts only polls that result in
+ * `authorization_pending`.
  */
 export class PollRateTracker {
-  // Bounded by size and not by `max`, which would allocate room for all of them at once.
+  // Limited by size instead of `max`, which would allocate all slots at once.
   readonly #pollsByCode = new LRUCache<string, { last: number; windowStart: number; polls: number }>(
     upToEntries(MAX_CODES),
   );

@@ -8,7 +8,7 @@ import type { Trx } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore, RevokedAuthorization } from './authorization-store.ts';
 import type { DeviceCodeStore } from './code-store.ts';
 
-/** Called in the transaction that revokes devices, whatever the reason. */
+/** Called in the transaction that revokes devices, for any reason. */
 export type OnDevicesRevoked = (trx: Trx, revoked: readonly RevokedAuthorization[]) => Promise<void>;
 
 interface DeviceRevocationDependencies {
@@ -20,8 +20,8 @@ interface DeviceRevocationDependencies {
 }
 
 /**
- * Ends device sign-ins: access_token and refresh_token go with the row, the llm_token is revoked, the record of the code is
- * deleted. Refresh_tokens stay known, so that a later use gets the error "revoked".
+ * Ends device sign-ins: deletes the access_token and refresh_token with their row and the record of the code, and
+ * revokes the llm_token. Used refresh_tokens are kept, so that a later use gets the error "revoked".
  */
 export class DeviceRevocation implements LinkedLogins {
   readonly #dependencies: DeviceRevocationDependencies;
@@ -30,7 +30,7 @@ export class DeviceRevocation implements LinkedLogins {
     this.#dependencies = dependencies;
   }
 
-  /** Returns the devices that this call revoked. */
+  /** Returns the devices this call revoked. */
   async revoke(trx: Trx, filter: AuthorizationFilter): Promise<readonly RevokedAuthorization[]> {
     const { authorizations, codes, tokens, clock, onRevoked } = this.#dependencies;
     const revoked = await authorizations.delete(trx, filter);
@@ -45,14 +45,14 @@ export class DeviceRevocation implements LinkedLogins {
     return revoked;
   }
 
-  /** Revokes all devices of an account, and approvals that no device has collected. */
+  /** Revokes all devices of an account, and its uncollected approvals. */
   async revokeAll(trx: Trx, userId: number): Promise<void> {
     await this.#dependencies.codes.deleteApprovedOfUser(trx, userId);
     await this.revoke(trx, { user_id: userId });
   }
 }
 
-/** Records in the audit log that a device was signed out. Without an actor it was the client or the service. */
+/** Records a device's sign-out in the audit log. Without an actor, the client or the service ended it. */
 export const auditRevocation = (
   auditLog: AuditLog,
   trx: Trx,

@@ -28,13 +28,13 @@ interface DeviceAuthRouteDependencies {
   readonly cookies: LoginCookies;
   readonly clock: Clock;
   readonly masterKey: Buffer;
-  /** Every link starts with it. */
+  /** Prefix of every link. */
   readonly baseUrl: string;
-  /** Has the name of the site as it is set now. */
+  /** The site's current name. */
   readonly site: Live<{ readonly siteName: string }>;
 }
 
-/** Registers all endpoints of device authorization: JSON, the pages, OAuth, and the administrators'. */
+/** Registers all endpoints of device authorization: JSON, pages, OAuth, and administration. */
 export function addDeviceAuthRoutes(routes: RouteRegistry, dependencies: DeviceAuthRouteDependencies): void {
   addJsonRoutes(routes, dependencies);
   addPageRoutes(routes, { ...dependencies, secure: dependencies.baseUrl.startsWith('https:') });
@@ -49,7 +49,7 @@ interface JsonRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'devices' | 'deviceTokens' | 'rateLimits'>;
   readonly accounts: Pick<Accounts, 'logins' | 'credentials'>;
   readonly cookies: LoginCookies;
-  /** Every link starts with it. */
+  /** Prefix of every link. */
   readonly baseUrl: string;
 }
 
@@ -61,7 +61,7 @@ function addJsonRoutes(routes: RouteRegistry, dependencies: JsonRouteDependencie
   addDeviceRoutes(routes, dependencies.deviceAuth.devices);
 }
 
-/** The first steps of a device and of the approval page: a code, its state, and a login for it. */
+/** The first steps of a device and the approval page: a code, its state, and a login for it. */
 function addCodeRoutes(routes: RouteRegistry, { deviceAuth, accounts, cookies, baseUrl }: JsonRouteDependencies): void {
   const { codes, rateLimits } = deviceAuth;
 
@@ -126,11 +126,11 @@ function addDecisionRoutes(routes: RouteRegistry, { deviceAuth, accounts }: Json
   });
 }
 
-/** What clients send with their credentials or their tokens. */
+/** The endpoints clients call with their credentials or tokens. */
 function addTokenRoutes(routes: RouteRegistry, { deviceAuth }: JsonRouteDependencies): void {
   const { deviceTokens } = deviceAuth;
   const pollRates = new PollRateTracker();
-  /** These endpoints only recommend an interval; excessive polling is rejected with a code that their clients know. */
+  /** These endpoints only recommend an interval; excessive polling is rejected with an error code the clients know. */
   const onPending: OnPendingPoll = async (code, now) => {
     const { retryAfterSeconds, isFlooding } = pollRates.record(code.device_code_hash, now);
     if (isFlooding) assertWithinLimit({ allowed: false, retryAfterMs: FLOOD_RETRY_MS }, 'authorization_pending');
@@ -210,7 +210,7 @@ const toDeviceRow = (row: DeviceListItem, caller: AccountCaller) => ({
   current: caller.kind === 'device' && caller.authorizationId === row.id,
 });
 
-/** Official clients, for administrators. */
+/** Administration of official clients. */
 function addDeviceClientAdminRoutes(
   routes: RouteRegistry,
   { clients, codeStore, revocation }: Pick<DeviceAuth, 'clients' | 'codeStore' | 'revocation'>,

@@ -12,7 +12,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   let service: DeviceAuthFixture;
   let ada: TestUser;
   let totp: TOTP;
-  /** Every call steps the clock, because a TOTP step counts once. */
+  /** Steps the clock on every call, because a TOTP step counts once. */
   const freshCode = (): string => {
     service.clock.advance(STEP_MS);
     return totp.generate({ timestamp: service.clock.now() });
@@ -29,7 +29,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   const approve = (person: TestUser, user_code: string, code?: string) =>
     person.send('POST', '/api/auth/device/approve', { user_code, ...(code !== undefined && { code }) });
 
-  it('T03: an old session approves by the API only with its second step again', async () => {
+  it('T03: an old session can approve by the API only after repeating its second step', async () => {
     await ada.ok('GET', '/api/user/self');
     for (let hours = 0; hours < 13; hours++) service.clock.advance(HOUR_MS);
     const { user_code, device_code } = await service.code();
@@ -42,7 +42,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.poll(device_code)).data?.username, 'ada');
   });
 
-  it('T03: so does an old management token', async () => {
+  it('T03: an old management token needs the second step too', async () => {
     const program = await ada.withManagementToken();
     const young = await service.code();
     assert.equal((await approve(program, young.user_code)).body.success, true);
@@ -53,7 +53,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await approve(program, user_code, freshCode())).body.success, true);
   });
 
-  it('T03: asks after ten minutes where the request comes from another network, and never to deny', async () => {
+  it('T03: requires the second step after ten minutes if the request comes from another network, and never to deny', async () => {
     const person = service.anonymous();
     await person.logIn('ada');
     const answer = await person.send('POST', '/api/user/login/2fa', { code: freshCode() });
@@ -74,7 +74,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await person.ok('POST', '/api/auth/device/deny', { user_code: far.user_code });
   });
 
-  it('asks accounts without two-step verification for nothing', async () => {
+  it('requires no second step of accounts without two-step verification', async () => {
     const bob = await service.newUser('bob');
     service.clock.advance(13 * HOUR_MS);
     const { user_code } = await service.code();

@@ -6,7 +6,7 @@ import { CLI, freePort, startDeviceService } from '../../../test/device-auth/dev
 import { DEVICE_GRANT } from '../../contract/oauth.ts';
 import { openLog } from '../platform/log.ts';
 
-describe('what others may learn of a sign-in', () => {
+describe('secrecy of a sign-in', () => {
   it('T05 and T29: no code, token or secret reaches the log, not even at the most verbose level', async (t) => {
     const lines: string[] = [];
     const sink = new Writable({
@@ -64,7 +64,7 @@ describe('what others may learn of a sign-in', () => {
     }
   });
 
-  it('T33: a logout holds at once where Valkey was named and is down', async (t) => {
+  it('T33: a logout takes effect immediately even if the configured Valkey is down', async (t) => {
     const env = { VALKEY_URL: `redis://127.0.0.1:${await freePort()}` };
     const service = await startDeviceService('sqlite::memory:', { env });
     t.after(() => service.app.close());

@@ -46,7 +46,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     return { ...tokens, id: found.id };
   };
 
-  it('audits how each sign-in ended, whose it was, and who ended it', async () => {
+  it('audits how each sign-in ended, its owner, and who ended it', async () => {
     const tokens = {
       end: await signIn('Ended'),
       logout: await signIn('Logged out'),
@@ -76,7 +76,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
-  it('keeps no record of the code of a sign-in that was ended', async () => {
+  it('keeps no record of the code of an ended sign-in', async () => {
     const [ended, kept] = [await service.code(), await service.code()];
     for (const { user_code, device_code } of [ended, kept]) {
       await ada.ok('POST', '/api/auth/device/approve', { user_code });
@@ -90,7 +90,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
   });
 
-  it('T30: tells the owner of a refresh_token that was used twice', async () => {
+  it('T30: notifies the owner of a refresh_token that was used twice', async () => {
     const olga = await service.newUser('olga');
     const { refresh_token } = await service.signIn(olga, { client_name: 'Kitchen' });
     await service.refresh(refresh_token);
@@ -103,13 +103,13 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(notice?.target_url, '/account/devices');
   });
 
-  it('names a device by its client, and by its own name where it has another', () => {
+  it('names a device by its client, and by its own name if it has one', () => {
     const text = (clientName: string) =>
       reuseNotice({ id: 1, userId: 1, clientName, registeredName: 'App' }).content.en.split(' used')[0];
     assert.deepEqual([text(''), text('App'), text('Kitchen')], ['App', 'App', 'App (“Kitchen”)']);
   });
 
-  it('tells a device whether its sign-in was ended or its refresh_token ran out', async () => {
+  it('tells a device whether its sign-in was ended or its refresh_token expired', async () => {
     const ended = await signIn('Ended early');
     const used = await signIn('Used and ended');
     await service.refresh(used.refresh_token);
@@ -123,7 +123,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await ada.logIn('ada');
   });
 
-  it('shows which of the listed devices asks', async () => {
+  it('marks the calling device in the list', async () => {
     const [mine, other] = [await signIn('This one'), await signIn('Another')];
     const { body } = await service.sendAsDevice(mine, ada.id, 'GET', '/api/user/devices');
     const current = (body.data as Listed[]).filter((each) => each.current).map(({ id }) => id);
@@ -131,7 +131,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.ok((body.data as Listed[]).some(({ id }) => id === other.id));
   });
 
-  it('calls the model key of a device by the name of the device, or of its client', async () => {
+  it("names a device's model key after the device, or else its client", async () => {
     const zed = await service.newUser('zed');
     for (const client_name of ['Kitchen', '']) await service.signIn(zed, { client_name });
     const rows = await service.app.database.kysely
@@ -147,7 +147,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
   });
 
-  it('makes tokens that scanners of leaked secrets recognize, and says when a refresh worked', async () => {
+  it('issues tokens that leak scanners recognize, and records when a refresh succeeded', async () => {
     const tokens = await signIn('Scanned');
     const refreshed = await service.refresh(tokens.refresh_token);
     assert.equal(refreshed.success, true);

@@ -49,7 +49,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       'username',
     ]);
     assert.match(tokens.llm_token, /^sk-/);
-    // Counted from the approval.
+    // The lifetime counts from the approval.
     assert.equal(tokens.expires_in, 30 * 86_400 - 60);
     assert.deepEqual([tokens.token_type, tokens.user_id, tokens.username], ['Bearer', ada.id, 'ada']);
     assert.equal((await service.poll(code.device_code)).error, 'invalid_grant');

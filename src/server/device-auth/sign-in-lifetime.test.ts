@@ -21,7 +21,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   });
   after(() => service.app.close());
 
-  /** Sessions end in a week, so the user logs in again after the clock was advanced. */
+  /** Logs in first, because sessions expire within a week and the clock is advanced further. */
   const signIn = async (): Promise<Tokens> => {
     await liv.logIn('liv');
     return service.signIn(liv);
@@ -46,12 +46,12 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       .where('action', '=', 'device.year-over')
       .execute();
 
-  it('T30: a year after its approval a sign-in ends, however often it was renewed', async () => {
+  it('T30: a sign-in ends a year after its approval, however often it was renewed', async () => {
     const code = await service.code();
     await liv.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
     const end = service.clock.now() + 365 * DAY_MS;
     const moveTo = (time: number) => service.clock.advance(time - service.clock.now());
-    // Collecting late does not move the end.
+    // Collecting late does not move the expiry.
     service.clock.advance(DAY_MS / 2);
     const { data } = await service.poll(code.device_code);
     assert.ok(data);
@@ -92,7 +92,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
   });
 
-  it('T30: tokens from before this rule end with the year too', async () => {
+  it('T30: tokens issued before this rule end after a year too', async () => {
     kept = await signIn();
     const [device] = await listed();
     await service.app.database.kysely
@@ -105,7 +105,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual(await lives(), [false, false]);
   });
 
-  it('T30: the OAuth endpoints keep the same maximum lifetime', async () => {
+  it('T30: the OAuth endpoints enforce the same maximum lifetime', async () => {
     kept = await signIn();
     const ask = async (refresh_token: string) => {
       const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token, ...CLI });

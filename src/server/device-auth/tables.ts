@@ -4,12 +4,13 @@ import { type Migration, type MigrationTransaction, required, type UntypedTables
 import type { Dialect } from '../platform/db/sql.ts';
 import { hashToken } from '../platform/tokens.ts';
 
+/** Tables of the device authorization capability. */
 export interface DeviceAuthTables {
   /** Official clients. Disabling one ends all its device sign-ins. */
   device_clients: { client_id: string; name: string; enabled: 0 | 1; created_at: number };
-  /** At most two a client, so that a secret can be replaced while the old one still ships. SHA-256 only. */
+  /** At most two per client, so that a secret can be replaced while the old one still ships. SHA-256 only. */
   device_client_secrets: { id: Generated<number>; client_id: string; hash: string; hint: string; created_at: number };
-  /** Codes that devices wait for (RFC 8628 section 3.2). No query finds rows past `sweep_at`. */
+  /** Codes that devices wait for (RFC 8628 section 3.2). Queries never return rows past `sweep_at`. */
   device_codes: {
     id: Generated<number>;
     device_code_hash: string;
@@ -17,11 +18,11 @@ export interface DeviceAuthTables {
     user_code: string;
     client_id: string;
     client_name: string;
-    /** Empty: the client named none, and nothing is ever matched by it. */
+    /** Empty if the client sent none; an empty id never matches. */
     device_id: string;
     /** IP and program that requested the code. */
     address: string;
-    /** The IP, or the /64 of an IPv6: what the limit on pending codes counts by. */
+    /** The IP, or the /64 of an IPv6, which the limit on pending codes counts by. */
     network: string;
     user_agent: string;
     status: 'pending' | 'approved' | 'denied' | 'used';
@@ -30,18 +31,18 @@ export interface DeviceAuthTables {
     /** The account that decided. */
     user_id: number | null;
     created_at: number;
-    /** End of `pending`. */
+    /** When a pending code expires. */
     expires_at: number;
     decided_at: number | null;
-    /** Ends of the tokens, fixed when the person approves although they are made when the client collects. */
+    /** Expiry of the tokens, fixed at approval although the tokens are created when the client collects. */
     access_expires_at: number | null;
     refresh_expires_at: number | null;
-    /** For the OAuth endpoints: the interval in force and the last poll that kept or broke it. */
+    /** For the OAuth endpoints: the current interval, and the last poll, early or not. */
     interval_seconds: number;
     polled_at: number | null;
     sweep_at: number;
   };
-  /** A signed-in device: its three tokens. Has the id of its code. */
+  /** A signed-in device with its three tokens. Shares the id of its code. */
   device_authorizations: {
     id: number;
     user_id: number;
@@ -54,12 +55,15 @@ export interface DeviceAuthTables {
     access_expires_at: number;
     refresh_expires_at: number;
     llm_token_id: number;
-    /** When the person approved; the maximum lifetime counts from it. */
+    /** When the user approved; the maximum lifetime counts from here. */
     created_at: number;
     last_used_at: number;
     last_address: string;
   };
-  /** Every refresh_token of a device until it expires, used ones too, so that a second use is detected (RFC 9700 section 4.14.2). */
+  /**
+   * Every refresh_token of a device until it expires, including used ones, so that reuse is detected (RFC 9700 section
+   * 4.14.2).
+   */
   device_refresh_tokens: {
     hash: string;
     authorization_id: number;
@@ -69,6 +73,7 @@ export interface DeviceAuthTables {
   };
 }
 
+/** Schema history of the device authorization capability. */
 export const deviceAuthMigrations: readonly Migration[] = [
   {
     id: '0005-device-auth',
@@ -80,7 +85,7 @@ export const deviceAuthMigrations: readonly Migration[] = [
   },
 ];
 
-/** The client of the command line exists from the first start; an administrator may disable it or remove it for good. */
+/** Creates the command line's client at the first start; an administrator may disable it or remove it permanently. */
 async function createClients(trx: MigrationTransaction, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
   await trx.schema
     .createTable('device_clients')
@@ -134,7 +139,7 @@ async function createCodes(trx: MigrationTransaction, { int64, text, autoIncreme
     .addColumn('sweep_at', int64, required)
     .execute();
   const index = (name: string) => trx.schema.createIndex(name).on('device_codes');
-  // Only rows that can be matched at all are in these two, so that making a code touches few indexes.
+  // Partial indexes of the rows that can match, so that creating a code updates few indexes.
   await index('device_codes_by_device').column('device_id').where('device_id', '!=', '').execute();
   await index('device_codes_by_user').column('user_id').where('user_id', 'is not', null).execute();
   await index('device_codes_by_network').column('network').where(sql.ref('status'), '=', sql.lit('pending')).execute();

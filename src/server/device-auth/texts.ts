@@ -66,6 +66,7 @@ const EN = {
   language: 'Language',
 } as const;
 
+/** The texts of the pages in one language. */
 export type Texts = { readonly [K in keyof typeof EN]: (typeof EN)[K] extends string ? string : readonly string[] };
 
 const ZH_CN: Texts = {
@@ -134,4 +135,5 @@ const ZH_CN: Texts = {
   language: '语言',
 };
 
+/** The texts of the pages by language. */
 export const TEXTS: Readonly<Record<Locale, Texts>> = { en: EN, 'zh-CN': ZH_CN };

@@ -21,13 +21,13 @@ const ACCESS_PREFIX = 'rgat_';
 const REFRESH_PREFIX = 'rgrt_';
 const TOKEN_LENGTH = 42;
 
-/** What the client authenticates with. */
+/** Id and secret of a client. */
 export interface ClientCredentials {
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** `expiresInSeconds`: what the access_token has left. */
+/** `expiresInSeconds`: remaining lifetime of the access_token. */
 interface TokenPair {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -41,7 +41,7 @@ interface IssuedTokens extends TokenPair {
   readonly displayName: string;
 }
 
-/** The error a poll of a pending code gets: the JSON and the OAuth endpoints pace their clients differently. */
+/** Creates the error for a poll of a pending code: the JSON and OAuth endpoints pace their clients differently. */
 export type OnPendingPoll = (code: DeviceCodeRow, now: number) => Promise<AppError>;
 
 interface DeviceTokenDependencies {
@@ -59,7 +59,7 @@ interface DeviceTokenDependencies {
   readonly reuseWindowMs: number;
 }
 
-/** The device's part of device authorization: tokens, from the poll that obtains them to the logout. */
+/** The device's side of device authorization: tokens, from the poll that obtains them to the logout. */
 export class DeviceTokenService {
   readonly #dependencies: DeviceTokenDependencies;
 
@@ -67,7 +67,7 @@ export class DeviceTokenService {
     this.#dependencies = dependencies;
   }
 
-  /** The client behind credentials; wrong ones are counted. @throws invalid_client, rate_limit_exceeded */
+  /** The client of the given credentials; wrong ones are counted. @throws invalid_client, rate_limit_exceeded */
   async authenticate({ clientId, clientSecret }: ClientCredentials, origin: RequestOrigin): Promise<DeviceClient> {
     const { clients, rateLimits } = this.#dependencies;
     const client = await clients.authenticate(clientId, clientSecret);
@@ -76,7 +76,10 @@ export class DeviceTokenService {
     throw new AppError('invalid_client');
   }
 
-  /** Issues the tokens of an approved code, once. @throws the failures of `POLL_CHECKS`, or what `onPending` returns */
+  /**
+   * Issues the tokens of an approved code, once. @throws the failures of `POLL_CHECKS`, or the error `onPending`
+   * returns
+   */
   async exchangeCode(
     deviceCode: string,
     { clientId, clientSecret }: ClientCredentials,
@@ -123,7 +126,7 @@ export class DeviceTokenService {
     });
   }
 
-  /** Ends the device whose access_token this is; an expired one is accepted. @throws device_authorization_missing */
+  /** Signs out the device of an access_token, including an expired one. @throws device_authorization_missing */
   async logOut(accessToken: string, origin: RequestOrigin): Promise<void> {
     const { database, revocation, auditLog } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -133,7 +136,10 @@ export class DeviceTokenService {
     });
   }
 
-  /** Ends the client's device whose access_token, refresh_token or llm_token this is; others are ignored. @throws invalid_client */
+  /**
+   * Signs out the client's device that an access_token, refresh_token or llm_token belongs to; unknown tokens are
+   * ignored. @throws invalid_client
+   */
   async revokeToken(token: string, credentials: ClientCredentials, origin: RequestOrigin): Promise<void> {
     const { database, revocation, auditLog } = this.#dependencies;
     const client = await this.authenticate(credentials, origin);
@@ -177,14 +183,16 @@ export class DeviceTokenService {
     return { ...issued.pair, llmToken: llm.key, userId, username, displayName };
   }
 
-  /** The device of a refresh_token that can be used now. `endsAt`: when its sign-in ends for good (Unix milliseconds). */
+  /**
+   * The device of a currently valid refresh_token. `endsAt`: end of the sign-in's maximum lifetime (Unix milliseconds).
+   */
   async #findRefreshable(hash: string, client: DeviceClient, now: number, origin: RequestOrigin) {
     const { authorizations, reuseWindowMs } = this.#dependencies;
     const row = await authorizations.findRefreshToken(hash);
     if (row === undefined || row.client_id !== client.id) throw new AppError('refresh_token_invalid');
     const { authorization_id: authorizationId, user_id: userId, approved_at: approvedAt } = row;
     if (userId === null || approvedAt === null) {
-      // A device that tries again after the sign-in's maximum lifetime gets the same error again.
+      // A device that retries after the sign-in's maximum lifetime gets the same error again.
       const hasExpired = row.used_at === null && row.expires_at <= now;
       throw new AppError(hasExpired ? 'refresh_token_expired' : 'refresh_token_spent');
     }
@@ -198,7 +206,10 @@ export class DeviceTokenService {
     return { authorizationId, userId, endsAt };
   }
 
-  /** A used refresh_token came again, too late for a race or a lost response, and may be stolen: all tokens of the device are revoked. */
+  /**
+   * Revokes all tokens of a device whose used refresh_token reappeared too late for a race or a lost response: the
+   * token may be stolen.
+   */
   async #revokeAfterTokenReuse(authorizationId: number, origin: RequestOrigin): Promise<void> {
     const { database, clients, notifier, revocation, auditLog } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -211,7 +222,7 @@ export class DeviceTokenService {
     });
   }
 
-  /** The sign-in has reached its maximum lifetime: the device must be approved anew. */
+  /** Ends a sign-in that has reached its maximum lifetime; the device must be approved again. */
   async #revokeAfterMaximumLifetime(authorizationId: number, origin: RequestOrigin): Promise<void> {
     const { database, revocation, auditLog } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -233,7 +244,7 @@ export class DeviceTokenService {
   }
 }
 
-/** A new pair, and what is stored of it. Ends are Unix milliseconds, after `now`. */
+/** Creates a new token pair and its stored columns. Expiry times are Unix milliseconds, after `now`. */
 function newTokenPair(now: number, accessEnd: number, refreshEnd: number) {
   const accessToken = randomToken(ACCESS_PREFIX, TOKEN_LENGTH, { checksum: true });
   const refreshToken = randomToken(REFRESH_PREFIX, TOKEN_LENGTH, { checksum: true });
@@ -244,9 +255,9 @@ function newTokenPair(now: number, accessEnd: number, refreshEnd: number) {
   };
 }
 
-/** What is known when a device polls. */
+/** The facts known when a device polls. */
 interface Poll {
-  /** The client whose id and secret were right; undefined: they were not. */
+  /** The authenticated client; undefined if its id or secret was wrong. */
   readonly client: DeviceClient | undefined;
   /** The record of the device_code. */
   readonly code: DeviceCodeRow | undefined;
@@ -262,9 +273,9 @@ const hasStatus = (state: ReturnType<typeof toDeviceCodeStatus>) => (poll: Poll)
   toDeviceCodeStatus(poll.code, poll.now) === state;
 
 /**
- * The order of the checks of a poll; the first check that fails determines the error. The format of the request is checked
- * before them (`invalid_request`), the account's state after them, in the transaction that issues the tokens. A wrong secret
- * reveals nothing about the code, and polling too fast never hides that a code has ended.
+ * The checks of a poll in order; the first failing check determines the error. The format of the request is checked
+ * before them (`invalid_request`), the account's state after them, in the transaction that issues the tokens. A wrong
+ * secret reveals nothing about the code, and polling too fast never hides that a code has ended.
  */
 export const POLL_CHECKS: readonly TokenCheck[] = [
   { failure: 'invalid_client', isFailing: ({ client }) => client === undefined },
@@ -277,7 +288,7 @@ export const POLL_CHECKS: readonly TokenCheck[] = [
   { failure: 'record_incomplete', isFailing: ({ code }) => code === undefined || !isComplete(code) },
 ];
 
-/** The first failure, or undefined when tokens may be issued. */
+/** The first failure, or undefined if tokens may be issued. */
 export const findPollFailure = (poll: Poll): ErrorCode | undefined =>
   POLL_CHECKS.find((check) => check.isFailing(poll))?.failure;
 
@@ -288,6 +299,7 @@ type ApprovedCode = DeviceCodeRow & {
   readonly refresh_expires_at: number;
 };
 
+/** Whether an approved code has every column needed to issue tokens. */
 export const isComplete = (code: DeviceCodeRow): code is ApprovedCode =>
   code.user_id !== null &&
   code.decided_at !== null &&

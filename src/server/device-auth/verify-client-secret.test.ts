@@ -6,7 +6,7 @@ import { verifyClientSecret } from './clients.ts';
 describe('the secret of a client', () => {
   const row = (secret: string, enabled: 0 | 1 = 1) => ({ secret_hash: hashToken(secret), enabled, name: 'C' }) as never;
 
-  it('is any of its active ones, while it is enabled', () => {
+  it('may be any of its active ones, while the client is enabled', () => {
     const rows = [row('one'), row('two')];
     assert.deepEqual(verifyClientSecret('c', 'one', rows), { id: 'c', name: 'C' });
     assert.deepEqual(verifyClientSecret('c', 'two', rows), { id: 'c', name: 'C' });

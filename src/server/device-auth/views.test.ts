@@ -26,13 +26,13 @@ const CONSENT = {
 const CLAIM = TEXTS.en.calls;
 
 describe('the pages of device authorization', () => {
-  it('link to themselves with the code, the language and the step that they have', () => {
+  it('link to themselves with their code, language and step', () => {
     assert.equal(pagePath('BCDF-GHJK', 'en'), '/authorize?code=BCDF-GHJK&lang=en');
     assert.equal(pagePath('', 'zh-CN'), '/authorize?lang=zh-CN');
     assert.equal(pagePath('BCDF-GHJK', 'en', 'named'), '/authorize?code=BCDF-GHJK&lang=en&step=named');
   });
 
-  it('link to the other language, and not to their own', () => {
+  it('link to the other language, but not to their own', () => {
     for (const [locale, other, name] of [
       ['en', 'zh-CN', '简体中文'],
       ['zh-CN', 'en', 'English'],
@@ -45,7 +45,7 @@ describe('the pages of device authorization', () => {
     }
   });
 
-  it('carry the value, the code and the language in each form', () => {
+  it('carry the CSRF value, the code and the language in each form', () => {
     const page = consentView(EN, CONSENT);
     for (const action of ['approve', 'deny', 'switch'])
       assert.ok(
@@ -56,7 +56,7 @@ describe('the pages of device authorization', () => {
       );
   });
 
-  it('point from a field to its failure, and to its hint', () => {
+  it('link a field to its error and its hint', () => {
     const failed = { error: 'No & no' };
     const alert = '<p class="error" id="error" role="alert">No &#38; no</p>';
     for (const view of [enterCodeView, secondStepView]) {
@@ -74,14 +74,14 @@ describe('the pages of device authorization', () => {
     assert.ok(failureView(EN, 'No & no').includes('<p class="error" role="alert">No &#38; no</p>'));
   });
 
-  it('T15: show what a client calls itself as unverified, where that is another name than its own', () => {
+  it("T15: show a client's self-reported name as unverified if it differs from the registered one", () => {
     for (const claimedName of ['', CONSENT.client])
       assert.ok(!consentView(EN, { ...CONSENT, claimedName }).includes(CLAIM), claimedName);
     const page = consentView(EN, { ...CONSENT, claimedName: '<b>Bank</b>' });
     assert.ok(page.includes(`${CLAIM} &ldquo;<bdi>&#60;b&#62;Bank&#60;/b&#62;</bdi>&rdquo; (not verified)`));
   });
 
-  it('T03: show the program and the warnings that there are', () => {
+  it('T03: show the program and any warnings', () => {
     const page = consentView(EN, CONSENT);
     assert.ok(!page.includes(`<dt>${TEXTS.en.program}</dt>`));
     assert.ok(!page.includes(TEXTS.en.elsewhere) && !page.includes('name="otp"'));
@@ -91,7 +91,7 @@ describe('the pages of device authorization', () => {
     assert.match(more, /id="otp" name="otp" form="approve"/);
   });
 
-  it('show after a decision what can be done then, and nothing else', () => {
+  it('show only the actions possible after a decision', () => {
     const device = { client: 'Reelgate CLI', claimedName: 'Kitchen', link: '/account/devices', named: false };
     const has = (page: string) => ({
       isGood: page.includes('<h1 class="good">'),

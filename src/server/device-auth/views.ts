@@ -4,7 +4,7 @@ import { defined } from '../../contract/objects.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 import { TEXTS, type Texts } from './texts.ts';
 
-/** A failure beside the field it is about. */
+/** An error shown at its field. */
 interface FieldError {
   readonly error?: string;
 }
@@ -18,6 +18,7 @@ const describedBy = ({ error }: FieldError, hint = ''): Markup =>
       : html`aria-describedby="${hint}"`
     : html`aria-invalid="true" aria-describedby="error ${hint}"`;
 
+/** The page that asks for the code. */
 export function enterCodeView(view: PageContext, wrong: FieldError = {}): string {
   const { texts, locale } = view;
   return layout(
@@ -38,6 +39,7 @@ ${errorParagraph(wrong)}
 
 const shownCode = ({ code }: PageContext): Markup => html`<output class="code">${code}</output>`;
 
+/** The login page. */
 export function loginView(view: PageContext, wrong: FieldError & { readonly username?: string } = {}): string {
   const { texts } = view;
   return layout(
@@ -58,6 +60,7 @@ ${errorParagraph(wrong)}
   );
 }
 
+/** The page that asks for the second step. */
 export function secondStepView(view: PageContext, wrong: FieldError = {}): string {
   const { texts } = view;
   return layout(
@@ -77,11 +80,11 @@ ${errorParagraph(wrong)}
   );
 }
 
-/** Who requests the sign-in. */
+/** The client that requests the sign-in. */
 export interface RequestingClient {
   /** Registered name of the client. */
   readonly client: string;
-  /** What it called itself: untrusted text. */
+  /** The name the client sent: untrusted text. */
   readonly claimedName: string;
 }
 
@@ -94,20 +97,21 @@ function requestingClientMarkup({ texts }: PageContext, { client, claimedName }:
 ${claimed}`;
 }
 
-/** What the person is shown before deciding. */
+/** The details shown to the user before the decision. */
 interface ConsentDetails extends RequestingClient {
   readonly account: string;
   readonly address: string;
   readonly userAgent: string;
   readonly requestedAt: string;
   readonly fromOtherNetwork: boolean;
-  /** Allowing it takes the second step again. */
+  /** Whether approval requires the second step again. */
   readonly needsSecondStep: boolean;
 }
 
 /** The field is outside its form, so that both buttons get the same style. */
 const APPROVE_FORM = 'approve';
 
+/** The page on which the user allows or denies the sign-in. */
 export function consentView(view: PageContext, consent: ConsentDetails, wrong: FieldError = {}): string {
   const { texts } = view;
   return layout(
@@ -145,17 +149,18 @@ ${errorParagraph(wrong)}
 <input class="code" id="otp" name="otp" form="${APPROVE_FORM}" required maxlength="64" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" ${describedBy(wrong, 'hint')}>
 <p class="note hint" id="hint">${texts.again}</p>`;
 
-/** How it ended, or why there is nothing to decide. */
+/** The outcome, or why there is nothing to decide. */
 type Outcome = 'approved' | 'denied' | 'reported' | 'used' | 'done' | 'expired';
 
-/** What the account that decided is shown beside the outcome. */
+/** Additional details for the account that decided. */
 interface OutcomeDetails {
-  /** The device that was approved, and where devices are listed. */
+  /** The approved device, and a link to the list of devices. */
   readonly device?: RequestingClient & { readonly link: string; readonly named: boolean };
-  /** The denied request may be reported. */
+  /** Whether the denied request may be reported. */
   readonly mayReport?: boolean;
 }
 
+/** The page that shows the outcome of a code. */
 export function outcomeView(
   view: PageContext,
   outcome: Outcome,
@@ -195,6 +200,7 @@ ${named ? html`<p class="good" role="status">${texts.named}</p>` : undefined}
 const reportForm = (view: PageContext): Markup => html`<p>${view.texts.reportLead}</p>
 <form method="post" action="/authorize/report">${hiddenFields(view, 'report')}<button>${view.texts.report}</button></form>`;
 
+/** The page for an error that belongs to no field. */
 export function failureView(view: PageContext, message: string): string {
   const { texts } = view;
   return layout(
@@ -206,18 +212,18 @@ export function failureView(view: PageContext, message: string): string {
   );
 }
 
-/** What every page is rendered with. */
+/** The values every page is rendered with. */
 export interface PageContext {
   readonly locale: Locale;
   readonly siteName: string;
   readonly texts: Texts;
-  /** The code in its displayed form; empty where there is none. */
+  /** The code in its displayed form; empty if there is none. */
   readonly code: string;
-  /** Anti-forgery value for the form that posts to this action. */
+  /** CSRF value for the form that posts to this action. */
   formValue(action: string): string;
 }
 
-/** Path of the page; carries the code and the language along. */
+/** Path of the page, including the code and the language. */
 export function pagePath(code: string, locale: Locale, step?: string): string {
   const query = new URLSearchParams({
     ...defined({ code: code === '' ? undefined : code }),
@@ -227,7 +233,7 @@ export function pagePath(code: string, locale: Locale, step?: string): string {
   return `/authorize?${query}`;
 }
 
-/** A whole page around its one section. */
+/** A complete page around one section. */
 function layout({ locale, siteName, code }: PageContext, heading: string, section: Markup): string {
   const texts = TEXTS[locale];
   const nav = languageLinks(locale, texts.language, (each) => pagePath(code, each));
@@ -241,7 +247,7 @@ function layout({ locale, siteName, code }: PageContext, heading: string, sectio
   });
 }
 
-/** The hidden part of a form that posts to `/authorize/<action>`. */
+/** The hidden fields of a form that posts to `/authorize/<action>`. */
 function hiddenFields(view: PageContext, action: string): Markup {
   return html`<input type="hidden" name="form" value="${view.formValue(action)}"><input type="hidden" name="code" value="${view.code}"><input type="hidden" name="lang" value="${view.locale}">`;
 }
