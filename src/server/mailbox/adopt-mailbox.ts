@@ -7,10 +7,10 @@ import { MailboxStore } from './mailbox-store.ts';
 import { generateRef } from './passwords.ts';
 
 /**
- * Registers a mailbox that an account had before this service; it opens with the account's own password. The reconciler of
- * the running service registers it with the mail server within a minute. For the operator.
+ * Registers a mailbox that an account had before this service; it opens with the account's own password. The reconciler
+ * of the running service registers it with the mail server within a minute. Used by an operator's command.
  * @returns the address
- * @throws AppError `invalid_local_part`, `mailbox_taken` when the account has a mailbox or the address is taken
+ * @throws AppError `invalid_local_part`, `mailbox_taken` if the account has a mailbox or the address is taken
  */
 export async function adoptLegacyMailbox(
   { database, clock, domain }: { readonly database: Database<Tables>; readonly clock: Clock; readonly domain: string },

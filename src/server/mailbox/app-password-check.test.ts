@@ -29,7 +29,7 @@ const says = (imap: CheckResult, smtp: CheckResult, pop3: CheckResult) =>
   ]);
 
 describe('the consistency check', () => {
-  it('needs every protocol to accept, one to refuse, and knows when it does not know', async () => {
+  it('requires every protocol to accept, one to refuse, and is unknown otherwise', async () => {
     const cases: [Map<MailProtocol, CheckResult>, CheckResult][] = [
       [says('accepted', 'accepted', 'accepted'), 'accepted'],
       [says('accepted', 'refused', 'accepted'), 'refused'],
@@ -46,7 +46,7 @@ describe('the consistency check', () => {
     }
   });
 
-  it('is one question for all who ask at once, and its answer serves for a while', async () => {
+  it('shares one request among concurrent callers, and caches its result for a while', async () => {
     let asked = 0;
     let answer = says('refused', 'refused', 'refused');
     const clock = manualClock();
@@ -81,12 +81,12 @@ describe('the consistency check', () => {
     assert.equal(asked, 2);
   });
 
-  it('ends after three seconds, even with a backend that heeds nothing', async () => {
+  it('times out after three seconds, even if the backend ignores the signal', async () => {
     const consistency = new AppPasswordStillAcceptedCheck(
       checking(() => new Promise(() => {})),
       manualClock(),
     );
-    // The timer of the check does not keep the process alive, so another one has to.
+    // The timer of the check does not keep the process alive, so another timer must.
     const awake = setInterval(() => {}, 1_000);
     const started = performance.now();
     assert.equal(await consistency.check('a@b', password), 'unknown');

@@ -6,6 +6,7 @@ import { createDovecotBackend } from './backends/dovecot.ts';
 import { createMailcowBackend, MailcowApi } from './backends/mailcow.ts';
 import type { MailBackend } from './mail-backend.ts';
 
+/** Settings that select and configure the mail server. */
 export type MailConfig = Pick<
   Config,
   'mailBackend' | 'mailDomain' | 'mailHost' | 'webmailUrl' | 'mailDovecotAuthSocket' | 'mailApiUrl'
@@ -15,8 +16,8 @@ export type MailConfig = Pick<
 const MAILCOW_QUOTA_MIB = 1_024;
 
 /**
- * The mail server the settings name, the sandbox's apart; undefined where there is none.
- * @throws ConfigError naming a setting that is missing
+ * The configured mail server, except the sandbox's; undefined if none is configured.
+ * @throws ConfigError naming a missing setting
  */
 export function createMailBackend(config: MailConfig, outbound: OutboundClient, clock: Clock): MailBackend | undefined {
   const need = <T>(setting: string, value: T | undefined): T => {

@@ -8,7 +8,7 @@ const CONTRACT = (text: string) =>
   [...text].length >= 3 && [...text].length <= 30 && /^[a-z0-9._-]*$/.test(text) && !/^[.-]|[.-]$/.test(text);
 
 describe('local parts', () => {
-  it('are what the contract allows except two dots in a row, whatever is asked for', () => {
+  it('follow the contract, but never contain two dots in a row', () => {
     for (const text of ['___', '_.-_', 'a_b']) assert.ok(isLocalPart(text), text);
     const near = fc.string({ unit: fc.constantFrom(...'ab9._-+@A é\0\r\n"/%*'), maxLength: 34 });
     fc.assert(
@@ -19,7 +19,7 @@ describe('local parts', () => {
     );
   });
 
-  it('are made from any user name, valid and not reserved', () => {
+  it('are derived from any user name, valid and not reserved', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.nat(), (username, id) => {
         const names = candidateLocalParts(username, id).take(30).toArray();
@@ -29,7 +29,7 @@ describe('local parts', () => {
     );
   });
 
-  it('keep the user name where it fits', () => {
+  it('keep the user name if it is valid', () => {
     const first = (username: string) => candidateLocalParts(username, 7).take(2).toArray();
     assert.deepEqual(first('ada'), ['ada', 'ada2']);
     assert.deepEqual(first('-ada-'), ['ada', 'ada2']);
@@ -38,13 +38,13 @@ describe('local parts', () => {
     assert.deepEqual(first('x'.repeat(30)), ['x'.repeat(30), `${'x'.repeat(29)}2`]);
   });
 
-  it('are found at once for user names of which every variant is reserved', () => {
+  it('are found immediately for user names of which every variant is reserved', () => {
     for (const username of ['owner-1', 'owner_x', 'OWNER.me'])
       assert.deepEqual(candidateLocalParts(username, 7).take(2).toArray(), ['user7', 'user72']);
     assert.ok(candidateLocalParts('ada', 7).toArray().length < 1_000);
   });
 
-  it('are reserved together with names that look alike', () => {
+  it('are reserved together with similar-looking names', () => {
     for (const name of ['postmaster', 'post.master', 'p-o-s-t-m-a-s-t-e-r', 'abuse', 'admin', 'ssladmin', 'no_reply'])
       assert.ok(isReserved(name), name);
     for (const name of ['news-request', 'list-owner', 'sales']) assert.ok(isReserved(name), name);

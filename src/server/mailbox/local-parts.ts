@@ -2,9 +2,9 @@ const MIN_LENGTH = 3;
 const MAX_LENGTH = 30;
 
 /**
- * A local part as the contract allows it: 3 to 30 of a-z 0-9 . _ -, not starting or ending with a dot or a hyphen.
- * Narrower than the contract in one point: two dots in a row are not an e-mail address (RFC 5321 4.1.2, Dot-string), so no
- * mail server accepts them.
+ * Whether a text is a local part as the contract allows it: 3 to 30 of a-z 0-9 . _ -, not starting or ending with a dot
+ * or a hyphen. Narrower than the contract in one point: two dots in a row are not a valid address (RFC 5321 4.1.2,
+ * Dot-string), so no mail server accepts them.
  */
 export function isLocalPart(text: unknown): text is string {
   return (
@@ -16,15 +16,16 @@ export function isLocalPart(text: unknown): text is string {
   );
 }
 
-/** Numbers that are tried after each name. */
+/** Number of numeric suffixes to try for each name. */
 const MAX_NUMBER = 200;
 
 /**
- * Local parts to try for an account, best first: its user name, the same with a number, then `user` and the account's id. It
- * ends: every variant of a user name such as `owner-x` is reserved, and an unlimited search would block the process for ever.
+ * Candidate local parts for an account, best first: its user name, the name with a number, then `user` and the
+ * account's id. The search is limited, because every variant of a user name such as `owner-x` is reserved and an
+ * unlimited one would never end.
  *
- * @param username nothing is assumed of it
- * @param accountId used where the user name leaves nothing usable
+ * @param username any text
+ * @param accountId used if the user name yields no valid local part
  */
 export function* candidateLocalParts(username: string, accountId: number): Generator<string> {
   const bases = new Set([toBase(username), `user${accountId}`]);
@@ -50,9 +51,9 @@ function toBase(username: string): string | undefined {
 }
 
 /**
- * Local parts that cannot be requested. The owner of an administrative e-mail address of a domain can obtain a certificate for it
- * (CA/Browser Forum Baseline Requirements 3.2.2.4.4: admin, administrator, webmaster, hostmaster, postmaster) or pass
- * for its operator. The first block is RFC 2142.
+ * Local parts that cannot be requested. The owner of an administrative address of a domain can obtain a certificate for
+ * the domain (CA/Browser Forum Baseline Requirements 3.2.2.4.4: admin, administrator, webmaster, hostmaster,
+ * postmaster) or impersonate its operator. The first block is RFC 2142.
  */
 const RESERVED = new Set(
   `abuse noc security postmaster hostmaster webmaster usenet news www uucp ftp info marketing sales support list
@@ -71,14 +72,14 @@ const RESERVED = new Set(
 );
 
 /**
- * Two local parts with the same skeleton are easily confused; only one of them is ever assigned. One that has nothing but
- * separators is its own skeleton.
+ * Two local parts with the same skeleton are easily confused, so only one of them is ever assigned. A name of
+ * separators only is its own skeleton.
  */
 export function withoutSeparators(localPart: string): string {
   return localPart.replace(/[._-]/g, '') || localPart;
 }
 
-/** True for names of RFC 2142, administrative names, lists' `-request` and names that resemble one of them. */
+/** Whether a name is in RFC 2142, administrative, a list's `-request`, or resembles one of these. */
 export function isReserved(localPart: string): boolean {
   return (
     RESERVED.has(withoutSeparators(localPart)) || /(^owner[._-]|[._-](request|owner|bounces|admin)$)/.test(localPart)

@@ -1,14 +1,15 @@
 import type { Metrics } from '../platform/metrics.ts';
 
-/** Protocols a credential can be limited to; the words of the contract's `protocols`. */
+/** Protocols a credential can be limited to, as in the contract's `protocols`. */
 export const MAIL_PROTOCOLS = ['imap', 'smtp', 'pop3'] as const;
-/** Ports of the three over TLS, which are the only ones that clients are told. */
+/** Ports of the three protocols over TLS, the only ones given to clients. */
 export const MAIL_PORTS = { imap: 993, smtp: 465, pop3: 995 } as const;
+/** One of `MAIL_PROTOCOLS`. */
 export type MailProtocol = (typeof MAIL_PROTOCOLS)[number];
 
 /**
- * Result of checking a password on the mail server.
- * `unknown`: the server was unreachable or gave no result, so the password may be right or wrong.
+ * Result of checking a password on the mail server. `unknown`: the server was unreachable or gave no result, so the
+ * password may be right or wrong.
  */
 export type CheckResult = 'accepted' | 'refused' | 'unknown';
 
@@ -16,32 +17,35 @@ export type CheckResult = 'accepted' | 'refused' | 'unknown';
 export interface MailboxServerData {
   /** Lower-case `local@domain`. */
   readonly address: string;
-  /** Marks the mailbox as ours on a server that others use too; letters and digits, unique for ever. */
+  /** Marks the mailbox as ours on a shared server; letters and digits, never reused. */
   readonly ref: string;
   /** `{SCHEME}hash` as Dovecot reads it; a backend never needs the clear text. */
   readonly passwordHash: string;
-  /** False while the account is disabled: nobody logs in, mail still arrives. */
+  /** False while the account is disabled: logins are refused, mail still arrives. */
   readonly active: boolean;
-  /** Our records say that it is ours already, so it need not carry our mark: it was handed over, or made before. */
+  /**
+   * Whether our records already list the mailbox, which then need not carry our mark: it was adopted, or created
+   * earlier.
+   */
   readonly isKnownOurs: boolean;
 }
 
 /** The one application password of a mailbox. */
 export interface AppPasswordServerData {
-  /** Names this generation of the password on the mail server; letters and digits, unique for ever. */
+  /** Identifies this generation of the password on the mail server; letters and digits, never reused. */
   readonly ref: string;
   readonly passwordHash: string;
   readonly protocols: readonly MailProtocol[];
 }
 
-/** A secret in clear text, held only while it is checked. */
+/** A secret in clear text, held only during a check. */
 export interface PresentedPassword {
   readonly ref: string;
   readonly secret: string;
   readonly protocols: readonly MailProtocol[];
 }
 
-/** What the reconciler compares with our records. */
+/** A mailbox on the server, for comparison with our records. */
 interface BackendMailbox {
   readonly address: string;
   readonly ref: string;
@@ -51,15 +55,15 @@ interface BackendMailbox {
 }
 
 /**
- * - `unavailable`: nothing was changed there, for certain (refused connection, login of the service refused, server
- *   reports that it is shutting down)
- * - `uncertain`: the request was sent and no response arrived; it may have taken effect
- * - `taken`: the address belongs to somebody else on that server
- * - `rejected`: the server understood and refuses (policy, quota, unknown domain): the operator has to act
+ * - `unavailable`: the server certainly changed nothing (connection refused, service login refused, server shutting
+ *   down)
+ * - `uncertain`: the request was sent and no response arrived; the change may have been applied
+ * - `taken`: the address belongs to someone else on that server
+ * - `rejected`: the server refused the request (policy, quota, unknown domain); the operator must act
  */
 type BackendFailure = 'unavailable' | 'uncertain' | 'taken' | 'rejected';
 
-/** An operation of a mail server failed. The message is for the log and never contains a secret. */
+/** A failed operation of a mail server. The message is for the log and never contains a secret. */
 export class BackendError extends Error {
   readonly kind: BackendFailure;
   constructor(kind: BackendFailure, message: string, options: { cause?: unknown } = {}) {
@@ -70,39 +74,39 @@ export class BackendError extends Error {
 }
 
 /**
- * A mail server that keeps the mailboxes.
+ * A mail server that stores the mailboxes.
  *
- * Every call may be repeated with the same arguments and then changes nothing more, so that a saga which died between
- * our database and the server is simply run again. Calls end within about 10 s and throw `BackendError` alone.
+ * Every call is idempotent, so that a saga that died between our database and the server can simply be run again. Calls
+ * end within about 10 s and throw only `BackendError`.
  */
 export interface MailBackend {
   readonly id: 'sandbox' | 'dovecot' | 'mailcow';
-  /** Longest time a replaced password may still open new sessions, in seconds. */
+  /** Longest time in seconds that a replaced password may still open new sessions. */
   readonly revokeLagSeconds: number;
   /**
-   * Creates the mailbox, or updates an existing one with the same `ref` (password, active).
-   * Throws `taken` when the address exists without our `ref` and is not `known` to be ours.
+   * Creates the mailbox, or updates an existing one with the same `ref` (password, active). Throws `taken` if the
+   * address exists without our `ref` and is not `known` to be ours.
    */
   ensureMailbox(mailbox: MailboxServerData): Promise<void>;
-  /** Makes this the only application password of ours at the mailbox; earlier ones are gone when it returns. */
+  /** Makes this our only application password of the mailbox; earlier ones are removed when the call returns. */
   setAppPassword(address: string, password: AppPasswordServerData): Promise<void>;
-  /** Ends the application password with this ref; absent is fine. */
+  /** Removes the application password with this ref, if present. */
   removeAppPassword(address: string, ref: string): Promise<void>;
-  /** Checks each protocol; never throws, never counts against the caller's IP, ends when `signal` aborts. */
+  /** Checks each protocol. Never throws, never counts against the caller's IP, and ends when `signal` aborts. */
   check(
     address: string,
     password: PresentedPassword,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<MailProtocol, CheckResult>>;
-  /** Ends open sessions of the mailbox where the server can. */
+  /** Ends open sessions of the mailbox if the server supports it. */
   endSessions(address: string): Promise<void>;
-  /** Removes the mailbox with its mail; absent is fine. */
+  /** Removes the mailbox with its mail, if present. */
   removeMailbox(address: string, ref: string): Promise<void>;
-  /** Everything on the server with our mark; undefined where our own database is the server's only source. */
+  /** All objects on the server with our mark; undefined if our own database is the server's only source. */
   list(): Promise<readonly BackendMailbox[] | undefined>;
 }
 
-/** A mail server whose operations are counted by their outcome: `ok`, or the kind of the failure. */
+/** Counts a mail server's operations by outcome: `ok`, or the kind of the failure. */
 export class CountedMailBackend implements MailBackend {
   readonly id: MailBackend['id'];
   readonly revokeLagSeconds: number;

@@ -41,7 +41,7 @@ forEachDatabase((_name, open) => {
     const auditOf = (action: string) =>
       service.database.kysely.selectFrom('audit_log').selectAll().where('action', '=', action).execute();
 
-    it('say so when there is no mailbox', async () => {
+    it('report a missing mailbox', async () => {
       const person = await service.newUser('nobody-yet');
       const answer = await person.send('GET', MAILBOX);
       assert.deepEqual(Object.keys(answer.body).sort(), ['data', 'success']);
@@ -58,13 +58,13 @@ forEachDatabase((_name, open) => {
       assert.match(await person.fails(200, 'POST', APP_PASSWORD), /no mailbox/);
     });
 
-    it('need a bound phone or messaging account to apply', async () => {
+    it('require a bound phone or messaging account to apply', async () => {
       const person = await service.newUser('unbound');
       assert.match(await person.fails(200, 'POST', APPLY, {}), /Link a phone number or a messaging app/);
       assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
     });
 
-    it('give a mailbox once, then its address', async () => {
+    it('create a mailbox once, then return its address', async () => {
       const ada = await service.personWithPhone('ada');
       const first = await ada.send('POST', APPLY, { local_part: 'ada.lovelace' });
       assert.deepEqual(Object.keys(first.body).sort(), ['data', 'message', 'success']);
@@ -87,7 +87,7 @@ forEachDatabase((_name, open) => {
       );
     });
 
-    it('answer with the existing address whatever is asked for, however often', async () => {
+    it('return the existing address for any request, however often', async () => {
       const person = await service.personWithPhone('settled');
       const { email } = await person.ok<MailboxRecord>('POST', APPLY);
       const bodies = [
@@ -109,7 +109,7 @@ forEachDatabase((_name, open) => {
       await person.ok('POST', APPLY, { local_part: 'decided' });
     });
 
-    it('make a name from the user name, with a number when it is taken', async () => {
+    it('derive a name from the user name, with a number if it is taken', async () => {
       const data = async (username: string, body?: unknown) => {
         const person = await service.personWithPhone(username);
         return (await person.ok<{ email: string }>('POST', APPLY, body)).email;
@@ -123,7 +123,7 @@ forEachDatabase((_name, open) => {
     const latestId = async () =>
       (await service.database.kysely.selectFrom('accounts').select('id').orderBy('id', 'desc').executeTakeFirst())?.id;
 
-    it('refuse a name that is taken, looks like a taken one, or is reserved', async () => {
+    it('reject a name that is taken, resembles a taken one, or is reserved', async () => {
       const eve = await service.personWithPhone('eve');
       assert.match(await eve.fails(200, 'POST', APPLY, { local_part: 'ada.lovelace' }), /taken/);
       assert.match(await eve.fails(200, 'POST', APPLY, { local_part: 'adalovelace' }), /taken/);
@@ -174,7 +174,7 @@ forEachDatabase((_name, open) => {
       assert.match(await carol.fails(429, 'POST', APP_PASSWORD), /Too many/);
     });
 
-    it('answer each account with its own data, and refuse requests without a credential', async () => {
+    it('return each account its own data, and reject requests without a credential', async () => {
       const [dan, fay] = [await service.personWithPhone('dan'), await service.personWithPhone('fay')];
       const made = await dan.ok<{ password: string }>('POST', APPLY);
       const app = await dan.ok<AppPasswordRecord>('POST', APP_PASSWORD);
@@ -193,7 +193,7 @@ forEachDatabase((_name, open) => {
       await other.fails(401, 'GET', MAILBOX);
     });
 
-    it('T89: keep no password in clear anywhere in the database', async () => {
+    it('T89: store no password in clear anywhere in the database', async () => {
       const gil = await service.personWithPhone('gil');
       const made = await gil.ok<{ password: string }>('POST', APPLY);
       const app = await gil.ok<AppPasswordRecord>('POST', APP_PASSWORD);
@@ -206,7 +206,7 @@ forEachDatabase((_name, open) => {
       }
     });
 
-    it('refuse a sealed password that was moved to another row', async () => {
+    it('reject a sealed password that was moved to another row', async () => {
       const [hal, ivy] = [await service.personWithPhone('hal'), await service.personWithPhone('ivy')];
       await hal.ok('POST', APPLY);
       await ivy.ok('POST', APPLY);
@@ -231,21 +231,21 @@ forEachDatabase((_name, open) => {
       );
     });
 
-    it('refuse bodies of a wrong shape and change nothing', async () => {
+    it('reject malformed bodies without changing anything', async () => {
       const lee = await service.personWithPhone('lee');
       for (const body of [[], 'x', 7, { local_part: 7 }, { local_part: null }, { local_part: {} }])
         await lee.fails(400, 'POST', APPLY, body);
       assert.equal((await lee.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
     });
 
-    it('speak Chinese to those who ask for it', async () => {
+    it('answer in Chinese on request', async () => {
       const mei = await service.personWithPhone('mei');
       const answer = await mei.send('POST', APPLY, { local_part: 'postmaster' }, { 'accept-language': 'zh-CN' });
       assert.equal(answer.body.message, '该名称为保留名称，请换一个。');
     });
   });
 
-  it('a service without a mail server says so', async () => {
+  it('report a service without a mail server', async () => {
     const service = await startMailboxFixture(await open(), { config: mailConfig({}) });
     const person = await service.personWithPhone('ada');
     assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
@@ -253,7 +253,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('ends its message with the webmail address, and with no blank where there is none', async () => {
+  it('ends its message with the webmail address, without trailing space if there is none', async () => {
     for (const webmailUrl of ['https://webmail.test', '']) {
       const config = mailConfig({ mailBackend: 'sandbox', webmailUrl });
       const service = await startMailboxFixture(await open(), {

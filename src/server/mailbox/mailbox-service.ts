@@ -13,7 +13,7 @@ import { generatePassword, generateRef, hashGeneratedPassword, type PasswordEncr
 import { type MailFaultPoint, type Provisioner, protocolsOf } from './provisioner.ts';
 import type { DevicesShownPasswordStore } from './shown-passwords.ts';
 
-/** What a mailbox needs to know of its account. */
+/** The account data a mailbox depends on. */
 export interface MailAccounts {
   profile(userId: number): Promise<{
     readonly account: { readonly username: string | null };
@@ -44,14 +44,15 @@ interface MailboxServiceDependencies {
   readonly onFaultPoint: (point: MailFaultPoint) => void;
 }
 
-/** Whose mailbox a request is about, and who sent it. */
+/** The account a request is about, and its origin. */
 export interface MailboxRequest {
   readonly userId: number;
   readonly actor: Partial<Actor>;
-  /** Set when a device sent it: the owner is notified when that device sign-in ends. */
+  /** Set if a device sent the request: the owner is notified when that device's sign-in ends. */
   readonly authorizationId?: number;
 }
 
+/** The account's own mailbox. */
 export interface OwnMailbox {
   readonly email: string;
   /** Clear text; empty with `account`. */
@@ -59,9 +60,10 @@ export interface OwnMailbox {
   readonly source: 'mailbox' | 'account';
 }
 
+/** The application password of a mailbox, with the result of its check. */
 export interface AppPassword {
   readonly email: string;
-  /** Clear text; undefined when none was ever made. */
+  /** Clear text; undefined if none was ever created. */
   readonly password: string | undefined;
   readonly protocols: readonly MailProtocol[];
   readonly consistent: boolean;
@@ -86,7 +88,7 @@ export class MailboxService {
     this.#regenerateLimiter = dependencies.rateLimits.define(REGENERATE_LIMIT);
   }
 
-  /** The account's own mailbox; undefined when it has none. The audit log records that the password was read. */
+  /** The account's own mailbox; undefined if it has none. The audit log records that the password was read. */
   async getOwn(request: MailboxRequest): Promise<OwnMailbox | undefined> {
     const found = await this.#dependencies.store.findByUser(request.userId);
     if (found?.mailbox.state !== 'active') return undefined;
@@ -96,8 +98,8 @@ export class MailboxService {
   }
 
   /**
-   * Gives the account a mailbox. An account that has one gets its existing e-mail address, whatever it requests.
-   * @param localPart as the caller sent it, which may be of any type; undefined: made from the user name
+   * Creates the account's mailbox. An account with a mailbox gets its existing address, whatever it requests.
+   * @param localPart as the caller sent it, of any type; undefined: derived from the user name
    * @throws AppError `invalid_local_part`, `mailbox_needs_binding`, `mailbox_taken`, `mailbox_reserved`, `mailbox_off`,
    *   `mailbox_unreachable`, `mailbox_unfinished`, `rate_limit_exceeded`
    */
@@ -114,7 +116,7 @@ export class MailboxService {
 
   /**
    * The application password and whether the mail server still accepts it; undefined without a mailbox.
-   * @throws AppError `mailbox_not_checked` when the mail server did not respond within three seconds
+   * @throws AppError `mailbox_not_checked` if the mail server did not respond within three seconds
    */
   async getAppPassword(request: MailboxRequest): Promise<AppPassword | undefined> {
     const found = await this.#findWithFinishedAppPassword(request.userId);
@@ -148,7 +150,7 @@ export class MailboxService {
     return appPassword;
   }
 
-  /** Finishes what a crash or an unreachable server left half done for a mailbox; for the reconciler. */
+  /** Completes a mailbox change interrupted by a crash or an unreachable server; for the reconciler. */
   async finishPending(id: number): Promise<void> {
     const { store } = this.#dependencies;
     const userId = (await store.findById(id))?.mailbox.user_id;
@@ -186,7 +188,7 @@ export class MailboxService {
     return { ...this.#toOwnMailbox(created), created: true };
   }
 
-  /** Claims the address and creates the mailbox on the mail server; undefined when the address is taken. */
+  /** Claims the address and creates the mailbox on the mail server; undefined if the address is taken. */
   async #create(userId: number, localPart: string, actor: Partial<Actor>): Promise<MailboxWithApp | undefined> {
     const { store, encryption, onFaultPoint } = this.#dependencies;
     const { provisioner } = this.#requireServer();
@@ -200,7 +202,7 @@ export class MailboxService {
       state: 'creating',
     });
     const found = await store.findByUser(userId);
-    // When this call inserted no row, either the address is taken, or another process has just made this account's mailbox.
+    // If this call inserted no row, the address is taken or another process has just created this account's mailbox.
     if (found === undefined) return undefined;
     if (row !== undefined) onFaultPoint('apply.intent');
     if (found.mailbox.state === 'active') return found;
@@ -243,7 +245,7 @@ export class MailboxService {
     return { email: mailbox.address, password, protocols: protocolsOf(app), consistent: true };
   }
 
-  /** The mailbox, after an application password that was being replaced has been finished. */
+  /** The mailbox, after a pending application password has been completed. */
   async #findWithFinishedAppPassword(userId: number): Promise<MailboxWithApp | undefined> {
     const { store } = this.#dependencies;
     const found = await store.findByUser(userId);
@@ -268,7 +270,7 @@ export class MailboxService {
     return { email: mailbox.address, password, source: mailbox.password_source };
   }
 
-  /** Written before the secret is returned, so that none is read without a record. */
+  /** Writes the audit entry before the secret is returned, so that no read goes unrecorded. */
   async #recordRead(request: MailboxRequest, what: string, email: string): Promise<void> {
     const { store, auditLog } = this.#dependencies;
     await store.transaction((trx) =>
@@ -296,7 +298,7 @@ export class MailboxService {
 
 /** The longest a caller waits for the mail server. */
 const CHECK_TIMEOUT_MS = 3_000;
-/** A refusal costs the mail server its failure delay, so it is remembered longer than an acceptance. */
+/** A refusal costs the mail server its failure delay, so it is cached longer than an acceptance. */
 const CACHE_MS: Readonly<Record<Exclude<CheckResult, 'unknown'>, number>> = { accepted: 5_000, refused: 15_000 };
 
 /** Whether the mail server still accepts an application password. */
@@ -312,8 +314,8 @@ export class AppPasswordStillAcceptedCheck {
   }
 
   /**
-   * `accepted` when every protocol accepts the password, `refused` when any refuses it, else `unknown`. Concurrent checks of
-   * one password share one request to the mail server.
+   * `accepted` if every protocol accepts the password, `refused` if any refuses it, else `unknown`. Concurrent checks
+   * of one password share one request to the mail server.
    * @param address e-mail address of the mailbox
    */
   async check(address: string, password: PresentedPassword): Promise<CheckResult> {
@@ -329,7 +331,7 @@ export class AppPasswordStillAcceptedCheck {
   async #checkNow(address: string, password: PresentedPassword): Promise<CheckResult> {
     const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
     const timeout = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
-    // A backend that ignores the signal must not keep the caller waiting either.
+    // A backend that ignores the signal must not delay the caller either.
     const byProtocol = await Promise.race([this.#backend.check(address, password, signal), timeout]);
     const results = password.protocols.map((protocol) => byProtocol?.get(protocol) ?? 'unknown');
     if (results.includes('refused')) return 'refused';

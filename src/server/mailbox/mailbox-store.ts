@@ -4,7 +4,9 @@ import { wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { MailProtocol } from './mail-backend.ts';
 
+/** A mailbox. */
 export type MailboxRow = Selectable<Tables['mailboxes']>;
+/** An application password, current or pending. */
 export type AppPasswordRow = Selectable<Tables['app_passwords']>;
 
 /** A mailbox with its application password. */
@@ -17,14 +19,17 @@ export interface MailboxWithApp {
   readonly accountHash: string | null;
 }
 
-/** An application password that the mail server does not have yet. */
+/** An application password the mail server does not have yet. */
 export interface PendingAppPassword {
   readonly ref: string;
   readonly sealed: string;
   readonly hash: string;
 }
 
-/** Mailboxes and application passwords. Every change is conditional on the state it starts from and reports whether it applied. */
+/**
+ * Mailboxes and application passwords. Every change is conditional on its initial state and reports whether it was
+ * applied.
+ */
 export class MailboxStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -62,7 +67,7 @@ export class MailboxStore {
     return { mailbox, app, enabled, accountHash: account?.hash ?? null };
   }
 
-  /** Claims the account, the e-mail address and all similar ones in one statement; undefined when any of them is taken. */
+  /** Claims the account, the address and all similar addresses in one statement; undefined if any of them is taken. */
   insert(row: Omit<MailboxRow, 'id'>): Promise<MailboxRow | undefined> {
     return this.#database.kysely
       .insertInto('mailboxes')
@@ -72,7 +77,10 @@ export class MailboxStore {
       .executeTakeFirst();
   }
 
-  /** Begins one more attempt to create an unfinished mailbox. @returns its number; undefined when it is finished or deleted */
+  /**
+   * Starts another attempt to create an unfinished mailbox. @returns the attempt's number; undefined if the mailbox is
+   * finished or deleted
+   */
   async beginAttempt(id: number): Promise<number | undefined> {
     const row = await this.#database.kysely
       .updateTable('mailboxes')
@@ -84,7 +92,7 @@ export class MailboxStore {
     return row?.attempt;
   }
 
-  /** Deletes an unfinished mailbox, unless another attempt has begun since. */
+  /** Deletes an unfinished mailbox, unless another attempt has started since. */
   async deleteUnfinished(id: number, attempt: number): Promise<boolean> {
     const result = await this.#database.kysely
       .deleteFrom('mailboxes')
@@ -114,7 +122,7 @@ export class MailboxStore {
       .execute();
   }
 
-  /** Stores the next password; it replaces one that was still pending. */
+  /** Stores the next password, replacing one that was still pending. */
   async setPendingAppPassword(
     mailboxId: number,
     next: PendingAppPassword,
@@ -141,7 +149,7 @@ export class MailboxStore {
       .execute();
   }
 
-  /** Deletes the pending password, if it is still this one. */
+  /** Deletes the pending password if it has not been replaced. */
   async clearPendingAppPassword(mailboxId: number, ref: string): Promise<void> {
     await this.#database.kysely
       .updateTable('app_passwords')
@@ -151,7 +159,7 @@ export class MailboxStore {
       .execute();
   }
 
-  /** Makes the pending password the current one, if it is still this one. */
+  /** Makes the pending password the current one if it has not been replaced. */
   async activatePendingAppPassword(trx: Trx, mailboxId: number, ref: string, now: number): Promise<boolean> {
     const result = await trx
       .updateTable('app_passwords')
@@ -182,7 +190,7 @@ export class MailboxStore {
       .execute();
   }
 
-  /** Ids of mailboxes that a crash or a failed call left half done before a time. */
+  /** Ids of mailboxes left unfinished before a time by a crash or a failed call. */
   async listUnfinished(before: number, limit: number): Promise<number[]> {
     const rows = await this.#database.kysely
       .selectFrom('mailboxes')

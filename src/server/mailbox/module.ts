@@ -38,10 +38,11 @@ interface MailboxDependencies {
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'recordMailServerCall'>;
   readonly startSandboxMail: StartSandboxMail | undefined;
-  /** A test kills the process at one of these points. */
+  /** Lets a test kill the process at one of these points. */
   readonly onFaultPoint?: (point: MailFaultPoint) => void;
 }
 
+/** The part of this capability that its own routes, other capabilities and app.ts use. */
 export interface MailboxFeature {
   readonly mailboxes: MailboxService;
   readonly clientSettings: MailClientSettings;
@@ -53,14 +54,14 @@ export interface MailboxFeature {
   stop(): Promise<void>;
 }
 
-/** Made before the mailbox, since device sign-ins are made before accounts. */
+/** Constructed before the mailbox, because device sign-ins are constructed before accounts. */
 export const makeSignedOutDeviceSawPasswordNotices = (
   database: Database<Tables>,
   notifier: Notifier,
 ): SignedOutDeviceSawPasswordNotices =>
   new SignedOutDeviceSawPasswordNotices(new DevicesShownPasswordStore(database), notifier);
 
-/** With the sandbox, its mail server is running when this resolves. */
+/** Constructs the mailbox capability. In the sandbox, the mail server is running when this resolves. */
 export async function makeMailbox(dependencies: MailboxDependencies): Promise<MailboxFeature> {
   const { config, database, auditLog, clock, log } = dependencies;
   const store = new MailboxStore(database);

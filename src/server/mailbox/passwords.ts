@@ -4,7 +4,9 @@ import type { SealedColumn, Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import type { MailboxRow } from './mailbox-store.ts';
 
-/** Ciphertexts are bound to refs, which are never reused: each can be decrypted for its mailbox and generation only. */
+/**
+ * Binds ciphertexts to refs, which are never reused, so that each can be decrypted for its mailbox and generation only.
+ */
 const mailboxCellName = (mailboxRef: string) => ({
   table: 'mailboxes',
   row: mailboxRef,
@@ -42,12 +44,15 @@ export class PasswordEncryption {
   }
 }
 
-/** No 0/O, 1/l/I, o, because users type passwords on phones. 56 characters, 24 of them: 139 bits. */
+/** Without 0/O, 1/l/I, o, because users type passwords on phones. 24 of 56 characters are 139 bits. */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const LENGTH = 24;
 const SALT_BYTES = 16;
 
-/** A new mailbox or application password: ASCII letters and digits only, which every mail program sends unchanged. */
+/**
+ * Generates a mailbox or application password of ASCII letters and digits only, which every mail program sends
+ * unchanged.
+ */
 export function generatePassword(): string {
   return Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
@@ -55,15 +60,15 @@ export function generatePassword(): string {
 /**
  * `{SSHA512}` as Dovecot and mailcow read it: base64(sha512(password + salt) + salt).
  *
- * A fast hash on purpose. Guessing 139 random bits is out of reach whatever the hash costs, while a mail program that
- * polls every minute would cause that cost at each login. Never used for passwords that a person chose.
+ * A fast hash on purpose: guessing 139 random bits is infeasible at any hash cost, while a mail program that polls
+ * every minute would incur that cost at each login. Never used for passwords chosen by a person.
  */
 export function hashGeneratedPassword(password: string): string {
   const salt = randomBytes(SALT_BYTES);
   return `{SSHA512}${Buffer.concat([sha512(password, salt), salt]).toString('base64')}`;
 }
 
-/** Whether the password belongs to a `{SSHA512}` hash; undefined when the hash is of another scheme. */
+/** Whether the password matches a `{SSHA512}` hash; undefined if the hash uses another scheme. */
 export function matchesGeneratedPassword(password: string, hash: string): boolean | undefined {
   if (!hash.startsWith('{SSHA512}')) return undefined;
   const bytes = Buffer.from(hash.slice('{SSHA512}'.length), 'base64');
@@ -71,7 +76,7 @@ export function matchesGeneratedPassword(password: string, hash: string): boolea
   return timingSafeEqual(sha512(password, bytes.subarray(64)), bytes.subarray(0, 64));
 }
 
-/** Identifies one generation of a credential on the mail server: 20 letters and digits. */
+/** Generates the identifier of a credential's generation on the mail server: 20 letters and digits. */
 export function generateRef(): string {
   return randomBytes(10).toString('hex');
 }
@@ -107,7 +112,7 @@ const sealedMailboxes = (kysely: Kysely<Tables>): SealedColumn => ({
       .execute(),
 });
 
-/** Current application passwords, or pending ones that the mail server does not have yet. */
+/** Current application passwords, or pending ones the mail server does not have yet. */
 const sealedAppPasswords = (
   kysely: Kysely<Tables>,
   column: 'sealed' | 'pending_sealed',
@@ -143,7 +148,7 @@ const sealedAppPasswords = (
       .execute(),
 });
 
-/** Every password of a mailbox that the API shows again. */
+/** Every mailbox password the API shows again, for key rotation. */
 export const sealedPasswordCells = (kysely: Kysely<Tables>): readonly SealedColumn[] => [
   sealedMailboxes(kysely),
   sealedAppPasswords(kysely, 'sealed', 'ref'),

@@ -31,14 +31,15 @@ interface ProvisionerDependencies {
   readonly onFaultPoint: (point: MailFaultPoint) => void;
 }
 
+/** The protocols an application password allows. */
 export const protocolsOf = (app: AppPasswordRow): MailProtocol[] =>
   MAIL_PROTOCOLS.filter((protocol) => app[protocol] === 1);
 
 /**
- * Applies changes of mailboxes to the mail server and records that they are done.
+ * Applies mailbox changes to the mail server and records their completion.
  *
- * The intended change is stored before the server is called, and each call can be repeated, so that the next caller or the
- * reconciler finishes what a crash left. A change is withdrawn only when the server has certainly done nothing.
+ * The intended change is stored before the server is called, and each call is idempotent, so that the next caller or
+ * the reconciler completes a change after a crash. A change is withdrawn only if the server has certainly done nothing.
  */
 export class Provisioner {
   readonly #dependencies: ProvisionerDependencies;
@@ -47,7 +48,8 @@ export class Provisioner {
   }
 
   /**
-   * Makes an unfinished mailbox active; `taken` when its e-mail address belongs to another user there (the row is deleted then).
+   * Activates an unfinished mailbox; `taken` if its address belongs to someone else on the server (the row is then
+   * deleted).
    * @throws mailbox_unreachable, mailbox_unfinished
    */
   async finishMailbox(found: MailboxWithApp, actor: Partial<Actor>): Promise<'active' | 'taken'> {
@@ -66,7 +68,7 @@ export class Provisioner {
         await store.deleteUnfinished(mailbox.id, attempt);
         return 'taken';
       }
-      // A later attempt cannot know what earlier ones did on the server.
+      // A later attempt cannot know which changes earlier ones made on the server.
       const undone = error instanceof BackendError && error.kind !== 'uncertain' && attempt === 1;
       if (undone) await store.deleteUnfinished(mailbox.id, attempt);
       throw this.#toFailure(error, 'mailbox.create', mailbox);
@@ -78,7 +80,7 @@ export class Provisioner {
       if (done) await auditLog.record(trx, { ...actor, action: 'mailbox.create', target });
       return done;
     });
-    // A concurrent attempt has either finished it, or failed and deleted it.
+    // A concurrent attempt has either finished the mailbox, or failed and deleted it.
     if (!activated && (await store.findById(mailbox.id))?.mailbox.state !== 'active')
       throw new AppError('mailbox_unfinished');
     onFaultPoint('apply.active');
@@ -118,7 +120,7 @@ export class Provisioner {
     onFaultPoint('regenerate.sessions');
   }
 
-  /** Ends sessions of the password before `ref`; when the server is unreachable the reconciler tries again. */
+  /** Ends sessions of the password before `ref`; if the server is unreachable, the reconciler retries. */
   async endSessions(mailbox: MailboxRow, ref: string): Promise<void> {
     const { store, backend, log } = this.#dependencies;
     try {
@@ -130,7 +132,7 @@ export class Provisioner {
     }
   }
 
-  /** Another request replaced the password meanwhile; this one was shown to nobody and must not stay on the server. */
+  /** Removes a password that another request has replaced. It was never shown and must not stay on the server. */
   async #withdraw(mailbox: MailboxRow, ref: string): Promise<void> {
     const { app } = (await this.#dependencies.store.findById(mailbox.id)) ?? {};
     // Or another process has completed this same password.
@@ -154,7 +156,7 @@ export class Provisioner {
 /** A hash that no password matches, in Dovecot's form. */
 const UNMATCHABLE_HASH = '{CRYPT}!';
 
-/** The present data of a mailbox that the mail server should have. */
+/** The data of a mailbox the mail server should currently have. */
 export function toMailboxServerData({ mailbox, enabled, accountHash }: MailboxWithApp): MailboxServerData {
   const own = mailbox.password_hash ?? UNMATCHABLE_HASH;
   const legacy = accountHash === null ? UNMATCHABLE_HASH : `{ARGON2ID}${accountHash}`;
@@ -167,6 +169,6 @@ export function toMailboxServerData({ mailbox, enabled, accountHash }: MailboxWi
   };
 }
 
-/** Changes whenever the mail server has to be updated: after a ban, or a new account password of a legacy mailbox. */
+/** Changes whenever the mail server must be updated: after a ban, or a new account password of a legacy mailbox. */
 export const serverDataFingerprint = (access: MailboxServerData): string =>
   `${access.active ? 1 : 0} ${access.passwordHash}`;

@@ -14,18 +14,18 @@ interface ReconcilerDependencies {
   readonly log: Log;
 }
 
-/** A younger change may still be running in another process. */
+/** A younger change may still be in progress in another process. */
 const MIN_AGE_MS = 30_000;
 const BATCH = 200;
 
-/** Repairs differences between our records and the mail server. Several passes may run at once. */
+/** Repairs differences between our records and the mail server. Passes may run concurrently. */
 export class Reconciler {
   readonly #dependencies: ReconcilerDependencies;
   constructor(dependencies: ReconcilerDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Finishes what a crash or an unreachable server left half done. @returns how many mailboxes there were */
+  /** Completes changes interrupted by a crash or an unreachable server. @returns the number of affected mailboxes */
   async finishPendingMailboxes(): Promise<number> {
     const { store, mailboxes, clock } = this.#dependencies;
     const ids = await store.listUnfinished(clock.now() - MIN_AGE_MS, BATCH);
@@ -33,7 +33,7 @@ export class Reconciler {
     return ids.length;
   }
 
-  /** Applies to the server which accounts were disabled or enabled, and changed account passwords. */
+  /** Applies disabled and enabled accounts and changed account passwords to the server. */
   async syncAccess(): Promise<void> {
     const { store, backend } = this.#dependencies;
     for (let last = 0; ; ) {
@@ -55,8 +55,8 @@ export class Reconciler {
   }
 
   /**
-   * Removes application passwords with our mark on the server that have no record. Mailboxes without a record are only reported:
-   * after a backup was restored they can contain mail that is still needed.
+   * Removes application passwords with our mark on the server that have no record. Mailboxes without a record are only
+   * reported: after a restored backup they can contain mail that is still needed.
    */
   async removeUnknownAppPasswords(): Promise<void> {
     const { store, backend, log } = this.#dependencies;
@@ -75,7 +75,7 @@ export class Reconciler {
     }
   }
 
-  /** A mailbox the server rejects must not keep the others from being repaired. */
+  /** Isolates failures, so that a mailbox the server rejects does not block the repair of others. */
   async #attempt(id: number, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -87,7 +87,7 @@ export class Reconciler {
 }
 
 const INTERVAL_MS = 60_000;
-/** Comparing application passwords lists the whole mail server, so it is done once an hour. */
+/** Comparing application passwords lists the whole mail server, so it runs once an hour. */
 const PASSES_PER_COMPARISON = 60;
 
 /** Runs the reconciler every minute, one pass at a time. */
@@ -109,7 +109,7 @@ export class ReconcileLoop {
     }, INTERVAL_MS);
   }
 
-  /** Resolves when the pass that is running has ended. */
+  /** Resolves when the current pass has ended. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#running;

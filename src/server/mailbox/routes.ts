@@ -6,23 +6,24 @@ import { type AccountCaller, type RequestContext, toActor } from '../platform/ht
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { AppPassword, MailboxRequest, MailboxService, OwnMailbox } from './mailbox-service.ts';
 
-/** What mail programs connect to. */
+/** Connection settings for mail programs. */
 export interface MailClientSettings {
   readonly host: string;
   readonly imapPort: number;
   readonly smtpPort: number;
 }
 
+/** Dependencies of the mailbox endpoints. */
 export interface MailboxRouteDependencies {
   readonly mailboxes: MailboxService;
   readonly clientSettings: MailClientSettings;
-  /** Empty: there is none. */
+  /** Empty: no webmail is configured. */
   readonly webmailUrl: string;
   /** How long a replaced password may still open new sessions, in seconds. */
   readonly revokeLagSeconds: number;
 }
 
-/** The endpoints of the own mailbox. The credential alone decides whose it is. */
+/** Registers the endpoints of the caller's own mailbox, which is determined by the credential alone. */
 export function addMailboxRoutes(routes: RouteRegistry, dependencies: MailboxRouteDependencies): void {
   const { mailboxes, clientSettings, webmailUrl, revokeLagSeconds } = dependencies;
 

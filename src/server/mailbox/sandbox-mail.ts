@@ -3,12 +3,12 @@ import { BackendError, type CheckResult, MAIL_PORTS, type MailBackend, type Mail
 import type { MailboxStore } from './mailbox-store.ts';
 import { matchesGeneratedPassword } from './passwords.ts';
 
-/** Starts the mail server of the sandbox; given by app.ts, the only place that loads the sandbox. */
+/** Starts the mail server of the sandbox; passed in by app.ts, the only place that loads the sandbox. */
 export type StartSandboxMail = (options: {
   readonly domain: string;
   authenticate(address: string, password: string, protocol: 'imap' | 'pop3' | 'smtp'): Promise<boolean>;
   mailboxExists(address: string): Promise<boolean>;
-  /** Preferred ports; others are used where these are in use. */
+  /** Preferred ports; free ones are used if these are in use. */
   readonly preferredPorts: { readonly imap: number; readonly pop3: number; readonly smtp: number };
 }) => Promise<{
   readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };
@@ -52,7 +52,7 @@ export async function startSandboxMailServer(
   };
 }
 
-/** Checks a login the way the mail server does, over the same two views; for the mail server of the sandbox. */
+/** Checks a login like a mail server does, over the same two views; for the sandbox's mail server. */
 export class SandboxLoginCheck {
   readonly #store: MailboxStore;
   readonly #matchesAccount: (password: string, phc: string) => Promise<boolean>;
@@ -78,15 +78,15 @@ export class SandboxLoginCheck {
   }
 }
 
-/** The running mail server of the sandbox, as far as this backend uses it. */
+/** The part of the sandbox's mail server that this backend uses. */
 interface SandboxMailServer {
-  /** Whether it accepts a login; undefined when it is not running. */
+  /** Whether the server accepts a login; undefined if it is not running. */
   accepts(address: string, password: string, protocol: MailProtocol): Promise<boolean | undefined>;
   endSessions(address: string): void;
   removeMailbox(address: string): void;
 }
 
-/** The mail server that runs inside this process in development. Like Dovecot it reads our views. */
+/** The backend of the mail server that runs inside this process in development. Like Dovecot, it reads our views. */
 function createSandboxBackend(server: SandboxMailServer): MailBackend {
   const assertUp = async () => {
     if ((await server.accepts('', '', 'imap')) === undefined)

@@ -2,15 +2,15 @@ import type { Notice, Notifier } from '../notifications/notifier.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables, Trx } from '../tables.ts';
 
-/** The console's page of the own mailbox, where its application password is replaced. */
+/** The console's mailbox page, where the application password is replaced. */
 const MAILBOX_PAGE = '/mailbox';
 
 /** A device sign-in that has ended. */
 interface EndedDevice {
-  /** Of the authorization. */
+  /** Id of the authorization. */
   readonly id: number;
   readonly user_id: number;
-  /** The name the device gave itself; may be empty. */
+  /** The name the device sent; may be empty. */
   readonly client_name: string;
 }
 
@@ -24,7 +24,7 @@ export class SignedOutDeviceSawPasswordNotices {
     this.#notifier = notifier;
   }
 
-  /** Called in the transaction that ends the devices, for whatever reason. */
+  /** Called in the transaction that ends the devices, for any reason. */
   async notifyEnded(trx: Trx, devices: readonly EndedDevice[]): Promise<void> {
     const ids = devices.map(({ id }) => id);
     const informed = new Set(await this.#deviceReads.take(trx, ids));
@@ -33,8 +33,8 @@ export class SignedOutDeviceSawPasswordNotices {
 }
 
 /**
- * To the owner: a device that was shown a password of the mailbox has been signed out. Passwords outlive the sign-in, so the
- * owner has to decide whether the device may keep them.
+ * Tells the owner that a device which saw a password of the mailbox was signed out. Passwords outlive the sign-in, so
+ * the owner must decide whether the device may keep them.
  */
 function toNotice({ id, user_id, client_name: name }: EndedDevice): Notice {
   const device = { en: name === '' ? 'A device' : `“${name}”`, 'zh-CN': name === '' ? '某台设备' : `“${name}”` };
@@ -52,7 +52,7 @@ function toNotice({ id, user_id, client_name: name }: EndedDevice): Notice {
   };
 }
 
-/** Which device sign-ins were shown a password of their account's mailbox. */
+/** Records which device sign-ins were shown a password of their account's mailbox. */
 export class DevicesShownPasswordStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -67,7 +67,7 @@ export class DevicesShownPasswordStore {
       .execute();
   }
 
-  /** Deletes the records of these device sign-ins. @returns the ids of those that had one */
+  /** Deletes the records of these device sign-ins. @returns the ids that had a record */
   async take(trx: Trx, authorizationIds: readonly number[]): Promise<number[]> {
     if (authorizationIds.length === 0) return [];
     const rows = await trx

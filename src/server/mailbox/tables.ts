@@ -1,13 +1,17 @@
 import { type Generated, sql } from 'kysely';
 import { type Migration, required } from '../platform/db/migrate.ts';
 
+/** Tables and views of the mailbox capability. */
 export interface MailboxTables {
   mailboxes: {
     id: Generated<number>;
     user_id: number;
-    /** Lower-case `local@domain`; never assigned a second time. */
+    /** Lower-case `local@domain`; never reassigned. */
     address: string;
-    /** The local part without `.`, `_` and `-`, and the domain; unique, so that no two e-mail addresses are easily confused. */
+    /**
+     * The local part without `.`, `_` and `-`, and the domain; unique, so that no two e-mail addresses are easily
+     * confused.
+     */
     skeleton: string;
     /** Marks the mailbox as ours on the mail server. */
     ref: string;
@@ -17,15 +21,15 @@ export interface MailboxTables {
     password_sealed: string | null;
     /** `{SSHA512}…`; null for `account`. */
     password_hash: string | null;
-    /** `creating` until the mail server is known to have it. */
+    /** `creating` until the mail server has confirmed the mailbox. */
     state: 'creating' | 'active';
-    /** How often its creation was attempted; only the latest attempt may delete an unfinished row. */
+    /** Number of creation attempts; only the latest attempt may delete an unfinished row. */
     attempt: number;
-    /** Fingerprint of the password and access last sent to the mail server; null: they have to be sent. */
+    /** Fingerprint of the password and access last sent to the mail server; null: they must be sent. */
     provisioned_access: string | null;
     created_at: number;
   };
-  /** At most one application password for each mailbox. `pending_*` is one the mail server does not have yet. */
+  /** At most one application password per mailbox. `pending_*` is one the mail server does not have yet. */
   app_passwords: {
     mailbox_id: number;
     ref: string | null;
@@ -38,21 +42,22 @@ export interface MailboxTables {
     imap: 0 | 1;
     smtp: 0 | 1;
     pop3: 0 | 1;
-    /** 1: sessions opened with the previous password have to be ended. */
+    /** 1: sessions opened with the previous password must be ended. */
     session_end_due: 0 | 1;
     created_at: number;
   };
   /** Device sign-ins that were shown a password of the mailbox; deleted when the sign-in ends. */
   mailbox_device_reads: { authorization_id: number; user_id: number; created_at: number };
-  /** View for the mail server: who has a mailbox, and its password. */
+  /** View for the mail server: each mailbox and its password. */
   mail_auth_mailbox: { username: string; password: string };
-  /** View for the mail server: the application password, a row for each protocol it admits. */
+  /** View for the mail server: the application password, one row per allowed protocol. */
   mail_auth_app: { username: string; service: string; password: string };
 }
 
 /**
- * The two views are all that a mail server reads. A disabled account keeps its mailbox, so that mail still arrives, with a
- * hash that nothing matches; a removed account has no row. `service` is Dovecot's name of the protocol.
+ * Schema history of the mailbox capability. A mail server reads only the two views. A disabled account keeps its
+ * mailbox, so that mail still arrives, with a hash that no password matches; a removed account has no row. `service` is
+ * Dovecot's name of the protocol.
  */
 export const mailboxMigrations: readonly Migration[] = [
   {

@@ -4,7 +4,7 @@ import { BackendError, type CheckResult, type MailBackend, type MailProtocol } f
 
 interface DovecotSettings {
   readonly auth: AuthEndpoint;
-  /** Without it, sessions that are already open stay open until their mail program reconnects. */
+  /** Without it, open sessions stay open until their mail program reconnects. */
   readonly doveadm?: DoveadmSettings;
 }
 
@@ -13,7 +13,7 @@ const HANDSHAKE_TIMEOUT_MS = 3_000;
 /**
  * Dovecot and Postfix that read our database through the views `mail_auth_mailbox` and `mail_auth_app`.
  *
- * The mail server sees what our transaction commits at its next query, so creating and replacing only check that the
+ * The mail server sees our committed changes at its next query. Creating and replacing therefore only check that the
  * server is reachable: otherwise a new password could be shown that does not work.
  */
 export function createDovecotBackend(settings: DovecotSettings, outbound: OutboundClient): MailBackend {
@@ -31,7 +31,7 @@ export function createDovecotBackend(settings: DovecotSettings, outbound: Outbou
       authenticateWithDovecot(settings.auth, { user: address, secret, protocols }, signal),
     endSessions: async (address) => {
       if (settings.doveadm === undefined) return;
-      // Our configuration of Dovecot disables the cache; where an operator enabled it, a flush removes the cached logins.
+      // Our configuration of Dovecot disables the cache; if an operator enabled it, a flush removes the cached logins.
       await run(settings.doveadm, 'authCacheFlush', { user: [address] });
       await run(settings.doveadm, 'kick', { mask: [address] });
     },
@@ -47,17 +47,17 @@ export function createDovecotBackend(settings: DovecotSettings, outbound: Outbou
   }
 }
 
-/** Where Dovecot's auth service listens: a unix socket's path, or `host:port` on a private network. */
+/** Address of Dovecot's auth service: a Unix socket's path, or `host:port` on a private network. */
 type AuthEndpoint = string;
 
 /**
- * Queries Dovecot's own auth service whether it would accept a login, once for each protocol.
+ * Asks Dovecot's own auth service whether it would accept a login, once per protocol.
  *
- * The line protocol of Dovecot's doc "Authentication Protocol" 1.2, which Postfix uses too. Unlike a probe by IMAP login
- * it is exempt from the penalty that Dovecot applies to an IP with wrong passwords (`no-penalty`), and it distinguishes a
+ * Uses the line protocol of Dovecot's doc "Authentication Protocol" 1.2, as Postfix does. Unlike a probe by IMAP login,
+ * it is exempt from the penalty Dovecot applies to an IP with wrong passwords (`no-penalty`), and it distinguishes a
  * refusal from a failure of Dovecot's database (`temp_fail`). A refusal takes `auth_failure_delay`.
  *
- * @returns a verdict for every protocol asked; `unknown` for those not finished when the signal aborted
+ * @returns a verdict for every requested protocol; `unknown` for those not finished when the signal aborted
  */
 export async function authenticateWithDovecot(
   address: AuthEndpoint,
@@ -72,7 +72,7 @@ export async function authenticateWithDovecot(
   try {
     await runAuthDialogue(socket, login, verdicts);
   } catch {
-    // A broken conversation leaves the verdicts that were not given at `unknown`.
+    // After a broken conversation, missing verdicts stay `unknown`.
   } finally {
     signal.removeEventListener('abort', stop);
     socket.destroy();
@@ -106,7 +106,7 @@ async function runAuthDialogue(
   for await (const line of readLines(socket)) {
     const [command, id, ...fields] = line.split('\t');
     if (command === 'DONE') {
-      // `resp` has to be the last field of the line.
+      // `resp` must be the last field of the line.
       for (const [index, protocol] of login.protocols.entries())
         socket.write(`AUTH\t${index + 1}\tPLAIN\tservice=${protocol}\tsecured\tno-penalty\tresp=${response}\n`);
     }
@@ -127,7 +127,7 @@ function connect(address: AuthEndpoint): Socket {
   return host === undefined ? createConnection(address) : createConnection(Number(port), host);
 }
 
-/** Ends or throws when the socket does; a line that was not finished is dropped. */
+/** Ends or throws with the socket; an incomplete line is dropped. */
 async function* readLines(socket: Socket): AsyncGenerator<string> {
   let rest = '';
   socket.setEncoding('utf8');
@@ -145,12 +145,12 @@ interface DoveadmSettings {
   readonly apiKey: string;
 }
 
-/** "There is nothing of that kind" of doveadm (EX_NOHOST): nobody to kick, no such user. */
+/** doveadm's exit code for a missing object (EX_NOHOST): no session to kick, no such user. */
 const DOVEADM_NOT_FOUND = 68;
 
 /**
- * One command over Dovecot's HTTP API (doc "Doveadm HTTP API"): an array of `[command, parameters, tag]` in, an array of
- * `["doveadmResponse", …]` or `["error", {exitCode}]` out, HTTP 200 either way.
+ * Runs one command over Dovecot's HTTP API (doc "Doveadm HTTP API"): an array of `[command, parameters, tag]` in, an
+ * array of `["doveadmResponse", …]` or `["error", {exitCode}]` out, HTTP 200 either way.
  *
  * @returns the exit code, 0 for success
  */

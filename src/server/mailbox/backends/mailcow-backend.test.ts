@@ -15,7 +15,7 @@ import type { FaultKind } from '../../../sandbox/faults.ts';
 import type { MailcowSimulator } from '../../../sandbox/mail/mailcow.ts';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 
-/** Faults that the simulator injects, before it handles a request or after it has applied it. */
+/** Faults that the simulator injects, before it handles a request or after it has applied the request. */
 const FAULTS: readonly FaultKind[] = [
   'reset',
   '500',
@@ -69,7 +69,7 @@ forEachDatabase((_name, open) => {
         assert.equal(mailcow.passwordOf('old@mail.test'), `{ARGON2ID}${hash}`);
       });
 
-      it('removes application passwords of ours that no record has', async () => {
+      it('removes our application passwords that have no record', async () => {
         const person = await service.personWithPhone('ivan');
         const { email } = await person.ok<{ email: string }>('POST', APPLY);
         const app = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
@@ -88,7 +88,7 @@ forEachDatabase((_name, open) => {
           ['submit', 0],
           ['submit', 1],
         ] as const) {
-          it(`${kind} at ${operation} ${after}: fails clearly or works, and the next call makes it whole`, async () => {
+          it(`${kind} at ${operation} ${after}: fails clearly or succeeds, and the next call completes the change`, async () => {
             const name = `${kind}-${operation}${after}`.replace('wrong-types', 'wrong');
             const person = await service.personWithPhone(name);
             const attempt = async (url: string, body?: unknown) => {
@@ -119,7 +119,7 @@ forEachDatabase((_name, open) => {
         }
       }
 
-      it('that does not answer delays a request by three seconds at most', async () => {
+      it('delays a request by at most three seconds when it does not answer', async () => {
         const person = await service.personWithPhone('judy');
         await person.ok('POST', APPLY);
         await person.ok('POST', APP_PASSWORD);
@@ -131,7 +131,7 @@ forEachDatabase((_name, open) => {
       });
     });
 
-    it('that refuses our key is not asked again, so that it does not ban us', async () => {
+    it('is not called again after refusing our key, so that it does not ban our IP', async () => {
       await start(() => 'WRONG0-WRONG0-WRONG0-WRONG0-WRONG0');
       const person = await service.personWithPhone('kim');
       for (let count = 0; count < 3; count++) assert.match(await person.fails(200, 'POST', APPLY), /cannot be reached/);
@@ -140,7 +140,7 @@ forEachDatabase((_name, open) => {
       await stop();
     });
 
-    it('with a key that may only read is a clear failure', async () => {
+    it('fails clearly with a read-only key', async () => {
       await start((state) => state.readOnlyKey);
       const person = await service.personWithPhone('lea');
       assert.match(await person.fails(200, 'POST', APPLY), /cannot be reached/);

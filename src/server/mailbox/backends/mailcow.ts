@@ -28,10 +28,10 @@ const APP_PREFIX = 'reelgate-';
 const MARK = /\brg-([0-9a-f]{20})$/;
 
 /**
- * A mailcow through its HTTP API.
+ * A mailcow server, through its HTTP API.
  *
- * It is given `{SSHA512}` hashes, which it stores as they are, so it never sees a password of ours. An application
- * password is created without its id being returned, so it is found by its unique name, which our rows store beforehand. mailcow's
+ * Sends `{SSHA512}` hashes, which mailcow stores unchanged, so it never sees a clear password. Creating an application
+ * password does not return its id, so it is found by its unique name, which our rows store beforehand. mailcow's
  * Dovecot caches logins for 300 s and the API cannot flush them, hence `revokeLagSeconds`.
  */
 export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOptions): MailBackend {
@@ -40,7 +40,7 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
   const appRows = async (address: string, signal?: AbortSignal) =>
     parseAppPasswords(await api.read(`get/app-passwd/all/${at(address)}`, signal));
 
-  /** Updates an existing mailbox to the given access; false when there is none. */
+  /** Updates an existing mailbox to the given access; returns false if there is none. */
   const adopt = async (access: MailboxServerData): Promise<boolean> => {
     const existing = await mailboxOf(access.address);
     if (existing === undefined) return false;
@@ -84,7 +84,7 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
       try {
         await add(access);
       } catch (error) {
-        // Another process of ours may have created the same mailbox at the same time.
+        // Another of our processes may have created the same mailbox concurrently.
         const beaten = error instanceof BackendError && error.kind === 'taken';
         if (!beaten || !(await adopt(access))) throw error;
       }
@@ -148,7 +148,7 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
   };
 }
 
-/** Numbers come as 0/1 or as their text, depending on the call and the release. */
+/** Flags arrive as 0/1 or as text, depending on the call and the release. */
 const isEnabled = (value: unknown): boolean => Number(value) === 1;
 
 function matchesAppPassword(row: AppRow, password: AppPasswordServerData): boolean {
@@ -156,14 +156,16 @@ function matchesAppPassword(row: AppRow, password: AppPasswordServerData): boole
   return isEnabled(row.active) && row.password === password.passwordHash && password.protocols.every(admits);
 }
 
-/** mailcow returns the stored hash, so a password that somebody else replaced there is detected as well. */
+/**
+ * Compares the stored hash that mailcow returns, which also detects a password replaced on the server by someone else.
+ */
 function toCheckResult(row: AppRow | undefined, protocol: MailProtocol, { secret }: PresentedPassword): CheckResult {
   if (row === undefined || !isEnabled(row.active) || !isEnabled(row[`${protocol}_access`])) return 'refused';
   const matches = typeof row.password === 'string' ? matchesGeneratedPassword(secret, row.password) : undefined;
   return matches === false ? 'refused' : 'accepted';
 }
 
-/** For an object that does not exist mailcow returns an empty object with HTTP 200. */
+/** mailcow answers for a missing object with an empty object and HTTP 200. */
 const isEmptyObject = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && Object.keys(answer).length === 0;
 
@@ -194,17 +196,17 @@ interface MailcowSettings {
   readonly apiKey: string;
 }
 
-/** mailcow counts wrong keys and then blocks the caller's IP on every port, so after one wrong key we pause requests. */
+/** mailcow counts wrong keys and then blocks the caller's IP on every port, so requests pause after one wrong key. */
 const WRONG_KEY_PAUSE_MS = 10 * 60_000;
 
-/** Codes of mailcow's `msg` and what they mean to us; every other refusal needs the operator. */
+/** Codes in mailcow's `msg` that mean a taken address; every other refusal needs the operator. */
 const TAKEN = new Set(['object_exists', 'is_alias', 'is_spam_alias', 'is_alias_or_mailbox']);
 const GONE = new Set(['app_passwd_id_invalid']);
 
 /**
- * mailcow's HTTP API: `X-API-Key`, JSON both ways, writes by POST only. A refused write returns HTTP 200 with an array
- * of `{type, log, msg}`, so the status is not sufficient; reading an unknown object returns 200 and `{}`. Responses can
- * contain passwords and are never logged.
+ * Client of mailcow's HTTP API: `X-API-Key`, JSON both ways, writes by POST only. A refused write returns HTTP 200 with
+ * an array of `{type, log, msg}`, so the status is not sufficient; reading an unknown object returns 200 and `{}`.
+ * Responses can contain passwords and are never logged.
  */
 export class MailcowApi {
   readonly #settings: MailcowSettings;
@@ -222,11 +224,11 @@ export class MailcowApi {
     return this.#call('GET', path, undefined, signal);
   }
 
-  /** @returns false when the object to change does not exist */
+  /** @returns false if the object to change does not exist */
   async write(path: string, body: unknown): Promise<boolean> {
     const answer = await this.#call('POST', path, body);
     const outcomes = Array.isArray(answer) ? answer.map(readOutcome) : [];
-    // An unreadable response leaves it unknown whether the change was applied.
+    // After an unreadable response it is unknown whether the change was applied.
     if (outcomes.length === 0 || outcomes.includes('unreadable'))
       throw new BackendError('uncertain', `mailcow ${path}: unreadable answer`);
     const refusal = outcomes.find((outcome) => outcome !== 'done');
@@ -268,7 +270,7 @@ export class MailcowApi {
   }
 }
 
-/** `done`, or the code of a refusal: `msg` is a code, or a list that begins with it. */
+/** `done`, or the code of a refusal: `msg` is a code, or a list that starts with one. */
 function readOutcome(entry: unknown): string {
   const { type, msg } = (entry ?? {}) as { type?: unknown; msg?: unknown };
   if (type === 'success' || type === 'warning') return 'done';

@@ -36,12 +36,12 @@ const layout: MailServerConfigOptions = {
   sendsOutside: true,
 };
 
-it('files with secrets are for root alone', () => {
+it('files with secrets are readable by root alone', () => {
   for (const { path, mode, text } of [...dovecotFiles(layout), ...postfixFiles(layout)])
     if (text.includes('canary')) assert.equal(mode, 0o600, path);
 });
 
-it('the servers can reach their files under any umask of the writing process', async () => {
+it('the servers can read their files under any umask of the writing process', async () => {
   const root = join(mkdtempSync(join(tmpdir(), 'rg-layout-')), 'srv');
   const umask = process.umask(0o077);
   try {
@@ -58,7 +58,7 @@ it('the servers can reach their files under any umask of the writing process', a
   rmSync(join(root, '..'), { recursive: true });
 });
 
-it('the configuration of Postfix names no database', () => {
+it('the Postfix configuration names no database', () => {
   for (const { text } of postfixFiles(layout)) assert.ok(!/sqlite|pgsql|canary/.test(text));
 });
 
@@ -72,7 +72,7 @@ it('names the same Debian packages in mail-config and docs/mail-dovecot.md', () 
 
 forEachDatabase((name, _open, freshUrl) => {
   if (name !== 'postgres') return;
-  it('the role of Dovecot reads the two views and nothing else', async () => {
+  it("Dovecot's database role reads the two views and nothing else", async () => {
     const url = await freshUrl();
     const database = openDatabase<Tables>(url);
     await migrate(database, migrations);

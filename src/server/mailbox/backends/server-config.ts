@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 export async function writeMailServerConfig(layout: MailServerConfigOptions): Promise<void> {
   const { root } = layout;
   for (const [folder, mode] of [
-    // Three system users need access: Dovecot's, Postfix' and the service's.
+    // Three system users need access: those of Dovecot, Postfix and the service.
     [root, 0o755],
     [`${root}/etc`, 0o700],
     [`${root}/mail`, 0o700],
@@ -29,8 +29,8 @@ export async function writeMailServerConfig(layout: MailServerConfigOptions): Pr
 }
 
 /**
- * SQL that makes the role Dovecot reads with: it sees the two views and nothing else. To be run by the owner of the
- * database once the service has migrated it.
+ * SQL that creates Dovecot's read-only role, which sees only the two views. The database's owner runs it after the
+ * service has migrated the database.
  */
 export function grantStatements(role: string, password: string): string[] {
   const name = `"${role.replaceAll('"', '""')}"`;
@@ -43,9 +43,9 @@ export function grantStatements(role: string, password: string): string[] {
 /**
  * Configuration of Dovecot 2.3 (Debian 12) that reads our two views. Dovecot 2.4 has another configuration language.
  *
- * The cache of logins stays off (`auth_cache_size = 0`): a cache would let a replaced password in until it expires.
- * `auth_failure_delay` is one second, not the usual two: our consistency check has to receive a refusal within three, and
- * guessing is still slowed by the growing penalty per IP.
+ * The login cache stays off (`auth_cache_size = 0`), because a cached login would accept a replaced password until it
+ * expires. `auth_failure_delay` is one second instead of the usual two: our consistency check must receive a refusal
+ * within three, and guessing is still slowed by the growing penalty per IP.
  */
 export function dovecotFiles(layout: MailServerConfigOptions): GeneratedFile[] {
   const { root } = layout;
@@ -203,10 +203,10 @@ ${[
 /**
  * Configuration of Postfix 3.7 in front of that Dovecot: SMTPS for mail programs, one port for other mail servers.
  *
- * Postfix never opens our database. Dovecot verifies logins for it, and whether a recipient exists it learns from
- * Dovecot's LMTP (`reject_unverified_recipient`): Postfix's own system user could not read a SQLite file in WAL mode
- * without write permission on its folder. A negative result is cached for a minute only, since the e-mail address may
- * be given out at any time.
+ * Postfix never opens our database. Dovecot verifies logins for it, and Dovecot's LMTP tells whether a recipient exists
+ * (`reject_unverified_recipient`): Postfix's own system user could not read a SQLite file in WAL mode without write
+ * permission on its folder. A negative result is cached for a minute only, because the address may be assigned at any
+ * time.
  */
 export function postfixFiles(layout: MailServerConfigOptions): GeneratedFile[] {
   return [
@@ -228,7 +228,7 @@ function postfixMainFile(layout: MailServerConfigOptions): string {
     myhostname: layout.hostname,
     inet_interfaces: layout.listen === '*' ? 'all' : layout.listen,
     inet_protocols: layout.listen === '*' ? 'all' : 'ipv4',
-    // No network is trusted to relay mail without a login.
+    // No network may relay mail without a login.
     mynetworks: '',
     mydestination: '',
     local_recipient_maps: '',
@@ -319,7 +319,9 @@ postlog unix-dgram n - n - 1 postlogd
 `;
 }
 
-/** Folders and ports of a Dovecot and Postfix pair. One folder contains everything, so that nothing of `/etc` is read. */
+/**
+ * Folders and ports of a Dovecot and Postfix pair. One folder contains everything, so that nothing in `/etc` is read.
+ */
 export interface MailServerConfigOptions {
   /** Absolute path of the folder. */
   readonly root: string;
@@ -333,7 +335,7 @@ export interface MailServerConfigOptions {
     readonly imaps: number;
     readonly pop3s: number;
     readonly smtps: number;
-    /** Where other mail servers deliver. */
+    /** Port on which other mail servers deliver. */
     readonly mx: number;
     /** Dovecot's HTTP API, always on loopback. */
     readonly doveadm: number;
@@ -343,22 +345,24 @@ export interface MailServerConfigOptions {
   readonly doveadmKey: string;
   /** Numeric owner of the stored mail; needs no entry in passwd. */
   readonly mailUid: number;
-  /** Group that may use the auth socket: the one Reelgate runs in. */
+  /** Group that may use the auth socket: the group Reelgate runs in. */
   readonly authGroup: string;
   /**
-   * Networks from which the mailbox password is accepted: the webmail's. Empty accepts it from everywhere; with a value,
-   * mail programs can only use the application password.
+   * Networks from which the mailbox password is accepted: the webmail's. An empty list accepts it from everywhere; with
+   * a value, mail programs can only use the application password.
    */
   readonly webmailNetworks: readonly string[];
   /** Receives mail for postmaster and abuse (RFC 2142); undefined on a machine that receives no mail. */
   readonly operator: string | undefined;
-  /** Whether an IP with wrong logins has to wait longer and longer; off only where all clients share one IP. */
+  /** Whether an IP with wrong logins is delayed increasingly; turn off only if all clients share one IP. */
   readonly slowsGuessing: boolean;
   /** False refuses recipients outside the domain. */
   readonly sendsOutside: boolean;
 }
 
-/** What Dovecot opens: the service's SQLite file, or PostgreSQL as a role that may read the two views only. */
+/**
+ * The database Dovecot opens: the service's SQLite file, or PostgreSQL with a role that may read only the two views.
+ */
 export type MailServerDatabase =
   | { readonly kind: 'sqlite'; readonly file: string }
   | {
@@ -377,7 +381,7 @@ interface GeneratedFile {
   readonly text: string;
 }
 
-/** Where Dovecot listens for Reelgate, in its own folder of sockets. */
+/** Socket for Reelgate in Dovecot's socket folder. */
 const REELGATE_SOCKET = 'reelgate-auth';
 
 /** Unix sockets between Dovecot, Postfix and Reelgate. */
