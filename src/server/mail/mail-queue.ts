@@ -11,39 +11,40 @@ import { randomText } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { type MailSender, SmtpError } from './smtp-sender.ts';
 
-/** An e-mail to be sent. `kind` names the renderer, which gets the rest. */
+/** An e-mail to send. `kind` selects the renderer, which receives the other fields. */
 export interface MailRequest {
   readonly kind: string;
   readonly recipient: string;
   readonly locale: Locale;
   readonly params?: Readonly<Record<string, string>>;
-  /** Unix milliseconds; what could not be sent by then is dropped. */
+  /** Unix milliseconds; a mail not sent by then is dropped. */
   readonly expiresAt: number;
-  /** Of the mail, for `isScheduled`; random by default. */
+  /** Id of the mail, for `isScheduled`; random by default. */
   readonly id?: string;
-  /** Unix milliseconds; default: at once. */
+  /** Unix milliseconds; default: immediately. */
   readonly sendAt?: number;
 }
 
+/** Subject and body of a mail. */
 export interface MailText {
   readonly subject: string;
   readonly text: string;
 }
 
-/** What a renderer gets. */
+/** The input of a renderer. */
 export type RenderedMail = Required<Omit<MailRequest, 'id' | 'sendAt'>>;
 
-/** Writes a mail at the moment it is sent. Undefined: it is not needed any more and is dropped. */
+/** Renders a mail when it is sent. Undefined: the mail is no longer needed and is dropped. */
 export type MailRenderer = (mail: RenderedMail) => Promise<MailText | undefined>;
 
-/** How capabilities send e-mail. */
+/** Sends e-mail for the other capabilities. */
 export interface Mailer {
-  /** Whether an SMTP server is configured. Without one `enqueue` drops everything. */
+  /** Whether an SMTP server is configured. Without one `enqueue` drops every mail. */
   readonly isEnabled: boolean;
   registerKind(kind: string, render: MailRenderer): void;
-  /** In the transaction of the change that causes the mail. @returns whether there was room for it */
+  /** Enqueues a mail in the transaction of the change that causes it. @returns false if the queue is full */
   enqueue(trx: Trx, mail: MailRequest): Promise<boolean>;
-  /** Whether a mail still waits for its time; if so, nobody sends it before the transaction has ended. */
+  /** Whether a mail is still waiting for its time; if so, it is not sent before the transaction has ended. */
   isScheduled(trx: Trx, id: string, sendAt: number): Promise<boolean>;
 }
 
@@ -57,18 +58,19 @@ interface MailQueueDependencies {
   readonly log: Log;
 }
 
-/** Mails that may wait at a time; rate limits keep the number far below, unless the SMTP server is away for long. */
+/** Maximum number of queued mails. Rate limits keep the queue far shorter unless the SMTP server is down for long. */
 export const MAX_WAITING = 10_000;
 const BATCH = 20;
 const LEASE_MS = 5 * 60_000;
 const POLL_MS = 5_000;
 const STOP_MS = 5_000;
-/** Waits after the first, second, … failed try; the last one repeats. */
+/** Delays after the first, second, … failed attempt; the last one repeats. */
 const RETRY_MS = [10_000, 60_000, 300_000, 900_000, HOUR_MS] as const;
 
 /**
- * Sends mail outside of the transaction that asked for it, and again until it is taken or has expired, over restarts too.
- * A mail is sent twice when the process dies between the server's reply and the removal of the row; both have one Message-ID.
+ * Sends mail outside of the transaction that enqueued it, and retries until the mail is accepted or has expired, across
+ * restarts. A mail is sent twice if the process dies between the server's reply and the removal of the row; both copies
+ * have the same Message-ID.
  */
 export class MailQueue implements Mailer {
   readonly #dependencies: MailQueueDependencies;
@@ -86,7 +88,7 @@ export class MailQueue implements Mailer {
     return this.#dependencies.sender !== undefined;
   }
 
-  /** What the SMTP server said when a mail was last not sent; undefined after a success. */
+  /** The SMTP server's error for the last failed mail; undefined after a success. */
   get lastError(): string | undefined {
     return this.#lastError;
   }
@@ -125,7 +127,10 @@ export class MailQueue implements Mailer {
     this.#wake();
   }
 
-  /** Resolves when the mails that are being sent have been sent or refused, or after a few seconds: they are sent again then. */
+  /**
+   * Resolves when the mails in flight have been sent or refused, or after a few seconds; the rest is retried at the
+   * next start.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
@@ -135,7 +140,7 @@ export class MailQueue implements Mailer {
     sender?.close();
   }
 
-  /** Sends what is due now; resolves when nothing is due any more. */
+  /** Sends the mails that are due; resolves when none is left. */
   sendDue(): Promise<void> {
     this.#running ??= this.#sendAll().finally(() => {
       this.#running = undefined;
@@ -144,7 +149,7 @@ export class MailQueue implements Mailer {
   }
 
   #wake(): void {
-    // Not started: a command beside the service, or a test that sends by itself.
+    // Not started: a command that runs beside the service, or a test that triggers sending.
     if (this.#timer === undefined || this.#isStopping) return;
     const { log } = this.#dependencies;
     // A run that is about to end may have missed the row that caused this call.
@@ -213,7 +218,7 @@ export class MailStore {
     await trx.insertInto('outgoing_mails').values(mail).execute();
   }
 
-  /** Mails that wait but for their time, counted no further than `most`. */
+  /** Number of mails that are due, counted up to `most`. */
   async countDue(now: number, most: number, db: Executor = this.#database.kysely): Promise<number> {
     const waiting = db
       .selectFrom('outgoing_mails')
@@ -228,7 +233,7 @@ export class MailStore {
     return Number(row.count);
   }
 
-  /** Locks a mail that is to be sent at `sendAt`. @returns false when it is gone or being sent */
+  /** Locks a mail scheduled for `sendAt`. @returns false if it no longer exists or is being sent */
   async lockScheduled(trx: Trx, id: string, sendAt: number): Promise<boolean> {
     const result = await trx
       .updateTable('outgoing_mails')
@@ -288,7 +293,7 @@ interface TestMailSenderDependencies {
   readonly clock: Clock;
 }
 
-/** A mail an administrator sends to see whether the SMTP settings work. */
+/** Sends an administrator's test mail, to check the SMTP settings. */
 export class TestMailSender {
   readonly #dependencies: TestMailSenderDependencies;
   constructor(dependencies: TestMailSenderDependencies) {

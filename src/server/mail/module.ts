@@ -14,18 +14,18 @@ interface MailDependencies {
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Takes the place of the SMTP server; used by tests. */
+  /** Replaces the SMTP server; used by tests. */
   readonly sender?: MailSender;
 }
 
-/** What outgoing mail offers its own routes, other capabilities and app.ts. */
+/** The part of this capability that its own routes, other capabilities and app.ts use. */
 export interface Mail {
   readonly queue: MailQueue;
   readonly testMail: TestMailSender;
   countWaiting(): Promise<number>;
 }
 
-/** Assembles this capability. */
+/** Constructs the mail capability. */
 export function makeMail({ config, database, clock, log, ...given }: MailDependencies): Mail {
   const { smtpUrl: url, smtpFrom: from, baseUrl } = config;
   const store = new MailStore(database);

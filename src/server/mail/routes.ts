@@ -3,7 +3,7 @@ import { done, ok } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Mail } from './module.ts';
 
-/** Outgoing mail, for administrators. */
+/** Registers the administrators' endpoints for outgoing mail. */
 export function addMailRoutes(routes: RouteRegistry, { queue, testMail, countWaiting }: Mail): void {
   routes.add(endpoints.getMailState, async () =>
     ok({ enabled: queue.isEnabled, waiting: await countWaiting(), last_error: queue.lastError ?? null }),

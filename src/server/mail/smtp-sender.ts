@@ -1,5 +1,6 @@
 import type { createTransport, Transporter } from 'nodemailer';
 
+/** A mail as it is handed to the SMTP server. */
 export interface SmtpMail {
   readonly messageId: string;
   readonly to: string;
@@ -8,8 +9,8 @@ export interface SmtpMail {
 }
 
 /**
- * Why a mail was not sent. `permanent`: the server refused this mail with a 5xx reply (RFC 5321 section 4.2.1), and
- * another try would end the same way.
+ * Why a mail was not sent. `permanent`: the server refused this mail with a 5xx reply (RFC 5321 section 4.2.1), so a
+ * retry would fail as well.
  */
 export class SmtpError extends Error {
   readonly permanent: boolean;
@@ -20,24 +21,29 @@ export class SmtpError extends Error {
   }
 }
 
-/** Hands mails to the operator's SMTP server. */
+/** Submits mails to the operator's SMTP server. */
 export interface MailSender {
-  /** Resolves once the server has taken the mail over. @throws SmtpError */
+  /** Resolves once the server has accepted the mail. @throws SmtpError */
   send(mail: SmtpMail): Promise<void>;
   close(): void;
 }
 
+/** Connection and sender of the SMTP server. */
 export interface SmtpOptions {
-  /** `smtp://` (STARTTLS where offered) or `smtps://`, with user and password where the server asks for them. */
+  /** `smtp://` (STARTTLS if offered) or `smtps://`, with user and password if the server requires them. */
   readonly url: string;
   /** Address of the sender, with or without a name. */
   readonly from: string;
 }
 
 const TIMEOUT_MS = 30_000;
-/** Refusals of the session or the sender: the next mail may well be taken once the operator has mended the settings. */
+/**
+ * Errors of the session or the sender rather than the mail: a retry may succeed once the operator has corrected the
+ * settings.
+ */
 const SESSION_ERRORS = new Set(['EAUTH', 'ETLS', 'ECONNECTION', 'ESOCKET', 'ETIMEDOUT', 'EDNS', 'EPROTOCOL']);
 
+/** Sends mail with nodemailer. */
 export class SmtpSender implements MailSender {
   readonly #options: Parameters<typeof createTransport>[0];
   readonly #from: string;
@@ -50,7 +56,7 @@ export class SmtpSender implements MailSender {
       url,
       pool: true,
       maxConnections: 4,
-      // A password must not travel in clear, except to this machine.
+      // A password must not be sent in clear, except to this machine.
       requireTLS: username !== '' && !/^(localhost|127\.|\[::1\])/.test(hostname),
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
@@ -65,12 +71,12 @@ export class SmtpSender implements MailSender {
       const transport = await this.#open();
       await transport.sendMail({
         from: this.#from,
-        // As a structure: an address is never parsed again, so that a comma or an angle bracket in it stays what it is.
+        // A structured address is not parsed again, so that a comma or an angle bracket in it is not misread.
         to: { name: '', address: to },
         subject,
         text,
         messageId,
-        // RFC 3834: no out-of-office reply, please.
+        // Suppresses out-of-office replies (RFC 3834).
         headers: { 'auto-submitted': 'auto-generated' },
       });
     } catch (error) {
@@ -79,7 +85,7 @@ export class SmtpSender implements MailSender {
     }
   }
 
-  /** Connects and signs in, and sends nothing. @throws Error with what the mail server refused */
+  /** Connects and authenticates without sending a mail. @throws Error with the mail server's refusal */
   async verify(): Promise<void> {
     await (await this.#open()).verify();
   }
@@ -88,7 +94,7 @@ export class SmtpSender implements MailSender {
     void this.#transport?.then((transport) => transport.close());
   }
 
-  /** The package is loaded with the first mail: it takes 8 MB, and most services send none for a while or at all. */
+  /** Loads the package with the first mail: it takes 8 MB, and many services send no mail for a while or at all. */
   #open(): Promise<Transporter> {
     this.#transport ??= import('nodemailer').then(({ createTransport }) => createTransport(this.#options));
     return this.#transport;

@@ -1,25 +1,27 @@
 import { type Migration, required } from '../platform/db/migrate.ts';
 
+/** Table of the mail capability. */
 export interface MailTables {
-  /** E-mails that were not sent yet. They hold no secret: links with tokens are made when a mail is sent. */
+  /** E-mails not sent yet. They contain no secrets: links with tokens are created when a mail is sent. */
   outgoing_mails: {
-    /** Random; also the local part of the Message-ID, so that a repeated mail is recognized as the same. */
+    /** Random; also the local part of the Message-ID, so that receivers recognize a repeated mail. */
     id: string;
-    /** Which renderer writes it. */
+    /** Selects the renderer. */
     kind: string;
     recipient: string;
     locale: string;
     /** JSON object of strings, for the renderer. */
     params: string;
     tries: number;
-    /** Unix milliseconds: when it is tried next, or until when a process has claimed it. */
+    /** Unix milliseconds: the next attempt, or the end of the claim of the process that is sending it. */
     next_try_at: number;
     created_at: number;
-    /** It is dropped when it could not be sent by then. */
+    /** The mail is dropped if it could not be sent by then. */
     expires_at: number;
   };
 }
 
+/** Schema history of the mail capability. */
 export const mailMigrations: readonly Migration[] = [
   {
     id: '0005-mail',
