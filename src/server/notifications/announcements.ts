@@ -14,7 +14,7 @@ interface AnnouncementText {
   readonly content: string;
 }
 interface Announcement extends AnnouncementText {
-  /** Null: the English text is shown to everybody. */
+  /** Null: the English text is shown in every language. */
   readonly zh_cn?: AnnouncementText | null;
   readonly target_url?: string;
 }
@@ -54,7 +54,7 @@ export class AnnouncementService {
     const { database, notifications, readStates, auditLog, clock } = this.#dependencies;
     return database.transaction(async (trx) => {
       const target = assertConsolePath(announcement.target_url ?? '');
-      // Locks the common inbox, so that the ids of announcements are committed in ascending order.
+      // Locks the shared inbox, so that the ids of announcements are committed in ascending order.
       await readStates.adjustCounts(trx, ALL_ACCOUNTS, 0, 1);
       const id = await notifications.insert(trx, {
         user_id: ALL_ACCOUNTS,
@@ -82,7 +82,7 @@ export class AnnouncementService {
     });
   }
 
-  /** Changes the named fields. @throws AppError `not_exist`, `invalid_request` for a target outside the console */
+  /** Changes only the named fields. @throws AppError `not_exist`, `invalid_request` for a target outside the console */
   update(actor: Actor, id: number, { title, content, zh_cn, target_url }: AnnouncementChange): Promise<void> {
     const { database, announcements, auditLog } = this.#dependencies;
     return database.transaction(async (trx) => {
@@ -149,7 +149,7 @@ type AnnouncementUpdate = Partial<
   Pick<NotificationRow, 'title_en' | 'content_en' | 'title_zh' | 'content_zh' | 'target_url'>
 >;
 
-/** Rows of `notifications` that are announcements. They are inserted by `NotificationStore`. */
+/** Reads and changes the announcements in `notifications`. `NotificationStore` inserts them. */
 export class AnnouncementStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -160,7 +160,7 @@ export class AnnouncementStore {
     return selectAnnouncements(db).selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** Newest first unless asked for the oldest. */
+  /** Newest first, or oldest first on request. */
   async list({ pageSize, offset }: Page, oldestFirst = false): Promise<{ rows: NotificationRow[]; total: number }> {
     const { kysely } = this.#database;
     const [rows, count] = await Promise.all([
@@ -186,7 +186,7 @@ export class AnnouncementStore {
       .execute();
   }
 
-  /** @returns whether it was there */
+  /** @returns whether the announcement existed */
   async delete(trx: Trx, id: number): Promise<boolean> {
     const result = await trx
       .deleteFrom('notifications')
@@ -202,8 +202,8 @@ const selectAnnouncements = (db: Executor) => db.selectFrom('notifications').whe
 const ORIGIN = 'http://console.invalid';
 
 /**
- * Whether a text is a path inside the console (or empty): it cannot lead to another site, however a browser or a router
- * reads it. No `//`, no backslash, no white space, nothing but printable ASCII.
+ * Whether a text is a path inside the console (or empty), which cannot lead to another site however a browser or router
+ * parses it. No `//`, no backslash, no white space, only printable ASCII.
  */
 export function isConsolePath(text: string): boolean {
   if (text === '') return true;

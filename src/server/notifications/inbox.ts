@@ -15,7 +15,7 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { ChangeSignals, NotificationRow, NotificationStore } from './notification-store.ts';
 
-/** Whose inbox is read, and which part of it: with `audience=user` the user-facing types only. */
+/** The owner of an inbox and the part to read: with `audience=user` only the user-facing types. */
 export interface Reader {
   readonly userId: number;
   readonly withAdmin: boolean;
@@ -37,7 +37,7 @@ interface Preference {
 
 type TopicSwitches = Readonly<Record<string, boolean>>;
 
-/** Topics to switch on or off, in the console and by mail; the others keep what they are. */
+/** Topics to switch on or off, in the console and by mail; others stay unchanged. */
 interface PreferenceChange {
   readonly topics?: TopicSwitches;
   readonly mail?: TopicSwitches;
@@ -52,16 +52,16 @@ interface InboxServiceDependencies {
   readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;
 }
 
-/** Administrators also read their to-dos unless they ask for the user's side only. */
+/** Administrators also read their to-dos, unless they request only the user-facing part. */
 export const toReader = (caller: { readonly userId: number; readonly role: Role }, audience?: string): Reader => ({
   userId: caller.userId,
   withAdmin: caller.role !== 'user' && audience !== 'user',
 });
 
-/** What accounts do with their own notifications. */
+/** Reads an account's notifications and changes their read state and preferences. */
 export class InboxService {
   readonly #dependencies: InboxServiceDependencies;
-  /** The time at which an account was made never changes. */
+  /** Cached without expiry, because an account's creation time never changes. */
   readonly #createdAt = new LRUCache<number, number>(upToEntries(50_000));
 
   constructor(dependencies: InboxServiceDependencies) {
@@ -87,7 +87,7 @@ export class InboxService {
     return { rows: await this.#addReadState(inbox, rows), total, unread, hasMore: offset + rows.length < total };
   }
 
-  /** `newestAnnouncement`: id of the newest announcement this count includes. */
+  /** `newestAnnouncement`: id of the newest announcement included in the count. */
   async countUnread(reader: Reader): Promise<{ readonly unread: number; readonly newestAnnouncement: number }> {
     const { unread, newestAnnouncement } = await this.#count(reader);
     return { unread, newestAnnouncement };
@@ -103,9 +103,9 @@ export class InboxService {
   }
 
   /**
-   * @param id as it stands in the URL
-   * @throws AppError `notification_invalid` for anything that is not the id of a notification the reader can see, so that
-   *   the response does not reveal which ids exist
+   * @param id as it appears in the URL
+   * @throws AppError `notification_invalid` for anything but the id of a notification the reader can see, so that the
+   *   response does not reveal which ids exist
    */
   async markRead({ userId, withAdmin }: Reader, id: string): Promise<void> {
     const { database, notifications, readStates, changeSignals } = this.#dependencies;
@@ -123,12 +123,12 @@ export class InboxService {
     });
   }
 
-  /** Adds the read state to rows that were just written. */
+  /** Adds the read state to newly written rows. */
   async toItems({ userId }: Reader, rows: readonly NotificationRow[]): Promise<InboxItem[]> {
     return this.#addReadState(await this.#dependencies.readStates.find(userId), rows);
   }
 
-  /** Unix milliseconds; announcements made earlier are not the account's. */
+  /** Unix milliseconds; announcements made earlier are not shown to the account. */
   async accountCreatedAt(userId: number): Promise<number> {
     const known = this.#createdAt.get(userId);
     if (known !== undefined) return known;
@@ -149,7 +149,7 @@ export class InboxService {
     }));
   }
 
-  /** @throws AppError `invalid_request` for an unknown topic, `topic_locked` when a topic cannot be switched off */
+  /** @throws AppError `invalid_request` for an unknown topic, `topic_locked` if a topic cannot be switched off */
   async setPreferences(reader: Reader, { topics = {}, mail = {} }: PreferenceChange): Promise<void> {
     const rules = new Map(topicsVisibleTo(reader));
     const check = (switches: TopicSwitches, param: string, isLocked: (rule: TopicRule) => boolean): void => {
@@ -265,8 +265,8 @@ const emptyInbox = (userId: number): Inbox => ({
 });
 
 /**
- * Counters and read watermarks of accounts. Whoever writes rows for an account first locks its inbox with `adjustCounts`;
- * rows up to a watermark count as read whatever `is_read` says.
+ * Counters and read watermarks of accounts. Code that writes rows for an account first locks its inbox with
+ * `adjustCounts`; rows up to a watermark count as read whatever `is_read` says.
  */
 export class ReadStateStore {
   readonly #database: Database<Tables>;
@@ -275,8 +275,8 @@ export class ReadStateStore {
   }
 
   /**
-   * Adds rows to the totals and unread counts, or takes them out, and locks the inbox until the commit. It comes before
-   * the rows themselves, so that the ids of one account become visible in ascending order.
+   * Adds rows to or subtracts them from the totals and unread counts, and locks the inbox until the commit. Called
+   * before the rows are written, so that the ids of one account become visible in ascending order.
    */
   adjustCounts(trx: Trx, user: number, forAdmin: number, rows: number): Promise<number> {
     const isAdmin = forAdmin === 1;
@@ -288,7 +288,7 @@ export class ReadStateStore {
     return this.adjustCounts(trx, user, 0, 0);
   }
 
-  /** An account that was never notified has no row and an empty inbox. */
+  /** The inbox of an account; empty, without a row, if the account was never notified. */
   async find(user: number, db: Executor = this.#database.kysely): Promise<Inbox> {
     return (await selectInbox.first(db, { user })) ?? emptyInbox(user);
   }
@@ -308,8 +308,8 @@ export class ReadStateStore {
   }
 
   /**
-   * Marks everything read by moving watermarks to the newest row, however many rows lie below. The caller has locked the
-   * inbox in an earlier statement, so a row that is being written meanwhile gets an id above the watermark.
+   * Marks all notifications read by moving watermarks to the newest row, at the same cost for any number of rows. The
+   * caller has locked the inbox in an earlier statement, so a concurrently written row gets an id above the watermark.
    */
   async markAllRead(trx: Trx, user: number, withAdmin: boolean): Promise<void> {
     const newest = (owner: number, forAdmin: 0 | 1) =>
@@ -335,9 +335,9 @@ export class ReadStateStore {
   }
 
   /**
-   * Announcements an account can see.
-   * @param accountCreatedAt Unix milliseconds; older announcements are not the account's
-   * @returns `newest`: id of the last announcement that was counted, 0 when there is none
+   * Announcements visible to an account.
+   * @param accountCreatedAt Unix milliseconds; older announcements are not visible
+   * @returns `newest`: id of the last counted announcement, 0 if there is none
    */
   async countAnnouncements(
     inbox: Inbox,
@@ -351,7 +351,7 @@ export class ReadStateStore {
     return { total: Number(row?.total ?? 0), unread: Number(row?.unread ?? 0), newest: Number(row?.newest ?? 0) };
   }
 
-  /** Which of these announcements above the watermark the account has read one by one. */
+  /** The subset of these announcements above the watermark that the account has read individually. */
   async listReadAnnouncements(user: number, ids: readonly number[]): Promise<ReadonlySet<number>> {
     if (ids.length === 0) return new Set();
     const rows = await this.#database.kysely
@@ -373,7 +373,7 @@ export class ReadStateStore {
 }
 
 type PreferenceRow = Selectable<Tables['notification_preferences']>;
-/** What an account has said of a topic; null: nothing. */
+/** An account's preference for a topic; null: none set. */
 type TopicPreference = Pick<PreferenceRow, 'in_app' | 'mail'>;
 
 const NOTHING_SAID: TopicPreference = { in_app: null, mail: null };
@@ -386,7 +386,7 @@ const selectPreference = prepareQuery<Tables, { user: number; topic: string }>()
     .where('topic', '=', p('topic')),
 );
 
-/** What accounts have said of topics; a row for each. */
+/** Topic preferences of accounts, one row per topic. */
 export class PreferenceStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -417,7 +417,10 @@ export class PreferenceStore {
   }
 }
 
-/** A notification in the reader's language. Announcements carry the reader's `user_id`, as every notification does. */
+/**
+ * A notification in the reader's language. Announcements are returned with the reader's `user_id`, like every
+ * notification.
+ */
 export const toNotification = (
   { row, isRead }: InboxItem,
   userId: number,

@@ -7,7 +7,7 @@ const NIGHT = { digestAt: null, quietFrom: parseTimeOfDay('22:00'), quietTo: par
 const ALWAYS = { digestAt: null, quietFrom: null, quietTo: null };
 
 describe('when a notification is mailed', () => {
-  it('a minute later by day, and at the end of the quiet hours, which pass over midnight', () => {
+  it('is a minute later by day, and the end of the quiet hours, which may span midnight', () => {
     const noon = at('2026-11-23T12:00:00Z');
     assert.equal(mailTime(noon, ALWAYS, 'UTC'), noon + COLLECT_MS);
     assert.equal(mailTime(noon, NIGHT, 'UTC'), noon + COLLECT_MS);
@@ -21,13 +21,13 @@ describe('when a notification is mailed', () => {
       assert.equal(mailTime(at(now), NIGHT, 'UTC'), at(expected), now);
   });
 
-  it('counts quiet hours of one day, and hours in the zone of the account', () => {
+  it("respects quiet hours within one day, and hours in the account's time zone", () => {
     const lunch = { digestAt: null, quietFrom: parseTimeOfDay('12:00'), quietTo: parseTimeOfDay('13:00') };
     assert.equal(mailTime(at('2026-11-23T04:30:00Z'), lunch, 'Asia/Shanghai'), at('2026-11-23T05:00:00Z'));
     assert.equal(mailTime(at('2026-11-23T12:30:00Z'), lunch, 'Asia/Shanghai'), at('2026-11-23T12:31:00Z'));
   });
 
-  it('with the next digest, also on days on which clocks change', () => {
+  it('is the next digest, also on days on which clocks change', () => {
     const morning = { digestAt: parseTimeOfDay('08:00'), quietFrom: null, quietTo: null };
     assert.equal(mailTime(at('2026-11-23T07:59:59Z'), morning, 'UTC'), at('2026-11-23T08:00:00Z'));
     assert.equal(mailTime(at('2026-11-23T08:00:00Z'), morning, 'UTC'), at('2026-11-24T08:00:00Z'));
@@ -36,7 +36,7 @@ describe('when a notification is mailed', () => {
     assert.equal(mailTime(at('2026-03-28T20:00:00Z'), skipped, 'Europe/Berlin'), at('2026-03-29T01:30:00Z'));
   });
 
-  it('writes times of day as they are read', () => {
+  it('formats times of day as they are parsed', () => {
     for (const text of ['00:00', '07:05', '23:59']) assert.equal(formatTimeOfDay(parseTimeOfDay(text)), text);
   });
 });

@@ -10,7 +10,7 @@ import { deleteOldRows, wasChanged } from '../platform/db/sql.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
-/** Where mails of an account go. */
+/** The address for an account's mails. */
 interface MailRecipient {
   /** Confirmed by its owner. */
   readonly email: string;
@@ -18,35 +18,39 @@ interface MailRecipient {
   readonly timeZone: string;
 }
 
+/** Dependencies of {@link NotificationMailEnqueuer}. */
 export interface NotificationMailEnqueuerDependencies {
   readonly store: NotificationMailStore;
   readonly mailer: Mailer;
-  /** Undefined: the account is disabled, or has confirmed no address. */
+  /** Undefined: the account is disabled, or has no confirmed address. */
   readonly findRecipient: (userId: number, db?: Executor) => Promise<MailRecipient | undefined>;
   readonly baseUrl: string;
   readonly defaultLocale: Locale;
   readonly clock: Clock;
 }
 
-/** The words of a notification and where it leads. */
+/** The texts and target of a notification. */
 type NotificationTexts = Pick<MailItem, 'title_en' | 'content_en' | 'title_zh' | 'content_zh' | 'target_url'>;
 
-/** One notification that is to be mailed. */
+/** One notification to mail. */
 interface MailedNotification {
   readonly userId: number;
   readonly topic: Topic;
   readonly texts: NotificationTexts;
-  /** Its row in the inbox; undefined: the account does not want it there. */
+  /** Its row in the inbox; undefined if the account has switched the topic off there. */
   readonly notificationId: number | undefined;
   /** An account gets at most one mail with this key. */
   readonly deduplicationKey: string | null;
 }
 
 const KIND = 'notifications';
-/** A mail that could not be sent for so long is old news. */
+/** A mail delayed longer than this is outdated and dropped. */
 const EXPIRES_MS = 3 * DAY_MS;
 
-/** Mails notifications: several of an account in one mail, held back in its quiet hours or until its digest. */
+/**
+ * Mails notifications: groups several of an account into one mail, which waits for the end of the quiet hours or the
+ * digest.
+ */
 export class NotificationMailEnqueuer {
   readonly #dependencies: NotificationMailEnqueuerDependencies;
   constructor(dependencies: NotificationMailEnqueuerDependencies) {
@@ -60,7 +64,7 @@ export class NotificationMailEnqueuer {
     return this.#dependencies.mailer.isEnabled;
   }
 
-  /** In the transaction of the event, after the inbox of the account was locked. */
+  /** Called in the transaction of the event, after the account's inbox was locked. */
   async add(trx: Trx, { userId, topic, texts, notificationId, deduplicationKey }: MailedNotification): Promise<void> {
     const { store, mailer, findRecipient, clock } = this.#dependencies;
     const recipient = await findRecipient(userId, trx);
@@ -72,7 +76,7 @@ export class NotificationMailEnqueuer {
     const schedule = { digestAt: settings.digest_at, quietFrom: settings.quiet_from, quietTo: settings.quiet_to };
     const sendAt = isUrgent ? now : mailTime(now, schedule, recipient.timeZone);
     const waiting = isUrgent ? undefined : await store.findWaiting(trx, userId, now, sendAt);
-    // Locks the mail against the process that would send it, and finds one that is being sent or has been.
+    // Locks the mail against the process that would send it, and detects one that was sent or is being sent.
     const isOpen = waiting !== undefined && (await mailer.isScheduled(trx, waiting.mail_id, waiting.send_at));
     const mail = isOpen ? { id: waiting.mail_id, sendAt: waiting.send_at } : { id: randomText(24), sendAt };
     const isNew = await store.insert(trx, {
@@ -97,7 +101,7 @@ export class NotificationMailEnqueuer {
 
   async #render(mailId: string, userId: number, email: string, locale: Locale): Promise<MailText | undefined> {
     const { store, findRecipient, baseUrl } = this.#dependencies;
-    // The account was disabled, or has another address now.
+    // The account was disabled, or its address has changed.
     if ((await findRecipient(userId))?.email !== email) return undefined;
     const items = await store.listUnread(mailId);
     const service = { site: new URL(baseUrl).host, baseUrl };
@@ -105,21 +109,24 @@ export class NotificationMailEnqueuer {
   }
 }
 
-/** When an account wants its notifications by mail. Times of day are minutes after midnight in its time zone. */
+/** When an account gets its notifications by mail. Times of day are minutes after midnight in its time zone. */
 interface MailSchedule {
-  /** Null: each soon after it was written. */
+  /** Null: no digest, each soon after it was written. */
   readonly digestAt: number | null;
-  /** No mail between them, over midnight where the end is the smaller; null: none. Both null or neither. */
+  /**
+   * No mail is sent between the two, spanning midnight if the end is smaller; null: no quiet hours. Both null or
+   * neither.
+   */
   readonly quietFrom: number | null;
   readonly quietTo: number | null;
 }
 
-/** So that what happens together arrives in one mail. */
+/** Delay that groups concurrent notifications into one mail. */
 export const COLLECT_MS = 60_000;
 
 /**
- * When the mail of a notification is sent: at once where it is urgent, else with the next digest, else a minute later or at the
- * end of the quiet hours.
+ * When a notification's mail is sent: with the next digest, else a minute later or at the end of the quiet hours.
+ * Urgent notifications are sent immediately instead.
  *
  * @param now Unix milliseconds
  * @param zone IANA name
@@ -141,7 +148,7 @@ function minuteOfDay(unixMs: number, zone: string): number {
 const isWithin = (minute: number, from: number, to: number): boolean =>
   from <= to ? from <= minute && minute < to : from <= minute || minute < to;
 
-/** The first such time of day after `unixMs`. A time that a change of clocks skips is the one as much later. */
+/** The first such time of day after `unixMs`. A time skipped by a clock change is shifted by the length of the gap. */
 function nextTimeOfDay(unixMs: number, minutes: number, zone: string): number {
   const today = zoned(unixMs, zone).toPlainDate();
   const time = new Temporal.PlainTime(Math.floor(minutes / 60), minutes % 60);
@@ -151,23 +158,24 @@ function nextTimeOfDay(unixMs: number, minutes: number, zone: string): number {
   }
 }
 
-/** `07:30` as minutes after midnight. */
+/** Parses `07:30` to minutes after midnight. */
 export function parseTimeOfDay(text: string): number {
   const [hours = '', minutes = ''] = text.split(':');
   return Number(hours) * 60 + Number(minutes);
 }
 
+/** Formats minutes after midnight as `07:30`. */
 export const formatTimeOfDay = (minutes: number): string =>
   `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
 
 interface Service {
-  /** Host of the service, so that people with accounts at several know which one writes. */
+  /** Public host name of the service, so that recipients with accounts at several services know the sender. */
   readonly site: string;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
 }
 
-/** More are told by their number. */
+/** Further notifications are only counted. */
 const MAX_ITEMS = 50;
 
 const TEXTS = {
@@ -183,7 +191,7 @@ const TEXTS = {
   },
 } as const satisfies Record<Locale, unknown>;
 
-/** Writes the mail of some notifications, oldest first. */
+/** Renders the mail of some notifications, oldest first. */
 function toMailText(items: readonly MailItem[], locale: Locale, { site, baseUrl }: Service): MailText {
   const texts = TEXTS[locale];
   const shown = items.slice(0, MAX_ITEMS).map((item) => {
@@ -239,7 +247,7 @@ export class NotificationMailSettingsService {
     };
   }
 
-  /** Changes the named keys. */
+  /** Changes only the named keys. */
   async put(userId: number, { digest_at: digest, quiet_hours: quiet, language }: MailSettingsChange): Promise<void> {
     const change = defined({
       language,
@@ -254,7 +262,7 @@ export class NotificationMailSettingsService {
 type MailSettingsRow = Selectable<Tables['notification_mail_settings']>;
 type MailItem = Selectable<Tables['notification_mails']>;
 
-/** Nothing is held back, and mails are in the language of the service. */
+/** Without delays, and in the language of the service. */
 const DEFAULT_SETTINGS = { language: null, digest_at: null, quiet_from: null, quiet_to: null } as const;
 
 /** SQL of `notification_mails` and `notification_mail_settings`. */
@@ -281,7 +289,7 @@ export class NotificationMailStore {
       .execute();
   }
 
-  /** The newest mail an account has that is to be sent after `now` and not after `until`. */
+  /** The account's newest mail to be sent after `now` and not after `until`. */
   findWaiting(trx: Trx, userId: number, now: number, until: number): Promise<MailItem | undefined> {
     return trx
       .selectFrom('notification_mails')
@@ -294,7 +302,7 @@ export class NotificationMailStore {
       .executeTakeFirst();
   }
 
-  /** @returns false when the account was mailed one with its key */
+  /** @returns false if the account was already mailed a notification with its key */
   async insert(trx: Trx, item: Insertable<Tables['notification_mails']>): Promise<boolean> {
     const result = await trx
       .insertInto('notification_mails')
@@ -304,7 +312,7 @@ export class NotificationMailStore {
     return wasChanged(result);
   }
 
-  /** What a mail tells, oldest first, without what its reader has read in the console meanwhile. */
+  /** The notifications of a mail, oldest first, without those since read in the console. */
   async listUnread(mailId: string): Promise<MailItem[]> {
     return this.#database.kysely
       .selectFrom('notification_mails')
@@ -329,7 +337,7 @@ export class NotificationMailStore {
       .execute();
   }
 
-  /** Deletes some of what was to be sent before a time. @returns how many */
+  /** Deletes up to `limit` rows with a send time before `before`. @returns the number of deleted rows */
   deleteBefore(before: number, limit: number): Promise<number> {
     return deleteOldRows(
       this.#database.kysely,

@@ -35,7 +35,7 @@ interface NotificationsDependencies {
   readonly heartbeatMs?: number;
 }
 
-/** What notifications offer to their own routes, to other capabilities and to app.ts. */
+/** The part of this capability that its own routes, other capabilities and app.ts use. */
 export interface Notifications {
   readonly notifier: Notifier & AdminNotifier;
   readonly inboxes: InboxService;
@@ -46,7 +46,7 @@ export interface Notifications {
   close(): void;
 }
 
-/** Notifications alone, without streams: for a command that works on the database beside the service. */
+/** Constructs notifications without streams, for a command that works on the database beside the service. */
 export function makeNotifier(
   database: Database<Tables>,
   access: NotificationsDependencies['access'],
@@ -58,13 +58,14 @@ export function makeNotifier(
     readStates: new ReadStateStore(database),
     preferences: new PreferenceStore(database),
     access,
-    // Streams of running processes find it with their next periodic read.
+    // Streams of running processes find the change with their next periodic read.
     changeSignals: { notifyChanged: () => {} },
     events,
     clock,
   });
 }
 
+/** Constructs the notifications capability. */
 export function makeNotifications(dependencies: NotificationsDependencies): Notifications {
   const { database, clock, auditLog, access, log, events, heartbeatMs } = dependencies;
   const changeSignals = new ChangeSignals(dependencies.pubSub);

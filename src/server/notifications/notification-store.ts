@@ -4,6 +4,7 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Tables, Trx } from '../tables.ts';
 
+/** A notification or announcement. */
 export type NotificationRow = Selectable<Tables['notifications']>;
 type NewNotification = Omit<NotificationRow, 'id' | 'is_read'>;
 
@@ -69,7 +70,7 @@ export class NotificationStore {
     this.#database = database;
   }
 
-  /** @returns the new id; undefined when the account already has a row with this deduplication key */
+  /** @returns the new id; undefined if the account already has a row with this deduplication key */
   async insert(trx: Trx, row: NewNotification): Promise<number | undefined> {
     return (await insertRow.first(trx, row))?.id;
   }
@@ -93,7 +94,7 @@ export class NotificationStore {
     return all.sort((one, other) => one.id - other.id).slice(0, rest.limit);
   }
 
-  /** The highest id of an account, or of announcements (user 0); 0 when there is none. */
+  /** The highest id of an account, or of announcements (user 0); 0 if there is none. */
   async newestId(user: number): Promise<number> {
     const rows = await Promise.all(
       [0, 1].map((forAdmin) => selectNewestId.first(this.#database.kysely, { user, forAdmin })),
@@ -102,8 +103,8 @@ export class NotificationStore {
   }
 
   /**
-   * One page, newest first. Each source is read from its index for at most the ids this page can need; the ids are merged
-   * and only the rows of the page are fetched, so a page costs the same for ten notifications as for a hundred thousand.
+   * One page, newest first. Reads from each source's index at most the ids this page can need, merges them, and fetches
+   * only the rows of the page, so that a page costs the same for ten notifications as for a hundred thousand.
    */
   async listPage(query: ListQuery): Promise<NotificationRow[]> {
     const { kysely: db } = this.#database;
@@ -150,7 +151,7 @@ export class ChangeSignals {
     this.#pubSub = pubSub;
   }
 
-  /** Has to be called after the commit: a process that receives the signal reads the database at once. */
+  /** Call after the commit: a process that receives the signal reads the database immediately. */
   notifyChanged(userId: number): void {
     this.#pubSub.publish(SIGNAL_CHANNEL, String(userId));
   }

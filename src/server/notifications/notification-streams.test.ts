@@ -18,7 +18,7 @@ const until = async (isTrue: () => boolean): Promise<void> => {
   assert.fail('the condition did not become true');
 };
 
-/** Records what it is sent. */
+/** Records the events sent to it. */
 class RecordingSink implements StreamSink {
   readonly titles: string[] = [];
   unreadCount = -1;
@@ -87,7 +87,7 @@ forEachDatabase((_name, open) => {
       });
     });
 
-  it('closes a stream when its access ends, and all when the service stops', async () => {
+  it('closes a stream when its access ends, and all streams when the service stops', async () => {
     const { streams, listen } = await begin(80);
     const [one, other] = [new RecordingSink(), new RecordingSink()];
     const [access] = await Promise.all([listen(1, one), listen(2, other)]);
@@ -98,7 +98,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual([other.ended, streams.size], [true, 0]);
   });
 
-  it('delivers what no signal announced', async () => {
+  it('delivers notifications that no signal announced', async () => {
     const { database, streams, listen } = await begin(80);
     const reading = new RecordingSink();
     await listen(1, reading);

@@ -16,7 +16,7 @@ import type { PreferenceStore, ReadStateStore } from './inbox.ts';
 import type { NotificationMailEnqueuer } from './mails.ts';
 import type { ChangeSignals, NotificationStore } from './notification-store.ts';
 
-/** A text in both languages; a reader is shown his own. */
+/** A text in both languages; readers see their own. */
 export interface Bilingual {
   readonly en: string;
   readonly 'zh-CN': string;
@@ -30,7 +30,9 @@ interface NoticeContent {
   readonly relatedId?: number;
   /** An account gets at most one notification with this key, and at most one event. */
   readonly deduplicationKey?: string;
-  /** The event it reports, for everybody who reads events. It is written whatever the account's preferences are. */
+  /**
+   * The event behind the notification, for every subscriber to events. Written whatever the account's preferences are.
+   */
   readonly event?: Pick<NewEvent, 'type' | 'subject' | 'data'>;
 }
 
@@ -45,20 +47,26 @@ export interface Notice extends NoticeContent {
 export interface AdminNotice extends NoticeContent {
   readonly type: AdminNotificationType | 'system';
   readonly topic: 'ticket' | 'beta' | 'channel.resting' | 'billing.difference' | 'storage.full';
-  /** The account that caused the event and needs no notification of it. */
+  /** The account that caused the event, which is not notified. */
   readonly exceptUserId?: number;
 }
 
-/** How other capabilities notify an account: inside the transaction of the event, so that both are committed or neither. */
+/**
+ * Lets other capabilities notify an account inside the transaction of the event, so that both are committed or neither.
+ */
 export interface Notifier {
   notify(trx: Trx, notice: Notice): Promise<void>;
 }
 
+/** Lets other capabilities notify all administrators. */
 export interface AdminNotifier {
   notifyAdministrators(trx: Trx, notice: AdminNotice): Promise<void>;
 }
 
-/** Longest stored texts, in code points. Failure reasons and names come from vendors and callers and can be of any length. */
+/**
+ * Maximum length of stored texts, in code points. Failure reasons and names come from vendors and callers and can have
+ * any length.
+ */
 const MAX_TITLE_LENGTH = 200;
 const MAX_CONTENT_LENGTH = 2_000;
 
@@ -66,7 +74,7 @@ interface NotificationWriterDependencies {
   readonly notifications: NotificationStore;
   readonly readStates: ReadStateStore;
   readonly preferences: PreferenceStore;
-  /** Undefined: nothing is mailed. */
+  /** Undefined: no mails are sent. */
   readonly mails?: NotificationMailEnqueuer;
   readonly access: Pick<AccountAccess, 'listAdministrators'>;
   readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;
@@ -106,7 +114,7 @@ export class NotificationWriter implements Notifier, AdminNotifier {
       target_url: notice.targetUrl,
     };
     const deduplicationKey = notice.deduplicationKey ?? null;
-    // Locks the inbox too, so that the mails of an account are written one after the other.
+    // Also locks the inbox, so that the mails of an account are written one after another.
     await readStates.adjustCounts(trx, userId, forAdmin, wanted.inApp ? 1 : 0);
     const id = wanted.inApp
       ? await notifications.insert(trx, {
@@ -133,7 +141,9 @@ export class NotificationWriter implements Notifier, AdminNotifier {
     if (event !== undefined) await this.#dependencies.events.write(trx, { ...event, userId, deduplicationKey });
   }
 
-  /** Where the account wants it. Without mail nothing is read for topics that cannot be switched off. */
+  /**
+   * The channels on which the account wants the topic. Without mail, topics that cannot be switched off cost no query.
+   */
   async #channelsOf(trx: Trx, userId: number, topic: Topic): Promise<{ inApp: boolean; mail: boolean }> {
     const { preferences, mails } = this.#dependencies;
     const rule: TopicRule = TOPICS[topic];

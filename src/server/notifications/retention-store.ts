@@ -16,9 +16,12 @@ export class NotificationRetentionStore {
     this.#readStates = new ReadStateStore(database);
   }
 
-  /** Deletes at most `limit` of those made before a time, and takes them out of the counts. @returns how many */
+  /**
+   * Deletes at most `limit` notifications made before a time, and subtracts them from the counts. @returns the number
+   * of deleted notifications
+   */
   async deleteBefore(before: number, limit: number): Promise<number> {
-    // Ids ascend with time, so the oldest are the first, and what was deleted is not in the way.
+    // Ids ascend with time, so the first rows are the oldest.
     const oldest: Row[] = await this.#database.kysely
       .selectFrom('notifications')
       .select(['id', 'user_id', 'created_at'])

@@ -13,15 +13,15 @@ import { openSseSink, parseCursor } from './streams.ts';
 
 interface NotificationRouteDependencies {
   readonly notifications: Pick<Notifications, 'inboxes' | 'mailSettings' | 'streams'>;
-  /** Ends a stream with the credential that opened it. */
+  /** Ends a stream when the credential that opened it ends. */
   readonly credentialWatch: Pick<CredentialRevocationWatch, 'watch'>;
-  /** Unprocessed tickets and beta applications. */
+  /** Number of unprocessed tickets and beta applications. */
   readonly countPending: () => Promise<number>;
 }
 
 type ListInput = Pick<Input<typeof endpoints.listNotifications>, 'caller' | 'query' | 'request'>;
 
-/** The notification center, as accounts see it. */
+/** Registers the accounts' endpoints of the notification center. */
 export function addNotificationRoutes(routes: RouteRegistry, dependencies: NotificationRouteDependencies): void {
   const { inboxes, mailSettings } = dependencies.notifications;
 
@@ -94,7 +94,7 @@ function addStreamRoute(
   });
 }
 
-/** Announcements, for administrators. */
+/** Registers the administrators' endpoints of announcements. */
 export function addAnnouncementAdminRoutes(routes: RouteRegistry, announcements: AnnouncementService): void {
   routes.add(endpoints.adminListAnnouncements, async ({ query }) => {
     const { rows, total } = await announcements.list(toPage(query), parseSort(query.sort)?.descending === false);

@@ -8,20 +8,20 @@ import { ALL_ACCOUNTS } from './announcements.ts';
 import { type InboxItem, type InboxService, type Reader, toNotification } from './inbox.ts';
 import type { ChangeSignals, NotificationRow, NotificationStore } from './notification-store.ts';
 
-/** Position of a stream: ids of the newest own row and of the newest announcement it has sent. */
+/** Position of a stream: ids of the newest own row and the newest announcement it has sent. */
 interface Cursor {
   readonly own: number;
   readonly announced: number;
 }
 
-/** `12.7`, as Last-Event-ID carries it back; undefined for anything else. */
+/** Parses `12.7`, as returned by clients in Last-Event-ID; undefined for anything else. */
 export function parseCursor(text: string | undefined): Cursor | undefined {
   const match = /^(\d{1,15})\.(\d{1,15})$/.exec(text ?? '');
   return match === null ? undefined : { own: Number(match[1]), announced: Number(match[2]) };
 }
 const formatCursor = ({ own, announced }: Cursor): string => `${own}.${announced}`;
 
-/** Where the events of a stream are written; implemented by the route. */
+/** Destination of a stream's events; implemented by the route. */
 export interface StreamSink {
   sendNotification(item: InboxItem, cursor: Cursor): void;
   sendUnreadCount(count: number, cursor: Cursor): void;
@@ -32,16 +32,16 @@ export interface StreamSink {
 }
 
 const HEARTBEAT_MS = 20_000;
-/** Signals can be lost, so every so many heartbeats a stream reads the database without one. */
+/** Heartbeats between two reads without a signal, because signals can be lost. */
 const POLL_EVERY_HEARTBEATS = 6;
 /** Streams send heartbeats in groups, one after another, so that thousands never query the database at once. */
 const HEARTBEAT_GROUPS = 40;
-/** How many streams are processed before yielding to the event loop. */
+/** Number of streams processed before yielding to the event loop. */
 const WAKE_BATCH_SIZE = 250;
 const PAGE_SIZE = 100;
 const MAX_STREAMS_PER_ACCOUNT = 32;
 
-/** What a stream has to read next. */
+/** The part of the inbox a stream has to read next. */
 type RefreshScope = 'announced' | 'own' | 'all';
 
 interface OpenStream {
@@ -68,16 +68,16 @@ interface NotificationStreamsDependencies {
 }
 
 /**
- * The open streams of this process. A stream sends what the database has after its cursor, so nothing is lost or sent twice
- * whatever happens to signals and connections: the ids of one account, and those of announcements, become visible in
- * ascending order.
+ * The open streams of this process. A stream sends the database rows after its cursor, so nothing is lost or sent twice
+ * even if signals or connections fail: the ids of one account, and those of announcements, become visible in ascending
+ * order.
  */
 export class NotificationStreams {
   readonly #dependencies: NotificationStreamsDependencies;
   readonly #byUser = new Map<number, Set<OpenStream>>();
   readonly #timer: NodeJS.Timeout;
   readonly #unsubscribe: () => void;
-  /** Nearly all streams are at the same announcement, so they share one query. */
+  /** Nearly all streams have reached the same announcement, so they share one query. */
   #announcementQueries = new SingleFlight<NotificationRow[]>();
   #size = 0;
   #opened = 0;
@@ -100,15 +100,15 @@ export class NotificationStreams {
     return this.#size;
   }
 
-  /** @throws AppError `too_many_streams` when the account has as many as it may */
+  /** @throws AppError `too_many_streams` if the account has reached its limit */
   assertCapacity(userId: number): void {
     if ((this.#byUser.get(userId)?.size ?? 0) >= MAX_STREAMS_PER_ACCOUNT)
       throw new AppError('too_many_streams', { retryAfterSeconds: 60 });
   }
 
   /**
-   * Sends what came after the cursor, then everything that comes, until `ended` aborts.
-   * @param from undefined: begin with what is written from now on
+   * Sends the notifications after the cursor, then every new one, until `ended` aborts.
+   * @param from undefined: start with notifications written from now on
    */
   async open(reader: Reader, from: Cursor | undefined, sink: StreamSink, ended: AbortSignal): Promise<void> {
     const stream = this.#register(reader, sink);
@@ -120,7 +120,7 @@ export class NotificationStreams {
         notifications.newestId(ALL_ACCOUNTS),
         inboxService.accountCreatedAt(reader.userId),
       ]);
-      // A cursor from before a restored backup can lie beyond the newest row; it would skip everything up to it.
+      // A cursor from before a restored backup can be beyond the newest row and would skip every row up to it.
       stream.own = Math.min(from?.own ?? own, own);
       stream.announced = Math.min(from?.announced ?? announced, announced);
       stream.accountCreatedAt = accountCreatedAt;
@@ -151,7 +151,7 @@ export class NotificationStreams {
       unread: -1,
       countedTo: 0,
       pending: undefined,
-      // A signal that comes before the stream knows where to begin has to wait.
+      // Delays signals until the stream's initial position is known.
       isRefreshing: true,
       isOpen: true,
     };
@@ -187,7 +187,7 @@ export class NotificationStreams {
   }
 
   async #refreshAll(scope: RefreshScope): Promise<void> {
-    // A query that is already running may have been sent before this change was committed.
+    // A query in flight may have been sent before this change was committed.
     this.#announcementQueries = new SingleFlight();
     let woken = 0;
     for (const stream of [...this.#all()]) {
@@ -202,7 +202,7 @@ export class NotificationStreams {
     void this.#sendPending(stream);
   }
 
-  /** One run at a time for each stream; a signal that comes meanwhile is read afterwards. */
+  /** Runs once at a time per stream; a signal during a run is handled afterwards. */
   async #sendPending(stream: OpenStream): Promise<void> {
     if (stream.isRefreshing) return;
     stream.isRefreshing = true;
@@ -221,7 +221,7 @@ export class NotificationStreams {
     }
   }
 
-  /** @returns whether there may be more */
+  /** @returns whether there may be more rows */
   async #sendPage(stream: OpenStream, scope: RefreshScope): Promise<boolean> {
     const { notifications, inboxService } = this.#dependencies;
     const { userId, withAdmin } = stream.reader;
@@ -263,7 +263,7 @@ export class NotificationStreams {
   }
 }
 
-/** How long a browser waits before it reconnects, in milliseconds. */
+/** Delay before a browser reconnects, in milliseconds. */
 const RETRY_MS = 3_000;
 /** A reader that receives nothing for this long is disconnected, because its events would accumulate in memory. */
 const STALLED_READER_TIMEOUT_MS = 60_000;

@@ -2,8 +2,9 @@ import type { Generated } from 'kysely';
 import { type Migration, type MigrationTransaction, required, zero } from '../platform/db/migrate.ts';
 import type { Dialect } from '../platform/db/sql.ts';
 
+/** Tables of the notifications capability. */
 export interface NotificationTables {
-  /** One row for each notification. `user_id` 0: an announcement to all accounts. */
+  /** One row per notification. `user_id` 0: an announcement to all accounts. */
   notifications: {
     id: Generated<number>;
     user_id: number;
@@ -23,9 +24,10 @@ export interface NotificationTables {
     created_at: number;
   };
   /**
-   * Counts and read watermarks, one row for each account that ever got or marked a notification. Rows of `notifications`
-   * up to a watermark count as read whatever `is_read` holds. A transaction that writes for an account locks this row
-   * first, so that the ids of one account (and those of announcements, account 0) are committed in ascending order.
+   * Counts and read watermarks, one row for each account that ever received or marked a notification. Rows of
+   * `notifications` up to a watermark count as read whatever `is_read` holds. A transaction that writes for an account
+   * locks this row first, so that the ids of one account (and those of announcements, account 0) are committed in
+   * ascending order.
    */
   inboxes: {
     user_id: number;
@@ -40,26 +42,26 @@ export interface NotificationTables {
   };
   /** Announcements above the watermark that were read individually. */
   announcement_reads: { user_id: number; notification_id: number };
-  /** What an account has said of a topic; null: nothing of this channel. */
+  /** An account's preference per topic; null: none set for this channel. */
   notification_preferences: { user_id: number; topic: string; in_app: 0 | 1 | null; mail: 0 | 1 | null };
   /** When and in which language an account gets mails; see MailSchedule. */
   notification_mail_settings: {
     user_id: number;
     language: string | null;
-    /** Minutes after midnight, as the two below. */
+    /** Minutes after midnight, like the two columns below. */
     digest_at: number | null;
     quiet_from: number | null;
     quiet_to: number | null;
   };
-  /** What mails tell that wait or were sent; kept as long as notifications, so that none is mailed twice. */
+  /** Contents of queued and sent mails; kept as long as notifications, so that none is mailed twice. */
   notification_mails: {
     id: Generated<number>;
-    /** Of `outgoing_mails`. */
+    /** Id in `outgoing_mails`. */
     mail_id: string;
     user_id: number;
-    /** Null: the account does not want it in its inbox. */
+    /** Null if the account has switched the topic off in its inbox. */
     notification_id: number | null;
-    /** 1: mailed even when it was read meanwhile. */
+    /** 1: mailed even if it was read meanwhile. */
     is_urgent: 0 | 1;
     title_en: string;
     content_en: string;
@@ -67,11 +69,12 @@ export interface NotificationTables {
     content_zh: string;
     target_url: string;
     deduplication_key: string | null;
-    /** When the mail is to be sent. */
+    /** Scheduled time of the mail. */
     send_at: number;
   };
 }
 
+/** Schema history of the notifications capability. */
 export const notificationMigrations: readonly Migration[] = [
   {
     id: '0060-notifications',
