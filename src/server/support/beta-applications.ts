@@ -12,6 +12,7 @@ import type { Actor } from '../platform/http/request-context.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { listMatching, toMatchOrder } from './paged-list.ts';
 
+/** Dependencies of {@link BetaApplicationService}. */
 export interface BetaApplicationServiceDependencies {
   readonly database: Database<Tables>;
   readonly betaApplications: BetaApplicationStore;
@@ -21,7 +22,7 @@ export interface BetaApplicationServiceDependencies {
   readonly access: Pick<AccountAccess, 'assertCanManage'>;
 }
 
-/** Requests of accounts for features in beta. */
+/** Accounts' applications for beta features. */
 export class BetaApplicationService {
   readonly #dependencies: BetaApplicationServiceDependencies;
   constructor(dependencies: BetaApplicationServiceDependencies) {
@@ -57,7 +58,10 @@ export class BetaApplicationService {
     });
   }
 
-  /** The first decision holds. @throws AppError `not_exist`, `rank_too_low`, `application_decided` */
+  /**
+   * Decides an application; the first decision is final. @throws AppError `not_exist`, `rank_too_low`,
+   * `application_decided`
+   */
   decide(actor: Actor, id: number, status: 'approved' | 'rejected', note = ''): Promise<void> {
     const { database, betaApplications, access, notifier, auditLog, clock } = this.#dependencies;
     return database.transaction(async (trx) => {
@@ -99,6 +103,7 @@ export class BetaApplicationService {
   }
 }
 
+/** A beta application with its decision. */
 export type BetaApplicationRow = Selectable<Tables['beta_applications']>;
 
 interface BetaApplicationFilter {
@@ -112,13 +117,14 @@ type Decision = Required<Pick<BetaApplicationRow, 'status' | 'note' | 'decided_b
 type BetaApplicationSort = Sort<(typeof APPLICATION_SORTS)[number]>;
 const SORT_COLUMNS = { created: 'id', feature: 'feature' } as const;
 
+/** SQL of `beta_applications`. */
 export class BetaApplicationStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** @returns the new id; undefined while one of this account for this feature is pending or approved */
+  /** @returns the new id; undefined while an application of this account for this feature is pending or approved */
   async insert(
     trx: Trx,
     row: Pick<BetaApplicationRow, 'user_id' | 'feature' | 'reason' | 'created_at'>,
@@ -164,7 +170,7 @@ export class BetaApplicationStore {
     return Number(count);
   }
 
-  /** @returns the application afterwards; undefined when it does not exist or was already decided */
+  /** @returns the decided application; undefined if it does not exist or was already decided */
   decide(trx: Trx, id: number, decision: Decision): Promise<BetaApplicationRow | undefined> {
     return trx
       .updateTable('beta_applications')
@@ -175,13 +181,13 @@ export class BetaApplicationStore {
       .executeTakeFirst();
   }
 
-  /** @returns whether it existed */
+  /** @returns whether the application existed */
   async delete(trx: Trx, id: number): Promise<boolean> {
     return wasChanged(await trx.deleteFrom('beta_applications').where('id', '=', id).executeTakeFirst());
   }
 }
 
-/** To administrators: a new application. */
+/** Notifies administrators of a new application. */
 const newApplicationNotice = (
   id: number,
   row: Pick<BetaApplicationRow, 'user_id' | 'feature' | 'reason'>,
@@ -200,7 +206,7 @@ const RESULT_TEXT = {
   rejected: { en: 'Your application was not approved.', 'zh-CN': '您的申请未通过。' },
 } as const;
 
-/** To the applicant: the decision, with the administrator's note. */
+/** Notifies the applicant of the decision, with the administrator's note. */
 function decisionNotice({ id, user_id, feature, status, note }: BetaApplicationRow): Notice {
   const text = RESULT_TEXT[status === 'approved' ? 'approved' : 'rejected'];
   const noted = note === '' ? '' : `\n${note}`;

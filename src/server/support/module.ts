@@ -7,7 +7,7 @@ import {
 } from './beta-applications.ts';
 import { TicketService, type TicketServiceDependencies, TicketStore } from './tickets.ts';
 
-/** What the two services need, whose stores are made here. */
+/** Dependencies of the two services, whose stores are constructed here. */
 interface SupportDependencies
   extends Omit<TicketServiceDependencies, 'tickets'>,
     Omit<BetaApplicationServiceDependencies, 'betaApplications'> {
@@ -18,15 +18,16 @@ interface SupportDependencies
 export interface Support {
   readonly tickets: TicketService;
   readonly betaApplications: BetaApplicationService;
-  /** Unprocessed tickets and pending beta applications. */
+  /** Number of unprocessed tickets and pending beta applications. */
   countPending(): Promise<number>;
-  /** Counts one thing an account writes. @throws AppError `rate_limit_exceeded` */
+  /** Counts one text an account submits. @throws AppError `rate_limit_exceeded` */
   assertMayWrite(userId: number): Promise<void>;
 }
 
-/** Far more than a person writes; it stops a script that sends requests in a loop. */
+/** Far above what a person writes; stops a script that sends requests in a loop. */
 const WRITE_LIMIT = { name: 'support-writings', points: 1_000, durationSeconds: DAY_SECONDS };
 
+/** Constructs the support capability. */
 export function makeSupport(dependencies: SupportDependencies): Support {
   const { database, rateLimits } = dependencies;
   const tickets = new TicketStore(database);

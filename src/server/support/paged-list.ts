@@ -11,13 +11,13 @@ interface MatchOrder {
 }
 const NEWEST_FIRST: MatchOrder = { column: 'id', descending: true };
 
-/** @param columns by what a list is sorted by in its query */
+/** @param columns the column for each sort key of the query */
 export const toMatchOrder = <Key extends string>(
   columns: Readonly<Record<Key, string>>,
   sort: Sort<Key> | undefined,
 ): MatchOrder | undefined => sort && { column: columns[sort.key], descending: sort.descending };
 
-/** One page of the newest matching rows. Those with the same value come newest (highest id) first. */
+/** One page of the newest matching rows. Rows with the same sort value are ordered newest (highest id) first. */
 export async function listMatching<T extends 'tickets' | 'beta_applications', Row>(
   db: Executor,
   matching: SelectQueryBuilder<Tables, T, object>,

@@ -10,7 +10,7 @@ import type { BetaApplicationRow } from './beta-applications.ts';
 import type { Support } from './module.ts';
 import type { ReplyRow, TicketRow } from './tickets.ts';
 
-/** Tickets and beta applications, as accounts see them. */
+/** Registers the accounts' endpoints of tickets and beta applications. */
 export function addSupportRoutes(routes: RouteRegistry, { tickets, betaApplications, assertMayWrite }: Support): void {
   routes.add(ticketEndpoints.openTicket, async ({ caller, body }) => {
     await assertMayWrite(caller.userId);
@@ -53,7 +53,7 @@ export function addSupportRoutes(routes: RouteRegistry, { tickets, betaApplicati
 
 type SupportServices = Pick<Support, 'tickets' | 'betaApplications'>;
 
-/** Tickets and beta applications of everybody, for administrators. */
+/** Registers the administrators' endpoints of all tickets and beta applications. */
 export function addSupportAdminRoutes(routes: RouteRegistry, { tickets, betaApplications }: SupportServices): void {
   routes.add(ticketEndpoints.adminListTickets, async ({ query }) => {
     const { status, user_id, category, unprocessed } = query;
@@ -111,7 +111,7 @@ function waitingFor({ status, awaits_staff }: TicketRow): TicketWaitingFor {
   return awaits_staff === 1 ? 'staff' : 'user';
 }
 
-/** A ticket; what only administrators see is left out where the response schema does not name it. */
+/** A ticket; fields for administrators are dropped by response schemas that do not name them. */
 const toTicket = (row: TicketRow): Static<typeof ticketEndpoints.AdminTicket> => ({
   id: row.id,
   user_id: row.user_id,

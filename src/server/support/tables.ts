@@ -3,6 +3,7 @@ import type { ApplicationStatus } from '../../contract/beta-applications.ts';
 import type { TicketStatus } from '../../contract/tickets.ts';
 import { type Migration, required } from '../platform/db/migrate.ts';
 
+/** Tables of the support capability. */
 export interface SupportTables {
   tickets: {
     id: Generated<number>;
@@ -15,9 +16,9 @@ export interface SupportTables {
     status: TicketStatus;
     /** 1: the owner wrote last. */
     awaits_staff: number;
-    /** Replies the owner sees. */
+    /** Number of replies the owner sees. */
     reply_count: number;
-    /** Those and the internal notes. */
+    /** Number of replies and internal notes. */
     entry_count: number;
     created_at: number;
     updated_at: number;
@@ -46,6 +47,7 @@ export interface SupportTables {
   };
 }
 
+/** Schema history of the support capability. */
 export const supportMigrations: readonly Migration[] = [
   {
     id: '0080-support',
@@ -118,7 +120,7 @@ const createBetaApplications: Migration['up'] = async (trx, { int64, text, autoI
     .on('beta_applications')
     .columns(['feature', 'id'])
     .execute();
-  // One pending or approved application for each account and feature; rejected ones allow another.
+  // At most one pending or approved application per account and feature; rejected ones allow another.
   await trx.schema
     .createIndex('beta_applications_one_open')
     .unique()

@@ -21,11 +21,11 @@ interface NewTicket {
 interface NewReply {
   readonly content: string;
   readonly task_id?: string;
-  /** How many replies its writer has seen. */
+  /** Number of replies the writer has seen. */
   readonly seen_replies?: number;
 }
 interface StaffReply extends NewReply {
-  /** A note among administrators, which the owner never sees. */
+  /** A note among administrators, never shown to the owner. */
   readonly internal?: boolean;
 }
 
@@ -34,6 +34,7 @@ interface TicketWithReplies {
   readonly replies: readonly ReplyRow[];
 }
 
+/** Dependencies of {@link TicketService}. */
 export interface TicketServiceDependencies {
   readonly database: Database<Tables>;
   readonly tickets: TicketStore;
@@ -41,11 +42,11 @@ export interface TicketServiceDependencies {
   readonly auditLog: AuditLog;
   readonly notifier: Notifier & AdminNotifier;
   readonly access: Pick<AccountAccess, 'assertCanManage'>;
-  /** Whether an account has a task of this id. */
+  /** Whether an account has a task with this id. */
   readonly ownsTask: (userId: number, taskId: string) => Promise<boolean>;
 }
 
-/** Questions of accounts to the operators. */
+/** Accounts' questions to the operators. */
 export class TicketService {
   readonly #dependencies: TicketServiceDependencies;
   constructor(dependencies: TicketServiceDependencies) {
@@ -58,7 +59,7 @@ export class TicketService {
   }
 
   /**
-   * @param owner whose the ticket must be; undefined: an administrator reads it, who sees internal notes too
+   * @param owner the required owner of the ticket; undefined: an administrator reads, who also sees internal notes
    * @throws AppError `not_exist`
    */
   async get(id: number, owner?: number): Promise<TicketWithReplies> {
@@ -94,7 +95,7 @@ export class TicketService {
   }
 
   /**
-   * A reply of the owner.
+   * Adds a reply of the owner.
    * @returns the id of the reply
    * @throws AppError `not_exist` (ticket or task), `ticket_closed`, `ticket_full`, `ticket_moved_on`
    */
@@ -118,13 +119,13 @@ export class TicketService {
     return database.transaction(async (trx) => {
       const ticket = await this.#get(id, userId, trx);
       if (ticket.status === 'closed') throw new AppError('ticket_closed');
-      // An administrator may have changed it since it was read.
+      // An administrator may have changed the ticket since it was read.
       if (!(await tickets.changeStatus(trx, ticket, 'closed', clock.now()))) throw new AppError('ticket_moved_on');
     });
   }
 
   /**
-   * A reply or internal note of an administrator. Administrators may reply to anybody, whatever the owner's role.
+   * Adds an administrator's reply or internal note. Administrators may reply to any owner, whatever their role.
    * @returns the id of the reply
    * @throws AppError `not_exist`, `ticket_closed`, `ticket_full`, `ticket_moved_on`
    */
@@ -198,25 +199,27 @@ export class TicketService {
   }
 }
 
+/** A ticket with its counters. */
 export type TicketRow = Selectable<Tables['tickets']>;
+/** A reply or an internal note. */
 export type ReplyRow = Selectable<Tables['ticket_replies']>;
 
 interface TicketFilter {
   readonly userId?: number;
   readonly status?: TicketStatus;
   readonly category?: string;
-  /** Open, and the owner wrote last. */
+  /** Limits the list to open tickets whose owner wrote last. */
   readonly unprocessed?: boolean;
 }
 
 interface ReplyClaim {
   readonly id: number;
-  /** Whose the ticket must be; undefined: anybody's. */
+  /** The required owner of the ticket; undefined: any. */
   readonly owner?: number;
   readonly byStaff: boolean;
-  /** A note among administrators. */
+  /** Whether this is a note among administrators. */
   readonly internal: boolean;
-  /** How many replies the writer has seen; undefined: not checked. */
+  /** Number of replies the writer has seen; undefined: not checked. */
   readonly seenReplies: number | undefined;
   /** Unix milliseconds. */
   readonly now: number;
@@ -225,6 +228,7 @@ interface ReplyClaim {
 type TicketSort = Sort<(typeof TICKET_SORTS)[number]>;
 const SORT_COLUMNS = { created: 'id', updated: 'updated_at', replies: 'reply_count' } as const;
 
+/** SQL of `tickets` and `ticket_replies`. */
 export class TicketStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -235,7 +239,7 @@ export class TicketStore {
     return (await trx.insertInto('tickets').values(row).returning('id').executeTakeFirstOrThrow()).id;
   }
 
-  /** @param owner when given, a ticket of somebody else is not found */
+  /** @param owner if given, tickets of other accounts are not found */
   find(id: number, owner?: number, db: Executor = this.#database.kysely): Promise<TicketRow | undefined> {
     return db
       .selectFrom('tickets')
@@ -257,7 +261,7 @@ export class TicketStore {
     return listMatching<'tickets', TicketRow>(kysely, matching, page, toMatchOrder(SORT_COLUMNS, sort));
   }
 
-  /** Tickets that are open and whose owner wrote last. */
+  /** Number of open tickets whose owner wrote last. */
   async countUnprocessed(): Promise<number> {
     const { count } = await this.#database.kysely
       .selectFrom('tickets')
@@ -280,9 +284,9 @@ export class TicketStore {
   }
 
   /**
-   * Counts one more reply, and reopens a resolved ticket when its owner writes.
-   * @returns the ticket afterwards; undefined when it does not exist, is closed, has as many replies as it may, or has more
-   *   replies than the writer has seen
+   * Counts one more reply, and reopens a resolved ticket if its owner writes.
+   * @returns the updated ticket; undefined if it does not exist, is closed, has the maximum number of replies, or has
+   *   more replies than the writer has seen
    */
   claimReply(trx: Trx, claim: ReplyClaim): Promise<TicketRow | undefined> {
     return trx
@@ -307,7 +311,7 @@ export class TicketStore {
     return (await trx.insertInto('ticket_replies').values(row).returning('id').executeTakeFirstOrThrow()).id;
   }
 
-  /** @returns whether the ticket still had the status of the row that was read, and has the new one now */
+  /** @returns false if the ticket no longer had the status of the row that was read */
   async changeStatus(
     trx: Trx,
     { id, status: from }: Pick<TicketRow, 'id' | 'status'>,
@@ -324,7 +328,7 @@ export class TicketStore {
     );
   }
 
-  /** Deletes a ticket with its replies. @returns whether it existed */
+  /** Deletes a ticket with its replies. @returns whether the ticket existed */
   async delete(trx: Trx, id: number): Promise<boolean> {
     const deleted = wasChanged(await trx.deleteFrom('tickets').where('id', '=', id).executeTakeFirst());
     await trx.deleteFrom('ticket_replies').where('ticket_id', '=', id).execute();
@@ -332,7 +336,7 @@ export class TicketStore {
   }
 }
 
-/** A payload stays below 20 KB, which Standard Webhooks recommends. */
+/** Keeps a payload below 20 KB, as Standard Webhooks recommends. */
 const MAX_EVENT_TEXT = 2_000;
 
 const inBothLanguages = (text: string): Bilingual => ({ en: text, 'zh-CN': text });
@@ -347,7 +351,7 @@ const STATUS_TEXT: Readonly<Record<TicketStatus, Bilingual>> = {
 const forOwner = ({ id, user_id }: Pick<TicketRow, 'id' | 'user_id'>) =>
   ({ userId: user_id, topic: 'ticket', targetUrl: `/tickets/${id}`, relatedId: id }) as const;
 
-/** To the owner: an administrator replied. */
+/** Notifies the owner of an administrator's reply. */
 const staffReplyNotice = (ticket: TicketRow, content: string): Notice => ({
   ...forOwner(ticket),
   type: 'ticket_reply',
@@ -360,7 +364,7 @@ const staffReplyNotice = (ticket: TicketRow, content: string): Notice => ({
   },
 });
 
-/** To the owner: an administrator changed the status. */
+/** Notifies the owner of a status change by an administrator. */
 const statusChangeNotice = (ticket: TicketRow, to: TicketStatus): Notice => {
   const [before, after] = [STATUS_TEXT[ticket.status], STATUS_TEXT[to]];
   return {
@@ -383,14 +387,14 @@ const forStaff = ({ id, user_id }: Pick<TicketRow, 'id' | 'user_id'>) =>
     relatedId: id,
   }) as const;
 
-/** To administrators: a new ticket. */
+/** Notifies administrators of a new ticket. */
 const newTicketNotice = (ticket: Pick<TicketRow, 'id' | 'user_id' | 'title' | 'content'>): AdminNotice => ({
   ...forStaff(ticket),
   title: { en: `New ticket: ${ticket.title}`, 'zh-CN': `新工单：${ticket.title}` },
   content: inBothLanguages(ticket.content),
 });
 
-/** To administrators: the owner replied. */
+/** Notifies administrators of the owner's reply. */
 const ownerReplyNotice = (ticket: TicketRow, content: string): AdminNotice => ({
   ...forStaff(ticket),
   title: {
