@@ -16,13 +16,14 @@ interface SiteDependencies {
   readonly log: Log;
 }
 
+/** The part of this capability that its routes and app.ts use. */
 export interface Site {
   readonly settings: SettingsService;
   /** The site settings in effect. */
   readonly live: Live<SiteSettings>;
 }
 
-/** Assembles this capability, with the stored settings read. */
+/** Constructs the site settings capability and reads the stored settings. */
 export async function makeSite(dependencies: SiteDependencies): Promise<Site> {
   const live = new LiveSettings(dependencies.config);
   const store = new SettingsStore(dependencies.database);

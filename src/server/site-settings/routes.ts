@@ -4,7 +4,7 @@ import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Site } from './module.ts';
 
-/** The settings of the site, for root. */
+/** Registers root's endpoints of the site settings. */
 export function addSiteRoutes(routes: RouteRegistry, { settings }: Pick<Site, 'settings'>): void {
   routes.add(endpoints.listSiteSettings, async () => ok(await settings.list()));
   routes.add(endpoints.updateSiteSetting, async ({ caller, params, body, request }) =>

@@ -23,12 +23,12 @@ interface SettingsServiceDependencies {
 }
 
 const CHANNEL = 'site_settings';
-/** Signals between processes may be lost; after so long a change is seen in any case. */
+/** Signals between processes may be lost; a change is seen after this interval in any case. */
 const RELOAD_MS = 5_000;
-/** A logo is kept in the audit log as its beginning. */
+/** The audit log stores only the beginning of a logo. */
 const MAX_AUDITED_LENGTH = 200;
 
-/** The settings that an administrator stores in the database. */
+/** Reads and changes the settings that administrators store in the database. */
 export class SettingsService {
   readonly #dependencies: SettingsServiceDependencies;
   #timer: NodeJS.Timeout | undefined;
@@ -38,7 +38,7 @@ export class SettingsService {
     this.#dependencies = dependencies;
   }
 
-  /** Reads what is stored, and follows the changes of all processes until `close`. */
+  /** Reads the stored settings, and follows the changes of all processes until `close`. */
   async start(): Promise<void> {
     const { pubSub, log } = this.#dependencies;
     await this.reload();
@@ -61,7 +61,7 @@ export class SettingsService {
   }
 
   /**
-   * @param value null: back to the default
+   * @param value null: reset to the default
    * @throws AppError not_exist, invalid_request
    */
   async set(actor: Actor, name: string, value: string | null): Promise<SiteSetting> {
@@ -124,7 +124,7 @@ export class SettingsService {
   }
 }
 
-/** The site settings in effect: of the environment, else stored, else their default. */
+/** The site settings in effect: from the environment, else the stored value, else the default. */
 export class LiveSettings implements Live<SiteSettings> {
   readonly #base: Pick<Config, 'siteDefaults' | 'environmentNames'>;
   #current: SiteSettings;
@@ -139,12 +139,12 @@ export class LiveSettings implements Live<SiteSettings> {
     return this.#current;
   }
 
-  /** Whether a stored value is used: not where the environment sets it, or where it is fixed at start. */
+  /** Whether a stored value would take effect: not if the environment sets it, or if it is fixed at start. */
   isStorable(name: string): name is SiteSettingName {
     return Object.hasOwn(SITE_SETTINGS, name) && !this.#base.environmentNames.has(name);
   }
 
-  /** Takes stored texts over. @returns the names of those that cannot be used, which are left out */
+  /** Applies stored texts. @returns the names of invalid ones, which are ignored */
   apply(texts: ReadonlyMap<string, string>): readonly string[] {
     const values: Record<string, unknown> = {};
     const unusable: string[] = [];
@@ -163,7 +163,7 @@ export class LiveSettings implements Live<SiteSettings> {
 
 const shown = (group: SiteSetting['group'], kind: SiteSetting['kind'] = 'text') => ({ group, kind });
 
-/** The page of settings, in its order: the site settings, and three of the environment with their source. */
+/** The settings page in display order: the site settings, and three of the environment with their source. */
 const SHOWN_SETTINGS = {
   SITE_NAME: shown('site'),
   SITE_LOGO: shown('site', 'picture'),
@@ -194,13 +194,14 @@ type ShownSettingName = keyof typeof SHOWN_SETTINGS;
 
 const isShown = (name: string): name is ShownSettingName => Object.hasOwn(SHOWN_SETTINGS, name);
 
+/** SQL of `site_settings`. */
 export class SettingsStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** Stored texts by name. */
+  /** Stored texts by setting name. */
   async readAll(db: Executor = this.#database.kysely): Promise<ReadonlyMap<string, string>> {
     const rows = await db.selectFrom('site_settings').select(['name', 'value']).execute();
     return new Map(rows.map(({ name, value }) => [name, value]));

@@ -30,7 +30,7 @@ forEachDatabase((name, _open, freshUrl) => {
     const status = async (base = service.url): Promise<Status> =>
       ((await (await fetch(`${base}/api/status`)).json()) as { data: Status }).data;
 
-    it('are in effect at once, say where they come from, and go back to their default', async () => {
+    it('take effect immediately, report their source, and can be reset to their default', async () => {
       assert.equal((await find('SITE_NAME'))?.source, 'default');
       const saved = await set('SITE_NAME', ' Film studio ');
       assert.deepEqual([saved.value, saved.source, saved.editable], ['Film studio', 'database', true]);
@@ -41,7 +41,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await status()).site_name, 'Reelgate');
     });
 
-    it('change who may register, what new accounts have, colour and logo', async () => {
+    it('change registration, the defaults of new accounts, colour and logo', async () => {
       await set('NEW_USER_QUOTA', '1234');
       const person = await service.signUp('newcomer');
       assert.equal((await person.ok<{ quota: number }>('GET', '/api/user/self')).quota, 1234);
@@ -54,7 +54,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await fetch(`${service.url}/logo`)).headers.get('content-type'), 'image/png');
     });
 
-    it('give who registers the plan they name, and no plan where it cannot be given', async () => {
+    it('assign the configured plan at registration, and none if it cannot be assigned', async () => {
       const card = { package_code: 'starter', name: 'Starter', level: 1, duration_days: 30, status: 1 };
       await service.root.ok('POST', '/api/admin/package-cards', card);
       const planOf = async (username: string): Promise<unknown> =>
@@ -67,7 +67,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(await planOf('as-before'), 'none');
     });
 
-    it('name the currency of a credit, and how long events and ledger entries are kept', async () => {
+    it('name the currency of a credit, and the retention of events and ledger entries', async () => {
       assert.equal((await status()).currency, '');
       await set('CURRENCY', 'CNY');
       assert.equal((await status()).currency, 'CNY');
@@ -77,14 +77,14 @@ forEachDatabase((name, _open, freshUrl) => {
         assert.deepEqual([(await set(setting, '400')).value, (await set(setting, null)).source], ['400', 'default']);
     });
 
-    it('are given by the environment first, and then not changed here', async () => {
+    it('prefer the environment, and then cannot be changed here', async () => {
       const audit = await find('RETENTION_AUDIT_DAYS');
       assert.deepEqual([audit?.value, audit?.source, audit?.editable], ['90', 'environment', false]);
       assert.match(await refusal('RETENTION_AUDIT_DAYS', '7'), /set where the service is started/);
       assert.match(await refusal('SMTP_URL', 'smtp://a:b@localhost'), /set where the service is started/);
     });
 
-    it('refuse what cannot be used, and change nothing', async () => {
+    it('reject invalid values without changing anything', async () => {
       for (const [setting, value] of [
         ['SITE_NAME', '<b>'],
         ['SITE_ACCENT', 'plaid'],
@@ -101,7 +101,7 @@ forEachDatabase((name, _open, freshUrl) => {
       }
     });
 
-    it('are for root alone, and each change is in the audit log', async () => {
+    it('are limited to root, and each change is in the audit log', async () => {
       const person = await service.signUp('curious');
       for (const [method, path] of [
         ['GET', '/api/admin/settings'],
@@ -119,7 +119,7 @@ forEachDatabase((name, _open, freshUrl) => {
 
     // SQLite serves one process.
     if (name === 'sqlite') return;
-    it('reach the other processes within seconds, and outlive a restart', async () => {
+    it('reach the other processes within seconds, and survive a restart', async () => {
       const second = await startTestService(url, { MASTER_KEY: service.masterKey });
       try {
         await set('SITE_NAME', 'Everywhere');

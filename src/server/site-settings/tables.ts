@@ -1,10 +1,12 @@
 import { type Migration, required } from '../platform/db/migrate.ts';
 
+/** Table of the site settings. */
 export interface SiteTables {
-  /** Stored texts by the name of the setting. */
+  /** Stored texts by setting name. */
   site_settings: { name: string; value: string; updated_at: number };
 }
 
+/** Schema history of the site settings. */
 export const siteMigrations: readonly Migration[] = [
   {
     id: '0100-site',
