@@ -20,7 +20,10 @@ import { assertMasterKey, openMasterKeys, recordMasterKey } from '../platform/ma
 import { createVault, reencryptColumns } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 
-/** Runs work on the database that the environment names; the service may be running or not. For operators with access to that database. */
+/**
+ * Runs work on the database of the environment, whether or not the service is running. For operators with access to
+ * that database.
+ */
 async function withDatabase<T>(work: (database: Database<Tables>, config: Config) => Promise<T>): Promise<T> {
   const { config } = loadConfig();
   const { databaseUrl } = config;
@@ -29,7 +32,7 @@ async function withDatabase<T>(work: (database: Database<Tables>, config: Config
     throw new Error(
       `There is no database at ${databaseUrl}. Run this where the service runs, or name its database with DATABASE_URL.`,
     );
-  // A command may need what a pooler has no session for.
+  // A command may need session features that a pooler does not provide.
   const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl);
   try {
     return await work(database, config);
@@ -42,9 +45,9 @@ async function withDatabase<T>(work: (database: Database<Tables>, config: Config
 }
 
 /**
- * Gives an account a new password, a random one unless one is given, and ends all its sessions and device sign-ins.
+ * Sets an account's password, by default a random one, and ends all its sessions and device sign-ins.
  *
- * @throws when there is no such account, or a password is out of bounds
+ * @throws if there is no such account, or the password is too short, too long or too common
  */
 export function resetPassword(
   name: string,
@@ -70,8 +73,8 @@ export function resetPassword(
 }
 
 /**
- * Re-encrypts under MASTER_KEY what a key of MASTER_KEY_PREVIOUS encrypted, and records the key as the database's.
- * Returns the number of re-encrypted values.
+ * Re-encrypts under MASTER_KEY the values encrypted under a key of MASTER_KEY_PREVIOUS, and records MASTER_KEY as the
+ * database's key. Returns the number of re-encrypted values.
  */
 export const resealSecrets = (): Promise<number> =>
   withDatabase(async (database, config) => {
@@ -90,8 +93,8 @@ export const resealSecrets = (): Promise<number> =>
 /**
  * Registers a mailbox that an account had before this service; it opens with the account's own password.
  *
- * @returns its address
- * @throws when there is no such account, the local part is not allowed, or the account or the address has a mailbox
+ * @returns the mailbox's address
+ * @throws if there is no such account, the local part is not allowed, or the account or the address has a mailbox
  */
 export const adoptMailbox = (username: string, localPart: string): Promise<string> =>
   withDatabase(async (database, { mailDomain }) => {

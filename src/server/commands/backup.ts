@@ -15,21 +15,23 @@ import {
 import { assertNotInUse, sqlitePathOf } from '../platform/transfer/sqlite-source.ts';
 import { matchesKeyCheck, parseMasterKey } from '../platform/vault.ts';
 
-/** Asks for the passphrase of the key in a backup; called only where one is needed. */
+/** Asks for the passphrase of the key in a backup; called only if one is needed. */
 export type AskPassphrase = () => Promise<string>;
 
+/** The written file, or the command that backs up PostgreSQL. */
 export type BackupReport =
   | { readonly file: string; readonly bytes: number; readonly seconds: number; readonly withKey: boolean }
-  /** PostgreSQL has programs of its own for this. */
+  /** PostgreSQL is backed up by its own programs. */
   | { readonly command: string };
 
+/** The result of a restore, or the command that restores PostgreSQL. */
 export type RestoreReport =
   | {
       readonly madeAt: string;
       readonly version: string;
-      /** Where the database that was replaced is now. */
+      /** Path the replaced database was moved to. */
       readonly replaced: string | undefined;
-      /** The file the key was written to; undefined where the right one was there. */
+      /** The file the key was written to; undefined if the right key was already there. */
       readonly keyFile: string | undefined;
     }
   | { readonly command: string };
@@ -40,7 +42,7 @@ const MIN_PASSPHRASE_LENGTH = 12;
  * Backs up the database of DATABASE_URL, which may be in use. SQLite: into one file, with the master key sealed under a
  * passphrase. PostgreSQL: returns the command that does it.
  *
- * @throws Error when the file exists (unless `force`), or the passphrase is too short
+ * @throws Error if the file exists (unless `force`), or the passphrase is too short
  */
 export async function backUpDatabase(
   file: string,
@@ -69,11 +71,11 @@ export async function backUpDatabase(
 }
 
 /**
- * Puts a backup in the place of the database of DATABASE_URL, and its master key beside it unless the right one is there.
- * What it replaces is moved aside, not deleted.
+ * Replaces the database of DATABASE_URL by a backup, and writes its master key next to it unless the right one is
+ * there. Replaced files are moved aside, not deleted.
  *
- * @throws Error while a process uses the database, when there is one (unless `force`), for a backup of a newer release, and
- *   without the key or its passphrase; nothing has changed then
+ * @throws Error while a process uses the database, if a database exists (unless `force`), for a backup of a newer
+ *   release, and without the key or its passphrase; nothing has changed then
  */
 export async function restoreDatabase(
   file: string,
@@ -97,7 +99,7 @@ export async function restoreDatabase(
   const suffix = `replaced-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   const isReplacing = existsSync(path);
   await restoreSqlite(file, path, () => {
-    // A log that stayed behind would be applied to the restored file.
+    // A leftover log would be applied to the restored file.
     for (const each of [path, `${path}-wal`, `${path}-shm`, ...(key === undefined ? [] : [keyFile])])
       if (existsSync(each)) renameSync(each, `${each}.${suffix}`);
     if (key !== undefined) storeMasterKey(keyFile, key);
@@ -123,7 +125,7 @@ function assertKnownSchema(file: string, { migrations: applied, version }: Backu
     throw new Error(`${file} was made by release ${version}, which has a newer schema. Restore it with that release.`);
 }
 
-/** The key to be written; undefined where MASTER_KEY or the key file is the backup's already. */
+/** The key to write; undefined if MASTER_KEY or the key file is already the backup's. */
 async function findKeyToStore(
   { masterKey }: Config,
   keyFile: string,
@@ -150,13 +152,13 @@ async function findKeyToStore(
 }
 
 /**
- * The server itself, past a pooler: the programs need settings of a session. Passwords stay out of the list of processes and the shell's
- * history: PGPASSWORD or ~/.pgpass has them.
+ * The URL of the server itself, bypassing a pooler, because the programs need session settings. Passwords stay out of
+ * the process list and the shell's history: PGPASSWORD or ~/.pgpass provides them.
  */
 function serverUrl({ databaseUrl, databaseDirectUrl = databaseUrl }: Config): string {
   const url = new URL(databaseDirectUrl);
   url.password = '';
-  // Ours, not libpq's.
+  // A parameter of ours that libpq rejects.
   url.searchParams.delete('poolMax');
   return url.href;
 }

@@ -12,7 +12,7 @@ import { createVault, openSealed } from '../platform/vault.ts';
 import { auditLedger } from '../quota/ledger-audit.ts';
 import type { Tables } from '../tables.ts';
 
-/** Something that is wrong with the data. */
+/** An inconsistency in the data. */
 export interface CheckFinding {
   readonly rule: string;
   readonly at: string;
@@ -20,12 +20,13 @@ export interface CheckFinding {
   readonly found?: number;
 }
 
-/** A full audit may take minutes where there are many millions of entries. */
+/** A full audit may take minutes with many millions of entries. */
 const STATEMENT_TIMEOUT_MS = HOUR_MS;
 
 /**
- * Checks the database of DATABASE_URL, whether the service runs or not: the pages of the file (SQLite), the ledger, rows that
- * must fit together, and that what is encrypted opens with the master key. Empty when everything is in order.
+ * Checks the database of DATABASE_URL, whether or not the service is running: the pages of the file (SQLite), the
+ * ledger, rows that must be consistent with each other, and that encrypted values open with the master key. Empty if
+ * everything is in order.
  */
 export async function checkDatabase(): Promise<CheckFinding[]> {
   const { config } = loadConfig();
@@ -65,8 +66,9 @@ interface RowFinding {
 const MAX_FINDINGS = 100;
 
 /**
- * Looks for rows that do not fit together, which no sequence of requests and crashes may leave behind; the ledger has an audit
- * of its own. Each rule is one statement and so sees one state, while the service may run. At most a hundred findings a rule.
+ * Finds inconsistent rows that no sequence of requests and crashes should produce; the ledger has its own audit. Each
+ * rule is one statement and therefore sees one consistent state while the service runs. Returns at most a hundred
+ * findings per rule.
  */
 export async function findBrokenRows({ kysely }: Database<Tables>): Promise<RowFinding[]> {
   const found: RowFinding[] = [];

@@ -22,37 +22,38 @@ import { createVault, matchesKeyCheck, openSealed } from '../platform/vault.ts';
 import { auditLedger, type LedgerAuditFinding } from '../quota/ledger-audit.ts';
 import type { Tables } from '../tables.ts';
 
-/** What is older goes into the part for the rest. */
+/** Older rows go into the default partition. */
 const MAX_PARTITIONS_BACK_MS = 1_096 * DAY_MS;
 
+/** Source and target of a copy. */
 export interface CopyRequest {
   /** `sqlite:PATH` */
   readonly from: string;
   /** `postgres://…` */
   readonly to: string;
-  /** Compare every row of the copy with its original. */
+  /** Whether to compare every row of the copy with its original. */
   readonly verify: boolean;
 }
 
+/** The result of a copy. */
 export interface CopyReport {
-  /** Those with their number of rows, which is the same on both sides. */
+  /** The copied tables with their number of rows, which is the same on both sides. */
   readonly tables: readonly CopiedTable[];
   readonly rows: number;
   readonly seconds: number;
   readonly verified: boolean;
-  /** What the audit of the ledger found in the source and in the copy; empty when there is nothing. */
+  /** Findings of the ledger audit in the source and in the copy; empty if consistent. */
   readonly sourceFindings: readonly LedgerAuditFinding[];
   readonly targetFindings: readonly LedgerAuditFinding[];
-  /** The file with the key the copy needs as MASTER_KEY; undefined where that is set already. */
+  /** The file with the key the copy needs as MASTER_KEY; undefined if MASTER_KEY is already set. */
   readonly keyFile: string | undefined;
 }
 
 /**
- * Copies a SQLite database that nobody uses into an empty PostgreSQL database, and audits the ledger of both. The source stays
- * as it is; the target has everything or, after an error, nothing.
+ * Copies an unused SQLite database into an empty PostgreSQL database, and audits the ledger of both. The source is not
+ * changed; the target receives everything or, after an error, nothing.
  *
- * @throws Error that says what is in the way: a source in use or of another release, a key that does not fit, a target that
- *   is not empty
+ * @throws Error with the obstacle: a source in use or of another release, a wrong key, a target that is not empty
  */
 export async function copyDatabase(
   { from, to, verify }: CopyRequest,
@@ -100,7 +101,7 @@ export async function copyDatabase(
   };
 }
 
-/** For the months the rows belong to, so that none has to be moved later. */
+/** Creates the partitions of the months the rows belong to, so that no row has to be moved later. */
 async function makePartitions(database: Database<Tables>, source: SqliteSource): Promise<void> {
   const now = Date.now();
   for (const [table, partitions] of partitionsOf({ database })) {
@@ -137,7 +138,7 @@ function assertCurrentSchema(source: SqliteSource): void {
     );
 }
 
-/** @throws Error where there is no key, or it is another database's */
+/** @throws Error if there is no key, or it belongs to another database */
 function findFittingKey(config: Config, source: SqliteSource): ExistingMasterKey {
   const found = findMasterKey(config, source.path);
   const check = source.meta(MASTER_KEY_META_NAME);
@@ -148,10 +149,13 @@ function findFittingKey(config: Config, source: SqliteSource): ExistingMasterKey
   return found;
 }
 
-/** Model calls of a process that was killed are in a journal on this machine, which no process reads after the move. */
+/**
+ * Rejects unsettled journals: model calls of a killed process are in a journal on this machine, which no process reads
+ * after the move.
+ */
 function assertSettled(from: string, { journalDir }: Config): void {
   const own = journalDirectory(from, journalDir) ?? '';
-  // Beside the database there are its own journals alone, whatever spelling of its path named them.
+  // The folder of a database contains only its own journals, whichever spelling of its path named them.
   const root = journalDir === undefined ? dirname(own) : own;
   const names = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
   const open = names.find((name) => name.endsWith('.journal'));

@@ -9,12 +9,12 @@ import { openOutbound } from '../platform/outbound/client.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Tables } from '../tables.ts';
 
-/** One thing that was checked. */
+/** The result of one check. */
 export interface Diagnosis {
   readonly subject: 'configuration' | 'database' | 'master key' | 'vendors' | 'mail' | 'proxy';
   readonly state: 'ok' | 'warning' | 'error';
   readonly message: string;
-  /** What to do; absent where nothing has to be done. */
+  /** How to fix a fault; absent if nothing has to be done. */
   readonly advice?: string;
 }
 
@@ -22,8 +22,8 @@ const PROBE_TIMEOUT_MS = 5_000;
 const MAX_PROBES = 20;
 
 /**
- * Checks what a service needs: its settings, database and key, the vendors of its channels, its mail server, and whether
- * BASE_URL leads to it. Changes nothing, and says what to do about each fault.
+ * Checks the service's settings, database and key, the vendors of its channels, its mail server, and whether BASE_URL
+ * leads to the service. Changes nothing, and advises on each fault.
  */
 export async function diagnose(): Promise<readonly Diagnosis[]> {
   const found: Diagnosis[] = [];
@@ -129,7 +129,7 @@ async function examineVendors(channels: readonly ChannelRow[], outbound: Outboun
         advice: 'Add one in the console under Administration, Channels.',
       },
     ];
-  // A channel with a proxy of its own is not reached from here; its test in the console uses the proxy.
+  // A channel with its own proxy cannot be reached from here; its test in the console uses the proxy.
   const direct = enabled.filter(({ connection }) => connection === null).slice(0, MAX_PROBES);
   return Promise.all(
     direct.map(async ({ name, base_url: url }): Promise<Diagnosis> => {
@@ -166,10 +166,10 @@ async function examineMail({ smtpUrl, smtpFrom }: Config): Promise<Diagnosis> {
   }
 }
 
-/** Whether the address people use leads to a service that is ready, and whether the proxy before it is known. */
+/** Checks whether the public address leads to a ready service, and whether the proxy in front of it is trusted. */
 async function examineProxy(config: Config, outbound: OutboundClient): Promise<Diagnosis[]> {
   const found = [await examineBaseUrl(config, outbound)];
-  // The service itself speaks plain HTTP, so something before it ends TLS.
+  // The service itself speaks plain HTTP, so a proxy in front of it must terminate TLS.
   if (config.baseUrl.startsWith('https:') && config.trustProxy.length === 0)
     found.push({
       subject: 'proxy',

@@ -7,8 +7,8 @@ import { openOutbound } from '../platform/outbound/client.ts';
 import type { Tables } from '../tables.ts';
 
 /**
- * Moves stored videos from ARTIFACTS_DIR to the bucket of the settings.
- * @throws when ARTIFACTS is not s3
+ * Moves stored videos from ARTIFACTS_DIR to the configured bucket.
+ * @throws if ARTIFACTS is not s3
  */
 export async function moveArtifactsToS3(): Promise<MoveReport> {
   const { config } = loadConfig();
