@@ -42,13 +42,13 @@ describe('the built console', () => {
     assert.deepEqual([String(small?.body), small?.coding, small?.type], ['a{}', undefined, 'text/css; charset=utf-8']);
   });
 
-  it('has no file but its own', async (t) => {
+  it('serves no files but its own', async (t) => {
     const assets = ConsoleAssets.load(builtConsole(t));
     for (const name of ['../index.html', 'main-1.js.br', 'main-1.js.gz', 'other.js', '', '.', 'constructor'])
       assert.equal(await assets?.find(name, 'br'), undefined, name);
   });
 
-  it('is none where it was not built, or not to its end', (t) => {
+  it('is absent if it was not built completely', (t) => {
     const folder = builtConsole(t);
     rmSync(join(folder, 'assets'), { recursive: true });
     assert.equal(ConsoleAssets.load(folder), undefined);

@@ -15,24 +15,25 @@ const gunzipAsync = promisify(gunzip);
 
 interface Asset {
   readonly type: string;
-  /** Undefined where the compressed forms are kept in its place. */
+  /** Undefined if only the compressed forms are kept. */
   readonly plain: Buffer | undefined;
   readonly br: Buffer | undefined;
   readonly gz: Buffer | undefined;
 }
 
+/** A file with its headers. */
 export interface AssetResponse {
   readonly type: string;
   readonly coding: 'br' | 'gzip' | undefined;
   readonly body: Buffer;
 }
 
-/** Reads a console twice at most where another build replaces it meanwhile. */
+/** Maximum attempts to read a console that another build replaces meanwhile. */
 const MAX_TRIES = 3;
 
 /**
- * The built console as it was at the start: a build that replaces or empties its folder later changes nothing in this process.
- * Files that were compressed by the build are kept compressed only, some 1.3 MB in all.
+ * The built console as of the start: a build that later replaces or empties its folder does not affect this process.
+ * Files compressed by the build are kept only in compressed form, some 1.3 MB in total.
  */
 export class ConsoleAssets {
   /** The page returned for every URL of the console. */
@@ -44,7 +45,7 @@ export class ConsoleAssets {
     this.#assets = assets;
   }
 
-  /** @returns undefined where the console was not built */
+  /** @returns undefined if the console was not built */
   static load(folder: string): ConsoleAssets | undefined {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -60,7 +61,10 @@ export class ConsoleAssets {
     }
   }
 
-  /** @param accepted the request's Accept-Encoding; undefined for a file that the console does not have */
+  /**
+   * @param accepted the request's Accept-Encoding
+   * @returns undefined for a file the console does not have
+   */
   async find(name: string, accepted: string): Promise<AssetResponse | undefined> {
     const asset = this.#assets.get(name);
     if (asset === undefined) return undefined;

@@ -9,10 +9,11 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { ConsoleAssets } from './console-assets.ts';
 
 /**
- * The console: one page for all its URLs, and the build's files with content hashes in their names, in a folder that contains nothing
- * else. The files share one route, because a route for each of several hundred files would take ten megabytes of memory.
+ * Registers the console: one page for all its URLs, and the build's files with content hashes in their names, in a
+ * folder that contains nothing else. The files share one route, because a route for each of several hundred files would
+ * take ten megabytes of memory.
  *
- * @param readStatus the public status, which the page has inside
+ * @param readStatus the public status, which is embedded in the page
  */
 export function addConsoleRoutes(fastify: FastifyInstance, routes: RouteRegistry, readStatus: () => object): void {
   const built = ConsoleAssets.load(CONSOLE_FOLDER);
@@ -38,13 +39,13 @@ export function addConsoleRoutes(fastify: FastifyInstance, routes: RouteRegistry
   );
 }
 
-/** Writes the status into an attribute, where no text can end it. */
+/** Embeds the status in an attribute, which no text can terminate. */
 const fillIn = (page: string, status: object): string =>
   page.replace(STATUS_PLACEHOLDER, () => escapeHtml(JSON.stringify(status)));
 
 /**
- * The policy allows scripts and style sheets from this service only. The component library adds style elements at
- * run time; they carry the nonce of this response.
+ * Sends the page with a policy that allows scripts and style sheets from this service only. The component library adds
+ * style elements at run time; they carry the nonce of this response.
  */
 function sendPage(reply: FastifyReply, page: string): FastifyReply {
   const nonce = randomBytes(16).toString('base64');
