@@ -14,7 +14,7 @@ describe('the API reference', () => {
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
 
-  test('is OpenAPI 3.1 with an operation for every route, each id once', async () => {
+  test('is OpenAPI 3.1 with one operation per route, each id once', async () => {
     const { status, text } = await read('/openapi.json');
     const document = JSON.parse(text) as {
       openapi: string;
@@ -25,7 +25,7 @@ describe('the API reference', () => {
     const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
     const documented = running.app.http.routes.endpoints.filter(({ isOtherSpelling }) => isOtherSpelling !== true);
     assert.equal(operations.length, documented.length);
-    // Linters advise against slashes at the end; these two are the service's contract.
+    // Linters advise against trailing slashes; these two are part of the service's contract.
     const slashes = Object.keys(document.paths)
       .filter((path) => path !== '/' && path.endsWith('/'))
       .sort();
@@ -35,7 +35,7 @@ describe('the API reference', () => {
     assert.ok(document.paths['/v1/videos/{task_id}/content']);
   });
 
-  test('declares every parameter of every path, which generated clients and linters ask for', () => {
+  test('declares every parameter of every path, which generated clients and linters require', () => {
     for (const { method, path, params } of running.app.http.routes.endpoints) {
       const declared = Object.keys((params as { properties?: object } | undefined)?.properties ?? {});
       const named = [...path.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
@@ -43,27 +43,27 @@ describe('the API reference', () => {
     }
   });
 
-  test('bounds every number a request may hold: a database takes no 1e308', () => {
+  test('limits every number a request may contain, because a database does not accept 1e308', () => {
     const unbounded = running.app.http.routes.endpoints.flatMap(({ method, path, body, query }) =>
       [body, query].flatMap((schema) => numbersIn(schema)).map((at) => `${method} ${path} ${at}`),
     );
     assert.deepEqual(unbounded, []);
   });
 
-  test('is a page that loads nothing from anywhere and runs no script', async () => {
+  test('is a page that loads nothing from other hosts and runs no script', async () => {
     const { headers, text } = await read('/docs');
     assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
     assert.doesNotMatch(text, /<script|src="http|href="http/);
     for (const { path } of running.app.http.routes.endpoints) assert.ok(text.includes(path), path);
   });
 
-  test('has a Markdown twin and a beginning for language models', async () => {
+  test('has a Markdown version and a summary for language models', async () => {
     assert.match((await read('/docs.md')).text, /### POST \/v1\/videos/);
     assert.match((await read('/llms.txt')).text, /docs\.md/);
   });
 });
 
-/** Members of a schema that take numbers of any size; a constant is no such number. */
+/** Members of a schema that accept numbers without a limit, except constants. */
 function numbersIn(schema: unknown, at = ''): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { type, maximum, const: constant } = schema as Record<string, unknown>;

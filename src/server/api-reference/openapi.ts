@@ -46,7 +46,7 @@ const openAiError = object({
 const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
   api: object({ success: { const: false }, message: { type: 'string' } }),
   video: object({
-    // A vendor that refuses a submit is quoted with its own code.
+    // A vendor's refusal of a submit is returned with the vendor's own code.
     code: { type: 'string', anyOf: [{ enum: Object.keys(ERRORS) }, { description: "The vendor's own code." }] },
     message: { type: 'string' },
     data: { type: 'null' },
@@ -99,7 +99,10 @@ const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
   page: { type: 'string' },
 };
 
-/** OpenAPI 3.1 from the endpoints of the contract (https://spec.openapis.org/oas/v3.1.0): JSON Schema is embedded unchanged. */
+/**
+ * Generates OpenAPI 3.1 from the endpoints of the contract (https://spec.openapis.org/oas/v3.1.0): JSON Schema is
+ * embedded unchanged.
+ */
 export function toOpenApi(
   endpoints: readonly Endpoint[],
   about: { readonly version: string; readonly baseUrl: string; readonly userHeader: string },
@@ -167,7 +170,7 @@ function toOperation(endpoint: Endpoint): Json {
 const ANTHROPIC_HEADERS = { 'anthropic-version': '2023-06-01' };
 const GEMINI_HEADERS = { 'x-goog-api-key': 'key' };
 
-/** Errors before the route is known, such as an unknown host, are in the envelope of the path; some depend on the client. */
+/** Errors before routing, such as an unknown host, use the envelope of the path; some depend on the client. */
 function toErrorContent({ envelope, path }: Endpoint): Json {
   const envelopes = [
     ...new Set([
@@ -183,7 +186,7 @@ function toErrorContent({ envelope, path }: Endpoint): Json {
   return { ...html, 'application/json': { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas } } };
 }
 
-/** Envelopes whose documented errors have status 200, beside the success. */
+/** Envelopes whose documented errors have status 200, like the success. */
 const ERRORS_WITH_STATUS_200: ReadonlySet<EnvelopeKind> = new Set(['api', 'device']);
 
 function toSuccess(endpoint: Endpoint, status: number): Json {
@@ -200,7 +203,7 @@ function toSuccess(endpoint: Endpoint, status: number): Json {
   return { description: 'Done.', content: Object.fromEntries(content) };
 }
 
-/** A path with and without a slash at its end are two operations, so the slash becomes a word. */
+/** Turns a trailing slash into a word, because a path with and without one are two operations. */
 const toOperationId = ({ method, path }: Endpoint): string =>
   `${method.toLowerCase()}${path
     .replace(/(?<=.)\/$/, '/slash')
@@ -218,13 +221,13 @@ function toRequestBody({ body, accepts = 'json', optionalBody = false, files = [
   return { required: !optionalBody, content: Object.fromEntries(content) };
 }
 
-/** Whether a response of this schema may contain `success: false` too, as the state of a device code does. */
+/** Whether a response of this schema may also contain `success: false`, as the state of a device code does. */
 function canBeBoth(schema: TSchema): boolean {
   const { properties = {} } = schema as ObjectSchema;
   return (properties['success'] as { readonly const?: unknown } | undefined)?.const !== true;
 }
 
-/** In a multipart body files are bytes, and all other fields texts. */
+/** In a multipart body, files are bytes and all other fields texts. */
 function toMultipartSchema(body: TSchema | undefined, files: readonly string[]): Json {
   const { properties = {}, required = [] } = (body ?? {}) as ObjectSchema;
   const binary = { type: 'string', contentMediaType: 'application/octet-stream' };

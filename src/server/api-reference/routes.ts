@@ -5,7 +5,7 @@ import { html, type Markup, STANDALONE_PAGE_HEADERS, standalonePage } from '../p
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { toOpenApi } from './openapi.ts';
 
-/** The reference of everything that is registered, as a file and as a page that loads nothing from other hosts. */
+/** Registers the reference of all registered endpoints, as a file and as a page that loads nothing from other hosts. */
 export function addReferenceRoutes(
   routes: RouteRegistry,
   about: {
@@ -102,7 +102,7 @@ function toLines(endpoint: Endpoint): string {
   ].join('\n\n');
 }
 
-/** What a language model should read first (llmstxt.org). */
+/** The entry point for language models (llmstxt.org). */
 const toLlmsText = (baseUrl: string): string => `# Reelgate
 
 > A service for video generation over eight vendors through one API, chat relay, device sign-in, mailboxes, plans and notifications.
