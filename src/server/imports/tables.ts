@@ -1,39 +1,44 @@
 import type { Generated } from 'kysely';
 import { type Migration, required } from '../platform/db/migrate.ts';
 
-/** What a row of an import is about. */
+/** The kind of object a row of an import describes. */
 export type ImportKind = 'channel' | 'model' | 'group' | 'user' | 'key' | 'code' | 'task' | 'ended-task';
 
+/** Tables of the importer. */
 export interface ImporterTables {
   /** Imports from databases of other programs. */
   imports: {
     id: Generated<number>;
     program: string;
-    /** Hash of what never changes in the source, so that a copy of it is recognized. */
+    /** Hash of immutable data of the source, by which a copy of the source is recognized. */
     identity: string;
-    /** Counts and sums of the source when the import began. */
+    /** Counts and sums of the source when the import started. */
     fingerprint: string;
     state: 'applying' | 'applied' | 'undone';
     started_at: number;
     finished_at: number | null;
   };
   /**
-   * What became of each row of the source, written in the transaction that made it: an import that is killed goes on behind it. Tasks that
-   * had ended have no rows: their ids here say which row of which import they are.
+   * The outcome of each source row, written in the transaction that created the object, so that an import resumes after
+   * a kill. Tasks that had ended have no rows: their ids here identify the import and the source row.
    */
   import_rows: {
     import_id: number;
     kind: ImportKind;
-    /** Id in the source; 0 where it has names only. */
+    /** Id in the source; 0 if the object has only a name. */
     source_id: number;
     name: string;
     /** Id here; 0 for a model, which has only a name; null: skipped. */
     target_id: number | null;
-    /** JSON: of a model the row it replaced and the one it made, of a channel its `updated_at`, of a group its plan; `no-login-email` of an account. */
+    /**
+     * JSON. For a model: the row it replaced and the one the import created; for a channel: its `updated_at`; for a
+     * group: its plan; for an account: `no-login-email`.
+     */
     detail: string | null;
   };
 }
 
+/** Schema history of the importer. */
 export const importerMigrations: readonly Migration[] = [
   {
     id: '0090-imports',
