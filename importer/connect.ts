@@ -6,10 +6,10 @@ import { loadPg } from '../src/server/platform/db/postgres.ts';
 import { openSourceDatabase, type SourceDatabase, type SourceRow } from './source.ts';
 
 /**
- * Opens the database of another program, read only and as one state.
+ * Opens another program's database read-only, as one consistent snapshot.
  *
  * @param url `sqlite:PATH`, `postgres://…` or `mysql://…`
- * @throws Error that says which database cannot be opened and why, without the password in the URL
+ * @throws Error naming the database that cannot be opened and the reason, without the password in the URL
  */
 export async function openSource(url: string): Promise<SourceDatabase> {
   if (url.startsWith('sqlite:')) return openSqliteSource(url.slice('sqlite:'.length));
@@ -37,9 +37,9 @@ export function describeUrl(url: string): string {
 
 const load = createRequire(import.meta.url);
 
-/** MySQL and MariaDB. @throws Error of the server or of the way to it */
+/** Opens MySQL or MariaDB. @throws Error of the server or the connection */
 async function openMysqlSource(url: string): Promise<SourceDatabase> {
-  // Loaded when one is first used: a service never needs it.
+  // Loaded on first use, because a service never needs the driver.
   const { createConnection } = load('mysql2/promise') as typeof mysql;
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const socketPath = searchParams.get('socket');
@@ -50,7 +50,7 @@ async function openMysqlSource(url: string): Promise<SourceDatabase> {
     database: decodeURIComponent(pathname.slice(1)),
     charset: 'utf8mb4',
     connectTimeout: 10_000,
-    // Everything as the server writes it: no number is rounded, no time zone is guessed.
+    // Returns values as the server writes them, without rounding numbers or guessing time zones.
     typeCast: (field) => field.string('utf8'),
   });
   connection.on('error', () => {});
@@ -79,7 +79,7 @@ async function openMysqlSource(url: string): Promise<SourceDatabase> {
 /** Type ids of PostgreSQL's catalogue (pg_type.dat). */
 const BOOLEAN = 16;
 
-/** @throws Error of the server or of the way to it */
+/** @throws Error of the server or the connection */
 async function openPostgresSource(url: string): Promise<SourceDatabase> {
   const { Client } = loadPg();
   const client = new Client({
@@ -88,7 +88,7 @@ async function openPostgresSource(url: string): Promise<SourceDatabase> {
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     types: {
-      // Everything as PostgreSQL writes it.
+      // Returns values as PostgreSQL writes them.
       getTypeParser: ((id: number) => (text: string | Buffer) => toText(id, String(text))) as never,
     },
   });
@@ -118,7 +118,7 @@ async function openPostgresSource(url: string): Promise<SourceDatabase> {
 
 const toText = (type: number, text: string): string => (type === BOOLEAN ? (text === 't' ? '1' : '0') : text);
 
-/** @throws Error where there is no such file, or it is no database */
+/** @throws Error if the file does not exist or is not a database */
 export async function openSqliteSource(path: string): Promise<SourceDatabase> {
   if (!existsSync(path)) throw new Error(`There is no database at ${path}.`);
   const database = new DatabaseSync(path, { readOnly: true, timeout: 10_000 });
@@ -127,7 +127,7 @@ export async function openSqliteSource(path: string): Promise<SourceDatabase> {
     statement.setReadBigInts(true);
     return statement.all(...parameters).map(toSourceRow);
   };
-  // All reads of one transaction see the state of the first.
+  // All reads of one transaction see the state of the first read.
   database.exec('begin');
   return openSourceDatabase({
     engine: 'sqlite',

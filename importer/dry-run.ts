@@ -5,7 +5,7 @@ import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept, withRankRemarks } 
 import { TaskPaymentImportStore } from './task-store.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
 
-/** Goes through everything and writes nothing: what an import would do with each row. */
+/** Creates a visitor that writes nothing and reports the outcome of each row. */
 export function dryRunVisitor(
   store: AccountKeyAndCodeImportStore,
   target: Pick<ImportTarget, 'sealCode'>,

@@ -4,7 +4,7 @@ import type { ImportedEndedTask } from './mapping/tasks.ts';
 import { findTaskOwners, type TaskOwnerDependencies, taskIdOf } from './task-store.ts';
 import { type MappedRow, valuesOf } from './visitor.ts';
 
-/** Writes videos that ended in the source. No entry of the ledger: they were paid for there. */
+/** Inserts videos that ended in the source. They create no ledger entries, because they were paid for there. */
 export async function addEndedTasks(
   trx: Trx,
   ended: readonly ImportedEndedTask[],
@@ -28,7 +28,7 @@ export async function addEndedTasks(
   );
 }
 
-/** What is wrong with videos that ended in the source as they are here: source id and text. */
+/** Differences between videos that ended in the source and their copies here: source id and text. */
 export async function findWrongEndedTasks(
   rows: readonly MappedRow<ImportedEndedTask>[],
   { store, tasks, importId }: TaskOwnerDependencies,
@@ -54,7 +54,7 @@ export async function findWrongEndedTasks(
   return { wrong, rows: withIdRemarks(rows, renamed) };
 }
 
-/** Adds to the rows with one of these public ids that they get another here. */
+/** Adds a remark to rows whose public id is taken here and is replaced. */
 export const withIdRemarks = (
   rows: readonly MappedRow<ImportedEndedTask>[],
   taken: ReadonlySet<string>,

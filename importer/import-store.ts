@@ -4,7 +4,7 @@ import type { ImportedKey, ImportedUser } from './mapping/accounts.ts';
 import type { ImportedCode } from './mapping/plans.ts';
 import { ImportRecordStore } from './record-store.ts';
 
-/** Figures of one account, model and day in the source. */
+/** Usage of one account, model and day in the source. */
 export interface ImportedUsage {
   readonly sourceUserId: number;
   readonly day: number;
@@ -17,12 +17,15 @@ export interface ImportedUsage {
 /** Reported for an account whose e-mail is already the login of another account. */
 export const NO_LOGIN_EMAIL = 'no-login-email';
 
-/** Reference of the ledger entry that brings an imported balance. */
+/** Reference of the ledger entry that grants an imported balance. */
 export const grantRef = (importId: number, sourceUserId: number): string => `import:${importId}:${sourceUserId}`;
 
-/** SQL that writes imported accounts, wallets, keys and codes. Pages of rows are written whole, so that hundreds of thousands take seconds. */
+/**
+ * SQL that writes imported accounts, wallets, keys and codes. Whole pages of rows are written per statement, so that
+ * hundreds of thousands take seconds.
+ */
 export class AccountKeyAndCodeImportStore extends ImportRecordStore {
-  /** Which of these names and login e-mails accounts have. */
+  /** The subset of these names and login e-mails that accounts already have. */
   async takenNames(
     usernames: readonly string[],
     emails: readonly string[],
@@ -42,7 +45,7 @@ export class AccountKeyAndCodeImportStore extends ImportRecordStore {
     };
   }
 
-  /** Makes accounts with their passwords, wallets and one grant each. */
+  /** Inserts accounts with their passwords, wallets and one grant each. */
   async addUsers(trx: Trx, importId: number, users: readonly NamedUser[], now: number): Promise<void> {
     if (users.length === 0) return;
     const made = await trx
@@ -104,7 +107,7 @@ export class AccountKeyAndCodeImportStore extends ImportRecordStore {
     );
   }
 
-  /** Turns second steps on. @param secrets sealed */
+  /** Enables second steps. @param secrets sealed */
   async addSecondSteps(
     trx: Trx,
     secrets: readonly { readonly userId: number; readonly secret: string }[],
@@ -117,7 +120,7 @@ export class AccountKeyAndCodeImportStore extends ImportRecordStore {
       .execute();
   }
 
-  /** Adds figures of accounts as history. */
+  /** Inserts the usage of accounts as history. */
   async addUsage(trx: Trx, rows: readonly (Omit<ImportedUsage, 'sourceUserId'> & { readonly userId: number })[]) {
     if (rows.length === 0) return;
     await trx
@@ -139,7 +142,7 @@ export class AccountKeyAndCodeImportStore extends ImportRecordStore {
       .execute();
   }
 
-  /** Which of these keys there are already. */
+  /** The subset of these keys that already exist. */
   async knownHashes(hashes: readonly string[], db: Executor = this.kysely): Promise<ReadonlySet<string>> {
     if (hashes.length === 0) return new Set();
     const rows = await db.selectFrom('tokens').select('hash').where('hash', 'in', hashes).execute();
@@ -190,7 +193,7 @@ export class AccountKeyAndCodeImportStore extends ImportRecordStore {
     );
   }
 
-  /** Which of these codes there are already. */
+  /** The subset of these codes that already exist. */
   async knownCodes(hashes: readonly string[], db: Executor = this.kysely): Promise<ReadonlySet<string>> {
     if (hashes.length === 0) return new Set();
     const rows = await db.selectFrom('redemption_codes').select('hash').where('hash', 'in', hashes).execute();
@@ -242,13 +245,13 @@ export class AccountKeyAndCodeImportStore extends ImportRecordStore {
   }
 }
 
-/** An account with the name and the e-mail it gets here. */
+/** An account with its name and e-mail in this service. */
 interface NamedUser extends ImportedUser {
-  /** The e-mail where it counts for login: one account at most logs in by it. */
+  /** The e-mail if it counts for login; unique across accounts. */
   readonly loginEmail: string | null;
 }
 
-/** Names that are taken. What is given to an account is added. */
+/** Names and e-mails already taken. Assigned ones are added. */
 interface TakenNames {
   readonly usernames: Set<string>;
   readonly emails: Set<string>;
@@ -256,7 +259,7 @@ interface TakenNames {
 
 const MAX_LENGTH = 30;
 
-/** Gives each account a name that is free: its own, or that with its old number behind it. */
+/** Assigns each account a free name: its own, or its own with its old number as suffix. */
 export function nameUsers(users: readonly ImportedUser[], taken: TakenNames): NamedUser[] {
   return users.map((user) => {
     const username = candidatesOf(user).find((name) => !taken.usernames.has(name)) ?? `user-${user.sourceId}-imported`;
@@ -267,7 +270,7 @@ export function nameUsers(users: readonly ImportedUser[], taken: TakenNames): Na
   });
 }
 
-/** Names an account may get, the best one first. */
+/** Candidate names of an account, best first. */
 export function candidatesOf({ username, sourceId }: ImportedUser): string[] {
   const withSuffix = (suffix: string): string => [...username].slice(0, MAX_LENGTH - suffix.length).join('') + suffix;
   return [username, withSuffix(`-${sourceId}`), withSuffix(`-${sourceId}-2`)];

@@ -4,52 +4,52 @@ import type { ImportedChannel } from './mapping/channels.ts';
 import type { ImportedEndedTask, ImportedTask, TaskMapping } from './mapping/tasks.ts';
 import type { Outcome } from './mapping/values.ts';
 
-/** A task with the ids it has here. */
+/** A task with its ids in this service. */
 export interface NewImportedTask {
   readonly id: string;
   readonly userId: number;
-  /** Undefined: none of its owner's keys can see it. */
+  /** Undefined: none of the owner's keys can see the task. */
   readonly tokenId: number | undefined;
   readonly channelId: number;
   readonly task: ImportedTask;
   readonly now: number;
 }
 
-/** A task that ended in the source, with the ids it has here. */
+/** A task that ended in the source, with its ids in this service. */
 export interface NewEndedTask {
   readonly importId: number;
   readonly id: string;
-  /** Undefined: its `id`. */
+  /** Undefined: use its `id`. */
   readonly publicId: string | undefined;
   readonly userId: number;
-  /** Undefined: none of its owner's keys can see it. */
+  /** Undefined: none of the owner's keys can see the task. */
   readonly tokenId: number | undefined;
   readonly channelId: number | undefined;
   readonly task: ImportedEndedTask;
   readonly now: number;
 }
 
-/** What the importer needs of the service: its rules for channels and codes, and its units. */
+/** The parts of the service an import depends on: its rules for channels and codes, and its units. */
 export interface ImportTarget {
   /** Quota of one unit of the display currency. */
   readonly quotaPerUnit: number;
   readonly hasVendor: (name: string) => name is ChannelVendor;
   isVideoVendor(vendor: ChannelVendor): boolean;
-  /** A row's channels as they can be made, or the reason why not. */
+  /** A row's channels if they can be created, or the reason why not. */
   checkChannels(outcome: Outcome<readonly ImportedChannel[]>): Outcome<readonly ImportedChannel[]>;
-  /** Makes a channel. @returns its id and when it was changed last */
+  /** Creates a channel. @returns its id and the time of its last change */
   addChannel(
     trx: Trx,
     channel: ImportedChannel,
     now: number,
   ): Promise<{ readonly id: number; readonly updatedAt: number }>;
   taskHandle: TaskMapping['taskHandle'];
-  /** Makes a task that is polled at once. @returns its number */
+  /** Creates a task that is polled immediately. @returns its number */
   addTask(trx: Trx, task: NewImportedTask): Promise<number>;
-  /** Makes tasks that have ended, as history: nothing is charged for them. */
+  /** Creates ended tasks as history, without charging for them. */
   addEndedTasks(trx: Trx, tasks: readonly NewEndedTask[]): Promise<void>;
-  /** The secret of a second step as it is stored for an account here. */
+  /** Seals the secret of a second step for storage with an account. */
   sealTotpSecret(userId: number, secret: string): string;
-  /** How a code is stored and shown. */
+  /** The stored and displayed forms of a code. */
   sealCode(code: string): { readonly hash: string; readonly hint: string };
 }

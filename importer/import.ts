@@ -42,22 +42,26 @@ import { VerifyStore } from './verify.ts';
 
 export { toReportPage } from './report.ts';
 
+/** Whether to report, import or compare. */
 export type ImportMode = 'dry-run' | 'apply' | 'verify';
 
 type Hooks = Pick<ImporterDependencies, 'onProgress' | 'onPage'>;
 
-/** Imports another program's database into the one of DATABASE_URL, or says what that would do. @throws Error that says what is in the way */
+/**
+ * Imports another program's database into that of DATABASE_URL, or reports what an import would do. @throws Error with
+ * the obstacle
+ */
 export const runImport = (mode: ImportMode, request: ImportRequest, hooks: Hooks): Promise<ImportReport> =>
   withImporter(hooks, (importer) => {
     if (mode === 'dry-run') return importer.dryRun(request);
     return mode === 'apply' ? importer.apply(request) : importer.verify(request);
   });
 
-/** Takes an import back, as far as nothing of it was used. */
+/** Reverts an import, except for objects that were used since. */
 export const undoImport = (request: ImportRequest, hooks: Hooks): Promise<UndoReport> =>
   withImporter(hooks, (importer) => importer.undoAll(request));
 
-/** A page of an import is many rows at once, and the audit reads every entry. */
+/** A page of an import writes many rows at once, and the audit reads every entry. */
 const STATEMENT_TIMEOUT_MS = HOUR_MS;
 
 async function withImporter<R>(hooks: Hooks, work: (importer: Importer) => Promise<R>): Promise<R> {
@@ -79,8 +83,8 @@ async function withImporter<R>(hooks: Hooks, work: (importer: Importer) => Promi
 }
 
 /**
- * Refuses a database without the tables of this release. They are made by a start of the service, which also makes the first administrator
- * and records the master key; an import that did it would decide these things by itself.
+ * Rejects a database without the tables of this release. Starting the service creates them, the first administrator and
+ * the record of the master key; an import must not make these decisions on its own.
  */
 async function assertStarted(database: Database<Tables>): Promise<void> {
   const applied = await appliedMigrations(database);
@@ -92,7 +96,7 @@ async function assertStarted(database: Database<Tables>): Promise<void> {
     throw new Error('This database is of an earlier release. Start the service once, which updates it, then import.');
 }
 
-/** The importer on a database of the service. */
+/** Constructs the importer on a database of the service. */
 export const buildImporter = (database: Database<Tables>, vault: Vault, quotaPerUnit: number, hooks: Hooks): Importer =>
   new Importer({
     store: new AccountKeyAndCodeImportStore(database),
@@ -174,7 +178,7 @@ function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: nu
   }
 }
 
-/** Private addresses come over marked as such. @throws AppError for what is no address */
+/** Parses a channel's base URL and marks private addresses. @throws AppError for an invalid address */
 function reachable({ baseUrl }: ImportedChannel, own: string): { baseUrl: string; isPrivate: boolean } {
   const text = baseUrl === '' ? own : baseUrl;
   try {
@@ -187,7 +191,7 @@ function reachable({ baseUrl }: ImportedChannel, own: string): { baseUrl: string
 const connectionOf = ({ extraHeaders, proxy }: ImportedChannel, isPrivate: boolean) =>
   changeConnection({}, defined({ extra_headers: extraHeaders, proxy }), isPrivate);
 
-/** Writes a task of another program, submitted there and polled on here, at once. Its time limit begins now. */
+/** Inserts a task submitted by another program, to be polled here immediately. Its time limit starts now. */
 async function addImportedTask(
   trx: Trx,
   { id, userId, tokenId, channelId, task, now }: NewImportedTask,
@@ -218,7 +222,7 @@ async function addImportedTask(
   return seq;
 }
 
-/** Writes tasks that ended in another program. Nothing is reserved, charged, copied or reported for them. */
+/** Inserts tasks that ended in another program. Reserves, charges, copies and reports nothing for them. */
 async function addEndedTasks(trx: Trx, tasks: readonly NewEndedTask[]): Promise<void> {
   await trx.insertInto('tasks').values(tasks.map(toEndedRow)).execute();
 }

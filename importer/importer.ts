@@ -19,7 +19,7 @@ import { reportUnimportedTablesAndPlans } from './unimported.ts';
 import { type Discrepancy, Verifier, type VerifyStore } from './verify.ts';
 import { ImportWriter } from './writer.ts';
 
-/** How far a pass through a table of the source is. */
+/** Progress of a pass through a table of the source. */
 interface ImportProgress {
   readonly phase: 'reading' | 'importing' | 'checking';
   readonly table: string;
@@ -27,26 +27,28 @@ interface ImportProgress {
   readonly total: number;
 }
 
+/** Dependencies of {@link Importer}. */
 export interface ImporterDependencies {
   readonly store: AccountKeyAndCodeImportStore;
   readonly verifyStore: VerifyStore;
   readonly undo: UndoStore;
   readonly target: ImportTarget;
   readonly clock: Clock;
-  /** What is wrong with the ledger as a whole, one line each. */
+  /** Inconsistencies of the ledger as a whole, one line each. */
   auditLedger(): Promise<readonly string[]>;
   onProgress(progress: ImportProgress): void;
   /** Called before each commit of an apply. */
   readonly onPage?: (kind: ImportKind) => void;
 }
 
+/** The source and options of an import. */
 export interface ImportRequest {
   readonly program: ProgramName;
   /** `sqlite:PATH`, `postgres://…` or `mysql://…` */
   readonly from: string;
-  /** How long the source is watched for changes before it is imported, milliseconds. */
+  /** How long the source is watched for changes before the import, in milliseconds. */
   readonly watchMs: number;
-  /** Whether administrators of the source are administrators here; otherwise every account is an ordinary user. */
+  /** Whether administrators of the source stay administrators; otherwise every account becomes an ordinary user. */
   readonly keepRoles?: boolean;
 }
 
@@ -57,14 +59,14 @@ interface OpenedSource {
   readonly fingerprint: string;
 }
 
-/** Brings the accounts, keys, channels, prices and codes of another program here. The source is only ever read. */
+/** Imports the accounts, keys, channels, prices and codes of another program. The source is only ever read. */
 export class Importer {
   readonly #dependencies: ImporterDependencies;
   constructor(dependencies: ImporterDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** What an import would do. Writes nothing. */
+  /** Reports what an import would do, without writing. */
   dryRun(request: ImportRequest): Promise<ImportReport> {
     const { store, target } = this.#dependencies;
     return this.#withSource(request, async (opened) => {
@@ -73,7 +75,7 @@ export class Importer {
     });
   }
 
-  /** Imports, or goes on with an import that was interrupted, and proves the result. @throws Error while the source changes */
+  /** Imports, or resumes an interrupted import, and verifies the result. @throws Error while the source changes */
   async apply(request: ImportRequest): Promise<ImportReport> {
     const { store } = this.#dependencies;
     const before = await this.#withSource(request, async ({ fingerprint }) => fingerprint);
@@ -92,12 +94,12 @@ export class Importer {
     });
   }
 
-  /** Compares the source with what is here. */
+  /** Compares the source with the imported data. */
   verify(request: ImportRequest): Promise<ImportReport> {
     return this.#withSource(request, (opened) => this.#prove(request, opened, 'verify'));
   }
 
-  /** Takes back what no later use has touched. */
+  /** Reverts an import, except for objects that were used since. */
   async undoAll(request: ImportRequest): Promise<UndoReport> {
     const { store, undo, clock } = this.#dependencies;
     const identity = await this.#withSource(request, async (opened) => opened.identity);
@@ -127,7 +129,7 @@ export class Importer {
     ];
     const parts = { store, catalog, groups, tasks, target, importId, identity };
     await this.#read(request, opened, new ImportWriter({ ...parts, now: clock.now(), onPage }), 'importing');
-    // Read anew: what this connection sees is the state of its beginning.
+    // Reads through a new connection, because this one sees the snapshot of its start.
     const after = await this.#withSource(request, async (again) => again.fingerprint);
     if (after !== fingerprint) throw new SourceChangedError('The source changed while it was imported');
     await store.setState(importId, 'applied', clock.now());
@@ -211,7 +213,7 @@ export class Importer {
   }
 }
 
-/** The source is still in use, or was used after an import of it began. */
+/** The source is still in use, or was used after its import started. */
 class SourceChangedError extends Error {
   constructor(what: string) {
     super(`${what}. Stop the old service (it writes what it holds in memory when it stops), or import a copy.`);
@@ -219,7 +221,7 @@ class SourceChangedError extends Error {
   }
 }
 
-/** Figures that change with every use of a source: the money in it, its videos and the newest row of its log. */
+/** Values that change with every use of a source: its money, its videos and the newest row of its log. */
 const FIGURES = [
   ['users', 'select count(*) as n, sum([quota]) as q, sum([used_quota]) as u, max([id]) as m from [users]'],
   ['tokens', 'select count(*) as n, sum([used_quota]) as u, sum([remain_quota]) as r, max([id]) as m from [tokens]'],
@@ -231,7 +233,7 @@ const FIGURES = [
   ['logs', 'select max([id]) as m from [logs]'],
 ] as const;
 
-/** Equal for two reads between which nothing was charged, made or used. */
+/** Equal for two reads between which nothing was charged, created or used. */
 async function changeMarkerOf(source: SourceDatabase): Promise<string> {
   const parts: string[] = [];
   for (const [table, text] of FIGURES) {
@@ -247,8 +249,8 @@ async function changeMarkerOf(source: SourceDatabase): Promise<string> {
 }
 
 /**
- * A hash that a source and its copies share on every engine: ids, names and invitation codes of the first 100 accounts, which never
- * change.
+ * A hash shared by a source and its copies on every engine: ids, names and invitation codes of the first 100 accounts,
+ * which never change.
  */
 async function identityOf(source: SourceDatabase): Promise<string> {
   const hasCode = source.tables.get('users')?.includes('aff_code') === true;

@@ -5,7 +5,7 @@ import type { Executor, Trx } from '../src/server/tables.ts';
 import type { ImportedModel } from './mapping/models.ts';
 import type { ImportedGroup } from './mapping/plans.ts';
 
-/** A model's row as an import keeps it, to put it back. */
+/** A model's row, as an import records it to restore it on undo. */
 export interface StoredModel {
   readonly vendor: string;
   readonly kind: string;
@@ -16,7 +16,7 @@ export interface StoredModel {
 
 /** SQL of an import on channels and models. */
 export class ModelImportAndChannelRemovalStore {
-  /** Makes every process read the catalogue again, and serializes changes of it. */
+  /** Makes every process reload the catalogue, and serializes changes of it. */
   async bumpVersion(trx: Trx): Promise<void> {
     await trx.updateTable('catalog_version').set({ version: sql`version + 1` }).execute();
   }
@@ -50,8 +50,8 @@ export class ModelImportAndChannelRemovalStore {
   }
 
   /**
-   * Removes a channel that was not changed since and has no task of this service; those that had ended in the source, of accounts that stay,
-   * do without it. @returns whether it is gone
+   * Removes a channel that was not changed since and has no task of this service. Tasks of remaining accounts that had
+   * ended in the source lose their reference to the channel. @returns whether the channel was removed
    */
   async removeChannel(trx: Trx, id: number, updatedAt: number): Promise<boolean> {
     const removed = await trx
@@ -76,7 +76,7 @@ export class ModelImportAndChannelRemovalStore {
   }
 }
 
-/** A plan as an import made it, to see whether it was changed since. */
+/** A plan as created by an import, to detect later changes. */
 export interface StoredGroupPlan {
   readonly price_factor: number;
   /** JSON. */
@@ -84,12 +84,15 @@ export interface StoredGroupPlan {
   readonly models: string;
 }
 
-/** Accounts of a group keep it: it ends with the account or when an administrator ends it. */
+/** Accounts of a group keep the plan: it ends with the account, or when an administrator ends it. */
 const DURATION_DAYS = 36_500;
 
-/** SQL of the plans that groups become. */
+/** SQL of the plans created from groups. */
 export class PlansFromGroupsImportStore {
-  /** @param channels ids here. @returns its id; another code than the group's where that is taken */
+  /**
+   * @param channels ids in this service. @returns the plan's id. The plan gets another code if the group's name is
+   *   taken
+   */
   async addPlan(
     trx: Trx,
     { code, name, factor }: ImportedGroup,
@@ -156,7 +159,7 @@ export class PlansFromGroupsImportStore {
       .executeTakeFirst();
   }
 
-  /** Which of these accounts are on one of the plans of an import. */
+  /** The subset of these accounts that is on one of an import's plans. */
   async subscribed(db: Executor, importId: number, userIds: readonly number[]): Promise<ReadonlyMap<number, number>> {
     if (userIds.length === 0) return new Map();
     const rows = await db
@@ -169,7 +172,7 @@ export class PlansFromGroupsImportStore {
     return new Map(rows.map((row) => [row.user_id, row.plan_id]));
   }
 
-  /** Removes a plan that nobody changed since and no account has. @returns whether it is gone */
+  /** Removes a plan that is unchanged and used by no account. @returns whether the plan was removed */
   async removePlan(trx: Trx, id: number, stored: StoredGroupPlan): Promise<boolean> {
     return wasChanged(
       await trx

@@ -29,12 +29,12 @@ import { countRows, type SourceDatabase, type SourceRow, type TablePart } from '
 import { ImportSummary } from './summary.ts';
 import type { ImportVisitor, MappedRow, ReadContext } from './visitor.ts';
 
-/** Of accounts and channels that name none. */
+/** Group of accounts and channels that name none. */
 const DEFAULT_GROUP = 'default';
 /** The password both programs give their first account. */
 const FIRST_PASSWORD = '123456';
 
-/** Reads a source from end to end: maps its rows, has the visitor deal with them, and returns what is to be reported. */
+/** Reads a whole source: maps its rows, passes them to the visitor, and returns the data of the report. */
 export async function readAndMapSource(context: ReadContext, visitor: ImportVisitor): Promise<ImportSummary> {
   const found = new ImportSummary();
   const { grouped, byId } = await readChannels(context, visitor, found);
@@ -47,9 +47,9 @@ export async function readAndMapSource(context: ReadContext, visitor: ImportVisi
 }
 
 interface ReadChannels {
-  /** Those that come over, with the groups they are for. */
+  /** The imported channels, with their groups. */
   readonly grouped: readonly GroupedChannel[];
-  /** What each row becomes. */
+  /** The channels each row becomes. */
   readonly byId: ReadonlyMap<number, readonly ImportedChannel[]>;
 }
 
@@ -96,7 +96,7 @@ async function readGroups(
   await visitor.groups(groups);
 }
 
-/** @returns source ids of the accounts that came over */
+/** @returns source ids of the imported accounts */
 async function readUsers(
   context: ReadContext,
   visitor: ImportVisitor,
@@ -142,7 +142,7 @@ async function readUsers(
   return imported;
 }
 
-/** Accounts of a page with a rank in the source, in the words for one that does not come over. */
+/** Accounts of a page with a role in the source, described for the case that they are not imported. */
 function ranksOf(page: readonly SourceRow[]): ReadonlyMap<number, string> {
   const ranked = page.filter((row) => isPrivileged(sourceRoleOf(row)));
   return new Map(
@@ -153,7 +153,7 @@ function ranksOf(page: readonly SourceRow[]): ReadonlyMap<number, string> {
   );
 }
 
-/** The first account may still have the password that is in everybody's manual; it does not come over. */
+/** Drops the password of a first account that still has the published default. */
 function withoutFirstPassword(
   rows: readonly MappedRow<ImportedUser>[],
   page: readonly SourceRow[],
@@ -174,7 +174,7 @@ function withoutFirstPassword(
 
 const TOTP_SECRET = /^[A-Z2-7]{16,128}$/;
 
-/** TOTP secrets of the accounts of a page that have their second step on; the source keeps them as Base32 in clear. */
+/** TOTP secrets of the accounts of a page with an enabled second step; the source stores them as Base32 in clear. */
 async function secondStepsOf(source: SourceDatabase, page: readonly SourceRow[]): Promise<ReadonlyMap<number, string>> {
   const [first, last] = [page[0], page.at(-1)];
   if (first === undefined || last === undefined || !source.tables.has('two_fas')) return new Map();
@@ -186,7 +186,10 @@ async function secondStepsOf(source: SourceDatabase, page: readonly SourceRow[])
   return new Map(enabled.map((row) => [smallIntegerOf(row, 'user_id'), textOf(row, 'secret').replace(/=+$/, '')]));
 }
 
-/** Adds the second steps; an account whose secret cannot be used is not opened without one, and its password stays behind. */
+/**
+ * Adds the second steps. An account whose secret is unusable loses its password too, so that it does not open without a
+ * second step.
+ */
 function withSecondSteps(
   rows: readonly MappedRow<ImportedUser>[],
   secrets: ReadonlyMap<number, string>,
@@ -205,7 +208,7 @@ function withSecondSteps(
 
 const NEW_BACKUP_CODES = 'its second step comes over, its backup codes do not: make new ones';
 
-/** Figures by day of the accounts of a page, from the hourly ones the source keeps. */
+/** Daily usage of the accounts of a page, from the hourly rows the source stores. */
 async function usageOf(source: SourceDatabase, page: readonly SourceRow[]): Promise<ImportedUsage[]> {
   const [first, last] = [page[0], page.at(-1)];
   if (first === undefined || last === undefined || !source.tables.has('quota_data')) return [];
@@ -253,7 +256,7 @@ async function readKeys(
   }
 }
 
-/** Hashes of keys that several rows have: only these need to be remembered, not all of a large source. */
+/** Hashes of keys that occur in several rows: only these are kept in memory, not all keys of a large source. */
 async function repeatedKeysOf(source: SourceDatabase): Promise<ReadonlySet<string>> {
   const value = "case when trim([key]) like 'sk-%' then substr(trim([key]), 4) else trim([key]) end";
   const rows = await source.query(`select ${value} as [value] from [tokens] group by ${value} having count(*) > 1`);
@@ -273,13 +276,13 @@ async function readCodes(context: ReadContext, visitor: ImportVisitor, found: Im
   }
 }
 
-/** Its columns that are read, and no others: some are large. */
+/** Reads only these columns, because others are large. */
 const ENDED = { columns: TASK_COLUMNS, where: "[status] in ('SUCCESS', 'FAILURE')" };
 const UNFINISHED = { columns: TASK_COLUMNS, where: "[status] not in ('SUCCESS', 'FAILURE')" };
 
 /**
- * Videos. Those that have ended are history. Of the others, those that can be polled by what is in the database come over with
- * what was paid for them.
+ * Reads videos. Ended ones become history. Unfinished ones are imported with the amount paid for them if the database
+ * contains enough to poll them.
  */
 async function readTasks(
   reading: ReadContext,
@@ -319,7 +322,10 @@ async function repeatedIdsOf(source: SourceDatabase): Promise<ReadonlyMap<string
 const PAGE = 500;
 type Reading = Pick<ReadContext, 'source' | 'onProgress'>;
 
-/** Reads a table, or a part of it, by ascending ids; `report` is called with the number of rows after each page was dealt with. */
+/**
+ * Reads a table, or a part of it, by ascending ids; `report` is called with the number of rows after each page was
+ * handled.
+ */
 async function* readPages(
   source: SourceDatabase,
   table: string,
@@ -335,7 +341,7 @@ async function* readPages(
   }
 }
 
-/** Adds up the rows that were read of a table, and reports them beside all it has. */
+/** Reports a running total of the rows read from a table, and the table's size. */
 async function progressOf({ source, onProgress }: Reading, table: string): Promise<(rows: number) => void> {
   const total = await countRows(source, table);
   let read = 0;

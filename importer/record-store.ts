@@ -6,15 +6,15 @@ import type { Executor, Tables, Trx } from '../src/server/tables.ts';
 type ImportRow = Selectable<Tables['imports']>;
 type RowNote = Insertable<Tables['import_rows']>;
 
-/** What became of a row of the source. */
+/** The recorded outcome of a source row. */
 interface Decided {
-  /** Id here; null: skipped. */
+  /** Id in this service; null: skipped. */
   readonly target: number | null;
   readonly name: string;
   readonly detail: string | null;
 }
 
-/** SQL of imports and of what became of each row of their sources. */
+/** SQL of imports and of the outcome of each source row. */
 export class ImportRecordStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -29,7 +29,7 @@ export class ImportRecordStore {
     return this.#database.transaction(work);
   }
 
-  /** The import of a source that was not undone. */
+  /** The import of a source, unless it was undone. */
   findImport(identity: string): Promise<ImportRow | undefined> {
     return this.kysely
       .selectFrom('imports')
@@ -53,7 +53,7 @@ export class ImportRecordStore {
     await this.kysely.updateTable('imports').set({ state, finished_at: now }).where('id', '=', id).execute();
   }
 
-  /** What became of rows of the source, by their ids. Skipped ones have no target. */
+  /** Outcomes of source rows, by their ids. Skipped rows have no target. */
   async targets(
     importId: number,
     kind: ImportKind,
@@ -71,7 +71,7 @@ export class ImportRecordStore {
     return new Map(rows.map((row) => [row.source_id, { target: row.target_id, name: row.name, detail: row.detail }]));
   }
 
-  /** What has a name and no id there, as an import dealt with it. */
+  /** Outcomes of objects that have a name but no id in the source. */
   async named(
     importId: number,
     kind: 'model' | 'group',
@@ -86,7 +86,7 @@ export class ImportRecordStore {
     return new Map(rows.map((row) => [row.name, { target: row.target_id, detail: row.detail }]));
   }
 
-  /** Every channel an import made, with what it was in the source. */
+  /** Every channel an import created, with its recorded source data. */
   async channels(importId: number, db: Executor = this.kysely) {
     const rows = await db
       .selectFrom('import_rows')
@@ -103,7 +103,7 @@ export class ImportRecordStore {
     }));
   }
 
-  /** Accounts of an earlier import of the same source that an undo left because they were used. */
+  /** Accounts of an earlier import of the same source that an undo kept because they were used. */
   async keptUsers(identity: string, sourceIds: readonly number[]): Promise<ReadonlySet<number>> {
     if (sourceIds.length === 0) return new Set();
     const rows = await this.kysely

@@ -13,18 +13,21 @@ interface ReportHead {
   readonly generation: Generation;
 }
 
-/** What an import does or did, row by row where something is to be said. Sums are decimal text: they may exceed 2^53. */
+/**
+ * The result of an import by row, listing only rows with remarks. Sums are decimal text, because they may exceed 2^53.
+ */
 export interface ImportReport extends ReportHead {
   readonly counts: Readonly<Record<string, KindCount>>;
   readonly sums: Readonly<Record<keyof ImportSums, string>>;
   readonly warnings: readonly string[];
   readonly findings: readonly Finding[];
-  /** Of an apply or a verification: empty lists where everything agrees. */
+  /** Set by an apply or a verification; empty lists if everything matches. */
   readonly proof?:
     | { readonly discrepancies: readonly Discrepancy[]; readonly changes: readonly Discrepancy[] }
     | undefined;
 }
 
+/** Builds the report of an import. */
 export function buildReport(head: ReportHead, found: ImportSummary, proof: ImportReport['proof']): ImportReport {
   const { mode, madeAt, source, engine, program, generation } = head;
   const sums = Object.entries(found.sums).map(([name, sum]: [string, bigint]) => [name, String(sum)]);
@@ -43,7 +46,7 @@ export function buildReport(head: ReportHead, found: ImportSummary, proof: Impor
   return proof === undefined ? report : { ...report, proof };
 }
 
-/** The report as a page that stands alone, for people to read and to keep. */
+/** Renders the report as a self-contained page for reading and archiving. */
 export function toReportPage(report: ImportReport): string {
   const { proof } = report;
   return html`<!doctype html>

@@ -4,10 +4,12 @@ import { type ImportedUser, isPrivileged } from './mapping/accounts.ts';
 import { skipped, toPlainText } from './mapping/values.ts';
 import type { MappedRow } from './visitor.ts';
 
+/** The outcome of a key that already exists here. */
 export const KNOWN_KEY = skipped('there is a key with the same value here already');
+/** The outcome of a code that already exists here. */
 export const KNOWN_CODE = skipped('there is a code with the same value here already');
 
-/** Skips accounts that an undo of an earlier import left, or their money would be imported twice. */
+/** Skips accounts that an undo of an earlier import kept, because their money would be imported twice. */
 export async function withoutKept<T>(
   store: AccountKeyAndCodeImportStore,
   identity: string,
@@ -24,7 +26,7 @@ export async function withoutKept<T>(
   );
 }
 
-/** Names an account with a rank in the source, with that rank and the one it has here. */
+/** Adds a remark to accounts with a role in the source: that role, and the one here. */
 export function withRankRemarks(
   row: MappedRow<ImportedUser>,
   roleOf: (user: ImportedUser) => Role | undefined,
@@ -38,7 +40,7 @@ export function withRankRemarks(
   return { ...row, outcome: { ...outcome, remarks: [remark, ...outcome.remarks] } };
 }
 
-/** Adds to a row what its account is called here, where that differs. */
+/** Adds a remark to accounts whose name here differs. */
 export function withNameRemarks<
   T extends { readonly sourceId: number; readonly username: string; readonly email: string | null },
 >(

@@ -1,50 +1,54 @@
+/** The engines a source may use. */
 export type EngineName = 'sqlite' | 'postgres' | 'mysql';
 
-/** A row of the source: every value as text, numbers in full, booleans as `1` and `0`; null and missing columns are null. */
+/**
+ * A row of the source: every value as text, numbers in full, booleans as `1` and `0`; null and missing columns are
+ * null.
+ */
 export type SourceRow = Readonly<Record<string, string | null>>;
 
 /** Some columns and rows of a table; by default all of them. */
 export interface TablePart {
-  /** Those that are not there are left out. */
+  /** Missing columns are omitted. */
   readonly columns?: readonly string[];
   /** A condition on a row, with `[name]` for a quoted name. */
   readonly where?: string;
 }
 
 /**
- * The database of the program to migrate from, as one state of it, read only.
+ * The source program's database, as one consistent read-only snapshot.
  *
- * Engines differ in what their clients make of values, so that everything arrives as text and the mapping is the same for all.
+ * Clients of the engines convert values differently, so values arrive as text and share one mapping.
  */
 export interface SourceDatabase {
   readonly engine: EngineName;
   /** Columns by table. */
   readonly tables: ReadonlyMap<string, readonly string[]>;
-  /** Rows after an id in its order; none where there is no such table. */
+  /** Rows after an id, in order of id; none if there is no such table. */
   page(table: string, after: bigint, limit: number, part?: TablePart): Promise<SourceRow[]>;
-  /** The rows of a query of ours; `?` stands for each parameter and `[name]` for a quoted name. */
+  /** The rows of a query; `?` stands for each parameter and `[name]` for a quoted name. */
   query(text: string, parameters?: readonly (string | bigint)[]): Promise<SourceRow[]>;
   close(): Promise<void>;
 }
 
-/** 0 where there is no such table. */
+/** Number of rows; 0 if there is no such table. */
 export async function countRows({ tables, query }: SourceDatabase, table: string): Promise<number> {
   if (!tables.has(table)) return 0;
   const [row] = await query(`select count(*) as [n] from [${table}]`);
   return Number(row?.n ?? 0);
 }
 
-/** What each engine does in its own way. */
+/** The engine-specific part of a source. */
 interface SourceConnection {
   readonly engine: EngineName;
   readonly quote: (name: string) => string;
-  /** Table and column of every column there is. */
+  /** Table and name of every column. */
   columns(): Promise<readonly (readonly [table: string, column: string])[]>;
   run(text: string, parameters: readonly (string | bigint)[]): Promise<SourceRow[]>;
   close(): Promise<void>;
 }
 
-/** Puts the common part on a connection. Closes it when its tables cannot be read. */
+/** Adds the engine-independent part to a connection. Closes the connection if its tables cannot be read. */
 export async function openSourceDatabase(connection: SourceConnection): Promise<SourceDatabase> {
   const { engine, quote } = connection;
   const columns = await connection.columns().catch(async (error: unknown) => {
@@ -76,9 +80,13 @@ export async function openSourceDatabase(connection: SourceConnection): Promise<
   };
 }
 
+/** The programs an import supports. */
 export type ProgramName = 'new-api' | 'one-api';
 
-/** Steps of the two schemas that change what can be read, oldest first. Columns are only ever added, so the newest one counts. */
+/**
+ * Versions of the two schemas that differ in readable data, oldest first. Columns are only ever added, so the newest
+ * column present decides.
+ */
 export type Generation =
   | 'one-api, first'
   | 'one-api'
@@ -87,14 +95,15 @@ export type Generation =
   | 'new-api with task ids'
   | 'new-api with task plugins';
 
+/** The program and schema version of a source. */
 export interface SourceSchema {
   readonly program: ProgramName;
   readonly generation: Generation;
-  /** Tables that are there and have no meaning here. */
+  /** Existing tables that have no meaning here. */
   readonly unknownTables: readonly string[];
 }
 
-/** Tables this importer reads, or knows and leaves. */
+/** Tables this importer reads, or knows and ignores. */
 const KNOWN_TABLES: ReadonlySet<string> = new Set(
   `users tokens channels abilities options redemptions logs midjourneys top_ups quota_data tasks models vendors
    prefill_groups setups two_fas two_fa_backup_codes passkey_credentials checkins subscription_plans subscription_orders
@@ -103,7 +112,7 @@ const KNOWN_TABLES: ReadonlySet<string> = new Set(
    login_encryption_keys`.split(/\s+/),
 );
 
-/** Which program a database belongs to, by the columns it has. @throws Error where it is neither's */
+/** Detects the program of a database by its columns. @throws Error if it is neither program's */
 export function detectProgram({ tables }: Pick<SourceDatabase, 'tables'>): SourceSchema {
   const has = (table: string, column: string): boolean => tables.get(table)?.includes(column) === true;
   for (const table of ['users', 'tokens', 'channels', 'options'])

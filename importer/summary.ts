@@ -1,7 +1,7 @@
 import type { ImportKind } from '../src/server/imports/tables.ts';
 import type { Outcome } from './mapping/values.ts';
 
-/** A row that does not come over, or not as it was. */
+/** A row that is not imported, or is imported with changes. */
 export interface Finding {
   readonly kind: ImportKind | 'option' | 'table' | 'path';
   /** Id in the source, or a name. */
@@ -10,20 +10,21 @@ export interface Finding {
   readonly text: string;
 }
 
+/** Counts of one kind of row. */
 export interface KindCount {
   read: number;
   imported: number;
   skipped: number;
 }
 
-/** What reading a source found: counts of rows, remarks and sums, for the report and for the verification. */
+/** Counts, remarks and sums found in a source, for the report and the verification. */
 export class ImportSummary {
   readonly counts = new Map<ImportKind, KindCount>();
   readonly findings: Finding[] = [];
   readonly warnings: string[] = [];
   readonly sums: ImportSums = zeroSums();
 
-  /** Counts a row and keeps what is to be said about it. */
+  /** Counts a row and records its remarks. */
   add(kind: ImportKind, source: string, outcome: Outcome<unknown>): void {
     const count = this.countOf(kind);
     count.read++;
@@ -46,27 +47,27 @@ export class ImportSummary {
   }
 }
 
-/** Sums of the source, whole quota. Text in reports: they may be more than JavaScript counts exactly. */
+/** Sums of the source in whole quota. Written as text in reports, because they may exceed JavaScript's exact range. */
 export interface ImportSums {
-  /** Both balances of all accounts that are imported. */
+  /** Both balances of all imported accounts. */
   balance: bigint;
-  /** What goes into wallets. */
+  /** Granted to wallets. */
   granted: bigint;
-  /** What accounts were overdrawn by. `balance` = `granted` - `debts`. */
+  /** Overdrafts of accounts. `balance` = `granted` - `debts`. */
   debts: bigint;
   /** Balances of accounts that are not imported. */
   leftBehind: bigint;
-  /** What limited keys may still spend. */
+  /** Remaining limits of limited keys. */
   keyLimits: bigint;
   /** Unused redemption codes. */
   codes: bigint;
-  /** What plans bought there still cover. */
+  /** Remaining value of plans bought in the source. */
   subscriptions: bigint;
-  /** Paid for videos that had ended and are history here. */
+  /** Paid for ended videos, which become history. */
   endedTasks: bigint;
-  /** Paid for videos that were not finished. */
+  /** Paid for unfinished videos. */
   unfinishedTasks: bigint;
-  /** Of that, what is held here for those that come over. */
+  /** The part of `unfinishedTasks` that is held here for imported videos. */
   heldTasks: bigint;
 }
 

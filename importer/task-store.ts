@@ -2,14 +2,14 @@ import type { Executor, Trx } from '../src/server/tables.ts';
 import type { AccountKeyAndCodeImportStore } from './import-store.ts';
 import type { SourceTask } from './mapping/tasks.ts';
 
-/** Id here of a task of the source; also the reference of what is reserved for it. */
+/** Id here of a task of the source; also the reference of its reservation. */
 export const taskIdOf = (importId: number, sourceId: number): string => `task_i${importId}r${sourceId}`;
-/** What the ids of an import are like in SQL, with `|` as the escape character. */
+/** SQL pattern of an import's task ids, with `|` as the escape character. */
 export const taskIdsLike = (importId: number): string => `task|_i${importId}r%`;
-/** Reference of the ledger entry that brings what was paid for it there. */
+/** Reference of the ledger entry that grants the amount paid for the task in the source. */
 export const taskGrantRef = (importId: number, sourceId: number): string => `import-task:${importId}:${sourceId}`;
 
-/** What was paid for a task there, held for it here. */
+/** The amount paid for a task in the source, held for it here. */
 interface HeldPayment {
   readonly sourceId: number;
   readonly userId: number;
@@ -20,7 +20,9 @@ interface HeldPayment {
 
 const entry = { plan_amount: 0, charged: 0, token_id: null, model: null };
 
-/** SQL of the money of unfinished tasks: granted and reserved at once, so that wallets stay what they are until a task ends. */
+/**
+ * SQL of the money of unfinished tasks: granted and reserved at once, so that wallets do not change until a task ends.
+ */
 export class TaskPaymentImportStore {
   async hold(trx: Trx, importId: number, payments: readonly HeldPayment[], now: number): Promise<void> {
     if (payments.length === 0) return;
@@ -68,7 +70,7 @@ export class TaskPaymentImportStore {
       .execute();
   }
 
-  /** Takes a task back that has not ended. @returns false when it has, or is settled at this moment */
+  /** Reverts a task that has not ended. @returns false if it has ended, or is being settled */
   async release(trx: Trx, importId: number, sourceId: number, now: number): Promise<boolean> {
     const ref = taskIdOf(importId, sourceId);
     const held = await trx
@@ -97,7 +99,7 @@ export class TaskPaymentImportStore {
     return true;
   }
 
-  /** What was brought for tasks, by its reference. */
+  /** Amounts granted for tasks, by reference. */
   async grants(db: Executor, refs: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (refs.length === 0) return new Map();
     const rows = await db
@@ -120,7 +122,7 @@ export class TaskPaymentImportStore {
     return new Map(rows.map((row) => [row.id, row]));
   }
 
-  /** Which of the public ids that these tasks want are taken. */
+  /** The subset of these tasks' requested public ids that is already taken. */
   async takenPublicIds(
     db: Executor,
     tasks: readonly { readonly publicId: string | undefined }[],
@@ -131,7 +133,10 @@ export class TaskPaymentImportStore {
     return new Set(rows.map((row) => row.public_id));
   }
 
-  /** The key of each of these accounts that has one only: videos of sources that do not say which key began them are seen by it. */
+  /**
+   * The key of each of these accounts that has exactly one. Sources that do not record which key started a video make
+   * it visible to this key.
+   */
   async onlyKeys(db: Executor, userIds: readonly number[]): Promise<ReadonlyMap<number, number>> {
     if (userIds.length === 0) return new Map();
     const rows = await db
@@ -145,7 +150,7 @@ export class TaskPaymentImportStore {
     return new Map(rows.map((row) => [row.user_id, Number(row.id)]));
   }
 
-  /** Which of these ids tasks have. */
+  /** The subset of these ids that tasks have. */
   async found(db: Executor, ids: readonly string[]): Promise<ReadonlySet<string>> {
     if (ids.length === 0) return new Set();
     const rows = await db.selectFrom('tasks').select('id').where('id', 'in', ids).execute();
@@ -153,24 +158,25 @@ export class TaskPaymentImportStore {
   }
 }
 
+/** Dependencies of `findTaskOwners`. */
 export interface TaskOwnerDependencies {
   readonly store: AccountKeyAndCodeImportStore;
   readonly tasks: TaskPaymentImportStore;
   readonly importId: number;
 }
 
-/** What a task of the source belongs to here. */
+/** The account, key and channel of an imported task. */
 interface TaskOwner {
   readonly userId: number;
-  /** The key that submitted it, where the source says which. */
+  /** The key that submitted the task, if the source records it. */
   readonly tokenId: number | undefined;
-  /** The key that finds it: that one, or the only one of its account. */
+  /** The key that can see the task: the submitting key, or the account's only one. */
   readonly seenBy: number | undefined;
-  /** Undefined: its channel did not come over. */
+  /** Undefined: the task's channel was not imported. */
   readonly channelId: number | undefined;
 }
 
-/** Finds the accounts, keys and channels here of tasks whose accounts came over. */
+/** Finds the accounts, keys and channels of tasks whose accounts were imported. */
 export async function findTaskOwners<T extends SourceTask & { readonly channelIndex: number | undefined }>(
   trx: Trx,
   all: readonly T[],

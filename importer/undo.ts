@@ -21,15 +21,19 @@ interface UndoDependencies {
   readonly now: number;
 }
 
+/** The result of an undo. */
 export interface UndoReport {
   readonly removed: Readonly<Record<string, number>>;
-  /** What stays because it was used or changed since. */
+  /** Objects that stay because they were used or changed since. */
   readonly kept: readonly { readonly kind: ImportKind; readonly source: string; readonly name: string }[];
 }
 
 const PAGE = 500;
 
-/** Takes back what no later use has touched. Each page is one transaction: an undo that is killed is repeated. */
+/**
+ * Reverts an import, except for objects that were used since. Each page is one transaction, so an undo that was killed
+ * can be repeated.
+ */
 export async function undoImport(dependencies: UndoDependencies): Promise<UndoReport> {
   const removed: Record<string, number> = {};
   const kept: { kind: ImportKind; source: string; name: string }[] = [];
@@ -53,7 +57,7 @@ export async function undoImport(dependencies: UndoDependencies): Promise<UndoRe
 
 interface Removed {
   readonly gone: Set<UndoRow>;
-  /** Videos that had ended in the source, which go with their accounts. */
+  /** Number of removed videos that had ended in the source. */
   readonly endedTasks: number;
 }
 
@@ -78,7 +82,8 @@ async function removeUsers(
   rows: readonly UndoRow[],
 ): Promise<Removed> {
   const ids = rows.map((row) => row.target_id);
-  // Whoever charges one of these wallets has done so, or waits until the account is gone.
+  // Under this lock a concurrent charge of one of these wallets has either completed or waits until the account is
+  // gone.
   const balances = await store.lockBalances(trx, ids);
   const used = await store.usedAccounts(trx, importId, ids);
   const unused = rows.filter((row) => !used.has(row.target_id));
@@ -112,6 +117,7 @@ async function removeOne(
   return true;
 }
 
+/** Whether two rows of a model are equal. */
 export const isSameModel = (one: StoredModel, other: StoredModel): boolean =>
   JSON.stringify(ordered(one)) === JSON.stringify(ordered(other));
 
@@ -124,7 +130,7 @@ interface UndoRow {
   readonly detail: string | null;
 }
 
-/** SQL that takes an import back. */
+/** SQL that reverts an import. */
 export class UndoStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -135,7 +141,7 @@ export class UndoStore {
     return this.#database.transaction(work);
   }
 
-  /** Rows of a kind that are here, after a place in their order. */
+  /** A page of rows of one kind that exist here, after a position in their order. */
   async page(importId: number, kind: ImportKind, after: UndoRow | undefined, limit: number): Promise<UndoRow[]> {
     let query = this.#database.kysely
       .selectFrom('import_rows')
@@ -167,7 +173,10 @@ export class UndoStore {
         .execute();
   }
 
-  /** Which of these accounts were used after the import: they have entries, sign-ins, videos or keys of their own. */
+  /**
+   * The subset of these accounts that was used after the import: they have entries, sign-ins, videos or keys of their
+   * own.
+   */
   async usedAccounts(db: Executor, importId: number, ids: readonly number[]): Promise<ReadonlySet<number>> {
     const [entries, sessions, tasks, keys, passwords] = await Promise.all([
       db
@@ -212,7 +221,7 @@ export class UndoStore {
     return new Set([...entries, ...sessions, ...tasks, ...keys, ...passwords].map((row) => row.user_id));
   }
 
-  /** Accounts with an open call, which is about to be charged. */
+  /** Locks and reads the wallets of accounts, so that no open call is charged before the commit. */
   async lockBalances(trx: Trx, ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
     const rows = await trx
       .selectFrom('wallets')
@@ -224,7 +233,7 @@ export class UndoStore {
     return new Map(rows.map((row) => [row.user_id, row.balance]));
   }
 
-  /** Removes the videos of these accounts that had ended in the source. @returns how many */
+  /** Removes ended videos imported for these accounts. @returns the number of removed videos */
   async removeHistory(trx: Trx, importId: number, userIds: readonly number[]): Promise<number> {
     const result = await trx
       .deleteFrom('tasks')
@@ -234,7 +243,10 @@ export class UndoStore {
     return Number(result.numDeletedRows);
   }
 
-  /** Removes accounts as their deletion does, with their keys and passwords; the ledger keeps what came and went. */
+  /**
+   * Removes accounts like an ordinary deletion, with their keys and passwords; the ledger keeps the grant and its
+   * reversal.
+   */
   async removeAccounts(
     trx: Trx,
     importId: number,
@@ -280,14 +292,14 @@ export class UndoStore {
       .execute();
   }
 
-  /** Deletes codes that nobody used. @returns how many are gone */
+  /** Deletes a code that was not used. @returns whether the code was deleted */
   async removeCode(trx: Trx, id: number): Promise<boolean> {
     return wasChanged(
       await trx.deleteFrom('redemption_codes').where('id', '=', id).where('state', '=', 'unused').executeTakeFirst(),
     );
   }
 
-  /** Notes of keys whose row is gone with its account. */
+  /** Deletes the records of keys that were removed with their account. */
   async forgetRemovedKeys(importId: number): Promise<void> {
     await this.#database.kysely
       .deleteFrom('import_rows')
@@ -300,6 +312,8 @@ export class UndoStore {
   }
 }
 
-/** A video that had ended in the source and that its owner has not deleted here: of all tasks, imported ended ones alone have negative numbers. */
+/**
+ * An ended video of the source that its owner has not deleted here. Only imported ended tasks have negative numbers.
+ */
 const isUntouchedHistory = (importId: number) =>
   sql<boolean>`(seq < 0 and deleted = 0 and id like ${taskIdsLike(importId)} escape '|')`;

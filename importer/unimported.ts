@@ -5,13 +5,13 @@ import { countRows, type SourceDatabase, type SourceSchema } from './source.ts';
 import type { ImportSummary } from './summary.ts';
 
 interface UnimportedTable {
-  /** What one of its rows is. */
+  /** A description of one row. */
   readonly row: string;
-  /** Columns that tell its rows apart; none of them holds a secret. */
+  /** Columns that identify a row; none of them contains a secret. */
   readonly columns: readonly string[];
 }
 
-/** Tables whose rows have no place here. */
+/** Tables whose rows have no counterpart here. */
 const UNIMPORTED: Readonly<Record<string, UnimportedTable>> = {
   midjourneys: {
     row: 'an image of Midjourney',
@@ -47,7 +47,10 @@ const UNIMPORTED: Readonly<Record<string, UnimportedTable>> = {
   task_plugins: { row: 'a plugin for tasks; its program is never run here', columns: ['key', 'version', 'enabled'] },
 };
 
-/** Tables that hold nothing to carry over: derived from others, for one run of the program, or history that stays readable there. */
+/**
+ * Tables without data to import: derived from others, specific to one run of the program, or history that stays
+ * readable in the source.
+ */
 const LEFT_BEHIND: Readonly<Record<string, string>> = {
   abilities: 'derived from the channels, which come over',
   logs: 'the log of requests; it stays in the old database',
@@ -71,7 +74,7 @@ const IMPORTED_OPTIONS: ReadonlySet<string> = new Set([
   'billing_setting.billing_mode',
 ]);
 
-/** What options without a counterpart were about, and where that is set here. */
+/** The subject of options without a counterpart, and where it is configured here. */
 const OPTION_SUBJECTS: readonly (readonly [names: RegExp, subject: string])[] = [
   [/^billing_setting\./, 'price expressions; models that have one are listed'],
   [/^SMTP/, 'outgoing mail; set SMTP_URL'],
@@ -96,12 +99,12 @@ const OPTION_SUBJECTS: readonly (readonly [names: RegExp, subject: string])[] = 
   ],
 ];
 
-/** Rows of one table that are listed one by one; a line says how many there are beyond them. */
+/** Maximum number of rows of a table to list individually; a line states the number of further rows. */
 const MAX_LISTED = 100_000;
 /** Names that can be quoted in every engine. */
 const PLAIN_NAME = /^\w+$/;
 
-/** Reports what has no counterpart here: options, tables by their rows, plans that still run. */
+/** Reports data without a counterpart here: options, tables by their rows, active plans. */
 export async function reportUnimportedTablesAndPlans(
   source: SourceDatabase,
   schema: SourceSchema,
@@ -117,7 +120,7 @@ export async function reportUnimportedTablesAndPlans(
   for (const table of schema.unknownTables) {
     const columns = (source.tables.get(table) ?? []).map((column) => toPlainText(column, 60));
     skip(found, toPlainText(table, 100), `a table this import does not know, with ${columns.join(', ')}`);
-    // Its values are not read: a table nobody knows may hold secrets.
+    // Values are not read, because an unknown table may contain secrets.
     if (PLAIN_NAME.test(table)) await listRows(source, found, table, 'a row of a table this import does not know', []);
   }
   await findSubscriptions(source, found);
@@ -128,7 +131,7 @@ const skip = (found: ImportSummary, source: string, text: string): void => {
   found.findings.push({ kind: 'table', source, result: 'skipped', text });
 };
 
-/** Names each option that is not read. Values stay behind: many are secrets. */
+/** Reports the name of each option that is not read, but not its value: many are secrets. */
 async function findOptions(source: SourceDatabase, found: ImportSummary): Promise<void> {
   const names = [...(await readOptions(source)).keys()].filter((name) => !IMPORTED_OPTIONS.has(name)).sort();
   for (const name of names) {
@@ -187,11 +190,11 @@ async function findSubscriptions(source: SourceDatabase, found: ImportSummary): 
   }
 }
 
-/** How many of the newest videos are read: what clients call now, and not for years any more. */
+/** Number of the newest videos to read: enough to show current calls, but not those of past years. */
 const NEWEST = 2_000;
 const MAX_PATHS = 50;
 
-/** The calls videos were begun by, where the source notes them: its newest generation does, in `tasks.private_data`. */
+/** Reports the calls that created videos, which the newest generation of the source records in `tasks.private_data`. */
 async function findCalledVideoPaths({ query, tables }: SourceDatabase, found: ImportSummary): Promise<void> {
   if (tables.get('tasks')?.includes('private_data') !== true) return;
   const rows = await query(`select [private_data] from [tasks] order by [id] desc limit ${NEWEST}`);
@@ -213,7 +216,7 @@ async function findCalledVideoPaths({ query, tables }: SourceDatabase, found: Im
   }
 }
 
-/** Without the query, which may hold a key, and with `{id}` for what differs from one call to the next. */
+/** Removes the query, which may contain a key, and replaces the variable part by `{id}`. */
 const toPattern = (path: string): string =>
   (path.split(/[?#]/, 1)[0] ?? '')
     .slice(0, 200)
@@ -221,7 +224,7 @@ const toPattern = (path: string): string =>
     .map((part) => (/^\d+$|^[A-Za-z0-9_.~-]{20,}$/.test(part) ? '{id}' : part))
     .join('/');
 
-/** Paths of the other program, and what serves their clients here. */
+/** Paths of the other program, and their equivalents here. */
 const SERVED: readonly (readonly [path: RegExp, here: string])[] = [
   [/^\/v1\/videos?(\/|$)/, 'served here under the same path'],
   [/^\/kling\/v1\/videos\/(text2video|image2video|omni-video)(\/|$)/, 'served here under the same path'],
@@ -233,6 +236,6 @@ const SERVED: readonly (readonly [path: RegExp, here: string])[] = [
 ];
 const UNKNOWN = 'not served here: look for its counterpart in the API reference at /docs';
 
-/** Describes what serves the clients of a path of the other program; starts with `served` where something does. */
+/** Describes the equivalent of a path of the other program; starts with `served` if there is one. */
 const describeNewApiPathSupport = (path: string): string =>
   SERVED.find(([pattern]) => pattern.test(path))?.[1] ?? UNKNOWN;

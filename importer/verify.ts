@@ -16,9 +16,10 @@ import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-stor
 import { isSameModel } from './undo.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
 
+/** A difference between the source and the imported data. */
 export interface Discrepancy {
   readonly kind: ImportKind | 'total' | 'ledger';
-  /** Id in the source, or what the sum is of. */
+  /** Id in the source, or the name of the sum. */
   readonly source: string;
   readonly text: string;
 }
@@ -32,11 +33,11 @@ interface VerifierDependencies {
   readonly importId: number;
 }
 
-/** Compares every row of the source with what is here. Collects what does not agree; changes nothing. */
+/** Compares every row of the source with the imported data and collects differences; changes nothing. */
 export class Verifier implements ImportVisitor {
-  /** What a later use of the service cannot explain. */
+  /** Differences that ordinary use of the service cannot explain. */
   readonly discrepancies: Discrepancy[] = [];
-  /** What owners may have changed since. */
+  /** Differences that owners may have caused since. */
   readonly changes: Discrepancy[] = [];
   readonly #dependencies: VerifierDependencies;
   /** Plans of groups, by their names in the source. */
@@ -189,7 +190,7 @@ export class Verifier implements ImportVisitor {
     this.discrepancies.push({ kind, source, text });
   }
 
-  /** The rows as the import decided about them; those it never saw are discrepancies. */
+  /** The rows with the outcome the import recorded; rows without a record are discrepancies. */
   async #decided<T>(kind: ImportKind, rows: readonly MappedRow<T>[]) {
     const { store, importId } = this.#dependencies;
     const targets = await store.targets(
@@ -207,14 +208,14 @@ export class Verifier implements ImportVisitor {
   }
 }
 
-/** SQL of the verification: what is stored here of what was imported. */
+/** SQL that reads imported data for the verification. */
 export class VerifyStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** Roles of the accounts that are there, removed ones too: their owners may have left since. */
+  /** Roles of existing accounts, including removed ones, because owners may have left since. */
   async accounts(ids: readonly number[]): Promise<ReadonlyMap<number, Role>> {
     if (ids.length === 0) return new Map();
     const { kysely } = this.#database;
@@ -236,7 +237,7 @@ export class VerifyStore {
     return new Map(rows.map((row) => [row.ref, { userId: row.user_id, amount: row.amount }]));
   }
 
-  /** The sum of all balances an import granted, with how many there are. */
+  /** The sum and number of all balances an import granted. */
   async grantTotal(importId: number): Promise<{ readonly count: number; readonly sum: bigint }> {
     const prefix = `import:${importId}:`;
     const rows = await this.#database.kysely
@@ -260,7 +261,7 @@ export class VerifyStore {
     return new Map(rows.map((row) => [row.hash, row]));
   }
 
-  /** When these channels were changed last, Unix milliseconds. */
+  /** Time of the last change of these channels, Unix milliseconds. */
   async channels(ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#database.kysely

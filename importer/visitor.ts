@@ -8,18 +8,21 @@ import type { ImportedEndedTask, ImportedTask } from './mapping/tasks.ts';
 import type { Outcome } from './mapping/values.ts';
 import type { SourceDatabase, SourceSchema } from './source.ts';
 
-/** A row of the source with what becomes of it. */
+/** A row of the source with its outcome. */
 export interface MappedRow<T> {
   readonly sourceId: number;
   readonly outcome: Outcome<T>;
 }
 
-/** What is done with the rows of a source; each method gets one page at a time. It may turn rows down, which the findings show. */
+/**
+ * Handles the rows of a source; each method receives one page at a time. A method may reject rows, which the findings
+ * show.
+ */
 export interface ImportVisitor {
   channels(rows: readonly MappedRow<readonly ImportedChannel[]>[]): Promise<void>;
   models(rows: readonly (readonly [string, Outcome<ImportedModel>])[]): Promise<void>;
   groups(rows: readonly (readonly [string, Outcome<ImportedGroup>])[]): Promise<void>;
-  /** @returns the rows as they are dealt with: some may be there already */
+  /** @returns the rows with their final outcome: some may already exist */
   users(rows: readonly MappedRow<ImportedUser>[], usage: readonly ImportedUsage[]): Promise<MappedRow<ImportedUser>[]>;
   keys(rows: readonly MappedRow<ImportedKey>[]): Promise<MappedRow<ImportedKey>[]>;
   codes(rows: readonly MappedRow<ImportedCode>[]): Promise<MappedRow<ImportedCode>[]>;
@@ -27,17 +30,18 @@ export interface ImportVisitor {
   tasks(rows: readonly MappedRow<ImportedTask>[]): Promise<MappedRow<ImportedTask>[]>;
 }
 
+/** The inputs of reading a source. */
 export interface ReadContext {
   readonly source: SourceDatabase;
   readonly schema: SourceSchema;
   readonly target: ImportTarget;
   readonly now: number;
-  /** Whether administrators of the source are administrators here. */
+  /** Whether administrators of the source stay administrators. */
   readonly keepRoles: boolean;
-  /** @param total rows of the table */
+  /** @param total number of rows in the table */
   onProgress(table: string, rows: number, total: number): void;
 }
 
-/** What comes over of a page of rows. */
+/** The values of a page's imported rows. */
 export const valuesOf = <T>(rows: readonly MappedRow<T>[]): T[] =>
   rows.flatMap(({ outcome }) => (outcome.kind === 'mapped' ? [outcome.value] : []));

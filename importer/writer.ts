@@ -24,8 +24,8 @@ interface ApplyDependencies {
 }
 
 /**
- * Writes the rows of the source. Each page is one transaction, which also records what became of its rows; a later run continues
- * after the last recorded row. A process killed at any moment therefore loses and doubles nothing.
+ * Writes the rows of the source. Each page is one transaction, which also records the outcome of its rows; a later run
+ * continues after the last recorded row. A process killed at any moment therefore loses and duplicates nothing.
  */
 export class ImportWriter implements ImportVisitor {
   readonly #dependencies: ApplyDependencies;
@@ -233,7 +233,7 @@ export class ImportWriter implements ImportVisitor {
     });
   }
 
-  /** Rows that an earlier run dealt with, as it decided, and the others. */
+  /** Separates rows an earlier run handled, with their recorded outcome, from new ones. */
   async #split<T>(
     kind: ImportKind,
     rows: readonly MappedRow<T>[],
@@ -270,7 +270,7 @@ export class ImportWriter implements ImportVisitor {
 
 const TURNED_DOWN = { kind: 'skipped', reason: 'its value was here already when it was imported' } as const;
 
-/** Writes videos that go on here, with what was paid for them held until they end. */
+/** Inserts unfinished videos to continue here, holding the amount paid for them until they end. */
 async function addUnfinishedTasks(
   trx: Trx,
   unfinished: readonly ImportedTask[],

@@ -16,49 +16,49 @@ import {
   toPlainText,
 } from './values.ts';
 
-/** An account as it is to be made. Money is whole quota. */
+/** An account to create. Money is whole quota. */
 export interface ImportedUser {
   readonly sourceId: number;
-  /** As it was written; what it becomes here depends on the names that are taken. */
+  /** The name as written in the source; the name here depends on the names already taken. */
   readonly sourceName: string;
-  /** The name to be had unless it is taken. */
+  /** The preferred name. */
   readonly username: string;
   readonly displayName: string;
   readonly email: string | null;
-  /** Its rank there; undefined for a number that stands for none. */
+  /** The role in the source; undefined for an unknown number. */
   readonly sourceRole: Role | undefined;
-  /** Its rank here. */
+  /** The role in this service. */
   readonly role: Role;
   readonly isEnabled: boolean;
-  /** bcrypt; undefined where there is no password to log in by. */
+  /** bcrypt; undefined for an account without password login. */
   readonly passwordHash: string | undefined;
-  /** Base32 secret of its second step; undefined: it has none. */
+  /** Base32 secret of its second step; undefined if it has none. */
   readonly totpSecret?: string;
-  /** What was left in both balances of the source, negative where it was overdrawn. */
+  /** Sum of both balances in the source, negative if overdrawn. */
   readonly balance: bigint;
-  /** Goes into the wallet: the balance, or 0 where that was negative. */
+  /** Granted to the wallet: the balance, or 0 if it was negative. */
   readonly grant: number;
   readonly group: string;
   readonly createdAt: number | undefined;
 }
 
-/** Characters no name here may have: those of addresses and of file paths, blanks and controls. */
+/** Valid names: they exclude the characters of addresses and file paths, blanks and controls. */
 const USABLE_NAME = /^[\p{L}\p{N}._-]{1,30}$/u;
 const EMAIL = /^[^@\s]{1,64}@[^@\s]{1,190}$/;
 const BCRYPT = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/;
-/** Costs above take minutes of a processor for one login. */
+/** Higher costs take minutes of CPU time per login. */
 const MAX_BCRYPT_COST = 14;
-/** Most a wallet is granted; sums with it stay exact. */
+/** Maximum grant to a wallet, so that sums stay exact. */
 const MAX_GRANT = 9_000_000_000_000_000n;
 
-/** Roles as the source numbers them; 0 is a guest. Any other number is no rank, whatever its size. */
+/** Roles as the source numbers them; 0 is a guest. Any other number is no role, whatever its size. */
 const ROLES: Readonly<Record<number, Role>> = { 0: 'user', 1: 'user', 10: 'admin', 100: 'root' };
 
 /**
- * One row of `users`. States are 1 enabled, 2 disabled, and 3 deleted in one-api (its model/user.go). Ranks come over only with
- * `keepRoles`: whoever can write to the source would otherwise rule here.
+ * Maps one row of `users`. States are 1 enabled, 2 disabled, and 3 deleted in one-api (its model/user.go). Roles are
+ * kept only with `keepRoles`: otherwise anyone with write access to the source could become an administrator here.
  *
- * `aff_quota` is a second pot: invitation credit that was not moved into `quota` yet.
+ * `aff_quota` is a second balance: invitation credit not yet moved into `quota`.
  */
 export function mapUser(row: SourceRow, keepRoles = false): Outcome<ImportedUser> {
   const status = smallIntegerOf(row, 'status', 1);
@@ -119,28 +119,29 @@ function usablePassword(hash: string, remarks: string[]): string | undefined {
   return undefined;
 }
 
-/** The rank of a row of `users`; undefined for a number that stands for none. */
+/** The role of a row of `users`; undefined for an unknown number. */
 export const sourceRoleOf = (row: SourceRow): Role | undefined => ROLES[smallIntegerOf(row, 'role', 1)];
 
+/** Whether a role is that of an administrator or root. */
 export const isPrivileged = (role: Role | undefined): boolean => role === 'admin' || role === 'root';
 
-/** An API key as it is to be made: it goes on working as its owner has it, `sk-` included. */
+/** An API key to create. It continues to work exactly as its owner knows it, `sk-` included. */
 export interface ImportedKey {
   readonly sourceId: number;
   readonly userId: number;
   readonly name: string;
-  /** SHA-256 of the whole key, as keys are looked up here. */
+  /** SHA-256 of the whole key, by which keys are looked up here. */
   readonly hash: string;
   readonly hint: string;
-  /** Empty: all. */
+  /** Empty: all models. */
   readonly models: readonly string[];
-  /** Empty: from anywhere. */
+  /** Empty: any address. */
   readonly addresses: readonly string[];
   /** Unix milliseconds. */
   readonly expiresAt: number | undefined;
   readonly createdAt: number | undefined;
   readonly lastUsedAt: number | undefined;
-  /** Undefined: only the balance of its owner limits it. */
+  /** Undefined: only the owner's balance limits the key. */
   readonly limit: { readonly quota: number; readonly used: number } | undefined;
 }
 
@@ -150,8 +151,8 @@ const MAX_MODELS = 200;
 const MAX_MODEL_NAME = 200;
 
 /**
- * One row of `tokens`. The key is stored without its prefix, and the old program cuts what it is given at the first `-`, so
- * that a key never has one. `remain_quota` is what the key may still spend and means nothing when it is unlimited.
+ * Maps one row of `tokens`. The key is stored without its prefix. The old program cuts keys at the first `-`, so a key
+ * never contains one. `remain_quota` is what the key may still spend and is meaningless if the key is unlimited.
  */
 export function mapKey(row: SourceRow): Outcome<ImportedKey> {
   if (isDeleted(row)) return skipped('the key was deleted there');

@@ -1,5 +1,6 @@
 import type { ProgramName } from '../source.ts';
 
+/** Ratios by model. */
 export type Ratios = ReadonlyMap<string, number>;
 
 /** The options that price models; each holds a JSON object from model to number. */
@@ -13,29 +14,33 @@ export const PRICE_OPTIONS = [
   'AudioRatio',
   'AudioCompletionRatio',
 ] as const;
+/** One of `PRICE_OPTIONS`. */
 export type PriceOption = (typeof PRICE_OPTIONS)[number];
 
-/** What output costs of input. `fixed`: the program charges it whatever its options say. */
+/** Price of output relative to input. `fixed`: the program charges this ratio regardless of its options. */
 export interface OutputRatio {
   readonly ratio: number;
   readonly fixed: boolean;
 }
 
-/** What a program charges by although its database does not say so: facts of its releases up to August 2026. */
+/** Prices a program charges although its database does not state them: facts of its releases up to August 2026. */
 export interface BuiltInPrices {
   readonly tables: Readonly<Partial<Record<PriceOption, Ratios>>>;
-  /** Whether a stored option replaces the built-in table as a whole; otherwise that fills in what the option lacks. */
+  /**
+   * Whether a stored option replaces the built-in table as a whole; otherwise the built-in table supplies the entries
+   * the option lacks.
+   */
   readonly storedReplaces: boolean;
-  /** The name a model is looked up by. */
+  /** The name under which a model is looked up. */
   lookupName(model: string): string;
   outputRatio(name: string): OutputRatio;
-  /** Ratio of models that no table has; undefined: the program refuses them. */
+  /** Ratio of models in no table; undefined: the program rejects them. */
   readonly otherModels: number | undefined;
-  /** Ratio of cache writes that no table has. */
+  /** Ratio of cache writes in no table. */
   readonly cacheWrite: number | undefined;
 }
 
-/** One line for each ratio, then the models that have it. */
+/** Parses a table of one line per ratio, followed by the models that have the ratio. */
 const tableOf = (text: string): Ratios =>
   new Map(
     text
@@ -56,7 +61,10 @@ const outputRatioBy =
     return { ratio, fixed: fixed !== undefined };
   };
 
-/** relay/billing/ratio/model.go. Models priced by the image, the second or the character are left out: these are not tokens. */
+/**
+ * relay/billing/ratio/model.go. Models priced by image, second or character are omitted, because their ratios are not
+ * per token.
+ */
 const ONE_API_RATIOS = tableOf(`
   30 gpt-4-32k gpt-4-32k-0314 gpt-4-32k-0613
   15 gpt-4 gpt-4-0314 gpt-4-0613
@@ -240,6 +248,7 @@ const NEW_API_SHARED: readonly (readonly [models: RegExp, name: string])[] = [
   [/^gpt-4o-gizmo/, 'gpt-4o-gizmo-*'],
 ];
 
+/** Built-in prices by program. */
 export const BUILT_IN_PRICES: Readonly<Record<ProgramName, BuiltInPrices>> = {
   'one-api': {
     tables: { ModelRatio: ONE_API_RATIOS },

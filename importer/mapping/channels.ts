@@ -12,14 +12,14 @@ import {
   toPlainText,
 } from './values.ts';
 
-/** A channel as it is to be made: a row of the source becomes one for each of its vendors. */
+/** A channel to create. A row of the source becomes one channel for each of its vendors. */
 export interface ImportedChannel {
   readonly sourceId: number;
   readonly name: string;
   readonly vendor: ChannelVendor;
-  /** Empty: the vendor's own. */
+  /** Empty: the vendor's default. */
   readonly baseUrl: string;
-  /** At least one, none of them twice. */
+  /** At least one, without duplicates. */
   readonly credentials: readonly ImportedCredential[];
   readonly models: readonly string[];
   readonly priority: number;
@@ -43,7 +43,7 @@ const MAX_MODELS = 500;
 const MAX_CREDENTIALS = 500;
 const bounded = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);
 
-/** One row of `channels`. The same number of a type means different things in the two programs. */
+/** Maps one row of `channels`. The same type number means different things in the two programs. */
 export function mapChannel(
   row: SourceRow,
   program: ProgramName,
@@ -98,7 +98,7 @@ function modelsByVendor(
   return served;
 }
 
-/** Those of its keys that have the form its type needs, each once. */
+/** The row's keys that have the format its type requires, without duplicates. */
 function credentialsOf(
   keys: readonly ChannelKey[],
   type: ChannelType,
@@ -126,13 +126,13 @@ function settingsOf(row: SourceRow, type: ChannelType) {
     sourceId: smallIntegerOf(row, 'id'),
     baseUrl: textOf(row, 'base_url').replace(/\/+$/, '') || (type.baseUrl ?? ''),
     priority: bounded(smallIntegerOf(row, 'priority'), -1_000_000, 1_000_000),
-    // A weight of 0 still has a share there; here it comes last.
+    // A weight of 0 still gets a share in the source; here the channel gets the lowest weight.
     weight: bounded(smallIntegerOf(row, 'weight'), 1, 1_000_000),
     isEnabled: smallIntegerOf(row, 'status', 1) === 1,
   };
 }
 
-/** Mapping, headers and proxy; a text: why the channel cannot be used without them. */
+/** Model mapping, headers and proxy; a text gives the reason why the channel cannot be used without them. */
 function upstreamOf(
   row: SourceRow,
   remarks: string[],
@@ -169,16 +169,16 @@ function noteDifferences(row: SourceRow, remarks: string[]): void {
 
 type Credentials = Readonly<Record<string, unknown>>;
 
-/** One of the keys of a row. */
+/** One of a row's keys. */
 interface ChannelKey {
   readonly text: string;
-  /** Of a row with several keys: whether this one was in use. */
+  /** For a row with several keys: whether this one was enabled. */
   readonly isEnabled: boolean;
 }
 
 /**
- * The keys of a row. Only where `channel_info.is_multi_key` says so are there several: the elements of a JSON list, or the
- * lines; otherwise the whole text is one, line ends included, such as a service account on many lines.
+ * The keys of a row. Only if `channel_info.is_multi_key` is set are there several: the elements of a JSON list, or the
+ * lines. Otherwise the whole text is one key, line breaks included, such as a service account on many lines.
  */
 function keysOf(row: SourceRow): ChannelKey[] {
   const text = textOf(row, 'key');
@@ -209,7 +209,7 @@ function parseList(text: string): readonly unknown[] | undefined {
   }
 }
 
-/** A key as credentials of a vendor here; undefined where it does not have that form. */
+/** Converts a key to credentials of a vendor; undefined if it does not have the required format. */
 function toCredentials(key: string, { keys }: ChannelType, row: SourceRow): Credentials | undefined {
   if (keys === 'pair') return toPair(key);
   if (keys === 'service-account') return toServiceAccount(key, row);
@@ -237,16 +237,16 @@ function regionOf(text: string): string {
   return typeof byModel.default === 'string' ? byModel.default : 'global';
 }
 
-/** What a channel type of the source is here. */
+/** The equivalent of one of the source's channel types. */
 interface ChannelType {
   readonly title: string;
-  /** Vendor of its chat models; undefined: they speak no protocol of ours. */
+  /** Vendor of its chat models; undefined: they use no supported protocol. */
   readonly chat?: ChannelVendor | 'anthropic' | 'gemini';
-  /** Vendor of its videos, and which of its models those are. */
+  /** Vendor of its videos, and the models that are videos. */
   readonly video?: { readonly vendor: ChannelVendor; readonly models: RegExp };
-  /** Where it is called when the row names no address. */
+  /** Default base URL for rows without an address. */
   readonly baseUrl?: string;
-  /** How one key is written; default one plain key. */
+  /** Format of a key; default: one plain key. */
   readonly keys?: 'pair' | 'service-account';
 }
 
@@ -345,12 +345,12 @@ const ONE_API: Readonly<Record<number, ChannelType>> = {
   50: openai('OpenAI compatible'),
 };
 
-/** Undefined for a number this table does not know. */
+/** Undefined for an unknown number. */
 export function channelTypeOf(program: ProgramName, type: number): ChannelType | undefined {
   return (program === 'new-api' ? NEW_API : ONE_API)[type] ?? SHARED[type];
 }
 
-/** New-api's later releases name the vendor of a video channel in its settings (type 61, `task_plugin_key`). */
+/** Later releases of new-api name the vendor of a video channel in its settings (type 61, `task_plugin_key`). */
 export const PLUGIN_VENDORS: Readonly<Record<string, ChannelType>> = {
   kling: NEW_API[50] as ChannelType,
   jimeng: NEW_API[51] as ChannelType,
@@ -368,8 +368,8 @@ export const PLUGIN_VENDORS: Readonly<Record<string, ChannelType>> = {
 };
 
 /**
- * Names of the upstream by public name. The source follows chains (a to b to c ends at c), takes a name that is mapped to
- * itself as not mapped, and refuses a circle.
+ * Upstream names by public name. The source follows chains (a to b to c ends at c), ignores a name mapped to itself,
+ * and rejects a cycle.
  */
 export function resolveModelMappingChains(text: string): {
   readonly mapping: Readonly<Record<string, string>>;
@@ -389,7 +389,7 @@ export function resolveModelMappingChains(text: string): {
   return { mapping: Object.fromEntries(mapping), circular };
 }
 
-/** Undefined where the chain never ends. */
+/** Follows a chain to its end; undefined for a cycle. */
 function endOf(name: string, next: ReadonlyMap<string, string>): string | undefined {
   const seen = new Set<string>();
   let at = name;

@@ -23,7 +23,7 @@ import {
   toDecimal,
 } from './values.ts';
 
-/** A model as its row is to be. */
+/** A model to store. */
 export interface ImportedModel {
   readonly id: string;
   readonly vendor: ChannelVendor;
@@ -31,7 +31,7 @@ export interface ImportedModel {
   readonly price: Price;
 }
 
-/** Models that return pictures are called like chat models and priced by the piece. */
+/** Models that return images are called like chat models and priced per image. */
 const IMAGE_MODEL = /^(?:dall-e|gpt-image|flux|stable-diffusion)/i;
 
 /** The models that channels of the source serve, with their prices. */
@@ -65,7 +65,7 @@ function toModel(id: string, vendor: ChannelVendor, isVideo: boolean, price: Pri
     : { id, vendor, kind: 'chat', price };
 }
 
-/** By what the newest logged call of a model was charged. */
+/** The ratios by which the newest logged call of a model was charged. */
 async function observedRatios(source: SourceDatabase, model: string): Promise<ObservedRatios> {
   if (source.tables.get('logs')?.includes('other') !== true) return {};
   const [row] = await source.query(
@@ -85,25 +85,25 @@ async function observedRatios(source: SourceDatabase, model: string): Promise<Ob
   };
 }
 
-/** One price option: what is stored of it, and what the program adds by itself. */
+/** One price option: its stored entries, and the program's built-in ones. */
 interface PriceTable {
   readonly stored: Ratios;
   readonly builtIn: Ratios;
 }
 
-/** Prices of the source: what its options state, and what its program charges by without stating it. */
+/** Prices of the source: those its options state, and those its program applies without stating them. */
 interface SourcePrices {
   /** Quota of one US dollar. */
   readonly quotaPerUnit: number;
   readonly tables: Readonly<Record<PriceOption, PriceTable>>;
   readonly builtIn: BuiltInPrices;
-  /** Ratio of models that no table has; undefined: the program refuses them. */
+  /** Ratio of models in no table; undefined: the program rejects them. */
   readonly otherModels: number | undefined;
-  /** Models with an expression for a price. */
+  /** Models priced by an expression. */
   readonly expressions: ReadonlySet<string>;
 }
 
-/** What newer calls of a model were charged by, from the source's log: it shows the defaults that no option states. */
+/** Ratios of recent calls of a model in the source's log, which reveal the defaults that no option states. */
 interface ObservedRatios {
   readonly modelRatio?: number;
   readonly completionRatio?: number;
@@ -114,9 +114,10 @@ interface ObservedRatios {
 /** The program's own default (common/constants.go). */
 const DEFAULT_QUOTA_PER_UNIT = 500_000;
 
-/** In new-api's mode for one user, models without a price are charged by this ratio. */
+/** In new-api's single-user mode, models without a price are charged by this ratio. */
 const SELF_USE_RATIO = 37.5;
 
+/** Reads the prices of a source from its options. */
 export function readPrices(options: ReadonlyMap<string, string>, program: ProgramName): SourcePrices {
   const builtIn = BUILT_IN_PRICES[program];
   const tableOf = (key: PriceOption): PriceTable => ({
@@ -134,7 +135,7 @@ export function readPrices(options: ReadonlyMap<string, string>, program: Progra
   };
 }
 
-/** Whether the options alone tell what a model costs, so that no logged call needs to show it. */
+/** Whether the options alone determine a model's price, so that no logged call is needed. */
 function isStated(model: string, { tables, builtIn }: SourcePrices): boolean {
   const name = builtIn.lookupName(model);
   if (tables.ModelPrice.stored.has(name)) return true;
@@ -148,19 +149,19 @@ function toRatios(text: string | undefined): Ratios {
   return new Map(entries.filter((entry): entry is [string, number] => typeof entry[1] === 'number' && entry[1] >= 0));
 }
 
-/** Vendors whose `ModelPrice` is for each second of the video; the other video vendors' is for each call. */
+/** Vendors whose `ModelPrice` is per second of video; that of the other video vendors is per call. */
 const PRICED_BY_SECOND: ReadonlySet<string> = new Set(['sora', 'veo', 'wan']);
-/** The larger sizes of Sora cost this much more there (relay/channel/task/sora). */
+/** The source's price factor for Sora's larger sizes (relay/channel/task/sora). */
 const SORA_SIZES = { size: { '1792x1024': 1.666667, '1024x1792': 1.666667 } };
-/** A one-hour cache write costs this much of a five-minute one: 6 / 3.75. */
+/** Price of a one-hour cache write relative to a five-minute one: 6 / 3.75. */
 const ONE_HOUR_WRITE: Decimal = { value: 16n, places: 1 };
-/** By ratio, a ratio of 1 is 1 quota for a token. */
+/** A ratio of 1 is 1 quota per token. */
 const TOKENS_PER_PRICE: Decimal = { value: 1_000_000n, places: 0 };
 const MAX_RATE = 1_000_000_000_000n;
 
 /**
- * The price of a model here, as near as whole quota by the million tokens come; remarks say what was rounded and what no option states.
- * A stored price counts first, then what a logged call shows, then what the program has built in.
+ * The price of a model here, rounded to whole quota per million tokens. Remarks list what was rounded and what no
+ * option states. A stored price takes precedence, then a logged call, then the program's built-in price.
  */
 export function mapPrice(
   model: string,
@@ -204,7 +205,7 @@ function callPrice(
 ): number | undefined {
   const stored = tables.ModelPrice.stored.get(name);
   if (stored !== undefined) return stored;
-  // Tasks fall back to the built-in price even where the stored table lacks the model.
+  // Tasks fall back to the built-in price even if the stored table lacks the model.
   const own = (isVideo ? builtIn.tables.ModelPrice : tables.ModelPrice.builtIn)?.get(name);
   if (own === undefined && tables.ModelRatio.stored.has(name)) return undefined;
   if (observed.modelPrice !== undefined || observed.modelRatio !== undefined) return observed.modelPrice;
@@ -253,7 +254,7 @@ function ratioPrice(
   return { input_per_million: input, output_per_million: output, ...Object.fromEntries(known) };
 }
 
-/** Priced by the image, the second or the character: a ratio for tokens that was never stated is not theirs. */
+/** Models priced by image, second or character: an unstated default ratio for tokens does not apply to them. */
 const NOT_BY_TOKEN = /^(?:dall-e|gpt-image|cogview|wanx|ali-stable|stable-diffusion|flux|imagen|tts-|whisper|deepl)/i;
 
 function inputRatio(
@@ -282,7 +283,7 @@ function outputRatio(
 ): number {
   const stored = tables.CompletionRatio.stored.get(name);
   const { ratio, fixed } = builtIn.outputRatio(name);
-  // The program asks its own rules first, except for names with a path.
+  // The program applies its own rules first, except for names with a path.
   const isIgnored = fixed && !name.includes('/') && stored !== ratio;
   if (stored !== undefined && !isIgnored) return stored;
   if (observed.completionRatio !== undefined) return observed.completionRatio;

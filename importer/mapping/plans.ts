@@ -16,17 +16,17 @@ import {
 
 /** A group of accounts, as the plan it becomes here. */
 export interface ImportedGroup {
-  /** As the source names it. */
+  /** The group's name in the source. */
   readonly group: string;
   readonly code: string;
   readonly name: string;
-  /** What its prices are multiplied by. */
+  /** Factor of its prices. */
   readonly factor: number;
-  /** Ids in the source of the channels that serve it; empty: all. */
+  /** Source ids of the channels that serve it; empty: all. */
   readonly channels: readonly number[];
 }
 
-/** A channel that comes over, and the groups that may use it. */
+/** An imported channel, and the groups that may use it. */
 export interface GroupedChannel {
   readonly sourceId: number;
   readonly groups: readonly string[];
@@ -36,8 +36,9 @@ const MAX_FACTOR = 1_000;
 const MAX_CHANNELS = 500;
 
 /**
- * The groups of accounts whose prices or channels differ from what everybody has here; the others need no plan. An account pays by
- * `GroupGroupRatio` of its own group where that is stated, else by `GroupRatio`, else as listed (relay/helper/price.go).
+ * Maps the groups of accounts whose prices or channels differ from the default; the others need no plan. An account
+ * pays by its own group's `GroupGroupRatio` if stated, else by `GroupRatio`, else the list price
+ * (relay/helper/price.go).
  */
 export function mapGroupsToPlans(
   groups: readonly string[],
@@ -73,7 +74,7 @@ export function mapGroupsToPlans(
   });
 }
 
-/** A group may be called what every object has, such as `constructor`. */
+/** Reads own properties only, because a group may be named like a property of every object, such as `constructor`. */
 const ownValue = (map: unknown, name: string): unknown =>
   typeof map === 'object' && map !== null && Object.hasOwn(map, name)
     ? (map as Readonly<Record<string, unknown>>)[name]
@@ -84,10 +85,10 @@ function codeOf(group: string): string {
   return `group-${/^[a-z0-9_-]{1,50}$/.test(plain) ? plain : hashToken(group).slice(0, 12)}`;
 }
 
-/** A redemption code that is still to be used. */
+/** A redemption code that has not been used. */
 export interface ImportedCode {
   readonly sourceId: number;
-  /** In clear, as it was given out. */
+  /** The code in clear, as issued. */
   readonly code: string;
   readonly quota: number;
   readonly name: string;
@@ -97,7 +98,7 @@ export interface ImportedCode {
 
 const MAX_QUOTA = 1_000_000_000_000_000n;
 
-/** One row of `redemptions`: status 1 unused, 2 disabled, 3 used; `expired_time` 0 = never. */
+/** Maps one row of `redemptions`: status 1 unused, 2 disabled, 3 used; `expired_time` 0 = never. */
 export function mapRedemptionCode(row: SourceRow, now: number): Outcome<ImportedCode> {
   if (isDeleted(row)) return skipped('the code was deleted there');
   const status = smallIntegerOf(row, 'status', 1);

@@ -15,29 +15,30 @@ import {
   toPlainText,
 } from './values.ts';
 
-/** A video that was begun there and is polled on here. */
+/** A video started in the source and polled here. */
 export interface ImportedTask extends SourceTask {
-  /** Which of the channels that the row became. */
+  /** Index of its channel among those its row became. */
   readonly channelIndex: number;
   readonly credentialId: number;
   readonly vendor: ChannelVendor;
   readonly hasStarted: boolean;
-  /** What its vendor's adapter polls with. */
+  /** The handle with which its vendor's adapter polls. */
   readonly handle: unknown;
 }
 
+/** Lookups for mapping tasks. */
 export interface TaskMapping {
-  /** Channels that come over, by their rows' ids. */
+  /** Imported channels, by their rows' ids. */
   readonly channels: ReadonlyMap<number, readonly ImportedChannel[]>;
-  /** Source ids of the accounts that come over. */
+  /** Source ids of imported accounts. */
   readonly users: ReadonlySet<number>;
   readonly repeatedIds: RepeatedIds;
   isVideoVendor(vendor: ChannelVendor): boolean;
-  /** The adapter's handle of a job, by the vendor's id of it; undefined where it cannot be polled. */
+  /** The adapter's handle of a job, from the vendor's id of the job; undefined if it cannot be polled. */
   taskHandle(vendor: ChannelVendor, job: { id: string; model: string; isFromText: boolean }): unknown;
 }
 
-/** One unfinished row of `tasks`. */
+/** Maps one unfinished row of `tasks`. */
 export function mapUnfinishedTask(
   row: SourceRow,
   { channels, users, repeatedIds, isVideoVendor, taskHandle }: TaskMapping,
@@ -67,41 +68,44 @@ export function mapUnfinishedTask(
 
 const isFromText = ({ action }: Pick<SourceTask, 'action'>): boolean => /^text/i.test(action);
 
-/** Credentials are numbered in their order. Undefined: any of several may have submitted the task. */
+/** Index of the credential that submitted a task. Undefined: any of several may have submitted it. */
 function credentialOf({ credentials }: ImportedChannel, key: string | undefined): number | undefined {
   if (credentials.length === 1) return 1;
   const index = credentials.findIndex(({ values }) => key !== undefined && values.api_key === key);
   return index === -1 ? undefined : index + 1;
 }
 
-/** A video that ended there: history, with what it cost. */
+/** A video that ended in the source: history, including its cost. */
 export interface ImportedEndedTask extends SourceTask {
   readonly vendor: ChannelVendor;
-  /** Which of the channels that its row became; undefined: its channel does not come over. */
+  /** Index of its channel among those its row became; undefined: its channel is not imported. */
   readonly channelIndex: number | undefined;
-  /** Undefined where any of several may have submitted it. */
+  /** Undefined if any of several may have submitted it. */
   readonly credentialId: number | undefined;
   readonly hasSucceeded: boolean;
-  /** Where the source says that the file is; undefined where it does not say. */
+  /** URL of the file according to the source; undefined if not stated. */
   readonly url: string | undefined;
-  /** Empty unless it failed. */
+  /** Empty unless the task failed. */
   readonly failReason: string;
-  /** What its vendor's adapter asks for a fresh URL with; undefined where that takes more than the source has. */
+  /** The handle with which its vendor's adapter requests a fresh URL; undefined if the source lacks the data. */
   readonly handle: unknown;
-  /** Unix milliseconds, as the next two; undefined where the row does not say. */
+  /** Unix milliseconds, like the next two; undefined if not in the row. */
   readonly createdAt: number | undefined;
   readonly startedAt: number | undefined;
   readonly finishedAt: number | undefined;
 }
 
-/** Numbers here have room for so many. */
+/** Maximum id that fits into the numbers of tasks here. */
 const MAX_SOURCE_ID = 2 ** 40;
 const MAX_REASON = 2_000;
 const MAX_URL = 4_096;
-/** The old program's own address of a file, for vendors whose files need a key: it leads to this service once that has the address. */
+/**
+ * The old program's own address of a file, for vendors whose files require a key. Once this service takes over the host
+ * name, the address would lead to this service itself.
+ */
 const OWN_CONTENT = /^\/v1\/videos\/[^/]+\/content$/;
 
-/** One row of `tasks` with the state SUCCESS or FAILURE. */
+/** Maps one row of `tasks` with the state SUCCESS or FAILURE. */
 export function mapEndedTask(row: SourceRow, mapping: TaskMapping): Outcome<ImportedEndedTask> {
   const { channels, users, repeatedIds, isVideoVendor, taskHandle } = mapping;
   const task = readSourceTask(row, repeatedIds);
@@ -153,44 +157,44 @@ function urlOf(text: string): string | undefined {
   return url === null || OWN_CONTENT.test(url.pathname) ? undefined : url.href;
 }
 
-/** What every row of `tasks` says, ended or not. */
+/** The common data of ended and unfinished rows of `tasks`. */
 export interface SourceTask {
   readonly sourceId: number;
-  /** Id in the source, as the next two. */
+  /** Id in the source, like the next two. */
   readonly userId: number;
-  /** Undefined where the row does not say which key submitted it. */
+  /** Undefined if the row does not state which key submitted the task. */
   readonly tokenId: number | undefined;
   readonly channelId: number;
-  /** What its owner calls it; undefined where that is no id here, or an earlier row there has the same. */
+  /** The id its owner uses; undefined if it is not a valid id here, or an earlier row has the same. */
   readonly publicId: string | undefined;
-  /** The vendor's id of it; empty where it is not in the row. */
+  /** The vendor's id of the task; empty if not in the row. */
   readonly vendorId: string;
-  /** The key it was submitted with, which the row has for Gemini and Vertex only. */
+  /** The key that submitted the task, which only rows of Gemini and Vertex contain. */
   readonly credential: string | undefined;
-  /** Empty where the row does not say. */
+  /** Empty if not in the row. */
   readonly model: string;
   readonly upstreamModel: string;
   readonly action: string;
   readonly prompt: string;
-  /** Where the file is, as the newer generations note it; empty in the others. */
+  /** URL of the file, as stored by the newer generations; empty in the others. */
   readonly resultUrl: string;
   /** Unix milliseconds. */
   readonly submittedAt: number | undefined;
-  /** Whole quota; taken from the wallet there already, and 0 where it was given back. */
+  /** Whole quota; already deducted from the wallet in the source, and 0 if refunded. */
   readonly paid: number;
 }
 
-/** Public ids that several rows have, with the first of these rows: `task_id` is not unique in the source. */
+/** Public ids of several rows, with the first of these rows: `task_id` is not unique in the source. */
 type RepeatedIds = ReadonlyMap<string, number>;
 
-/** The newest generations give tasks ids of their own; in older ones a row has the vendor's. */
+/** The newest generations assign their own task ids; rows of older ones have the vendor's. */
 const OWN_ID = /^task_[A-Za-z0-9]{32}$/;
 const PUBLIC_ID = /^[A-Za-z0-9_.:-]{1,128}$/;
 const ACTION = /^[A-Za-z_]{1,40}$/;
 const MAX_PROMPT = 20_000;
 const MAX_MODEL = 200;
 
-/** The columns that are read; the others, the vendor's last answer among them, may be large. */
+/** The columns to read; others, such as the vendor's last response, may be large. */
 export const TASK_COLUMNS = [
   'id',
   'task_id',

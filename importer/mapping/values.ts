@@ -1,34 +1,36 @@
 import type { SourceDatabase, SourceRow } from '../source.ts';
 
-/** Text of a column without the blanks some engines pad it with; empty where it is null or missing. */
+/** Text of a column without the blanks some engines pad it with; empty if null or missing. */
 export const textOf = (row: SourceRow, column: string): string => (row[column] ?? '').trim();
 
-/** A whole number; `otherwise` where there is none. */
+/** Reads a whole number; `otherwise` if there is none. */
 export function integerOf(row: SourceRow, column: string, otherwise = 0n): bigint {
   const text = textOf(row, column);
   if (/^-?\d+$/.test(text)) return BigInt(text);
-  // Engines without strict types keep what a program wrote, 5e+06 and 12.0 among it.
+  // Engines without strict types keep values as written, such as 5e+06 and 12.0.
   const value = text === '' ? Number.NaN : Number(text);
   return Number.isFinite(value) ? BigInt(Math.trunc(value)) : otherwise;
 }
 
-/** The same as a number, within what JavaScript counts exactly. */
+/** Reads a whole number within JavaScript's exact range. */
 export function smallIntegerOf(row: SourceRow, column: string, otherwise = 0): number {
   const value = integerOf(row, column, BigInt(otherwise));
   const most = BigInt(Number.MAX_SAFE_INTEGER);
   return Number(value > most ? most : value < -most ? -most : value);
 }
 
+/** Reads a boolean, in the notation of any engine. */
 export const flagOf = (row: SourceRow, column: string): boolean => /^(1|t|true)$/i.test(textOf(row, column));
 
-/** Soft-deleted rows have the time of it. */
+/** Soft-deleted rows contain the time of deletion. */
 export const isDeleted = (row: SourceRow): boolean => textOf(row, 'deleted_at') !== '';
 
-/** A JSON object in a column; undefined where it is empty or none. */
+/** Reads a JSON object; undefined if the column is empty or contains no object. */
 export function objectOf(row: SourceRow, column: string): Readonly<Record<string, unknown>> | undefined {
   return parseObject(textOf(row, column));
 }
 
+/** Parses a JSON object; undefined if the text is no object. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   if (text === '') return undefined;
   try {
@@ -41,14 +43,14 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> | u
   }
 }
 
-/** Entries of a list that is written with commas or line ends. */
+/** Entries of a list separated by commas or line breaks. */
 export const splitList = (text: string): string[] =>
   text
     .split(/[,\n\r]+/)
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
-/** Text that may be shown next to the text of others, cut to a length in code points. */
+/** Sanitizes a text for display and cuts it to a length in code points. */
 export const toPlainText = (text: string, most: number): string =>
   [...text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, ' ').trim()].slice(0, most).join('');
 
@@ -64,7 +66,10 @@ export interface Decimal {
   readonly places: number;
 }
 
-/** A JavaScript number as the decimal it is written as: 0.1 is one tenth. Undefined for what is no finite number. */
+/**
+ * Converts a JavaScript number to the decimal it is written as: 0.1 is one tenth. Undefined for values that are not
+ * finite.
+ */
 export function toDecimal(number: number): Decimal | undefined {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(number));
   if (match === null) return undefined;
@@ -74,12 +79,13 @@ export function toDecimal(number: number): Decimal | undefined {
   return places >= 0 ? { value, places } : { value: value * 10n ** BigInt(-places), places: 0 };
 }
 
+/** The exact product of decimals. */
 export const multiply = (...factors: readonly Decimal[]): Decimal => ({
   value: factors.reduce((product, { value }) => product * value, 1n),
   places: factors.reduce((sum, { places }) => sum + places, 0),
 });
 
-/** Rounded half away from zero. `exact`: nothing was rounded. */
+/** Rounds half away from zero. `exact`: nothing was rounded. */
 export function round({ value, places }: Decimal): { readonly quota: bigint; readonly exact: boolean } {
   const unit = 10n ** BigInt(places);
   const negative = value < 0n;
@@ -88,19 +94,21 @@ export function round({ value, places }: Decimal): { readonly quota: bigint; rea
   return { quota: negative ? -quota : quota, exact: size % unit === 0n };
 }
 
-/** What becomes of a row of the source: a value with remarks on what differs, or nothing, with the reason. */
+/** The outcome of a source row: a value with remarks on differences, or nothing, with the reason. */
 export type Outcome<T> =
   | { readonly kind: 'mapped'; readonly value: T; readonly remarks: readonly string[] }
   | { readonly kind: 'skipped'; readonly reason: string };
 
+/** The outcome of an imported row. */
 export const mapped = <T>(value: T, remarks: readonly string[] = []): Outcome<T> => ({
   kind: 'mapped',
   value,
   remarks,
 });
+/** The outcome of a row that is not imported. */
 export const skipped = (reason: string): Outcome<never> => ({ kind: 'skipped', reason });
 
-/** The stored options. What was never changed is not stored, and has the program's own default. */
+/** The stored options. An option that was never changed is not stored and has the program's default. */
 export async function readOptions(source: SourceDatabase): Promise<ReadonlyMap<string, string>> {
   const rows = await source.query('select [key], [value] from [options]');
   return new Map(rows.map((row) => [textOf(row, 'key'), row.value ?? '']));

@@ -14,7 +14,7 @@ interface Imported {
   readonly applied: ImportReport;
 }
 
-/** What becomes of the videos of the generated sources that had not ended. */
+/** Asserts the outcome of the unfinished videos of the generated sources. */
 export async function assertUnfinishedTasks({ database, generation, applied }: Imported): Promise<void> {
   const isOneApi = generation.startsWith('one-api');
   const { kysely } = database;
@@ -66,7 +66,7 @@ export async function assertUnfinishedTasks({ database, generation, applied }: I
   assert.deepEqual(await findBrokenRows(database), []);
 }
 
-/** What becomes of those that had. */
+/** Asserts the outcome of the ended videos. */
 export async function assertEndedTasks({ database, generation, applied }: Imported): Promise<void> {
   const isOneApi = generation.startsWith('one-api');
   const { kysely } = database;

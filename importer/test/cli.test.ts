@@ -46,7 +46,7 @@ forEachDatabase((name, _open, freshUrl, emptyUrl) => {
     assert.match(readFileSync(page, 'utf8'), /<h1>What an import would do<\/h1>.*channel<td>3<td>skipped/s);
   });
 
-  it('refuses a database that the service was never started on, and makes no tables in it', async () => {
+  it('rejects a database that the service was never started on, and creates no tables in it', async () => {
     const url = await emptyUrl();
     if (name === 'sqlite') writeFileSync(url.slice('sqlite:'.length), '');
     const elsewhere = new CliMachine(baseUrl, testEnvironment(url));
@@ -61,7 +61,7 @@ forEachDatabase((name, _open, freshUrl, emptyUrl) => {
     }
   });
 
-  it('imports into a service that runs: old passwords and keys work there at once', async () => {
+  it('imports into a running service: old passwords and keys work immediately', async () => {
     const applied = await run('--apply', '--json');
     assert.equal(applied.code, 0, applied.stdout + applied.stderr);
     assert.deepEqual(parseJsonOutput(applied).proof, { discrepancies: [], changes: [] });
@@ -102,7 +102,7 @@ forEachDatabase((name, _open, freshUrl, emptyUrl) => {
     assert.match(await hashOf(), /^\$argon2id\$/);
   });
 
-  it('verifies, refuses a source of another program or one that was used since, and undoes what was not used', async () => {
+  it("verifies, rejects another program's source or one used since, and undoes unused objects", async () => {
     assert.equal((await run('--verify')).code, 0);
     const other = await cli.run('import', 'one-api', '--from', from);
     assert.equal(other.code, 1);

@@ -46,7 +46,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     source.prepare('update tasks set user_id = 5, private_data = ? where id = 1').run(JSON.stringify(secrets));
     source.close();
     const url = await freshUrl();
-    // Started once, so that its own first administrator is there.
+    // Started once, so that its own first administrator exists.
     const first = await startSandboxService(url);
     await makeTestImporter(first.app.database).apply(requestFor(from, GENERATION));
     await first.stop();
@@ -58,7 +58,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     rmSync(folder, { recursive: true });
   });
 
-  it('its key finds it by the old id in every format, and fetches the file from where the source says', async () => {
+  it("its key finds it by the old id in every format, and fetches the file from the source's URL", async () => {
     const key = `sk-${oldKey(12)}`;
     const video = await callModelApi(service.baseUrl, key, 'GET', '/v1/videos/task_done');
     assert.equal(video.status, 200);
@@ -81,7 +81,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok(other.status >= 400 && other.status < 500);
   });
 
-  it('its owner sees it with what it cost, and none of that is charged', async () => {
+  it('its owner sees it with its cost, without being charged', async () => {
     const login = await fetch(`${service.baseUrl}/api/user/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -114,7 +114,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual(await findBrokenRows(service.app.database), []);
   });
 
-  it('administrators page through videos of here and of before, and find those of a period', async () => {
+  it('administrators page through own and imported videos, and filter them by period', async () => {
     const { operator } = service;
     await operator.grantQuota(10_000_000);
     await service.addChannel('vidu', ['viduq1']);
@@ -150,11 +150,11 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([detail.money, detail.imported], [[], true]);
   });
 
-  it('an undo removes what its owners have not touched, and keeps the rest with its account', async () => {
+  it('an undo removes untouched videos, and keeps the rest with their account', async () => {
     const report = await makeTestImporter(service.app.database).verify(requestFor(from, GENERATION));
     assert.deepEqual(report.proof?.discrepancies, []);
     const undone = await makeTestImporter(service.app.database).undoAll(requestFor(from, GENERATION));
-    // 小明 has logged in; the others have not been here.
+    // 小明 has logged in; the others have not used the service.
     assert.equal(undone.removed['ended-task'], 3);
     const left = await service.app.database.kysely
       .selectFrom('tasks')

@@ -2,7 +2,10 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { makeTestImporter, requestFor } from './test-importer-and-imported-rows.ts';
 
-/** Imports in a process of its own, which kills itself at the end of a page, before or after its commit, as its arguments say. */
+/**
+ * Imports in a separate process that kills itself at the end of a page, before or after its commit, as its arguments
+ * say.
+ */
 const [url = '', from = '', generation = '', page = '0', moment = 'before'] = process.argv.slice(2);
 let pages = 0;
 const die = (): void => {

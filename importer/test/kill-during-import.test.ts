@@ -14,7 +14,7 @@ import { forEachDatabase } from '../../test/for-each-database.ts';
 import { makeTestImporter, newSqliteUrl, requestFor, stateOf } from './test-importer-and-imported-rows.ts';
 import { writeManyAccounts } from './write-many-accounts.ts';
 
-/** Release strength comes from `npm run hammer`. */
+/** `npm run hammer` sets the number of kills for releases. */
 const KILLS = Number(process.env.IMPORT_KILLS ?? '10');
 const GENERATION = 'new-api with task ids';
 const PROGRAM = fixtureProgram('importer/test/kill-during-import.fixture.ts');
@@ -35,7 +35,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     return database;
   };
 
-  it(`ends in the same state, killed ${KILLS} times on the way`, async () => {
+  it(`ends in the same state after being killed ${KILLS} times`, async () => {
     const whole = await openFresh(await freshUrl());
     await makeTestImporter(whole).apply(requestFor(from, GENERATION));
     const expected = await stateOf(whole);
@@ -44,10 +44,10 @@ forEachDatabase((_name, _open, freshUrl) => {
       const url = await freshUrl();
       await (await openFresh(url)).close();
       const kills: string[] = [];
-      // Until it came to its end, or was killed often enough.
+      // Repeats until the import completes or was killed often enough.
       for (let signal: string | null = 'SIGKILL'; signal === 'SIGKILL' && killed < KILLS; ) {
         const page = String(1 + Math.floor(Math.random() * 3));
-        // At the end of a page, or some milliseconds later: while its transaction ends, or within the next page.
+        // Kills at the end of a page, or some milliseconds later, during its commit or the next page.
         const moment = Math.random() < 0.4 ? 'before' : String(Math.floor(Math.random() * 30));
         kills.push(`page ${page} ${moment}`);
         const child = spawn(process.execPath, [PROGRAM, url, from, GENERATION, page, moment], {

@@ -15,7 +15,7 @@ import { mapGroupsToPlans } from '../mapping/plans.ts';
 
 const random = seededRandom(17);
 const draw = (most: number): number => Math.floor(random() * most);
-/** Ratios as administrators write them, odd floats among them. */
+/** Ratios as administrators write them, including odd floats. */
 const RATIOS = [0.0375, 0.075, 0.1234567, 0.135, 0.25, 0.5, 1, 1.25, 2.5, 3.3333, 7.5, 15, 37.5];
 const pick = (values: readonly number[]): number => values[draw(values.length)] as number;
 
@@ -26,7 +26,7 @@ const priceOf = (options: Record<string, unknown>, vendor: 'openai' | 'sora' | '
   return (outcome as { value: Price }).value;
 };
 
-/** Of the groups of a site; the plan of a group multiplies prices by it. */
+/** Price factors of a site's groups; the plan of a group multiplies prices by its factor. */
 const GROUP_FACTORS = [0, 0.5, 0.75, 0.8, 1, 1.1, 1.5, 2.25];
 const factorOf = (group: number): number => {
   const options = new Map([['GroupRatio', JSON.stringify({ g: group })]]);
@@ -34,7 +34,7 @@ const factorOf = (group: number): number => {
   return row?.[1].kind === 'mapped' ? row[1].value.factor : 1;
 };
 
-describe('1,000 sample calls cost what they cost there, in every group', () => {
+describe('1,000 sample calls cost the same as in the source, in every group', () => {
   it('by ratio: (prompt - cached + cached × cache ratio + completion × completion ratio) × ratio × group, within 1 quota', () => {
     for (let turn = 0; turn < 600; turn++) {
       const [ratio, completion, cache] = [pick(RATIOS), pick(RATIOS), pick([0.1, 0.25, 0.5])];
@@ -88,7 +88,7 @@ describe('1,000 sample calls cost what they cost there, in every group', () => {
 const pricesOf = (program: 'new-api' | 'one-api', options: Record<string, unknown>) =>
   readPrices(new Map(Object.entries(options).map(([key, value]) => [key, JSON.stringify(value)])), program);
 
-it('what no option states is taken from a logged call, else from what the program has built in, which a remark says', () => {
+it("takes unstated prices from a logged call, else from the program's built-in ones, and adds a remark", () => {
   const prices = pricesOf('new-api', { ModelRatio: { m: 2 } });
   assert.deepEqual(mapPrice('m', 'openai', false, prices), {
     kind: 'mapped',
@@ -110,7 +110,7 @@ it('what no option states is taken from a logged call, else from what the progra
   assert.equal(mapPrice('m', 'openai', false, expression).kind, 'skipped');
 });
 
-it('a chain of model names ends at its last, and a circle is found', () => {
+it('resolves a chain of model names to its last, and detects a cycle', () => {
   for (const [text, mapping, circular] of [
     ['', {}, []],
     ['{}', {}, []],
@@ -124,7 +124,7 @@ it('a chain of model names ends at its last, and a circle is found', () => {
     assert.deepEqual(resolveModelMappingChains(text), { mapping, circular }, text);
 });
 
-it('a group becomes a plan where its prices or channels differ, with the factor of its own group first', () => {
+it("turns a group into a plan if its prices or channels differ, preferring its own group's factor", () => {
   const options = new Map([
     ['GroupRatio', '{"default":1,"vip":0.8,"dear":2000,"odd":1.12345678912}'],
     ['GroupGroupRatio', '{"vip":{"vip":0.7,"default":0.9}}'],
@@ -152,7 +152,7 @@ it('a group becomes a plan where its prices or channels differ, with the factor 
   assert.match(foreign?.kind === 'mapped' ? foreign.value.code : '', /^group-[0-9a-f]{12}$/);
 });
 
-it('output costs what each program charges for it: its own ratios, fixed ones before stored ones', () => {
+it("prices output by each program's rules: its own ratios, fixed ones before stored ones", () => {
   const outputOf = (program: 'new-api' | 'one-api', model: string, stored?: number, observed?: number) => {
     const options = {
       ModelRatio: { [model]: 1 },
@@ -186,7 +186,7 @@ it('output costs what each program charges for it: its own ratios, fixed ones be
   assert.equal(outputOf('one-api', 'claude-3-opus-20240229', 2), 2, 'one-api fixes none');
 });
 
-it('models of an unchanged price list come with the built-in prices of the program, and a stored list replaces those of new-api', () => {
+it('imports models of an unchanged price list with built-in prices; a stored list replaces those of new-api', () => {
   const priceIn = (
     program: 'new-api' | 'one-api',
     options: Record<string, unknown>,

@@ -18,7 +18,7 @@ forEachDatabase((_name, open) => {
   after(() => rmSync(folder, { recursive: true }));
 
   for (const keepRoles of [false, true])
-    it(`roles that stand for no rank are users ${keepRoles ? 'with --keep-roles too, which keeps the ranks' : 'like everybody'}`, async () => {
+    it(`unknown role numbers become users ${keepRoles ? 'with --keep-roles too, which keeps the ranks' : 'like everybody'}`, async () => {
       const database = await open();
       const from = newSqliteUrl(folder);
       await writeSource(from, GENERATION);

@@ -1,16 +1,20 @@
 import type { Generation } from '../source.ts';
 
+/** A value of a source row, before it is written in an engine's type. */
 export type Value = string | number | bigint | boolean | null;
+/** A row of a generated source. */
 export type Row = Readonly<Record<string, Value>>;
 
 /** bcrypt of `old-password-7`, cost 10, as both programs write it. */
 export const OLD_PASSWORD = 'old-password-7';
+/** The bcrypt hash of `OLD_PASSWORD`. */
 export const OLD_PASSWORD_HASH = '$2a$10$rbqXdE/KQQgrsw7EZW7lHOpMgSTCfUIb/zhi9/0Ctghd.niAnwrYa';
 /** bcrypt of `123456`. */
 export const FIRST_PASSWORD_HASH = '$2a$10$hShCU6eRnum/nOjyTfTYXuFnJa2.ArSMfrH4o3zQNOSeJgaKHJfkS';
+/** The current time of generated sources, in Unix seconds. */
 export const NOW_SECONDS = 1_760_000_000;
 
-/** A key as the old programs draw it: 48 letters and digits. */
+/** A key as the old programs generate it: 48 letters and digits. */
 export const oldKey = (seed: number): string =>
   `k${String(seed).padStart(7, '0')}${'abcdefghijABCDEFGHIJ01234567890123456789'.slice(0, 40)}`;
 
@@ -23,7 +27,10 @@ const PRICES: Row[] = [
   { key: 'SMTPToken', value: 'a-secret-that-must-not-show' },
 ];
 
-/** Rows with every irregular value known from real databases; columns that a generation lacks are left out when they are written. */
+/**
+ * Rows with every irregular value known from real databases; columns that a generation lacks are omitted when the rows
+ * are written.
+ */
 export function rowsOf(generation: Generation): Readonly<Record<string, readonly Row[]>> {
   const isOneApi = generation.startsWith('one-api');
   return {
@@ -239,7 +246,7 @@ const OTHERS: Readonly<Record<string, readonly Row[]>> = {
   login_encryption_keys: [{ id: 1, private_key: 'a-secret-that-must-not-show' }],
 };
 
-/** What older generations say in the column of the reason, the newer ones say in `private_data`. */
+/** Ended tasks. The URL is in the column of the reason in older generations, and in `private_data` in newer ones. */
 function endedTasks(): Row[] {
   const task = (id: number, more: Row): Row => ({
     id,
@@ -271,7 +278,7 @@ function endedTasks(): Row[] {
   ];
 }
 
-/** In ids of the newest generations; the older ones have no column for the vendor's. */
+/** Unfinished tasks, with ids of the newest generations; the older ones have no column for the vendor's id. */
 function unfinishedTasks(): Row[] {
   const own = (letter: string): string => `task_${letter.repeat(32)}`;
   const task = (id: number, more: Row): Row => ({

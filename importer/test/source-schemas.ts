@@ -1,10 +1,11 @@
 import type { Generation } from '../source.ts';
 
-/** How a column is declared; each engine has its own word. `padded`: char(n), which PostgreSQL fills with blanks. */
+/** Type of a column; each engine has its own word for it. `padded`: char(n), which PostgreSQL fills with blanks. */
 export type ColumnKind = 'id' | 'int' | 'bool' | 'text' | 'padded' | 'time' | 'json' | 'float';
+/** Columns of a table with their types. */
 export type TableSchema = Readonly<Record<string, ColumnKind>>;
 
-/** Oldest first: columns are added by later releases and never dropped. */
+/** Oldest first: later releases add columns and never drop any. */
 export const GENERATIONS: readonly Generation[] = [
   'one-api, first',
   'one-api',

@@ -7,24 +7,26 @@ import type { Tables } from '../../src/server/tables.ts';
 import { buildImporter } from '../import.ts';
 import type { Importer, ImporterDependencies } from '../importer.ts';
 
+/** A vault with a fixed key. */
 export const VAULT = createVault(Buffer.alloc(32, 7));
 
 type Hooks = Pick<ImporterDependencies, 'onPage'>;
 
-/** The importer on a database of a test. */
+/** Constructs the importer on a test database. */
 export const makeTestImporter = (database: Database<Tables>, hooks: Hooks = {}): Importer =>
   buildImporter(database, VAULT, 500_000, { onProgress: () => {}, ...hooks });
 
-/** How an import is asked for in tests, without watching the source. */
+/** An import request that does not watch the source. */
 export const requestFor = (from: string, generation: string) => ({
   program: generation.startsWith('one-api') ? ('one-api' as const) : ('new-api' as const),
   from,
   watchMs: 0,
 });
 
+/** The URL of a new SQLite file in a folder. */
 export const newSqliteUrl = (folder: string): string => `sqlite:${join(folder, `${randomUUID()}.db`)}`;
 
-/** A new database on the server of another one's URL. */
+/** Creates a database on the server of another database's URL. */
 export async function newPostgresUrl(serverUrl: string): Promise<string> {
   const name = `source_${randomUUID().replaceAll('-', '')}`;
   const client = new Client({ connectionString: serverUrl });
@@ -36,7 +38,7 @@ export async function newPostgresUrl(serverUrl: string): Promise<string> {
   return url.href;
 }
 
-/** Every row of the tables an import writes, without what differs from one run to the next. */
+/** Every row of the tables an import writes, without values that differ between runs. */
 export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
   const [accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, secondSteps, rows, tasks] =
     await Promise.all([
@@ -111,7 +113,7 @@ export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
         .orderBy('source_id')
         .orderBy('name')
         .execute(),
-      // Numbers the database gives out skip those of transactions that were cut off: keys are named by their hash.
+      // Sequences skip the numbers of aborted transactions, so keys are identified by their hash.
       kysely
         .selectFrom('tasks')
         .leftJoin('tokens', 'tokens.id', 'tasks.token_id')

@@ -40,7 +40,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     rmSync(folder, { recursive: true });
   });
 
-  it('what was begun before an import ends here: paid once, or refunded, and its owner finds it by the old id and key', async (test) => {
+  it('unfinished videos end here: paid once or refunded, and visible to their owner by the old id and key', async (test) => {
     const from = newSqliteUrl(folder);
     await writeSource(from, GENERATION);
     const source = new DatabaseSync(from.slice('sqlite:'.length));
@@ -52,7 +52,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     source.exec(`update tasks set properties = '{"origin_model_name":"viduq2"}'`);
     source.close();
     const url = await freshUrl();
-    // Started once, so that its own first administrator is there.
+    // Started once, so that its own first administrator exists.
     const first = await startSandboxService(url);
     await makeTestImporter(first.app.database).apply(requestFor(from, GENERATION));
     await first.stop();

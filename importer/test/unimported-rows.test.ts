@@ -28,7 +28,7 @@ insert into "evil""; drop table users; --" values (1, 'must-not-show');
 insert into options values ('ModelRatio', '{}'), ('SMTPToken', 'must-not-show'), ('StripeApiSecret', 'must-not-show'), ('Own\u202eThing', 'must-not-show');
 `;
 
-it('options and rows without a counterpart are listed one by one, and no secret of them shows', async () => {
+it('lists options and rows without a counterpart one by one, without revealing their secrets', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'reelgate-import-'));
   try {
     const path = join(folder, 'source.db');

@@ -31,7 +31,7 @@ forEachDatabase((name, open, freshUrl) => {
   let mariadb: MariadbServer | undefined;
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'reelgate-import-'));
-    // Where a source comes from does not depend on where it goes: the other engines are read in one of the two suites.
+    // The source engine is independent of the target, so the other engines are read in only one of the two suites.
     if (name === 'postgres' && (hasMariadb() || process.env.CI)) mariadb = await startMariadb();
   });
   after(async () => {
@@ -67,7 +67,7 @@ forEachDatabase((name, open, freshUrl) => {
             .where('username', '=', username)
             .executeTakeFirst();
 
-        it('a dry run writes nothing and says what an import then does', async () => {
+        it('a dry run writes nothing and reports exactly what an import then does', async () => {
           const before = await stateOf(database);
           const dry = await makeTestImporter(database).dryRun(request());
           assert.equal(await stateOf(database), before);
@@ -81,7 +81,7 @@ forEachDatabase((name, open, freshUrl) => {
           assert.doesNotMatch(JSON.stringify([dry, applied]), /must-not-show/);
         });
 
-        it('each account has what it had, and the sums agree', async () => {
+        it("keeps each account's balance, and the sums match", async () => {
           assert.deepEqual(applied.proof, { discrepancies: [], changes: [] });
           assert.equal(BigInt(applied.sums.balance), BigInt(applied.sums.granted) - BigInt(applied.sums.debts));
           assert.equal(applied.sums.debts, isOneApi ? '260' : '250');
@@ -103,7 +103,7 @@ forEachDatabase((name, open, freshUrl) => {
           assert.equal((await account('user-6'))?.status, 2);
         });
 
-        it('old passwords open their accounts, the published one does not come', async () => {
+        it('old passwords open their accounts, except the published default', async () => {
           const alice = await account('alice');
           const stored = await database.kysely
             .selectFrom('passwords')
@@ -124,7 +124,7 @@ forEachDatabase((name, open, freshUrl) => {
           assert.deepEqual(none, []);
         });
 
-        it('old keys work with their limits, ends, models and addresses; unusable ones are listed', async () => {
+        it('keeps old keys with their limits, expiry, models and addresses, and lists unusable ones', async () => {
           const find = (id: number) =>
             database.kysely
               .selectFrom('tokens')
@@ -157,7 +157,7 @@ forEachDatabase((name, open, freshUrl) => {
           );
         });
 
-        it('channels, models, prices, codes and figures come over', async () => {
+        it('imports channels, models, prices, codes and usage', async () => {
           const { kysely } = database;
           const channels = await kysely.selectFrom('channels').selectAll().orderBy('id').execute();
           const named = (part: string) => channels.filter((channel) => channel.name.startsWith(part));
@@ -224,7 +224,7 @@ forEachDatabase((name, open, freshUrl) => {
           );
         });
 
-        it('a second step goes on with the same authenticator, and its backup codes are made anew', async () => {
+        it('a second step works with the same authenticator, and needs new backup codes', async () => {
           const { kysely } = database;
           const rows = await kysely
             .selectFrom('two_factors')
@@ -241,13 +241,13 @@ forEachDatabase((name, open, freshUrl) => {
           }
         });
 
-        it('videos that have not ended are polled on, with what was paid for them held', () =>
+        it('polls unfinished videos, holding the amount paid for them', () =>
           assertUnfinishedTasks({ database, generation, applied }));
 
-        it('videos that had ended are history, with their cost and their file, and no entry of the ledger', () =>
+        it('keeps ended videos as history, with cost and file, without ledger entries', () =>
           assertEndedTasks({ database, generation, applied }));
 
-        it('the report lists the paths clients called, where the source notes them, with what serves them here', () => {
+        it('the report lists the paths clients called, if the source records them, with their equivalents here', () => {
           const paths = applied.findings.filter(({ kind }) => kind === 'path');
           const isNoted = GENERATIONS.indexOf(generation) >= 4;
           assert.deepEqual(
@@ -276,7 +276,7 @@ forEachDatabase((name, open, freshUrl) => {
           ]);
         });
 
-        it('groups become plans with their price factor and channels, and their accounts are on them', async () => {
+        it('groups become plans with their price factor and channels, to which their accounts are subscribed', async () => {
           const { kysely } = database;
           const plans = await kysely
             .selectFrom('plans')
@@ -300,7 +300,7 @@ forEachDatabase((name, open, freshUrl) => {
           assert.deepEqual(subscribed, [{ username: 'github', plan_id: plans[0]?.id, state: 'active' }]);
         });
 
-        it('a verification sees changed channels, models, prices, limits and plans', async () => {
+        it('a verification detects changed channels, models, prices, limits and plans', async () => {
           const { kysely } = database;
           const changes = async () => (await makeTestImporter(database).verify(request())).proof?.changes ?? [];
           assert.deepEqual(await changes(), []);
@@ -346,7 +346,7 @@ forEachDatabase((name, open, freshUrl) => {
           assert.deepEqual(await changes(), []);
         });
 
-        it('a second import changes nothing, a tampered target is found, and an undo leaves no trace of unused accounts', async () => {
+        it('a second import changes nothing, a tampered target is detected, and an undo leaves no trace of unused accounts', async () => {
           const before = await stateOf(database);
           await makeTestImporter(database).apply(request());
           assert.equal(await stateOf(database), before);

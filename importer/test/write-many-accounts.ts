@@ -2,7 +2,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { NOW_SECONDS, OLD_PASSWORD_HASH, oldKey } from './source-rows.ts';
 import { writeSource } from './write-source.ts';
 
-/** A SQLite source of many accounts, keys and ended videos, besides the odd ones. Accounts have whole and odd balances, and use on two days. */
+/**
+ * Writes a SQLite source of many accounts, keys and ended videos, in addition to the irregular rows. Accounts have
+ * whole and odd balances, and usage on two days.
+ */
 export async function writeManyAccounts(url: string, accounts: number, keys: number, tasks = 0): Promise<void> {
   await writeSource(url, 'new-api with task ids');
   const database = new DatabaseSync(url.slice('sqlite:'.length));

@@ -5,6 +5,7 @@ import type { Generation } from '../source.ts';
 import { type Row, rowsOf, type Value } from './source-rows.ts';
 import { type ColumnKind, schemaOf, type TableSchema } from './source-schemas.ts';
 
+/** The engines of generated sources. */
 export type SourceEngine = 'sqlite' | 'postgres' | 'mariadb';
 
 type Words = Readonly<Record<ColumnKind, string>>;
@@ -48,7 +49,7 @@ export interface SourceWriter {
   close(): Promise<void>;
 }
 
-/** @param url as `reelgate import --from` takes it */
+/** @param url in the format of `reelgate import --from` */
 export async function openWriter(url: string): Promise<SourceWriter & { readonly engine: SourceEngine }> {
   if (url.startsWith('sqlite:')) {
     const database = new DatabaseSync(url.slice('sqlite:'.length));
@@ -92,7 +93,7 @@ export async function openWriter(url: string): Promise<SourceWriter & { readonly
 
 const withoutBooleans = (value: Value): Exclude<Value, boolean> => (typeof value === 'boolean' ? Number(value) : value);
 
-/** Makes the database of a generation, with every oddity. */
+/** Creates the database of a generation, with every irregular value. */
 export async function writeSource(url: string, generation: Generation): Promise<void> {
   const writer = await openWriter(url);
   const rows = rowsOf(generation);
@@ -110,7 +111,7 @@ function declaration({ quote }: SourceWriter, engine: SourceEngine, table: strin
     .join(', ')})`;
 }
 
-/** Columns that the generation lacks are left out. */
+/** Inserts a row, omitting columns that the generation lacks. */
 export async function insertRow(writer: SourceWriter, table: string, columns: TableSchema, row: Row): Promise<void> {
   const known = Object.entries(row).filter(([name]) => name in columns);
   await writer.run(
