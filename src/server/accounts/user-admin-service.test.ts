@@ -177,7 +177,7 @@ forEachDatabase((_name, open) => {
     const [newer, older] = await admin.ok<{ id: number; current: boolean }[]>('GET', path);
     assert.ok(newer !== undefined && older !== undefined && newer.id > older.id);
     assert.deepEqual([newer.current, older.current], [false, false]);
-    // The user name of another account is rejected.
+    // A session cannot be ended through the id of another account.
     await admin.fails(200, 'DELETE', `/api/admin/users/${(await staff('user')).id}/sessions/${newer.id}`);
     await admin.ok('DELETE', `${path}/${newer.id}`);
     assert.equal((await phone.send('GET', '/api/user/self')).status, 401);
