@@ -147,7 +147,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
   });
 
-  it('issues tokens that leak scanners recognize, and records when a refresh succeeded', async () => {
+  it('issues tokens that leak scanners recognize, also on refresh', async () => {
     const tokens = await signIn('Scanned');
     const refreshed = await service.refresh(tokens.refresh_token);
     assert.equal(refreshed.success, true);

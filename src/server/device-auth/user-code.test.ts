@@ -35,7 +35,7 @@ describe('user codes', () => {
     assert.equal(formatUserCode('BCDFGHJK'), 'BCDF-GHJK');
   });
 
-  it('T15: removes invisible characters from a name', () => {
+  it('T15: come with names free of invisible characters', () => {
     assert.equal(toSingleLine('a\u202Eb\u0000c\u200Bd\ne', 100), 'a b c d e');
     assert.equal([...toSingleLine('😀'.repeat(150), 100)].length, 100);
     assert.equal(toSingleLine(`e${'\u0301'.repeat(50)}`, 100), 'e\u0301\u0301');
