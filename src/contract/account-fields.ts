@@ -3,14 +3,15 @@ import type { Localized } from './messages/format-message.ts';
 
 /** Roles of accounts, in ascending rank. `root` is the role of the first account. */
 export const ROLES = ['user', 'admin', 'root'] as const;
+/** Role of an account. */
 export type Role = (typeof ROLES)[number];
 
-/** Whether a role ranks above another. */
+/** Whether the first role ranks above the second. */
 export const outranks = (one: Role, other: Role): boolean => ROLES.indexOf(one) > ROLES.indexOf(other);
 
 /**
- * The only rule for who may create or change an account and what belongs to it: everybody only lower ranks, and root
- * everything. It applies to the role an account has and to the one it is to get.
+ * The only rule for who may create or change an account and its resources: actors manage lower ranks only, `root`
+ * manages every rank. Applies to both the account's current role and its new one.
  */
 export const canManage = (actor: Role, role: Role): boolean => actor === 'root' || outranks(actor, role);
 
@@ -19,14 +20,14 @@ export const PLAIN_TEXT_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u2
 
 const USERNAME_PATTERN = '^[a-z0-9_-]{3,30}$';
 export const Username = Type.String({ pattern: USERNAME_PATTERN, description: '3 to 30 of a-z 0-9 _ -' });
-/** What a value of a form must be, for people who type one: an expression says it to nobody. */
+/** Explains the format of a form field to the person filling it in; a regular expression would not. */
 export const FORM_MESSAGES: Readonly<Record<string, Localized>> = {
   [USERNAME_PATTERN]: {
     en: 'must have 3 to 30 characters: a to z, 0 to 9, _ and -',
     'zh-CN': '须为 3 至 30 个字符，只能包含小写字母、数字、_ 和 -',
   },
 };
-/** Characters of a password, in code points. */
+/** Password length in code points. */
 export const PASSWORD_LENGTH = { min: 8, max: 128 } as const;
 export const Password = Type.String({
   minLength: PASSWORD_LENGTH.min,
@@ -50,7 +51,7 @@ export const Note = Type.String({ maxLength: 500, pattern: PLAIN_TEXT_PATTERN })
 export const Phone = Type.String({ pattern: '^\\+[1-9][0-9]{6,14}$', description: 'E.164, such as +4915112345678' });
 /** Unix seconds. */
 export const Time = Type.Integer();
-/** Unix seconds, or null where it never happened or never will. */
+/** Unix seconds; null: never. */
 export const TimeOrNull = Type.Union([Type.Integer(), Type.Null()]);
-/** The part of a mailed link after `#`, which browsers do not send to servers. */
+/** The fragment of an e-mailed link (after `#`), which browsers do not send to servers. */
 export const LinkToken = Type.String({ minLength: 1, maxLength: 200, description: 'the part of the link after #' });

@@ -15,7 +15,7 @@ import {
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './responses.ts';
 
-/** Data of a login: the account, or that the second step is required. */
+/** Body of a sign-in response: the account, or a flag that the second step is required. */
 const LoggedIn = Type.Object({
   id: Type.Integer(),
   username: Type.String(),

@@ -1,23 +1,26 @@
 import { defined } from './objects.ts';
 
-/** What amounts are written in. */
+/** Display unit of amounts. */
 export interface AmountUnit {
-  /** Quota of one credit. */
+  /** Quota per credit. */
   readonly quotaPerCredit: number;
-  /** What one credit is one unit of, by ISO 4217; empty: amounts are written in credits. */
+  /** Currency that one credit is one unit of (ISO 4217); empty: amounts are shown in credits. */
   readonly currency: string;
 }
 
-/** `rounded`: two decimals, four below a hundredth. `exact`: at most six, so that a price and what it is multiplied by fit. */
+/** `rounded`: two decimals, four below 0.01. `exact`: up to six, so that unit prices keep every digit. */
 export type AmountPrecision = 'rounded' | 'exact';
 
 const isChinese = (language: string): boolean => language.toLowerCase().startsWith('zh');
 
-/** The unit beside a field or above a column: `CNY`, or the word for credits. @param language `en` or `zh-CN`, in any case */
+/**
+ * Unit shown next to a field or above a column: `CNY`, or the word for credits. @param language `en` or `zh-CN`, in any
+ * case
+ */
 export const amountUnitName = ({ currency }: AmountUnit, language: string): string =>
   currency !== '' ? currency : isChinese(language) ? '积分' : 'credits';
 
-/** `¥0.14`, `0.14 credits`: an amount of quota as people read it, on the pages, in the command line and in notices. */
+/** Formats quota for display on pages, in the command line and in notices: `¥0.14`, `0.14 credits`. */
 export function formatAmount(
   quota: number,
   unit: AmountUnit,
@@ -28,7 +31,7 @@ export function formatAmount(
   return unit.currency === '' ? `${number} ${amountUnitName(unit, language)}` : number;
 }
 
-/** The same without the word for credits, where a heading or the sum of a formula has it. */
+/** Like `formatAmount`, without the word for credits, for columns and formulas that already name the unit. */
 export function formatAmountNumber(
   quota: number,
   { quotaPerCredit, currency }: AmountUnit,
@@ -40,13 +43,13 @@ export function formatAmountNumber(
   return formatNumber(credits, currency, language, precision === 'exact' ? 6 : isSmall ? 4 : 2);
 }
 
-/** The price of a plan, which is stored in the currency itself. Without one it is a number of what the site sells plans for. */
+/** Price of a plan, stored in the site's currency; without a currency, a plain number. */
 export const formatListPrice = (price: number, { currency }: AmountUnit, language: string): string =>
   currency === ''
     ? new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(price)
     : formatNumber(price, currency, language, 2);
 
-/** Kept, since making one takes a hundred times as long as using it. */
+/** Cached: constructing an Intl.NumberFormat takes a hundred times as long as using one. */
 const numberFormats = new Map<string, Intl.NumberFormat>();
 
 function formatNumber(value: number, currency: string, language: string, maximumFractionDigits: number): string {
@@ -67,10 +70,9 @@ function formatNumber(value: number, currency: string, language: string, maximum
 }
 
 /**
- * Two decimals or more, as Intl writes them in English and in Chinese. The first formatter of Intl costs a page some 10 ms of its
- * start, and most sites write amounts in credits.
- *
- * @returns undefined for what has an exponent or more digits than a number holds exactly
+ * Formats with two or more decimals exactly as Intl does in English and Chinese. Avoids Intl because its first
+ * formatter adds about 10 ms to a page's start, and most sites show amounts in credits.
+ * @returns undefined for values with an exponent or more digits than a number holds exactly
  */
 function formatPlainNumber(value: number, maximumFractionDigits: number): string | undefined {
   const shifted = Math.round(Number(`${Math.abs(value)}e${maximumFractionDigits}`));

@@ -6,7 +6,7 @@ import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 const TokenName = Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN_TEXT_PATTERN });
 const PositiveOrNull = (maximum: number, description: string) =>
   Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum }), Type.Null()], { description }));
-/** Most that any limit of a minute may be: beyond it there is no point in a limit. */
+/** Upper bound of every per-minute limit; a higher limit would have no effect. */
 const MAX_PER_MINUTE = 1_000_000_000;
 const MAX_AT_ONCE = 1_000;
 const RateLimits = {

@@ -4,6 +4,7 @@ import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
 /** States of a beta application; the same words in database, API, SDK and console. */
 export const APPLICATION_STATUS = ['pending', 'approved', 'rejected'] as const;
+/** State of a beta application. */
 export type ApplicationStatus = (typeof APPLICATION_STATUS)[number];
 
 const Id = Type.Integer();

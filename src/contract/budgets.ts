@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Done, Ok } from './responses.ts';
 
-/** Per cent of a budget at which its owner is told, where none are named. */
+/** Default alert thresholds, in percent of the budget. */
 export const DEFAULT_THRESHOLDS = [50, 80, 100] as const;
 
 const Thresholds = Type.Array(Type.Integer({ minimum: 1, maximum: 1_000 }), {

@@ -5,11 +5,11 @@ import { Kind, ModelId, VENDORS } from './model-kinds.ts';
 import { Price } from './pricing.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
-/** Protocols of chat upstreams: OpenAI's, which most others have too, Anthropic's and Google's. */
+/** Protocols of chat upstreams: OpenAI's, which most other vendors also support, Anthropic's and Google's. */
 export const CHAT_VENDORS = ['openai', 'anthropic', 'gemini'] as const;
 export type ChatVendor = (typeof CHAT_VENDORS)[number];
 
-/** Vendor of a channel: a video vendor, or any upstream with one of the chat protocols. */
+/** Vendor of a channel: a video vendor, or any upstream that speaks one of the chat protocols. */
 export const CHANNEL_VENDORS = [...VENDORS, ...CHAT_VENDORS] as const;
 
 export const Vendor = Type.Enum([...CHANNEL_VENDORS]);
@@ -96,8 +96,8 @@ const connectionFields = {
 const HealthState = Type.Union([Type.Literal('healthy'), Type.Literal('resting'), Type.Literal('trying')]);
 
 /**
- * Condition of a channel by its calls: `untested` before the first one, `failing` while the newest call to it or to one of
- * its models failed. `resting` (the circuit is open) and `trying` (half open) as in its health state.
+ * Condition of a channel, derived from its calls. `untested`: no call yet; `failing`: the latest call to the channel or
+ * to one of its models failed; `resting`: circuit open; `trying`: circuit half open.
  */
 export const CHANNEL_CONDITIONS = ['untested', 'working', 'failing', 'resting', 'trying'] as const;
 export type ChannelCondition = (typeof CHANNEL_CONDITIONS)[number];

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, PageQuery } from './responses.ts';
 
-/** States of a device authorization as verify reports them; `invalid`: there is no such code. */
+/** States of a device authorization as reported by verify; `invalid`: no such code exists. */
 export const DEVICE_STATUSES = ['pending', 'approved', 'denied', 'used', 'expired', 'invalid'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
@@ -19,14 +19,14 @@ export const DEVICE_ERRORS = [
 
 /** Letters of a user_code: no vowels, so that no words occur, and none that resembles a digit (RFC 8628 section 6.1). */
 export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
-/** Seconds between two polls that clients are asked to keep. */
+/** Minimum interval between two polls requested from clients, in seconds. */
 export const POLL_INTERVAL_SECONDS = 5;
 export const ACCESS_TOKEN_SECONDS = 30 * 86_400;
 export const REFRESH_TOKEN_SECONDS = 90 * 86_400;
-/** Maximum number of code points stored of client_name and device_id. */
+/** Stored length of client_name and device_id, in code points. */
 export const NAME_LENGTH_MAX = 100;
 
-/** As typed: case, dash and spaces do not matter. */
+/** As typed by the user: case, dashes and spaces are ignored. */
 const UserCode = Type.String({
   minLength: 1,
   maxLength: 64,
@@ -35,7 +35,7 @@ const UserCode = Type.String({
 const ClientId = Type.String({ minLength: 1, maxLength: 200 });
 const ClientSecret = Type.String({ minLength: 1, maxLength: 200 });
 const Token = Type.String({ minLength: 1, maxLength: 200 });
-/** Longer than what is stored, because a longer value is truncated and not rejected. */
+/** Accepts more than is stored, because longer values are truncated rather than rejected. */
 const Cut = Type.String({ maxLength: 10_000, description: 'cut after 100 characters' });
 
 export const createDeviceCode = endpoint({
@@ -233,8 +233,9 @@ export const endDevice = endpoint({
 });
 
 /**
- * The official client that is our own command line. Every copy ships the same secret, so it proves nothing about who
- * calls (RFC 8628 section 5.6, RFC 8252 section 8.5): the person's approval does, and administrators can switch the client off.
+ * OAuth client of this project's command line. Every copy ships the same secret, so the secret does not authenticate
+ * the caller (RFC 8628 section 5.6, RFC 8252 section 8.5): the user's approval does, and administrators can disable the
+ * client.
  */
 export const CLI_OAUTH_CLIENT = {
   id: 'reelgate-cli',

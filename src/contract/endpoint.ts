@@ -1,27 +1,27 @@
 import type { Static, TSchema } from 'typebox';
 
 /**
- * Who may call. Every endpoint declares one; a route without does not register.
+ * Who may call an endpoint. Every endpoint declares a policy; a route without one fails to register.
  * - `public`: no authentication
  * - `account`: session, user access token or device access token, with the user-id header
- * - `owner`: session or user access token only: what could outlive a device sign-in or change the account
- * - `admin`, `root`: as `owner`, with that role or a higher one
+ * - `owner`: session or user access token only, for operations that outlive a device sign-in or change the account
+ * - `admin`, `root`: like `owner`, with that role or a higher one
  * - `model`: an `sk-` token or an llm_token
- * - `self`: the handler reads its credential itself (device logout, signed URLs, OAuth client authentication)
+ * - `self`: the handler authenticates the request itself (device logout, signed URLs, OAuth client authentication)
  */
 export type Policy = 'public' | 'account' | 'owner' | 'admin' | 'root' | 'model' | 'self';
 
 /**
- * How failures are written.
+ * Error format.
  * - `api`: `{success: false, message}`
  * - `video`: `{code, message, data: null}`
- * - `openai-video`: the same with `error: {message, type, param, code}` beside it
+ * - `openai-video`: like `video`, plus `error: {message, type, param, code}`
  * - `model`: `{error: {message, type, param, code}}`
  * - `anthropic`: `{type: "error", error: {type, message}, request_id}`
  * - `gemini`: `{error: {code, message, status}}`
  * - `device`: `{success: false, error, message}`, HTTP 200 for every documented failure, missing fields included
  * - `oauth`: `{error, error_description}` (RFC 6749 section 5.2)
- * - `kling`, `jimeng`: in that vendor's own format, statuses and codes
+ * - `kling`, `jimeng`: the vendor's own format, statuses and codes
  * - `page`: an HTML page
  */
 export type EnvelopeKind =
@@ -39,14 +39,14 @@ export type EnvelopeKind =
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** One endpoint of the contract: server, SDK, CLI, console and OpenAPI follow from it. */
+/** One endpoint of the contract. Server, SDK, CLI, console and OpenAPI document are derived from it. */
 export interface Endpoint {
   readonly method: Method;
-  /** Fastify's form: `/api/tokens/:id`. */
+  /** In Fastify's syntax: `/api/tokens/:id`. */
   readonly path: string;
-  /** One line for the reference. */
+  /** One line, shown in the API reference. */
   readonly summary: string;
-  /** Groups the reference: `accounts`, `video`, … */
+  /** Group in the API reference: `accounts`, `video`, … */
   readonly tag: string;
   readonly policy: Policy;
   readonly envelope: EnvelopeKind;
@@ -56,55 +56,67 @@ export interface Endpoint {
   readonly body?: TSchema;
   /** The body may be omitted; the handler then receives `{}`. */
   readonly optionalBody?: boolean;
-  /** The complete JSON body of a success; keys it does not name are not sent. Undefined: streams, files, pages. */
+  /**
+   * The complete JSON body of a success; keys missing from the schema are not sent. Undefined for streams, files and
+   * pages.
+   */
   readonly response?: TSchema;
-  /** For the OpenAPI document only, where `response` leaves a value open because it is passed through as it is. */
+  /** Used by the OpenAPI document only, where `response` leaves a pass-through value open. */
   readonly documentedResponse?: TSchema;
   /** Media types of a success; default `application/json`. */
   readonly responseTypes?: readonly string[];
   /** Statuses with this body; default 200. */
   readonly responseStatuses?: readonly (200 | 201 | 202 | 204 | 206 | 302 | 303 | 304 | 416 | 503)[];
-  /** Files of a multipart body, by field. */
+  /** Names of the multipart fields that carry files. */
   readonly files?: readonly string[];
-  /** Members of a JSON body in which Base64 of 64 KiB and more is decoded: the body has only its start. */
+  /**
+   * Members of a JSON body whose Base64 is decoded if it is 64 KiB or longer; the parsed body then holds only its
+   * start.
+   */
   readonly imageFields?: readonly string[];
   /** Bytes; default 64 KiB. */
   readonly bodyLimit?: number;
-  /** Bytes of a JSON body where it may be smaller than a multipart one; default `bodyLimit`. */
+  /** Limit of a JSON body in bytes, where lower than the limit of a multipart body; default `bodyLimit`. */
   readonly jsonBodyLimit?: number;
-  /** Most values of a JSON body, elements and members all together; default 50 000. */
+  /** Maximum number of values in a JSON body, counting elements and members at every depth; default 50 000. */
   readonly maxBodyValues?: number;
   /** Accepted body formats; default `json`. */
   readonly accepts?: 'json' | 'form' | 'json-or-multipart';
-  /** The same endpoint under another spelling of its path: served, and left out of the OpenAPI document. */
+  /** An alias of another endpoint's path: served, but omitted from the OpenAPI document. */
   readonly isOtherSpelling?: boolean;
-  /** The response holds tokens, passwords or keys: sent with `Cache-Control: no-store`. */
+  /** The response contains tokens, passwords or keys and is sent with `Cache-Control: no-store`. */
   readonly secret?: boolean;
-  /** The response is large, and holds nothing secret beside what others wrote: sent as gzip where the caller accepts it. */
+  /**
+   * The response is large and mixes no secrets with text written by others, so gzip is safe where the caller accepts
+   * it.
+   */
   readonly compressed?: boolean;
 }
 
-/** Declares an endpoint with its types kept. */
+/** Declares an endpoint and keeps its literal types. */
 export const endpoint = <const E extends Endpoint>(declaration: E): E => declaration;
 
-/** The static type of one part of an endpoint; `undefined` where it has none. */
+/** The static type of one part of an endpoint; `undefined` if the endpoint lacks that part. */
 export type EndpointPart<E extends Endpoint, Part extends 'params' | 'query' | 'body' | 'response'> = E extends {
   readonly [K in Part]: infer Schema extends TSchema;
 }
   ? Static<Schema>
   : undefined;
 
-/** Google's methods on a model, beside OpenAI's models of the same path. */
+/** Google's model methods, which share a path prefix with OpenAI's list of models. */
 const GEMINI_CALL = /^\/v1\/models\/[^/]+:\w+\/$/;
 
-/** Paths of the model APIs below a base URL whose version was left out. */
+/** Paths of the model APIs relative to a base URL that lacks the version. */
 const UNVERSIONED_PATH =
   /^\/(?:chat\/completions|completions|responses|messages|embeddings|images\/generations|models\/[^?]+:\w+)\/?(?:\?|$)/;
 
-/** Whether a client was given a base URL without the version it needs. */
+/** Whether the client's base URL lacks the API version. */
 export const lacksVersion = (url: string): boolean => UNVERSIONED_PATH.test(url);
 
-/** The lists of models have one path for the clients of three vendors: Anthropic's name a version of their API, Google's have a header for the key. */
+/**
+ * Picks the error format by client, because one path of the model lists serves clients of three vendors. Anthropic's
+ * clients send an API version header, Google's a key header.
+ */
 export const envelopeForClient = (
   envelope: EnvelopeKind,
   url: string,
@@ -118,7 +130,7 @@ export const envelopeForClient = (
         ? 'gemini'
         : envelope;
 
-/** The envelope of a path that matched no route. */
+/** The error format of a path that matched no route. */
 export function envelopeOfPath(url: string): EnvelopeKind {
   const path = `${url.split('?', 1)[0]}/`;
   if (path.startsWith('/api/')) return 'api';

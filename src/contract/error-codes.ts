@@ -8,6 +8,7 @@ export type ErrorType =
   | 'server_error'
   | 'upstream_error';
 
+/** HTTP status and category of one error code. */
 export interface ErrorDefinition {
   /** HTTP status on the video, model-call and page paths. */
   readonly status: number;
@@ -31,7 +32,7 @@ const protocolError = (status: number, type: ErrorType, retry = false): ErrorDef
   retryable: retry,
 });
 
-/** Every error code this service returns. Their texts are in `messages/`; docs/errors.md is generated from both. */
+/** Every error code this service returns. The texts are in `messages/`; docs/errors.md is generated from both. */
 export const ERRORS = {
   // HTTP layer: the request was rejected before it reached a handler.
   invalid_json: protocolError(400, 'invalid_request_error'),
@@ -157,4 +158,5 @@ export const ERRORS = {
   idempotency_mismatch: protocolError(422, 'invalid_request_error'),
 } as const satisfies Record<string, ErrorDefinition>;
 
+/** Code of an error this service returns. */
 export type ErrorCode = keyof typeof ERRORS;

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Limit, Ok } from './responses.ts';
 
-/** Types of events and who they are for: the account they concern, every administrator, or one endpoint alone. */
+/** Event types and their audience: the account concerned, every administrator, or a single endpoint. */
 export const EVENT_TYPES = {
   'video.completed': 'account',
   'video.failed': 'account',
@@ -20,16 +20,17 @@ export const EVENT_TYPES = {
   'webhook.test': 'endpoint',
 } as const satisfies Readonly<Record<string, 'account' | 'administrators' | 'endpoint'>>;
 
+/** Type of an event. */
 export type EventType = keyof typeof EVENT_TYPES;
 
-/** Types an endpoint can choose. */
+/** Event types an endpoint can subscribe to. */
 export const SUBSCRIBABLE_TYPES = (Object.keys(EVENT_TYPES) as EventType[]).filter(
   (type) => EVENT_TYPES[type] !== 'endpoint',
 );
 
 export const EventTypeName = Type.Enum(SUBSCRIBABLE_TYPES);
 
-/** What a webhook delivers: the payload of Standard Webhooks 1.0.0. */
+/** Payload of a webhook delivery, as Standard Webhooks 1.0.0 defines it. */
 export const EventPayload = Type.Object({
   type: Type.String(),
   timestamp: Type.String({ description: 'ISO 8601, when it happened' }),
@@ -39,7 +40,7 @@ export const EventPayload = Type.Object({
 /** An event with its id, which is the `webhook-id` of its deliveries. */
 export const Event = Type.Object({ id: Type.String(), ...EventPayload.properties });
 
-/** An event as its receivers see it: what a webhook delivers. @param unixMs when it happened; @param data JSON */
+/** Builds the payload sent to receivers. @param unixMs time of the event @param data JSON */
 export const toEventPayload = (type: string, unixMs: number, data: string): Static<typeof EventPayload> => ({
   type,
   timestamp: new Date(unixMs).toISOString(),

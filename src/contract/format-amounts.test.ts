@@ -5,14 +5,14 @@ import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber, form
 const CREDITS: AmountUnit = { quotaPerCredit: 500_000, currency: '' };
 const YUAN: AmountUnit = { quotaPerCredit: 500_000, currency: 'CNY' };
 
-test('without a currency amounts are in credits, in the language', () => {
+test('formats amounts in credits, in the requested language, without a currency', () => {
   assert.equal(formatAmount(70_000, CREDITS, 'en'), '0.14 credits');
   assert.equal(formatAmount(70_000, CREDITS, 'zh-cn'), '0.14 积分');
   assert.equal(formatAmount(617_283_945_000, CREDITS, 'en'), '1,234,567.89 credits');
   assert.deepEqual([amountUnitName(CREDITS, 'en'), amountUnitName(CREDITS, 'zh-CN')], ['credits', '积分']);
 });
 
-test('with a currency they are in it, and no word for credits is left', () => {
+test('formats amounts in the currency, without the word for credits, when one is set', () => {
   assert.equal(formatAmount(70_000, YUAN, 'en'), '¥0.14');
   assert.equal(formatAmount(-70_000, YUAN, 'zh-CN'), '-¥0.14');
   assert.equal(amountUnitName(YUAN, 'zh-CN'), 'CNY');
@@ -20,7 +20,7 @@ test('with a currency they are in it, and no word for credits is left', () => {
   assert.equal(formatListPrice(9.5, CREDITS, 'en'), '9.5');
 });
 
-test('small amounts keep four decimals, and prices that are multiplied all six', () => {
+test('keeps four decimals of small amounts and all six of unit prices', () => {
   assert.equal(formatAmount(1_000, CREDITS, 'en'), '0.002 credits');
   assert.equal(formatAmount(0, CREDITS, 'en'), '0.00 credits');
   assert.equal(formatAmount(14_000, CREDITS, 'en', 'exact'), '0.028 credits');
@@ -28,18 +28,18 @@ test('small amounts keep four decimals, and prices that are multiplied all six',
   assert.equal(formatAmountNumber(14_000, YUAN, 'en', 'exact'), '¥0.028');
 });
 
-test('a currency without minor units is written with the decimals a credit has', () => {
+test('formats a currency without minor units with the decimals of a credit', () => {
   assert.equal(formatAmount(70_000, { ...YUAN, currency: 'JPY' }, 'en'), '¥0.14');
 });
 
-test('credits are written as Intl writes numbers, in both languages', () => {
+test('formats credits exactly as Intl does, in both languages', () => {
   const intl = (language: string, maximumFractionDigits: number) =>
     new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits });
   const formats = ['en', 'zh-CN'].map(
     (language) => [language, intl(language, 2), intl(language, 4), intl(language, 6)] as const,
   );
   const unit = { quotaPerCredit: 500_000, currency: '' };
-  // Halves of a hundredth, negative and large amounts, and what an exponent is written for.
+  // Halves of a hundredth, negative and large amounts, and values that numbers print with an exponent.
   const quotas = [0, -0, 1, 24, 25, -25, 2_500, 502_500, 1_007_500, 4_999, 5_000, 617_283_945_000, 2 ** 60, 1e30];
   for (let index = 0; index < 4_000; index += 1) quotas.push(Math.round(((index * 7919) % 4001) ** 2.9) - 10_000);
   for (const quota of quotas)

@@ -5,7 +5,7 @@ import { LongListOf, LongPageQuery, Ok } from './responses.ts';
 const Id = Type.String({ pattern: '^[1-9][0-9]{0,15}$' });
 const Count = Type.Integer({ minimum: 0 });
 
-/** `token_id` of figures that came from another program: history, which no entry of the ledger stands for. */
+/** `token_id` of usage imported from another program; the ledger has no entry for it. */
 export const IMPORTED_USAGE_TOKEN = -1;
 
 /** Kinds of ledger entries. */
@@ -69,7 +69,7 @@ export const checkLedger = endpoint({
   ),
 });
 
-/** Figures of one group; keys that are not grouped by are left out. */
+/** Figures of one group; keys the query does not group by are omitted. */
 const group = {
   day: Type.Optional(Type.String({ description: 'UTC, such as 2026-11-21.' })),
   model: Type.Optional(Type.String()),
@@ -127,7 +127,10 @@ export const getAllUsage = endpoint({
 
 const dashboard = { tag: 'money', policy: 'model', envelope: 'model' } as const;
 
-/** OpenAI's former billing endpoints, by which chat clients show a balance. Amounts are in units of display currency. */
+/**
+ * OpenAI's former billing endpoints, which chat clients use to show a balance. Amounts are in units of display
+ * currency.
+ */
 export const getBillingSubscription = endpoint({
   ...dashboard,
   method: 'GET',
@@ -143,7 +146,7 @@ export const getBillingSubscription = endpoint({
   }),
 });
 
-/** What programs for new-api ask a key's balance by, in its form; `code` is true and not a number there. */
+/** The balance query of new-api's clients, in new-api's format; `code` is the boolean true here, not a number. */
 export const getTokenUsage = endpoint({
   tag: 'money',
   policy: 'model',
@@ -167,7 +170,7 @@ export const getTokenUsage = endpoint({
     }),
   }),
 });
-/** As programs for new-api call it. */
+/** The path with a trailing slash, as new-api's clients send it. */
 export const getTokenUsageWithSlash = endpoint({ ...getTokenUsage, path: '/api/usage/token/', isOtherSpelling: true });
 
 const Day = Type.Optional(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'UTC.' }));

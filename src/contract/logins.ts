@@ -5,9 +5,10 @@ import { endpoint } from './endpoint.ts';
 import { LongListOf, LongPageQuery, Ok } from './responses.ts';
 
 export const LOGIN_OUTCOMES = ['success', 'wrong_password', 'wrong_code', 'disabled'] as const;
+/** Outcome of a login attempt. */
 export type LoginOutcomeName = (typeof LOGIN_OUTCOMES)[number];
 
-/** An attempt to log in to an account. Attempts beyond the limits of guesses are refused before they are one. */
+/** A login attempt on an account. Attempts over the rate limit are refused earlier and not recorded. */
 export const LoginAttempt = Type.Object({
   id: Type.Integer(),
   user_id: Type.Integer(),
@@ -50,7 +51,7 @@ export const adminListLogins = endpoint({
   response: LongListOf(LoginAttempt),
 });
 
-/** Why a session ended before its time. */
+/** Reasons for a session ending early. */
 export const SESSION_END_REASONS = [
   'password_changed',
   'password_reset',

@@ -4,7 +4,7 @@ import { Email } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, Ok } from './responses.ts';
 
-/** Success bodies of mailbox queries: they have no `message` next to `data`, because it is inside `data`. */
+/** Success body of mailbox queries: `message` is inside `data`, not next to it. */
 const Data = <S extends TSchema>(data: S) => Type.Object({ success: Type.Literal(true), data });
 
 const Source = Type.Enum(['mailbox', 'account'], {
@@ -53,8 +53,8 @@ export const applyForMailbox = endpoint({
   policy: 'account',
   envelope: 'api',
   secret: true,
-  // Any body is accepted: an account that has a mailbox gets its existing e-mail address whatever it requests; otherwise the handler
-  // checks local_part.
+  // Accepts any body: an account with a mailbox gets its existing e-mail address whatever it requests; otherwise the
+  // handler validates local_part.
   body: Type.Unsafe<{ readonly local_part?: string }>({
     properties: {
       local_part: {
@@ -84,7 +84,7 @@ export const getAppPassword = endpoint({
   response: Data(AppPassword),
 });
 
-// A device may do this too; when its sign-in ends, the owner is notified, because the password remains valid.
+// Devices may call this too; the owner is notified when the device's sign-in ends, because the password stays valid.
 export const regenerateAppPassword = endpoint({
   method: 'POST',
   path: '/api/user/mailbox/app-password',

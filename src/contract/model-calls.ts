@@ -1,21 +1,21 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 
-/** Model calls take pictures inside JSON, so their bodies may be as large as those of video. */
+/** Model calls carry images inside JSON, so their limit equals that of video requests. Bytes. */
 export const CHAT_BODY_LIMIT = 32 * 1024 * 1024;
 
-/** Texts come as tokens too: 300,000 of them in one call, by the limit of OpenAI's API. */
+/** Inputs may be token arrays: up to 300,000 tokens in one call, the limit of OpenAI's API. */
 const EMBEDDING_MAX_VALUES = 350_000;
 
 const Model = Type.String({ minLength: 1, maxLength: 200 });
 const Flag = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]));
-/** Integers that determine the reserved quota; null, 0 and -1 mean no limit, as clients send it that send every field. */
+/** Integers that determine the reserved quota. Null, 0 and -1 mean no limit: some clients always send every field. */
 const Count = Type.Optional(Type.Union([Type.Integer({ minimum: -1, maximum: 100_000_000 }), Type.Null()]));
 const Copies = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 128 }), Type.Null()]));
 
 /**
- * Only the fields this service reads itself; all others are forwarded unchanged, and the upstream validates them.
- * Source: platform.openai.com/docs/api-reference, chat, responses, embeddings and images.
+ * Only the fields this service reads; every other field is forwarded unchanged and validated by the upstream. Source:
+ * platform.openai.com/docs/api-reference, chat, responses, embeddings and images.
  */
 const ChatBody = Type.Object({
   model: Model,
@@ -40,7 +40,7 @@ const streamed = { responseTypes: ['application/json', 'text/event-stream'] } as
 const chat = { ...modelCall, ...streamed, summary: 'Chat completion, streamed or not', body: ChatBody } as const;
 
 export const chatCompletions = endpoint({ ...chat, path: '/v1/chat/completions' });
-/** For the playground of the console, which has a session and no key: charged to the account, and logged without a key. */
+/** For the console's playground, which has a session but no key: charged to the account and logged without a key. */
 export const ownChatCompletions = endpoint({
   ...chat,
   policy: 'account',
@@ -60,7 +60,7 @@ export const responses = endpoint({
 
 const anthropic = { ...modelCall, envelope: 'anthropic' } as const;
 
-/** Source: docs.claude.com/en/api/messages. The limit is optional here: where it is absent, the one that is reserved is sent. */
+/** Source: docs.claude.com/en/api/messages. max_tokens is optional here: when absent, the reserved number is sent. */
 export const messages = endpoint({
   ...anthropic,
   ...streamed,
@@ -84,7 +84,10 @@ export const countMessageTokens = endpoint({
 
 const gemini = { ...modelCall, envelope: 'gemini' } as const;
 
-/** Source: ai.google.dev/api/generate-content. Each name may be in camel or snake case, as Google's readers take both. */
+/**
+ * Source: ai.google.dev/api/generate-content. Field names may be in camel case or snake case, both of which Google
+ * accepts.
+ */
 export const geminiModelCall = endpoint({
   ...gemini,
   ...streamed,
@@ -99,7 +102,7 @@ export const geminiModelCall = endpoint({
   }),
 });
 
-/** The same where Google's client for JavaScript calls it since its version 3. */
+/** The path used by Google's JavaScript client since version 3. */
 export const geminiModelCallV1 = endpoint({ ...geminiModelCall, path: '/v1/models/:model' });
 
 export const embeddings = endpoint({

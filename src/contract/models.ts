@@ -8,7 +8,7 @@ import { Done, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 const Text = Type.String();
 const TextOrNull = Type.Union([Type.String(), Type.Null()]);
 
-/** A price as it is sent: checked against `VideoPrice` or `ChatPrice` by the model's kind. */
+/** A price in a request; validated against `VideoPrice` or `ChatPrice` depending on the model's kind. */
 const PriceBody = Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
   maxProperties: 12,
   description:
@@ -25,6 +25,7 @@ const AliasOf = Type.Union([ModelId, Type.Literal(''), Type.Null()], {
 });
 
 export const ON_RETIREMENT = ['refuse', 'substitute'] as const;
+/** Behaviour of calls to a retired model. */
 export type OnRetirement = (typeof ON_RETIREMENT)[number];
 const Retiring = Type.Enum([...ON_RETIREMENT], {
   description: 'Once the vendor has ended it: refuse calls, or run them on the successor where that costs no more.',
@@ -117,7 +118,7 @@ export const adminDeleteModel = endpoint({
   response: Done,
 });
 
-/** Capabilities of a model, from its vendor's adapter; forms are generated from it. */
+/** Capabilities of a model, read from its vendor's adapter; forms are generated from them. */
 export const Capability = Type.Object({
   title: Text,
   seconds: Type.Unknown({ description: '{values, default} or {min, max, default}.' }),
@@ -160,7 +161,7 @@ export const listUsableModels = endpoint({
   ),
 });
 
-/** Models a token may call, as the clients of three vendors list them. */
+/** Models the token may call, in the list formats of three vendors. */
 
 const Model = Type.Object({
   id: Type.String(),
@@ -169,7 +170,7 @@ const Model = Type.Object({
   owned_by: Type.String(),
 });
 
-/** docs.claude.com/en/api/models-list; what this service does not know of a model is null. */
+/** docs.claude.com/en/api/models-list; values unknown to this service are null. */
 const AnthropicModel = Type.Object({
   type: Type.Literal('model'),
   id: Type.String(),
@@ -264,7 +265,7 @@ const CredentialField = Type.Object({
   kind: Type.Enum(['secret', 'text', 'json']),
 });
 
-/** How long a model can still be used on one of the vendor's routes. */
+/** Remaining lifetime of a model on one of the vendor's routes. */
 const Lifecycle = Type.Object({
   route: Type.String({ description: "The vendor's host or product this is said of." }),
   stage: Type.Enum(['active', 'deprecated', 'retired']),
@@ -277,7 +278,7 @@ const Lifecycle = Type.Object({
   checked_on: Type.String({ description: 'ISO date on which the table was read through.' }),
 });
 
-/** The vendor's public list that an initial price follows. */
+/** The vendor's public price list from which an initial price is taken. */
 const PriceSource = Type.Object({
   source: Type.String({ description: "The vendor's page of prices." }),
   confirmed_on: Type.Union([Type.String(), Type.Null()], {

@@ -4,25 +4,26 @@ import { endpoint } from './endpoint.ts';
 import { LOCALES } from './messages/locales.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
-/** What ordinary accounts see. */
+/** Types shown to ordinary accounts. */
 export const USER_NOTIFICATION_TYPES = ['system', 'ticket_reply', 'ticket_status', 'beta_result'] as const;
 export type UserNotificationType = (typeof USER_NOTIFICATION_TYPES)[number];
-/** To-dos of administrators; nobody else ever sees them. */
+/** To-dos of administrators, never shown to other accounts. */
 export const ADMIN_NOTIFICATION_TYPES = ['admin_ticket', 'admin_beta'] as const;
 export type AdminNotificationType = (typeof ADMIN_NOTIFICATION_TYPES)[number];
 
+/** Delivery rules of one topic. */
 export interface TopicRule {
-  /** Cannot be switched off. */
+  /** Users cannot switch the topic off. */
   readonly locked: boolean;
-  /** Whether it also comes by mail unless the account says otherwise. */
+  /** Default for e-mail delivery when the account has no preference. */
   readonly mail: boolean;
-  /** Mailed at once, whatever the account says. */
+  /** E-mailed immediately, regardless of the account's preference. */
   readonly urgent?: true;
-  /** Only sent to administrators. */
+  /** Sent to administrators only. */
   readonly administratorsOnly?: true;
 }
 
-/** What a preference can switch. */
+/** Topics that a preference can switch. */
 export const TOPICS = {
   'device.new': { locked: true, mail: true, urgent: true },
   security: { locked: true, mail: true, urgent: true },
@@ -40,6 +41,7 @@ export const TOPICS = {
   'billing.difference': { locked: false, mail: true, administratorsOnly: true },
   'storage.full': { locked: false, mail: true, administratorsOnly: true },
 } as const satisfies Record<string, TopicRule>;
+/** Topic of a notification. */
 export type Topic = keyof typeof TOPICS;
 
 export const Notification = Type.Object({
@@ -58,7 +60,7 @@ export const Notification = Type.Object({
 
 const accountEndpoint = { tag: 'notifications', policy: 'account', envelope: 'api' } as const;
 
-/** Invalid values are treated as absent, as with the page parameters. */
+/** Invalid values are treated as absent, like invalid page parameters. */
 const Audience = Type.Optional(
   Type.String({ maxLength: 64, description: '`user`: the four user-facing types only; default: all you may see.' }),
 );
@@ -82,7 +84,7 @@ const listing = {
 } as const;
 
 export const listNotifications = endpoint({ ...listing, path: '/api/notifications/' });
-/** The same without the slash at the end. */
+/** The path without a trailing slash. */
 export const listNotificationsWithoutSlash = endpoint({ ...listing, path: '/api/notifications' });
 
 const Count = Type.Object({ success: Type.Literal(true), data: Type.Integer() });

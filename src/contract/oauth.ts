@@ -2,11 +2,11 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-/** The scopes every device sign-in gets, whatever it requested: the management paths, and model calls. */
+/** Scopes granted to every device sign-in regardless of the requested ones: management paths and model calls. */
 export const DEVICE_SCOPE = 'api.device llm';
 
 const Parameter = Type.Optional(Type.String({ maxLength: 1_000 }));
-/** RFC 6749 section 2.3.1: in the body, or as HTTP Basic, never both. */
+/** RFC 6749 section 2.3.1: credentials in the body or as HTTP Basic, never both. */
 const ClientFields = { client_id: Parameter, client_secret: Parameter };
 
 const form = { method: 'POST', tag: 'oauth', envelope: 'oauth', accepts: 'form', secret: true } as const;

@@ -6,7 +6,7 @@ import { GenerationBody, PICTURE_FIELDS, submitDefaults, takesPictures, VIDEO_JS
 
 const HowMany = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'null: without a limit.' });
 
-/** What a video would cost, and how many of them can be made. Nothing is started or reserved. */
+/** Estimated cost of a video and the number of such videos the account can afford. Nothing is started or reserved. */
 export const Quote = Type.Object({
   quota: Type.Integer({ description: 'What is reserved; never less than what is charged.' }),
   model: Type.String(),
@@ -109,7 +109,7 @@ export const deleteOwnVideo = endpoint({
   response: Done,
 });
 
-/** Maximum number per account, so that all of them fit into one response. */
+/** Maximum number of favourites per account, chosen so that one response holds them all. */
 export const MAX_FAVOURITES = 1_000;
 
 const favourites = { tag: 'video', policy: 'account', envelope: 'api' } as const;
@@ -159,7 +159,7 @@ export const getStorage = endpoint({
   ),
 });
 
-/** Base64 of 256 KiB. */
+/** Maximum length of a poster in Base64; enough for 256 KiB. */
 const MAX_POSTER_TEXT = 350_000;
 
 export const putPoster = endpoint({

@@ -1,6 +1,9 @@
 import { endpoint } from './endpoint.ts';
 
-/** First path segments at which the console is served; every path below them is a console page. Links in notifications use these paths too. */
+/**
+ * First path segments of the console: every path below one of them is a console page. Links in notifications use them
+ * too.
+ */
 export const CONSOLE_SECTIONS = [
   'sign-in',
   'register',

@@ -3,10 +3,10 @@ import { Note, PLAIN_TEXT_PATTERN, Quota, Time } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
-/** The built-in package of accounts without one; created by the service, never listed, never removed. */
+/** The built-in package of accounts without a subscription; created by the service, never listed, never removed. */
 export const NO_PACKAGE = 'none';
 
-/** The contract's keys, in its order. */
+/** Keys of the contract, in its order. */
 const PACKAGE_CARD = {
   id: Type.Integer(),
   package_code: Type.String(),
@@ -209,6 +209,7 @@ export const activatePackage = endpoint({
 });
 
 const CODE_STATUS = ['unused', 'used', 'voided', 'expired'] as const;
+/** State of a redemption code. */
 export type CodeStatus = (typeof CODE_STATUS)[number];
 const CodeListItem = Type.Object({
   id: Type.Integer(),

@@ -1,25 +1,28 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
 
-/** What prices of every kind are made of: terms, their exact sum, and the result. Whole numbers and BigInt, no floating point. */
+/**
+ * Building blocks of every price: terms, their exact sum, and the result. Computed in integers and BigInt, without
+ * floating point.
+ */
 
 const Quota = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, description: 'Whole quota.' });
 
-/** One term of a price. All of them together, times the multipliers, are the quota before it is rounded up. */
+/** One term of a price. The sum of the terms times the multipliers is the quota before rounding up. */
 export interface PriceLine {
-  /** The key of the price, without `_per_million`; tokens that have no price of their own count as `input` or `output`. */
+  /** The price's key without `_per_million`; tokens without a price of their own count as `input` or `output`. */
   readonly label: string;
-  /** Calls, seconds, tokens, or units of a vendor, which may have six decimals. */
+  /** Calls, seconds, tokens, or a vendor's units, which may have six decimals. */
   readonly quantity: number;
-  /** Whole quota for each `per` of the quantity. */
+  /** Integer quota per `per` of the quantity. */
   readonly unitQuota: number;
-  /** 1 for calls and seconds, a million for tokens and for rates with decimals. */
+  /** 1 for calls and seconds; a million for tokens and for rates with decimals. */
   readonly per: 1 | 1_000_000;
-  /** Multipliers do not apply to it. */
+  /** The term is exempt from multipliers. */
   readonly isPlain?: boolean;
 }
 
-/** A multiplier that applied, with the factor and value that selected it. */
+/** A multiplier that was applied, with the factor and value that selected it. */
 interface AppliedMultiplier {
   readonly factor: string;
   readonly value: string;
@@ -27,20 +30,20 @@ interface AppliedMultiplier {
 }
 
 interface PricedCall {
-  /** Terms that are not zero, in the order they are added. */
+  /** Non-zero terms, in the order of addition. */
   readonly lines: readonly PriceLine[];
   readonly multipliers: readonly AppliedMultiplier[];
-  /** Integer quota, rounded up once, so that no use is free. */
+  /** Integer quota, rounded up once, so that no usage is free. */
   readonly quota: number;
 }
 
-/** Tokens are priced by the million. */
+/** Token prices are per million tokens. */
 export const TOKENS_PER_PRICE = 1_000_000;
 
-/** Multipliers are read as decimals of at most this many places; a price with more is refused when it is saved. */
+/** Maximum decimal places of a multiplier; a price with more is rejected when saved. */
 export const MAX_MULTIPLIER_DECIMALS = 9;
 
-/** Amounts that may have decimals, such as units of a vendor, are exact to a millionth. */
+/** Amounts that may have decimals, such as a vendor's units, are exact to a millionth. */
 const MILLION = 1_000_000n;
 
 /** A quantity in millionths, exact for whole numbers. */
@@ -52,10 +55,8 @@ const MAX_QUOTA = BigInt(Number.MAX_SAFE_INTEGER);
 const isCharged = ({ quantity, unitQuota }: PriceLine): boolean => quantity > 0 && unitQuota > 0;
 
 /**
- * The sum of the terms times the multipliers, rounded up once. Multipliers are taken as the decimals they are written as:
- * 1.1 is eleven tenths.
- *
- * @throws RangeError where a multiplier is negative or not finite
+ * Sum of the terms times the multipliers, rounded up once. Multipliers are exact decimals: 1.1 is eleven tenths.
+ * @throws RangeError if a multiplier is negative or not finite
  */
 function sumOfLines(lines: readonly PriceLine[], multipliers: readonly AppliedMultiplier[]): bigint {
   let numerator = 0n;
@@ -76,7 +77,7 @@ function toFraction(value: number): [numerator: bigint, denominator: bigint] {
   return [BigInt(whole + decimals), 10n ** BigInt(decimals.length)];
 }
 
-/** Kinds of tokens that may have a price of their own, and what they cost without one. */
+/** Kinds of tokens that may have a price of their own, with the rate that applies otherwise. */
 export const TOKEN_PARTS = {
   cached_input: 'input',
   cache_write: 'input',
@@ -85,8 +86,9 @@ export const TOKEN_PARTS = {
   image_input: 'input',
   audio_output: 'output',
 } as const;
+/** Kind of tokens that may have a price of its own. */
 export type TokenPart = keyof typeof TOKEN_PARTS;
-/** Each part with the whole it belongs to and the name of its rate, made once as every call needs it. */
+/** Each part with its total and the name of its rate; computed once because every call needs it. */
 const PARTS = Object.entries(TOKEN_PARTS).map(
   ([part, whole]) => [part as TokenPart, whole, `${part as TokenPart}_per_million`] as const,
 );
@@ -103,8 +105,8 @@ const RATES = {
 };
 
 /**
- * Price of a chat model, quota per million tokens and per call. A part without a price of its own costs what input or output
- * costs. The tier with the highest bound that the input exceeds replaces the rates it names, for the whole call.
+ * Price of a chat model: quota per million tokens and per call. A part without its own price costs the input or output
+ * rate. The highest tier whose threshold the input exceeds replaces the rates it names, for the whole call.
  */
 export const ChatPrice = Type.Object(
   {
@@ -127,17 +129,19 @@ export const ChatPrice = Type.Object(
 );
 export type ChatPrice = Static<typeof ChatPrice>;
 
-/** Billable usage of a model call. Whole tokens. */
+/** Billable usage of a model call, in whole tokens. */
 export interface TokenFacts {
-  /** All input tokens, cached ones included. */
+  /** All input tokens, including cached ones. */
   readonly promptTokens: number;
-  /** All output tokens, reasoning included. */
+  /** All output tokens, including reasoning. */
   readonly completionTokens: number;
-  /** Tokens of these that may cost apart. No token is in two parts, so they never exceed the totals. */
+  /**
+   * Subsets of these tokens that may have their own price. Subsets are disjoint, so their sum never exceeds the totals.
+   */
   readonly parts?: Readonly<Partial<Record<TokenPart, number>>>;
 }
 
-/** What a model call costs by its tokens. At most the largest safe integer. */
+/** Price of a model call, computed from its tokens. At most the largest safe integer. */
 export function priceTokens(price: ChatPrice, facts: TokenFacts): PricedCall {
   const rates = ratesFor(price, facts.promptTokens);
   const left = { input: facts.promptTokens, output: facts.completionTokens };
@@ -160,7 +164,7 @@ export function priceTokens(price: ChatPrice, facts: TokenFacts): PricedCall {
   return { lines: charged, multipliers: [], quota: quota > MAX_QUOTA ? Number.MAX_SAFE_INTEGER : Number(quota) };
 }
 
-/** The quota of `priceTokens` without the terms, for speed: this runs twice for every model call. */
+/** Like `priceTokens`, but returns only the quota. Faster, because it runs twice for every model call. */
 export function tokenQuota(price: ChatPrice, facts: TokenFacts): number {
   if (price.tiers !== undefined || facts.parts !== undefined) return priceTokens(price, facts).quota;
   const { input_per_million: input = 0, output_per_million: output = 0, per_call: perCall = 0 } = price;
@@ -169,10 +173,9 @@ export function tokenQuota(price: ChatPrice, facts: TokenFacts): number {
 }
 
 /**
- * The most that so many tokens can cost, whatever parts they turn out to be and although fewer than `promptTokens` may be
- * read: what is reserved for a call.
- *
- * @param mayUseAudio whether any of them can be audio, which costs many times as much as text
+ * Upper bound for the cost of a call, used for its reservation: covers any split into parts, and fewer input tokens
+ * than `promptTokens`.
+ * @param mayUseAudio whether any of the tokens can be audio, which costs many times as much as text
  */
 export function maxTokenQuota(price: ChatPrice, facts: TokenFacts, mayUseAudio: boolean): number {
   const most = { input: 0, output: 0 };
@@ -191,7 +194,7 @@ export function maxTokenQuota(price: ChatPrice, facts: TokenFacts, mayUseAudio: 
 
 const AUDIO: ReadonlySet<TokenPart> = new Set(['audio_input', 'audio_output']);
 
-/** Whether audio has a price of its own in any tier. */
+/** Whether any tier has a separate price for audio. */
 export const hasAudioRate = (price: ChatPrice): boolean =>
   [price, ...(price.tiers ?? [])].some(
     (rates) => rates.audio_input_per_million !== undefined || rates.audio_output_per_million !== undefined,
@@ -206,12 +209,15 @@ function ratesFor(price: ChatPrice, promptTokens: number): Omit<ChatPrice, 'tier
 }
 
 /**
- * The only price calculation: the usage of a call and the price of its model give price terms, and these the quota. Pure and exact (whole
- * numbers and BigInt, no floating point), so that the server, the console, the command line and the documents show the
- * same figure that is charged.
+ * The only price calculation: usage and price give price terms, and the terms give quota. Pure and exact (integers and
+ * BigInt, no floating point), so that server, console, command line and documents show exactly the figure that is
+ * charged.
  */
 
-/** Facts of a video or image that a line or a multiplier of its price may depend on. A price that names any other never applies. */
+/**
+ * Facts of a video or image that a price line or multiplier may depend on. A price that names an unknown fact never
+ * applies.
+ */
 export const PRICE_FACTS: ReadonlySet<string> = new Set([
   'seconds',
   'resolution',
@@ -226,7 +232,7 @@ export const PRICE_FACTS: ReadonlySet<string> = new Set([
   'units',
 ]);
 
-/** Prices stored by earlier releases may name others; a price that is saved may not. */
+/** Prices stored by earlier releases may name other facts; a price being saved may not. */
 const Factor = Type.String({ pattern: '^[a-z_]{1,32}$', description: [...PRICE_FACTS].join(', ') });
 
 const Multipliers = Type.Record(
@@ -241,7 +247,10 @@ const Multipliers = Type.Record(
   },
 );
 
-/** A line of a price that depends on facts. `when` names facts and the values they may have; without it a line always fits. */
+/**
+ * A price line that depends on facts. `when` lists facts with their accepted values; a line without `when` always
+ * matches.
+ */
 const MediaLine = Type.Object(
   {
     when: Type.Optional(
@@ -272,8 +281,9 @@ const MediaLine = Type.Object(
 export type MediaLine = Static<typeof MediaLine>;
 
 /**
- * Price of a video or image: `per_call + per_second × seconds`, or the first of `lines` that fits its facts, times the multipliers that
- * apply, rounded up. With `settle_by: "vendor"` the vendor's own figures are charged, never more than was reserved.
+ * Price of a video or image: `per_call + per_second × seconds`, or the first matching entry of `lines`, times the
+ * applicable multipliers, rounded up. With `settle_by: "vendor"` the vendor's own figures are charged, up to the
+ * reserved amount.
  */
 export const VideoPrice = Type.Object(
   {
@@ -290,30 +300,30 @@ export type VideoPrice = Static<typeof VideoPrice>;
 export const Price = Type.Union([VideoPrice, ChatPrice]);
 export type Price = Static<typeof Price>;
 
-/** Billable usage of a video or an image, as the vendor's adapter read it from the request. */
+/** Billable usage of a video or an image, read from the request by the vendor's adapter. */
 interface MediaFacts {
-  /** Whole seconds; 0 for pictures. */
+  /** Whole seconds; 0 for images. */
   readonly seconds: number;
-  /** How many pictures were made; default 1. */
+  /** Number of generated images; default 1. */
   readonly images?: number;
   /** Values of the factors a price may have multipliers for, such as `{mode: 'pro', audio: 'true'}`. */
   readonly factors: Readonly<Record<string, string>>;
   readonly inputImages?: number;
-  /** The vendor's own count of what it made, to a millionth; undefined: not known yet. */
+  /** The vendor's own count of billed units, exact to a millionth; undefined: not known yet. */
   readonly units?: number;
 }
 
-/** No line of a price fits. */
+/** Thrown when no price line matches. */
 export class UnpricedError extends Error {}
 
+/** Whether the price is that of a chat model. */
 export const isChatPrice = (price: Price): price is ChatPrice =>
   'input_per_million' in price || 'output_per_million' in price;
 
 /**
- * What a video or a picture costs. Multipliers are taken as the decimals they are written as: 1.1 is eleven tenths.
- *
- * @throws RangeError where the result is no safe integer, or a multiplier is negative or not finite
- * @throws UnpricedError where no line fits
+ * Price of a video or an image. Multipliers are exact decimals: 1.1 is eleven tenths.
+ * @throws RangeError if the result is not a safe integer, or a multiplier is negative or not finite
+ * @throws UnpricedError if no line matches
  */
 export function priceMedia(price: VideoPrice, facts: MediaFacts): PricedCall {
   const { seconds, images = 1, inputImages = 0 } = facts;
@@ -351,10 +361,10 @@ function factValue({ seconds, inputImages = 0, units, factors }: MediaFacts, nam
 
 const line = (label: string, quantity: number, unitQuota = 0): PriceLine => ({ label, quantity, unitQuota, per: 1 });
 
-/** Rates and counts that may have decimals are exact to this part. */
+/** Rates and counts with decimals are exact to a millionth. */
 const MICRO = 1_000_000;
 
-/** The most units a video can be billed: what is reserved for until the vendor has counted. */
+/** Maximum units a video can be billed; reserved until the vendor reports the actual count. */
 const maxUnits = ({ max_units: fixed = 0, max_units_per_second: each = 0 }: MediaLine, seconds: number): number =>
   Math.round((fixed + each * seconds) * MICRO) / MICRO;
 
@@ -363,7 +373,7 @@ const unitLine = (quantity: number, rate = 0): PriceLine =>
     ? line('per_unit', quantity, rate)
     : { label: 'per_unit', quantity, unitQuota: Math.round(rate * MICRO), per: MICRO };
 
-/** Only own properties count: a request may name `constructor` as its mode. */
+/** Own properties only: a request may name `constructor` as its mode. */
 function appliedMultipliers({ multipliers }: VideoPrice, factors: MediaFacts['factors']): AppliedMultiplier[] {
   return Object.entries(multipliers ?? {}).flatMap(([factor, values]) => {
     const value = Object.hasOwn(factors, factor) ? factors[factor] : undefined;
@@ -378,7 +388,7 @@ function normalizeSize(size: string): string {
   return width === undefined || height === undefined ? size : `${width}x${height}`;
 }
 
-/** A picture's size as the price names it, whatever its spelling in the request, so that no spelling is cheaper. */
+/** The price's name for an image size, whatever its spelling in the request, so that no spelling is cheaper. */
 export function findPricedSize({ multipliers }: VideoPrice, size: unknown): string | undefined {
   if (typeof size !== 'string') return undefined;
   const normalized = normalizeSize(size);
@@ -386,19 +396,20 @@ export function findPricedSize({ multipliers }: VideoPrice, size: unknown): stri
 }
 
 /**
- * What a price is applied to, by name, as it is stored and shown in receipts. Of model calls: `input_tokens`, `output_tokens`,
- * the parts of `TOKEN_PARTS`, `images`, `surcharge` (quota). Of both: `plan_factor`. Of videos: `seconds` and the factors of their prices.
+ * Named inputs of a price calculation, as stored and shown in receipts. Model calls: `input_tokens`, `output_tokens`,
+ * the parts of `TOKEN_PARTS`, `images`, `surcharge` (quota). Both kinds: `plan_factor`. Videos: `seconds` and the
+ * factors of their prices.
  */
 export type CallFacts = Readonly<Record<string, string | number>>;
 
-/** Amounts; multipliers are for the facts that name a choice. */
+/** Facts that are amounts; multipliers only apply to facts that name a choice. */
 const COUNTS: ReadonlySet<string> = new Set(['seconds', 'images', 'surcharge', 'input_images', 'units', 'plan_factor']);
 
 const PART_FACTS = Object.keys(TOKEN_PARTS) as TokenPart[];
 
 /**
- * @param surcharge quota that is added to the price
- * @param planFactor what the plan of the account multiplies prices by
+ * @param surcharge quota added to the price
+ * @param planFactor multiplier of the account's plan
  */
 export function toTokenCallFacts(
   { promptTokens, completionTokens, parts }: TokenFacts,
@@ -412,13 +423,13 @@ export function toTokenCallFacts(
   return facts;
 }
 
-/** What the plan of the account multiplied the price by, as the call was charged. */
+/** The multiplier of the account's plan at the time of the charge. */
 export const planFactorOf = (facts: CallFacts): number => {
   const factor = Object.hasOwn(facts, 'plan_factor') ? facts.plan_factor : undefined;
   return typeof factor === 'number' ? factor : 1;
 };
 
-/** The same call on a plan that multiplies prices: exact, and rounded up once. @throws RangeError as `priceMedia` does */
+/** Applies a plan's multiplier to a priced call: exact, and rounded up once. @throws RangeError as `priceMedia` does */
 export function withPlanFactor(priced: PricedCall, factor: number): PricedCall {
   if (factor === 1) return priced;
   const multipliers = [...priced.multipliers, { factor: 'plan_factor', value: '', by: factor }];
@@ -426,7 +437,7 @@ export function withPlanFactor(priced: PricedCall, factor: number): PricedCall {
   return { ...priced, multipliers, quota: quota > MAX_QUOTA ? Number.MAX_SAFE_INTEGER : Number(quota) };
 }
 
-/** Whole quota times a factor, rounded up; at most the largest safe integer. */
+/** Integer quota times a factor, rounded up; at most the largest safe integer. */
 export function scaleQuota(quota: number, factor: number): number {
   if (factor === 1) return quota;
   const line: PriceLine = { label: '', quantity: 1, unitQuota: quota, per: 1 };
@@ -439,8 +450,7 @@ const numberOf = (facts: CallFacts, name: string): number => {
 };
 
 /**
- * What a call costs: every charge and every receipt is this function of a price and of facts that are stored with the call.
- *
+ * Price of a call. Every charge and every receipt is this function of a price and the facts stored with the call.
  * @throws RangeError as `priceMedia` does
  */
 export function priceCall(price: Price, facts: CallFacts): PricedCall {
@@ -448,7 +458,7 @@ export function priceCall(price: Price, facts: CallFacts): PricedCall {
   const priced = withPlanFactor(listed, planFactorOf(facts));
   const surcharge = numberOf(facts, 'surcharge');
   if (surcharge === 0) return priced;
-  // On top of what multipliers apply to, and never multiplied itself.
+  // Added after the multipliers and never multiplied itself.
   const line: PriceLine = { label: 'surcharge', quantity: 1, unitQuota: surcharge, per: 1, isPlain: true };
   return {
     ...priced,
@@ -474,12 +484,12 @@ function toMediaFacts(facts: CallFacts) {
   };
 }
 
-/** Whether a line may apply to a video of so many seconds. */
+/** Whether a line may apply to a video of that many seconds. */
 const isForSeconds = ({ when }: MediaLine, seconds: number): boolean =>
   when?.seconds === undefined || when.seconds.some((each) => String(each) === String(seconds));
 
 /**
- * The least a video of so many seconds costs before its other facts are known: by the cheapest of the lines that may apply, without
+ * Minimum price of a video of that many seconds while its other facts are unknown: the cheapest possible line, without
  * multipliers. Quota.
  */
 export function minimumVideoPrice(price: VideoPrice, seconds: number): number {

@@ -14,9 +14,10 @@ import { Ok } from './responses.ts';
 import { readDefaults, TaskParam } from './video.ts';
 
 const RECEIPT_OUTCOMES = ['open', 'charged', 'refunded'] as const;
+/** Outcome of a call as shown on its receipt. */
 export type ReceiptOutcome = (typeof RECEIPT_OUTCOMES)[number];
 
-/** What a call or video cost and why. It stays the same whatever prices become. */
+/** Cost of a call or video with its reasons. Later price changes do not alter it. */
 export const Receipt = Type.Object({
   object: Type.Literal('receipt'),
   ref: Type.String({ description: 'Task id or request id.' }),
@@ -91,40 +92,42 @@ export const getVideoReceipt = endpoint({
 
 /** One line of a receipt: `quantity × unit_quota × multiplier` is `quota`, to a millionth. */
 interface ReceiptLine {
-  /** The key of the price; `plan_factor`: what the plan of the account changes; `not_charged`: what balance or reservation did not cover. */
+  /**
+   * The price's key; `plan_factor`: difference caused by the account's plan; `not_charged`: part not covered by balance
+   * or reservation.
+   */
   readonly label: string;
-  /** Calls, seconds, pictures or tokens. */
+  /** Calls, seconds, images or tokens. */
   readonly quantity: number;
-  /** Quota for one of the quantity. */
+  /** Quota per unit of the quantity. */
   readonly unit_quota: number;
-  /** All multipliers together. */
+  /** Product of all multipliers. */
   readonly multiplier: number;
   readonly quota: number;
 }
 
 const PLAN_FACTOR = 'plan_factor';
 const MICRO = 1_000_000;
-/** From here on a double has too few digits for millionths, and lines are whole quota. */
+/** Above this a double cannot represent millionths, and lines are in whole quota. */
 const MAX_MICRO_QUOTA = 2 ** 30;
 const MAX_NUDGES = 100;
-/** What multipliers are read to; see `price-terms-and-exact-sum.ts`. */
+/** Multipliers are exact decimals of nine places; see `MAX_MULTIPLIER_DECIMALS` in `pricing.ts`. */
 const MULTIPLIER_UNIT = 1_000_000_000;
 
 /**
- * The lines of what was charged, by the same function that charged it. Their sum, rounded up, is `charged`, also where a program adds
- * the numbers as floating point in their order.
- *
- * @param price undefined: it is not known any more, and the charge is one line
+ * Lines of a charge, computed by the function that charged it. Their sum, rounded up, is `charged`, even when a program
+ * adds the numbers in floating point in their order.
+ * @param price undefined: no longer known, and the charge is shown as a single line
  */
 export function toReceiptLines(price: Price | undefined, facts: CallFacts, charged: number): ReceiptLine[] {
   if (price === undefined) return charged === 0 ? [] : [wholeLine('total', charged)];
   const { lines, multipliers: all, quota } = priceCall(price, facts);
-  // The factor of the plan is a line of its own, so that the others show the price of the model.
+  // The plan's factor is a separate line, so that the other lines show the model's price.
   const multipliers = all.filter(({ factor }) => factor !== PLAN_FACTOR);
   const factor = multipliers.reduce((product, { by }) => product * by, 1);
   const exact: ExactLine[] = lines.map((line) => {
     const applied = line.isPlain === true ? [] : multipliers;
-    // In millionths, rounded down: what is missing is less than a millionth a line.
+    // In millionths, rounded down: the error is less than a millionth per line.
     let top = toMillionths(line.quantity) * BigInt(line.unitQuota);
     for (const { by } of applied) top *= BigInt(Math.round(by * MULTIPLIER_UNIT));
     return {
@@ -146,11 +149,11 @@ export function toReceiptLines(price: Price | undefined, facts: CallFacts, charg
 }
 
 interface ExactLine extends Omit<ReceiptLine, 'quota'> {
-  /** Its quota in millionths. */
+  /** Quota in millionths. */
   readonly micro: bigint;
 }
 
-/** What the plan of the account adds to all that it multiplies, or takes off. */
+/** Line for the difference the account's plan makes to the multiplied amounts. */
 function toPlanLine(exact: readonly ExactLine[], lines: readonly PriceLine[], planFactor: number): ExactLine {
   const base = exact.reduce((sum, { micro }, index) => (lines[index]?.isPlain === true ? sum : sum + micro), 0n);
   const scaled = (base * BigInt(Math.round(planFactor * MULTIPLIER_UNIT))) / BigInt(MULTIPLIER_UNIT);
@@ -166,14 +169,17 @@ const wholeLine = (label: string, quota: number): ReceiptLine => ({
   quota,
 });
 
-/** The sum of the lines as a program adds them, rounded up. */
+/** Sum of the lines in floating point, as a client would add them, rounded up. */
 export function sumOfReceipt(lines: readonly Pick<ReceiptLine, 'quota'>[]): number {
   const sum = Math.ceil(lines.reduce((total, { quota }) => total + quota, 0));
-  // What is between -1 and 0 is rounded up to -0.
+  // Math.ceil turns values between -1 and 0 into -0.
   return sum === 0 ? 0 : sum;
 }
 
-/** Amounts in millionths as numbers whose floating-point sum rounds up to `total`; in whole quota where millionths do not fit. */
+/**
+ * Amounts in millionths as numbers whose floating-point sum rounds up to `total`; in whole quota if millionths do not
+ * fit.
+ */
 function fitToWhole(amounts: readonly bigint[], total: number): number[] {
   const largest = BigInt(MAX_MICRO_QUOTA) * BigInt(MICRO);
   if (total < MAX_MICRO_QUOTA && amounts.every((amount) => amount < largest)) {
@@ -182,8 +188,8 @@ function fitToWhole(amounts: readonly bigint[], total: number): number[] {
       const values = micro.map((each) => each / MICRO);
       const off = total - sumOfReceipt(values.map((quota) => ({ quota })));
       if (off === 0) return values;
-      // A millionth more where rounding down lost it, all of it if the call cost less than a millionth, or less where the sum of
-      // floating point has gained it.
+      // Corrects one line by a millionth: up where rounding down lost it (the whole amount if the call cost less than a
+      // millionth), down where floating-point addition exceeded the total.
       const found = micro.findIndex((each) => each > 0);
       const at = found === -1 && off > 0 && micro.length > 0 ? 0 : found;
       if (at === -1) break;

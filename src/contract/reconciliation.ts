@@ -2,7 +2,10 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { ListOf, Ok, PageQuery } from './responses.ts';
 
-/** What was settled over a channel between two readings of its account, beside what the vendor took from the account meanwhile. */
+/**
+ * Settled consumption of a channel between two readings of its account, compared with the vendor's charges for the same
+ * time.
+ */
 export const Reconciliation = Type.Object({
   id: Type.Integer(),
   channel_id: Type.Integer(),
@@ -20,16 +23,16 @@ export const Reconciliation = Type.Object({
   difference: Type.Union([Type.Number(), Type.Null()], { description: 'billed_units − settled_units.' }),
 });
 
-/** Rounding, and videos that end while an account is read. */
+/** Allows for rounding and for videos that finish during a reading. */
 const TOLERANCE = 0.01;
 
-/** Whether units a vendor charged differ from those expected by more than a unit and more than a hundredth. */
+/** Whether the vendor's charged units differ from the expected ones by more than one unit and by more than 1 %. */
 export const exceedsTolerance = (billed: number, expected: number): boolean =>
   Math.abs(billed - expected) > Math.max(1, TOLERANCE * Math.max(billed, expected));
 
 const Units = Type.Number();
 
-/** The account behind a channel whose vendor reports what it charged. */
+/** The account behind a channel whose vendor reports its charges. */
 export const ReconciledAccount = Type.Object({
   channel_id: Type.Integer(),
   channel_name: Type.String(),

@@ -5,7 +5,7 @@ import { Limit, Ok } from './responses.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 
-/** One ended call or video. Neither its prompt nor its result is kept. */
+/** One finished call or video. Neither prompt nor result is stored. */
 export const RequestRow = Type.Object({
   ref: Type.String({ description: 'Task id or request id; names its receipt.' }),
   time: Type.Integer({ description: 'Unix seconds of its end; it began `duration_ms` before.' }),
@@ -26,7 +26,7 @@ export const RequestRow = Type.Object({
   client: Type.String({ description: 'User-Agent of the request, its first 64 characters.' }),
 });
 
-/** The same for administrators. */
+/** A finished call or video as shown to administrators. */
 export const AdminRequestRow = Type.Object({
   ...RequestRow.properties,
   user_id: Type.Integer(),
@@ -47,7 +47,7 @@ const FILTER = {
 };
 const ADMIN_FILTER = { ...FILTER, user_id: Type.Optional(RowId), channel_id: Type.Optional(RowId) };
 
-/** Where a page begins, as `next` of the page before says. Imported history has negative numbers. */
+/** Cursor of a page, taken from `next` of the previous page. Imported history has negative numbers. */
 export const CURSOR_PATTERN = '^-?[0-9]{1,15}\\.-?[0-9]{1,15}$';
 
 const PAGE = {

@@ -8,7 +8,7 @@ const PAGE_SIZE_MAX = 50;
 /** A row id in a path: digits of a positive integer. */
 export const IdParam = Type.Object({ id: Type.String({ pattern: '^[1-9][0-9]{0,15}$' }) });
 
-/** `page` and `page_size` of every list, as they arrive: strings. Read them with `toPage`. */
+/** `page` and `page_size` of every list: strings, read by `toPage`. */
 export const PageQuery = {
   page: Type.Optional(Type.String({ maxLength: 16, description: 'From 1; default 1.' })),
   page_size: Type.Optional(Type.String({ maxLength: 16, description: 'Default 20, at most 50.' })),
@@ -25,13 +25,17 @@ export const Done = Type.Object({ success: Type.Literal(true), message: Type.Str
 export const ListOf = <S extends TSchema>(item: S) =>
   Type.Object({ success: Type.Literal(true), data: Type.Array(item), total: Type.Integer() });
 
+/** A page of a list. */
 export interface Page {
   readonly page: number;
   readonly pageSize: number;
   readonly offset: number;
 }
 
-/** Reads page parameters: invalid and out-of-range values fall back to the nearest valid one, so that lists never fail because of them. */
+/**
+ * Reads page parameters. Invalid and out-of-range values fall back to the nearest valid one, so that lists never fail
+ * because of them.
+ */
 export function toPage(query: { readonly page?: string; readonly page_size?: string }): Page {
   const page = toCount(query.page, 1, 1_000_000);
   const pageSize = toCount(query.page_size, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX);
@@ -44,20 +48,22 @@ function toCount(text: string | undefined, fallback: number, most: number): numb
   return value < 1 ? fallback : Math.min(value, most);
 }
 
-/** Success bodies, defined once and shared. */
+/** Success body with data. */
 export const ok = <T>(data: T, message = ''): { success: true; message: string; data: T } => ({
   success: true,
   message,
   data,
 });
+/** Success body without data. */
 export const done = (message = ''): { success: true; message: string } => ({ success: true, message });
+/** Success body of a list. */
 export const list = <T>(data: T[], total: number): { success: true; data: T[]; total: number } => ({
   success: true,
   data,
   total,
 });
 
-/** What a list is sorted by. */
+/** Sort order of a list. */
 export interface Sort<Key extends string = string> {
   readonly key: Key;
   readonly descending: boolean;
@@ -72,14 +78,17 @@ export const SortBy = <const Key extends string>(keys: readonly Key[], descripti
     ),
   );
 
-/** `-cost`: by cost, the highest first. Undefined for anything that has not this form. */
+/** Parses `-cost`: by cost, highest first. Undefined for any other format. */
 export function parseSort<Key extends string = string>(text: Key | `-${Key}` | undefined): Sort<Key> | undefined {
   const match = /^(-?)([a-z_]{1,40})$/.exec(text ?? '');
   return match === null ? undefined : { key: match[2] as Key, descending: match[1] === '-' };
 }
+/** Formats a sort order as its query parameter. */
 export const formatSort = ({ key, descending }: Sort): string => `${descending ? '-' : ''}${key}`;
 
-/** Rows sorted by a value of theirs; rows without one are last in both directions, and equals keep their order. */
+/**
+ * Sorts rows by one of their values. Rows without a value come last in both directions; equal rows keep their order.
+ */
 export function sortRowsBy<Row>(
   rows: readonly Row[],
   descending: boolean,
@@ -93,10 +102,10 @@ export function sortRowsBy<Row>(
   });
 }
 
-/** Rows beyond this are listed, but not counted: counting millions would take seconds. */
+/** Lists stop counting at this row: counting millions of rows would take seconds. */
 export const MAX_COUNTED = 10_000;
 
-/** Query of a list that grows without a bound. */
+/** Query of a list that grows without limit. */
 export const LongPageQuery = {
   ...PageQuery,
   sort: SortBy(['time'], 'Default -time: the newest first.'),
@@ -109,11 +118,12 @@ export const LongPageQuery = {
   ),
 };
 
-/** `limit` of a list that is read by `after` alone. Read it with `toLimit`. */
+/** `limit` of a list that is paged by `after` only. Read it with `toLimit`. */
 export const Limit = Type.Optional(
   Type.String({ pattern: '^[1-9][0-9]{0,3}$', description: 'Default 20, at most 100.' }),
 );
 
+/** Parses `limit`: default 20, at most 100. */
 export const toLimit = (text = '20'): number => Math.min(Number(text), 100);
 
 /** `{success: true, data: […], total, total_is_minimum?, next}`. */
@@ -126,22 +136,24 @@ export const LongListOf = <S extends TSchema>(item: S) =>
     next: Type.Union([Type.String(), Type.Null()], { description: 'For `after`; null: there are no more.' }),
   });
 
+/** A page of a list that grows without limit. */
 export interface LongPage extends Page {
-  /** The oldest first. */
+  /** Sorts oldest first. */
   readonly oldestFirst?: boolean;
   /** Key of the last row before the page. */
   readonly after?: number;
 }
 
-/** One page of a list, as it was read. */
+/** One page of a list, as read from the database. */
 export interface LongListPage<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
   readonly totalIsMinimum: boolean;
-  /** Key of the last row where more follow. */
+  /** Key of the last row if more rows follow. */
   readonly next: number | undefined;
 }
 
+/** Parses the page parameters of a list that grows without limit. */
 export const toLongPage = (
   query: Parameters<typeof toPage>[0] & { readonly after?: string; readonly sort?: 'time' | '-time' },
 ): LongPage => ({
@@ -150,7 +162,7 @@ export const toLongPage = (
   after: query.after === undefined ? undefined : Number(query.after),
 });
 
-/** The body of the answer. @param data the rows of the page as they are shown */
+/** Success body of such a list. @param data rows of the page in their public form */
 export const longList = <T>(data: T[], { total, totalIsMinimum, next }: Omit<LongListPage<unknown>, 'rows'>) => ({
   success: true as const,
   data,

@@ -38,8 +38,8 @@ export const livez = endpoint({
 });
 const NOT_READY_REASONS = ['draining', 'database', 'disk_full', 'migrating'] as const;
 /**
- * Why a process should not be sent requests: it is stopping, its database does not answer, the database's disk has no
- * space, or its schema is being brought up to date.
+ * Why a process is not ready for requests: it is stopping, its database does not respond, the database's disk is full,
+ * or its schema is being migrated.
  */
 export type NotReadyReason = (typeof NOT_READY_REASONS)[number];
 
@@ -63,7 +63,7 @@ export const metricsPage = endpoint({
   responseTypes: ['text/plain', 'application/openmetrics-text'],
 });
 
-/** Incidents by id and how bad they are: those of docs/runbook.md, by the rules of deploy/alerts.yml. */
+/** Incidents of docs/runbook.md by id, with their severity according to deploy/alerts.yml. */
 export const INCIDENTS = {
   vendor_down: 'critical',
   vendor_slow: 'warning',
@@ -79,6 +79,7 @@ export const INCIDENTS = {
   billing_difference: 'warning',
   webhook_target_dead: 'warning',
 } as const satisfies Readonly<Record<string, 'critical' | 'warning'>>;
+/** Id of an incident. */
 export type IncidentId = keyof typeof INCIDENTS;
 
 const Count = Type.Integer({ minimum: 0 });

@@ -31,7 +31,7 @@ export const listSiteSettings = endpoint({
   response: Ok(Type.Array(SiteSetting)),
 });
 
-/** Characters; a logo of 90 KB as a data URL. */
+/** Characters; holds a logo of 90 KB as a data URL. */
 const MAX_VALUE_LENGTH = 128 * 1024;
 
 export const updateSiteSetting = endpoint({

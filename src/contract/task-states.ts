@@ -1,4 +1,4 @@
-/** Internal states of a video task; the same words in database, API, SDK and console. */
+/** Internal states of a video task, spelled identically in database, API, SDK and console. */
 export const TASK_STATUS = {
   NOT_START: 'NOT_START',
   SUBMITTED: 'SUBMITTED',
@@ -9,12 +9,13 @@ export const TASK_STATUS = {
   UNKNOWN: 'UNKNOWN',
 } as const;
 
+/** Internal state of a video task. */
 export type TaskStatus = (typeof TASK_STATUS)[keyof typeof TASK_STATUS];
 
 /** Final states: a task never leaves them. */
 export const isTerminal = (status: TaskStatus): boolean => status === 'SUCCESS' || status === 'FAILURE';
 
-/** Percent sent where the vendor reports none: a step for each state, never to be shown as measured. */
+/** Percent reported when the vendor provides none: one step per state. Never show it as a measured value. */
 export const COARSE_PROGRESS: Readonly<Record<TaskStatus, number>> = {
   NOT_START: 0,
   UNKNOWN: 0,
@@ -40,9 +41,11 @@ export const OPENAI_STATUS: Readonly<Record<TaskStatus, OpenAiVideoStatus>> = {
 };
 
 /**
- * Why a video failed, in terms common to all vendors; each has a text and an advice in every language (`localized-messages/video-failures-en.ts`).
+ * Why a video failed, in terms common to all vendors; each has a text and an advice in every language
+ * (`messages/failures-en.ts`).
  * - the request: `prompt_refused`, `picture_refused`, `likeness_refused` (a recognizable person), `copyright_refused`,
- *   `content_refused` (prompt or pictures, the vendor does not say which), `picture_unreadable`, `picture_unsuitable`, `request_invalid`
+ *   `content_refused` (prompt or images; the vendor does not say which), `picture_unreadable`, `picture_unsuitable`,
+ *   `request_invalid`
  * - the result: `result_refused`, `no_result`
  * - the vendor: `vendor_busy`, `vendor_trouble`, `vendor_check_down` (its moderation is out of service), `unreachable`
  * - the operator's account at the vendor: `account_trouble`, `model_unavailable`, `channel_removed`
@@ -73,4 +76,5 @@ export const FAILURE_CAUSES = [
   'cancelled',
   'unknown',
 ] as const;
+/** Why a video failed. */
 export type FailureCause = (typeof FAILURE_CAUSES)[number];

@@ -2,21 +2,23 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
-/** States of a ticket; the same words in database, API, SDK and console. */
+/** States of a ticket, spelled identically in database, API, SDK and console. */
 export const TICKET_STATUS = ['open', 'in_progress', 'resolved', 'closed'] as const;
+/** State of a ticket. */
 export type TicketStatus = (typeof TICKET_STATUS)[number];
 /** Who has to reply next; `nobody`: the ticket is resolved or closed. */
 export const TICKET_WAITING_FOR = ['staff', 'user', 'nobody'] as const;
+/** Party whose reply is pending. */
 export type TicketWaitingFor = (typeof TICKET_WAITING_FOR)[number];
 
-/** Maximum number of replies and notes of one ticket; beyond it, a new ticket is needed. */
+/** Maximum number of replies and notes per ticket; after that the user has to open a new one. */
 export const MAX_REPLIES = 200;
 
 const Id = Type.Integer();
 const Time = Type.Integer({ description: 'Unix seconds.' });
-/** Something to read: at least one character that is no white space. */
+/** Requires at least one character that is not white space. */
 const Title = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
-/** Code points in a ticket's text, a reply or a note. */
+/** Maximum code points of a ticket's text, a reply or a note. */
 export const MAX_TICKET_TEXT = 10_000;
 const Content = Type.String({ minLength: 1, maxLength: MAX_TICKET_TEXT, pattern: '\\S' });
 const Category = Type.String({ maxLength: 64, description: 'Any word; empty: none.' });

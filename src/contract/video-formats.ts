@@ -3,7 +3,7 @@ import { endpoint } from './endpoint.ts';
 import { DocumentedSubmit, readDefaults, submitDefaults, TaskParam, UnifiedTaskResponse } from './video.ts';
 
 const VendorNativeBody = Type.Record(Type.String(), Type.Unknown());
-/** Of Kling's bodies and of Jimeng's. */
+/** Image fields of Kling's and Jimeng's bodies. */
 const imageFields = ['image', 'image_tail', 'binary_data_base64'];
 const submits = { ...submitDefaults, imageFields } as const;
 const official = (path: string, summary: string) =>
@@ -35,10 +35,10 @@ const jimeng = {
   body: VendorNativeBody,
 } as const;
 export const jimengAction = endpoint({ ...jimeng, path: '/jimeng/' });
-/** For clients that omit the slash before the query. */
+/** For clients that omit the slash before the query string. */
 export const jimengActionWithoutSlash = endpoint({ ...jimeng, path: '/jimeng' });
 
-/** Kling's own envelope: `code` 0, `data` as its API documents it. */
+/** Kling's own envelope: `code` 0 and `data` as Kling documents it. */
 const KlingResponse = Type.Object({
   code: Type.Literal(0),
   message: Type.String(),
@@ -66,7 +66,7 @@ const klingGet = (path: string) =>
     summary: "Get such a task by its id or external_task_id, in Kling's own format",
   });
 
-/** Kling's API as Kling serves it: an existing client only has to change its base URL. */
+/** Kling's API on Kling's own paths: an existing client only has to change its base URL. */
 export const klingNativeText = endpoint({
   ...submits,
   ...klingNative,

@@ -4,10 +4,10 @@ import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './responses.ts';
 import { FILE_RESPONSE, TaskParam } from './video.ts';
 
-/** Links of one video, and of all videos of an account. */
+/** Maximum number of links per video, and per account below. */
 export const MAX_SHARES_PER_VIDEO = 20;
 export const MAX_SHARES = 1_000;
-/** Characters of the password of a link. */
+/** Maximum length of a link's password, in characters. */
 export const SHARE_PASSWORD_MAX = 128;
 const YEAR_SECONDS = 365 * 86_400;
 

@@ -4,7 +4,10 @@ import { LongListOf, LongPageQuery, Ok } from './responses.ts';
 import { FAILURE_CAUSES, TASK_STATUS } from './task-states.ts';
 
 const UnixSeconds = Type.Union([Type.Number(), Type.Null()], { description: 'Unix seconds' });
-/** Schema of a video object for the OpenAPI document only; responses are sent unchanged, because Sora's own object is passed through. */
+/**
+ * Schema of a video object for the OpenAPI document only; responses are sent unchanged because Sora's own object is
+ * passed through.
+ */
 const DocumentedVideo = Type.Object(
   {
     id: Type.String(),
@@ -33,10 +36,10 @@ const DocumentedVideo = Type.Object(
       "An OpenAI video object; which keys exist varies by vendor. OpenAI's own clients (X-Stainless-Lang) get OpenAI's complete object: all keys but task_id and metadata, null where unknown, completed_at null until the end, and 404 for a missing video.",
   },
 );
-/** For some jobs the response contains only the task id. */
+/** Some submissions return only the task id. */
 export const DocumentedSubmit = Type.Union([DocumentedVideo, Type.Object({ task_id: Type.String() })]);
 
-/** A row of the owner's own view; never contains upstream credentials, channels or data of other accounts. */
+/** A row of the owner's own list; never contains upstream credentials, channels or data of other accounts. */
 export const VideoRow = Type.Object({
   task_id: Type.String(),
   model: Type.String(),
@@ -66,26 +69,26 @@ const VideoDetail = Type.Object({
   play_url: Type.String(),
   stored: Type.Boolean({ description: 'A copy of the file is kept here.' }),
   stored_until: Type.Integer({ description: 'When that copy is removed, Unix seconds; 0: never, or there is none.' }),
-  /** The request parameters, for submitting them again. */
+  /** The request parameters, for submitting the video again. */
   request: Type.Unknown(),
 });
 
 const MB = 1024 * 1024;
-/** JSON bodies carry pictures as Base64; multipart ones carry files. */
+/** Bytes. JSON bodies carry images as Base64, multipart bodies carry files. */
 export const VIDEO_JSON_LIMIT = 32 * MB;
 export const VIDEO_BODY_LIMIT = 64 * MB;
 
 const Prompt = Type.String({ maxLength: 32_000 });
-/** A URL, a data URL or bare Base64; its size is bounded by the body's. */
+/** A URL, a data URL or bare Base64; the body limit bounds its size. */
 const ImageText = Type.String({ maxLength: 30 * MB, description: 'A URL, a data URL or Base64; empty: none.' });
 const NoText = Type.Union([ImageText, Type.Null()]);
-/** As OpenAI's input references and the parts of chat messages hold one. */
+/** Object form of an image, as in OpenAI's input references and chat message parts. */
 const ImageObject = Type.Object({
   url: Type.Optional(NoText),
   image_url: Type.Optional(Type.Union([NoText, Type.Object({ url: NoText })])),
 });
 const ImageList = Type.Array(Type.Union([NoText, ImageObject]), { maxItems: 20 });
-/** One or several; pictures of all fields together count. */
+/** One image or several; the maximum applies to the images of all fields together. */
 const Image = Type.Union([ImageText, ImageObject, ImageList]);
 const Images = Type.Union([ImageList, ImageText, ImageObject]);
 const Seconds = Type.Union([
@@ -93,7 +96,9 @@ const Seconds = Type.Union([
   Type.String({ pattern: '^ *[0-9]{0,4} *$', description: 'The same as a text; empty: none.' }),
 ]);
 
-/** `POST /v1/video/generations`. Fields beyond these reach a vendor only where a media schema or the vendor's table names them. */
+/**
+ * `POST /v1/video/generations`. Other fields reach a vendor only if a media schema or the vendor's table names them.
+ */
 const CallbackUrl = Type.String({
   maxLength: 2_000,
   description: "Gets the event of the end (docs/webhooks.md), signed with the account's secret.",
@@ -118,13 +123,13 @@ export const GenerationBody = Type.Object({
   callback_url: Type.Optional(CallbackUrl),
 });
 
-/** `POST /v1/videos`: the same fields; the model may be omitted, as OpenAI's clients do, and is `sora-2` then. */
+/** `POST /v1/videos`: the same fields. The model may be omitted, as OpenAI's clients do, and defaults to `sora-2`. */
 export const VideoBody = Type.Object({
   ...GenerationBody.properties,
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
 });
 
-/** Where pictures are: files of a multipart body, or texts of a JSON body. */
+/** Fields that carry images: files of a multipart body, texts of a JSON body. */
 export const PICTURE_FIELDS = ['image', 'images', 'input_reference'] as const;
 
 export const TaskParam = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) });
@@ -149,7 +154,7 @@ export const UnifiedTaskResponse = Type.Object({
   data: UnifiedTask,
 });
 
-/** The OpenAI-style object is sent as it is: which keys exist varies by vendor, and Sora's own object passes through. */
+/** The OpenAI-style object, sent unchanged: its keys vary by vendor, and Sora's own object passes through. */
 export const VideoObject = Type.Unknown({
   description: 'An OpenAI video object: id, object, status, progress, created_at, model, …',
 });
@@ -161,7 +166,7 @@ export const VideoList = Type.Object({
   has_more: Type.Boolean(),
 });
 
-/** What the endpoints that start a video have in common. */
+/** Properties common to the endpoints that start a video. */
 export const submitDefaults = {
   method: 'POST',
   tag: 'video',
@@ -171,15 +176,15 @@ export const submitDefaults = {
   response: VideoObject,
   documentedResponse: DocumentedSubmit,
 } as const;
-/** What those of them have in common that take the unified fields. */
+/** Properties common to those of them that take the unified fields. */
 export const takesPictures = {
   accepts: 'json-or-multipart',
   files: PICTURE_FIELDS,
   imageFields: PICTURE_FIELDS,
 } as const;
-/** What the endpoints that read one have in common. */
+/** Properties common to the endpoints that read a video. */
 export const readDefaults = { method: 'GET', tag: 'video', policy: 'model' } as const;
-/** A file, or a part of one (RFC 9110 section 14). */
+/** A file or a byte range of one (RFC 9110 section 14). */
 export const FILE_RESPONSE = {
   responseTypes: ['video/*', 'image/*', 'application/octet-stream', 'multipart/byteranges'],
   responseStatuses: [200, 206, 304, 416],
@@ -259,7 +264,7 @@ export const remixVideo = endpoint({
   body: Type.Object({ prompt: Type.Optional(Prompt), callback_url: Type.Optional(CallbackUrl) }),
 });
 
-/** Operations of OpenAI's videos API that no upstream here offers: rejected with a reason instead of 404 for an unknown path. */
+/** Operations of OpenAI's videos API that no upstream here offers: rejected with a reason instead of a 404. */
 const unsupported = (method: 'GET' | 'POST', path: string, summary: string) =>
   endpoint({
     method,
@@ -337,8 +342,8 @@ export const playVideo = endpoint({
 });
 
 /**
- * Fields of a generation that every adapter reads by its own rules and every form shows. A media schema may constrain them
- * without sending them a second time, and they are not passed through as native fields.
+ * Fields every adapter reads by its own rules and every form shows. A media schema may constrain them without sending
+ * them twice, and they are not passed through as native fields.
  */
 export const STANDARD_FIELDS: ReadonlySet<string> = new Set([
   'model',

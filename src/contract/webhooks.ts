@@ -4,10 +4,10 @@ import { endpoint } from './endpoint.ts';
 import { EventTypeName } from './events.ts';
 import { Done, IdParam, Limit, ListOf, Ok, PageQuery } from './responses.ts';
 
-/** Endpoints an account can have. */
+/** Maximum number of endpoints per account. */
 export const MAX_ENDPOINTS = 10;
 
-/** How a delivery is written: as Standard Webhooks has it, or as a message in the format of a chat or push service. */
+/** Format of a delivery: Standard Webhooks, or a message in the format of a chat or push service. */
 export const WEBHOOK_PRESETS = [
   'standard',
   'slack',
@@ -18,9 +18,11 @@ export const WEBHOOK_PRESETS = [
   'bark',
   'gotify',
 ] as const;
+/** Format of a delivery. */
 export type WebhookPreset = (typeof WEBHOOK_PRESETS)[number];
 
 export const DELIVERY_STATUS = ['pending', 'delivered', 'failed'] as const;
+/** State of a delivery. */
 export type DeliveryStatus = (typeof DELIVERY_STATUS)[number];
 
 const WebhookUrl = Type.String({
@@ -221,7 +223,7 @@ export const rotateCallbackSecret = endpoint({
 
 /**
  * Signatures of Standard Webhooks 1.0.0 (https://www.standardwebhooks.com), the symmetric kind: HMAC-SHA256 over
- * `<webhook-id>.<webhook-timestamp>.<body>` with the bytes behind `whsec_`.
+ * `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the bytes encoded after `whsec_`.
  */
 const SECRET_PREFIX = 'whsec_';
 
@@ -232,17 +234,20 @@ export interface WebhookHeaders {
   readonly 'webhook-signature': string;
 }
 
-/** @param key 24 to 64 random bytes */
+/** Formats a webhook secret. @param key 24 to 64 random bytes */
 export const formatWebhookSecret = (key: Uint8Array): string => SECRET_PREFIX + btoa(String.fromCharCode(...key));
 
-/** @throws TypeError for anything but `whsec_` and Base64 */
+/** Decodes a webhook secret. @throws TypeError for anything but `whsec_` and Base64 */
 export function parseWebhookSecret(secret: string): Uint8Array<ArrayBuffer> {
   const text = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : '';
   if (!/^[A-Za-z0-9+/]{16,}={0,2}$/.test(text)) throw new TypeError('A webhook secret is whsec_ and Base64.');
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
-/** @param secrets the present one first; each adds a signature, so that a receiver may still have the one before */
+/**
+ * Signs a delivery. @param secrets the current one first; each adds a signature, so that receivers still using the
+ * previous secret accept it
+ */
 export async function signWebhook(
   secrets: readonly string[],
   delivery: { readonly id: string; readonly timestamp: number; readonly body: string },

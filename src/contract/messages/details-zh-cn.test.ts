@@ -34,7 +34,7 @@ function* sentences(): Generator<{ path: string; sentence: string }> {
   }
 }
 
-it('says in Chinese what the server says of a field', () => {
+it('translates every validation message of the server into Chinese', () => {
   const all = [...sentences()];
   assert.ok(all.length > 120, `${all.length} sentences were found`);
   for (const { path, sentence } of all) {
@@ -52,7 +52,7 @@ it('says in Chinese what the server says of a field', () => {
   }
 });
 
-it('keeps what is filled in, in its place', () => {
+it('keeps inserted values in their position', () => {
   const told = {
     'duration must be 4, 6 or 8 for veo-3.1.': 'duration 须为 4、6 或 8（veo-3.1）。',
     'The model viduq2 is of the vendor vidu, not kling.': '模型 viduq2 属于供应商 vidu，而非 kling。',
@@ -62,7 +62,7 @@ it('keeps what is filled in, in its place', () => {
   for (const [english, chinese] of Object.entries(told)) assert.equal(translateDetail(english), chinese);
 });
 
-it('leaves alone what is no sentence of ours, at any length', () => {
+it('returns text of other origin unchanged, at any length', () => {
   for (const text of ['', 'Prompt violates the policy', `${'x must be '.repeat(10_000)}y`, '$1 $& #', '画面不合规'])
     assert.equal(translateDetail(text), text);
   const slow = `${'a must be one to '.repeat(17)}z`;
@@ -71,7 +71,7 @@ it('leaves alone what is no sentence of ours, at any length', () => {
   assert.ok(performance.now() - startedAt < 1_000);
 });
 
-it('names in Chinese whatever the server says is not there, is there already or is in use', () => {
+it('translates the nouns of every “not found”, “exists already” and “in use” message', () => {
   const named = sources.flatMap(({ text }) =>
     [...text.matchAll(/(?:notExistError\(|what: )'([^']+)'/g)].map(([, name = '']) => name),
   );

@@ -122,7 +122,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# unfolds into more than # schemas', '# 展开后超过 # 个 schema'],
   ['# is larger than # KB', '# 超过 # KB'],
 
-  // Pictures and addresses.
+  // Images and URLs.
   ['# is larger than # MB', '# 超过 # MB'],
   ['The pictures together are larger than this address takes', '图片总大小超出此接口的上限'],
   [
@@ -245,7 +245,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# must be #', '# 须为 #'],
 ];
 
-/** Longer texts contain caller input and match none of the patterns, so they are not translated. */
+/** Longer texts contain caller input and match no pattern, so they are returned untranslated. */
 const MAX_LENGTH = 300;
 
 const PATTERNS = SENTENCES.map(([english, chinese]) => {
@@ -256,7 +256,7 @@ const PATTERNS = SENTENCES.map(([english, chinese]) => {
   return [new RegExp(`^${source}\\.?$`), chinese] as const;
 });
 
-/** `4, 6 or 8`, as it is listed in Chinese. */
+/** Formats an English list such as `4, 6 or 8` as a Chinese one. */
 const translateList = (text: string): string =>
   text.replaceAll(', ', '、').replaceAll(' or ', ' 或 ').replaceAll(' and ', ' 和 ');
 

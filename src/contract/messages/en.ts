@@ -1,4 +1,4 @@
-/** The English text of each code, for responses and logs. `{name}` is replaced by a parameter of the error. */
+/** English text of each code, for responses and logs. `{name}` is replaced by the error's parameter of that name. */
 export const EN = {
   invalid_json: 'The request body is not valid JSON.',
   invalid_request: '{detail}',

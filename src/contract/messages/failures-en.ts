@@ -1,6 +1,6 @@
 import type { FailureCause } from '../task-states.ts';
 
-/** What happened, and what the user can do about it. */
+/** Reason of a failure and advice for the user. */
 export interface FailureText {
   readonly text: string;
   readonly advice: string;

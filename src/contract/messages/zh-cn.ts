@@ -1,6 +1,6 @@
 import type { EN } from './en.ts';
 
-/** The Chinese texts; the type requires the same keys as in English. */
+/** Chinese texts; the type requires every key of the English ones. */
 export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   invalid_json: '请求体不是有效的 JSON。',
   invalid_request: '{detail}',
