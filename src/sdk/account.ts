@@ -12,19 +12,19 @@ import { getStorage, listGenerationTimes } from '../contract/own-videos.ts';
 import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
 import { type CallOptions, type CursorResult, fetchAllPages, type PageResult, type Transport } from './transport.ts';
 
-/** The account: name, role, balance in quota units. */
+/** The account: name, role, and balance in quota. */
 export type AccountInfo = EndpointPart<typeof endpoints.getSelf, 'response'>['data'];
-/** A device that is signed in to the account. */
+/** A device signed in to the account. */
 export type Device = EndpointPart<typeof listDevices, 'response'>['data'][number];
-/** The e-mail of the account and whether it is confirmed. */
+/** E-mail address of the account and its confirmation state. */
 export type EmailInfo = EndpointPart<typeof emailEndpoints.getEmail, 'response'>['data'];
-/** A login to the account, or an attempt that failed. */
+/** A successful or failed login to the account. */
 export type LoginAttempt = EndpointPart<typeof listLogins, 'response'>['data'][number];
 /** An API key of the account, without its secret. */
 export type ApiToken = EndpointPart<typeof tokenEndpoints.listTokens, 'response'>['data'][number];
-/** An API key that was just created. */
+/** A newly created API key. */
 export interface CreatedToken {
-  /** Its id. */
+  /** Id of the API key. */
   readonly id: number;
   /** The secret, `sk-…`; returned only here. */
   readonly key: string;
@@ -33,40 +33,40 @@ export interface CreatedToken {
 /** Name and limits of a new API key. */
 export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken, 'body'>;
 
-/** A video in the list of the account. */
+/** A video in the account's list. */
 export type OwnVideo = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
-/** How long videos of a model take, in seconds. */
+/** Typical generation time of a model's videos, in seconds. */
 export type VideoDuration = EndpointPart<typeof listGenerationTimes, 'response'>['data'][number];
-/** A model the account can call, with its abilities and price. */
+/** A model the account can call, with its capabilities and price. */
 export type UsableModel = EndpointPart<typeof listUsableModels, 'response'>['data'][number];
 /** A video with its prompt, cost and parameters. */
 export type OwnVideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
 
-/** Space taken by stored videos. */
+/** Storage used by the account's videos. */
 export type StorageInfo = EndpointPart<typeof getStorage, 'response'>['data'];
 
-/** What a model generates. */
+/** Output of a model. */
 export type ModelKindName = ModelKind;
 
-/** A page of a list. */
+/** A page of a numbered list. */
 export interface PageQuery {
-  /** Number of the page, from 1; default 1. */
+  /** Page number, starting at 1; default 1. */
   readonly page?: number;
-  /** Rows of a page, at most 50; default 20. */
+  /** Rows per page, at most 50; default 20. */
   readonly pageSize?: number;
 }
 
-/** Which logins to list. */
+/** Filters and cursor of the login list. */
 export interface LoginQuery {
-  /** Only attempts that failed. */
+  /** Lists failed attempts only. */
   readonly failed?: true;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string;
 }
 
 /**
- * The account the credentials belong to. Tokens need a session or a user access token; the rest also works with a
- * device's access_token.
+ * The account the credentials belong to. Managing API tokens needs a session or a user access token; every other method
+ * also works with a device's access_token.
  */
 export class Account {
   readonly #transport: Transport;
@@ -75,24 +75,23 @@ export class Account {
     this.#transport = transport;
   }
 
-  /** The account itself. @throws ReelgateError `unauthorized` without valid credentials */
+  /** The account's profile and balance. @throws ReelgateError `unauthorized` without valid credentials */
   async self(options: CallOptions = {}): Promise<AccountInfo> {
     return (await this.#transport.call(endpoints.getSelf, {}, options)).data;
   }
 
-  /** Changes the name shown to others. @throws ReelgateError `invalid_request` for a name that is too long */
+  /** Changes the display name. @throws ReelgateError `invalid_request` if the name is too long */
   async rename(displayName: string): Promise<void> {
     await this.#transport.call(endpoints.putSelf, { body: { display_name: displayName } });
   }
 
-  /** The e-mail of the account, and whether it counts for login. @throws ReelgateError `unauthorized` */
+  /** The account's e-mail address, and whether it can be used to log in. @throws ReelgateError `unauthorized` */
   async email(): Promise<EmailInfo> {
     return (await this.#transport.call(emailEndpoints.getEmail, {})).data;
   }
 
   /**
-   * Sends the link that confirms the e-mail again; needs a session or a user access token.
-   *
+   * Resends the confirmation link; needs a session or a user access token.
    * @throws ReelgateError `mail_off`
    */
   async resendEmailConfirmation(): Promise<void> {
@@ -100,9 +99,8 @@ export class Account {
   }
 
   /**
-   * Sends a link for a new password to a confirmed e-mail. Needs no credentials, and succeeds for unknown addresses
-   * too.
-   *
+   * Sends a password reset link to a confirmed e-mail address. Needs no credentials, and also succeeds for unknown
+   * addresses.
    * @throws ReelgateError `mail_off`, `rate_limit_exceeded`
    */
   async requestPasswordReset(email: string): Promise<void> {
@@ -110,9 +108,7 @@ export class Account {
   }
 
   /**
-   * One page of the logins to the account and of attempts that failed, newest first; needs a session or a user access
-   * token.
-   *
+   * One page of successful and failed logins, newest first; needs a session or a user access token.
    * @throws ReelgateError `unauthorized`
    */
   async logins(query: LoginQuery = {}): Promise<CursorResult<LoginAttempt>> {
@@ -120,7 +116,7 @@ export class Account {
     return this.#transport.call(listLogins, { query: defined({ failed: failed && ('true' as const), after }) });
   }
 
-  /** Space of the stored copies of the account's videos. @throws ReelgateError `unauthorized` */
+  /** Storage used by the stored copies of the account's videos. @throws ReelgateError `unauthorized` */
   async storage(): Promise<StorageInfo> {
     return (await this.#transport.call(getStorage, {})).data;
   }
@@ -130,19 +126,18 @@ export class Account {
     return fetchAllPages((query) => this.#transport.call(listDevices, { query }));
   }
 
-  /** Names a device; needs a session or a user access token. @throws ReelgateError `not_exist` */
+  /** Renames a device; needs a session or a user access token. @throws ReelgateError `not_exist` */
   async renameDevice(id: number, name: string): Promise<void> {
     await this.#transport.call(renameDevice, { params: { id: String(id) }, body: { name } });
   }
 
-  /** Ends a device's sign-in; its tokens stop at once. @throws ReelgateError `not_exist` */
+  /** Ends a device's sign-in and revokes its tokens immediately. @throws ReelgateError `not_exist` */
   async endDevice(id: number): Promise<void> {
     await this.#transport.call(endDevice, { params: { id: String(id) } });
   }
 
   /**
-   * One page of the account's videos, newest first, whichever token started them.
-   *
+   * One page of the account's videos, newest first, regardless of the token that started them.
    * @throws ReelgateError `unauthorized`
    */
   async videos(page: PageQuery = {}): Promise<PageResult<OwnVideo>> {
@@ -155,14 +150,13 @@ export class Account {
     return (await this.#transport.call(getOwnVideo, { params: { task_id: id } })).data;
   }
 
-  /** Models the account can call now, with what they can do and cost. @throws ReelgateError `unauthorized` */
+  /** Models the account can call now, with capabilities and prices. @throws ReelgateError `unauthorized` */
   async models(kind?: ModelKindName): Promise<UsableModel[]> {
     return (await this.#transport.call(listUsableModels, { query: defined({ kind }) })).data;
   }
 
   /**
-   * How long videos take, by model, measured from finished ones; models with few of them are left out.
-   *
+   * Typical generation times by model, measured from finished videos; models with too few of them are omitted.
    * @throws ReelgateError `unauthorized`
    */
   async videoDurations(options: CallOptions = {}): Promise<VideoDuration[]> {
@@ -174,7 +168,7 @@ export class Account {
     return fetchAllPages((query) => this.#transport.call(tokenEndpoints.listTokens, { query }, options));
   }
 
-  /** One API token, without its key. @throws ReelgateError `not_exist` where the account has no such token */
+  /** One API token, without its key. @throws ReelgateError `not_exist` if the account has no such token */
   async token(id: number, options: CallOptions = {}): Promise<ApiToken> {
     return (await this.#transport.call(tokenEndpoints.getToken, { params: { id: String(id) } }, options)).data;
   }
@@ -184,7 +178,7 @@ export class Account {
     return (await this.#transport.call(tokenEndpoints.createToken, { body: token }, options)).data;
   }
 
-  /** Revokes an API key; the service refuses it at once. @throws ReelgateError `not_exist` */
+  /** Revokes an API key; the service rejects it immediately. @throws ReelgateError `not_exist` */
   async revokeToken(id: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(tokenEndpoints.revokeToken, { params: { id: String(id) } }, options);
   }
@@ -196,7 +190,7 @@ type TimeLeft =
   | { readonly kind: 'almost'; readonly share: number }
   | { readonly kind: 'slow'; readonly share: number };
 
-/** What the bar shows at most before the video is there. */
+/** Maximum share shown by the progress bar until the video is finished. */
 const MAX_SHARE = 0.95;
 
 /**

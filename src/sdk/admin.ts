@@ -5,10 +5,10 @@ import * as reconciliationEndpoints from '../contract/reconciliation.ts';
 import * as endpoints from '../contract/site-settings.ts';
 import type { PageResult, Transport } from './transport.ts';
 
-/** A setting of the site with its value and where the value comes from. */
+/** A site setting with its value and the source of that value. */
 export type SiteSettingInfo = endpoints.SiteSetting;
 
-/** The settings of the site; for root. */
+/** Settings of the site; requires the role `root`. */
 export class SiteSettings {
   readonly #transport: Transport;
   /** @internal */
@@ -17,26 +17,24 @@ export class SiteSettings {
   }
 
   /**
-   * All of them with the value in effect and where it comes from.
-   *
-   * @throws ReelgateError `forbidden` for other accounts than root
+   * All settings with their effective values and sources.
+   * @throws ReelgateError `forbidden` for accounts other than root
    */
   async list(): Promise<SiteSettingInfo[]> {
     return (await this.#transport.call(endpoints.listSiteSettings, {})).data;
   }
 
   /**
-   * Stores one; it is in effect on every process within seconds.
-   *
-   * @param value null: back to the default
-   * @throws ReelgateError where the environment gives the setting, or it cannot have this value
+   * Stores a setting; every process applies the value within seconds.
+   * @param value null resets the setting to its default
+   * @throws ReelgateError if the environment defines the setting or the value is invalid
    */
   async set(name: string, value: string | null): Promise<SiteSettingInfo> {
     return (await this.#transport.call(endpoints.updateSiteSetting, { params: { name }, body: { value } })).data;
   }
 }
 
-/** What was settled in a period against what a vendor billed. */
+/** Settled consumption of a period compared with the vendor's bill. */
 export type ReconciliationInfo = EndpointPart<
   typeof reconciliationEndpoints.listReconciliations,
   'response'
@@ -47,17 +45,17 @@ export type ReconciledAccountInfo = EndpointPart<
   'response'
 >['data'][number];
 
-/** Which reconciliations to list. */
+/** Filters of the reconciliation list. */
 export interface ReconciliationQuery {
-  /** Only those of this channel. */
+  /** Lists the reconciliations of this channel only. */
   readonly channelId?: number;
-  /** `reading`: each reading of the vendor's figures; `day`: their sums by day of UTC. */
+  /** `reading`: one row per reading of the vendor's figures; `day`: sums per UTC day. */
   readonly by?: 'reading' | 'day';
-  /** Number of the page, from 1. */
+  /** Page number, starting at 1. */
   readonly page?: number;
 }
 
-/** What was settled against what vendors billed; for administrators. */
+/** Compares settled consumption with vendors' bills; requires an administrator. */
 export class Reconciliations {
   readonly #transport: Transport;
   /** @internal */
@@ -65,7 +63,7 @@ export class Reconciliations {
     this.#transport = transport;
   }
 
-  /** One page, newest first. @throws ReelgateError `forbidden` for other accounts than administrators */
+  /** One page, newest first. @throws ReelgateError `forbidden` for accounts other than administrators */
   async list(query: ReconciliationQuery = {}): Promise<PageResult<ReconciliationInfo>> {
     const { channelId, by, page } = query;
     const sent = defined({ channel_id: channelId?.toString(), by, page: page?.toString() });
@@ -73,8 +71,8 @@ export class Reconciliations {
   }
 
   /**
-   * Channels whose vendor tells what it took: when read, why not, and whether a day's figures agree.
-   *
+   * Channels whose vendor reports its charges: time of the last reading, reason for a failed one, and whether the
+   * figures of a day agree.
    * @throws ReelgateError `forbidden`
    */
   async accounts(): Promise<ReconciledAccountInfo[]> {
@@ -82,10 +80,9 @@ export class Reconciliations {
   }
 
   /**
-   * Reads a channel's account now.
-   *
-   * @returns null where the vendor has no endpoint for that
-   * @throws ReelgateError `upstream_unavailable` where it could not be read
+   * Reads a channel's account immediately.
+   * @returns null if the vendor has no endpoint for that
+   * @throws ReelgateError `upstream_unavailable` if the account could not be read
    */
   async read(channelId: number): Promise<ReconciliationInfo | null> {
     const params = { id: String(channelId) };
@@ -93,17 +90,17 @@ export class Reconciliations {
   }
 }
 
-/** A provider known by name: base URL, dialect, where its keys are issued. */
+/** Preset of a known provider: base URL, dialect, page that issues its keys. */
 export type ChannelPresetInfo = EndpointPart<typeof channelsEndpoints.listChannelPresets, 'response'>['data'][number];
-/** Whether a channel's credential works, and models the channel could serve. */
+/** Whether a channel's credential works, and which models the channel could serve. */
 export type ChannelTestResult = EndpointPart<typeof channelsEndpoints.testChannel, 'response'>['data'];
-/** Models a channel serves from now on, and those that got a price. */
+/** Models the channel serves from now on, and those that received a price. */
 export type AddedModels = EndpointPart<typeof channelsEndpoints.addChannelModels, 'response'>['data'];
 
 /** A channel to add. */
 export type NewChannel = EndpointPart<typeof channelsEndpoints.makeChannel, 'body'>;
 
-/** From a provider's key to its models; for administrators. */
+/** Channels and the models they serve; requires an administrator. */
 export class Channels {
   readonly #transport: Transport;
   /** @internal */
@@ -111,19 +108,18 @@ export class Channels {
     this.#transport = transport;
   }
 
-  /** Known providers: base URL, dialect, where keys are handed out. @throws ReelgateError `forbidden` */
+  /** Presets of known providers: base URL, dialect, page that issues keys. @throws ReelgateError `forbidden` */
   async presets(): Promise<ChannelPresetInfo[]> {
     return (await this.#transport.call(channelsEndpoints.listChannelPresets, {})).data;
   }
 
-  /** Adds a channel; returns its id. @throws ReelgateError `invalid_request` */
+  /** Adds a channel and returns its id. @throws ReelgateError `invalid_request` */
   async create(channel: NewChannel): Promise<number> {
     return (await this.#transport.call(channelsEndpoints.makeChannel, { body: channel })).data.id;
   }
 
   /**
-   * Asks the upstream whether a credential works, and which of its models the channel does not serve yet.
-   *
+   * Checks with the upstream whether a credential works and which of its models the channel does not serve yet.
    * @throws ReelgateError `not_exist`
    */
   async test(channelId: number, credentialId?: number): Promise<ChannelTestResult> {
@@ -133,8 +129,8 @@ export class Channels {
   }
 
   /**
-   * Lets a channel serve models. Those without a row get one at the price the test suggested; no price is overwritten.
-   *
+   * Enables models on a channel. Models missing from the catalogue are added at the price the test suggested; existing
+   * prices are kept.
    * @throws ReelgateError `not_exist`
    */
   async addModels(channelId: number, ids: readonly string[]): Promise<AddedModels> {

@@ -5,11 +5,11 @@ import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { Transport } from './transport.ts';
 
 /**
- * One message in the format of OpenAI's chat completions; content parts are texts, images and whatever else the model
+ * One message in the format of OpenAI's chat completions; content parts are texts, images or other input the model
  * accepts.
  */
 export interface ChatMessage {
-  /** Who speaks. */
+  /** Author of the message. */
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   /** Text, or parts: texts, images and other input. */
   readonly content:
@@ -23,68 +23,68 @@ export interface ChatMessage {
   readonly [key: string]: unknown;
 }
 
-/** The body of a chat completion; further keys are passed on to the upstream unchanged (`tools`, `temperature`, …). */
+/** Body of a chat completion; further keys are forwarded to the upstream unchanged (`tools`, `temperature`, …). */
 export interface ChatRequest {
   /** Id of the model. */
   readonly model: string;
   /** The conversation, oldest message first. */
   readonly messages: readonly ChatMessage[];
-  /** The longest answer, in tokens. */
+  /** Maximum length of the answer, in tokens. */
   readonly max_tokens?: number;
   /** Further keys are sent unchanged. */
   readonly [key: string]: unknown;
 }
 
-/** Tokens of a call. */
+/** Token counts of a call. */
 export interface ChatUsage {
-  /** Tokens of the question. */
+  /** Input tokens. */
   readonly prompt_tokens: number;
-  /** Tokens of the answer. */
+  /** Output tokens. */
   readonly completion_tokens: number;
 }
 
 /** A complete answer. */
 export interface ChatResult {
-  /** Its text. */
+  /** Text of the answer. */
   readonly content: string;
   /** `stop`, `length`, `tool_calls` …; empty if the upstream does not report it. */
   readonly finishReason: string;
-  /** Tokens of the call; undefined if the upstream does not report them. */
+  /** Token counts of the call; undefined if the upstream does not report them. */
   readonly usage: ChatUsage | undefined;
 }
 
-/** One event of a stream, or a complete response. All keys are optional, as upstreams differ. */
+/** One event of a stream, or a complete response. All keys are optional because upstreams differ. */
 export interface ChatEvent {
-  /** Answers; one unless several were requested. */
+  /** Answers; a single one unless several were requested. */
   readonly choices?: readonly {
-    /** What this event adds to the answer, in a stream. */
+    /** In a stream: text and other output added by this event. */
     readonly delta?: {
-      /** More of the text. */
+      /** Next part of the text. */
       readonly content?: string | null;
       readonly [key: string]: unknown;
     };
-    /** The whole answer, outside a stream. */
+    /** Outside a stream: the complete answer. */
     readonly message?: {
-      /** The whole text. */
+      /** The complete text. */
       readonly content?: string | null;
       readonly [key: string]: unknown;
     };
     /** Why the answer ended: `stop`, `length`, `tool_calls`, … */
     readonly finish_reason?: string | null;
   }[];
-  /** Tokens of the call. */
+  /** Token counts of the call. */
   readonly usage?: ChatUsage | null;
   /** Further keys, as the upstream sends them. */
   readonly [key: string]: unknown;
 }
 
-/** A question whose tokens are counted; further keys such as `tools` are in the format of Anthropic's Messages. */
+/** A prompt to count the tokens of; further keys such as `tools` are in the format of Anthropic's Messages. */
 export interface TokenCountRequest {
   /** Id of the model. */
   readonly model: string;
   /** The conversation, oldest message first. */
   readonly messages: readonly {
-    /** Who speaks. */
+    /** Author of the message. */
     readonly role: 'user' | 'assistant';
     /** Text, or parts in Anthropic's format. */
     readonly content: unknown;
@@ -95,22 +95,22 @@ export interface TokenCountRequest {
   readonly [key: string]: unknown;
 }
 
-/** How many tokens a question has. */
+/** Token count of a prompt. */
 export interface TokenCount {
-  /** Tokens of the question. */
+  /** Number of tokens in the prompt. */
   readonly tokens: number;
-  /** `estimate`: counted by the service with another tokenizer than the model's. */
+  /** `estimate`: counted by the service with a tokenizer other than the model's. */
   readonly source: 'upstream' | 'estimate';
 }
 
 /** Options of a model call. */
 export interface ChatOptions {
-  /** Aborts the response; what was generated until then is charged. */
+  /** Aborts the response; output generated before that is charged. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Language models, called with an `sk-` token or llm_token. Requests are never retried automatically, since each is
+ * Language models, called with an `sk-` token or llm_token. Requests are never retried automatically, because each is
  * charged.
  */
 export class Chat {
@@ -120,7 +120,10 @@ export class Chat {
     this.#transport = transport;
   }
 
-  /** The complete response at once. @throws ReelgateError `quota_not_enough`, `model_not_found`, `upstream_error`, … */
+  /**
+   * Returns the complete response at once. @throws ReelgateError `quota_not_enough`, `model_not_found`,
+   * `upstream_error`, …
+   */
   async complete(request: ChatRequest, options: ChatOptions = {}): Promise<ChatResult> {
     const response = await this.#post({ ...request, stream: false }, options);
     const completion = (await response.json()) as ChatEvent;
@@ -133,9 +136,8 @@ export class Chat {
   }
 
   /**
-   * The text in chunks as it is generated; the generator's return value is the complete result.
-   *
-   * @throws ReelgateError, also in the middle of the stream: what was generated until then is charged
+   * Yields the text in chunks as it is generated; the generator's return value is the complete result.
+   * @throws ReelgateError, also in the middle of the stream: output generated before that is charged
    */
   async *stream(request: ChatRequest, options: ChatOptions = {}): AsyncGenerator<string, ChatResult> {
     let content = '';
@@ -153,8 +155,7 @@ export class Chat {
   }
 
   /**
-   * Every event of a stream, unchanged: for tool calls, reasoning and other output beside the text.
-   *
+   * Yields every event of a stream unchanged, for tool calls, reasoning and other output besides the text.
    * @throws ReelgateError as `stream` does
    */
   async *events(request: ChatRequest, options: ChatOptions = {}): AsyncGenerator<ChatEvent, void> {
@@ -177,12 +178,12 @@ export class Chat {
         }
       }
     } finally {
-      // A consumer that stops early closes the connection, which aborts the upstream call too.
+      // Runs when the consumer stops early: closing the connection aborts the upstream call too.
       await reader?.cancel().catch(() => {});
     }
   }
 
-  /** The tokens of a question, free of charge. @throws ReelgateError `model_not_found` */
+  /** Counts the tokens of a prompt, free of charge. @throws ReelgateError `model_not_found` */
   async countTokens(request: TokenCountRequest, { signal }: ChatOptions = {}): Promise<TokenCount> {
     const body = request as unknown as EndpointPart<typeof countMessageTokens, 'body'>;
     const response = await this.#transport.send(countMessageTokens, { body }, { signal });
@@ -204,7 +205,7 @@ export class Chat {
 }
 
 /**
- * @throws ReelgateError for an error event: once a stream has begun, the HTTP status cannot report a failure any more
+ * @throws ReelgateError for an error event: after a stream has started, the HTTP status can no longer report a failure
  */
 function parseEvent(data: string): ChatEvent {
   let event: ChatEvent & { readonly error?: { readonly message?: string; readonly code?: string } | null };

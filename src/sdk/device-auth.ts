@@ -5,11 +5,11 @@ import { defined } from '../contract/objects.ts';
 import { ReelgateError } from './errors.ts';
 import { type CallOptions, sleep, type Transport } from './transport.ts';
 
-/** Starts a sign-in: show `user_code` and the link to the user, poll with `device_code`. */
+/** A started sign-in: show `user_code` and the link to the user, poll with `device_code`. */
 export type DeviceCode = EndpointPart<typeof endpoints.createDeviceCode, 'response'>['data'];
-/** The tokens of an approved sign-in; returned once. */
+/** Tokens of an approved sign-in; returned only once. */
 export type DeviceTokens = EndpointPart<typeof endpoints.pollDeviceToken, 'response'>['data'];
-/** The result of a refresh; the old pair is invalid from then on. */
+/** Result of a refresh; the previous token pair becomes invalid. */
 export type RefreshedTokens = EndpointPart<typeof endpoints.refreshDevice, 'response'>['data'];
 
 /** A registered OAuth client; default: the command line's. */
@@ -20,21 +20,21 @@ export interface DeviceClient {
   readonly secret: string;
 }
 
-/** What a sign-in tells of its device. */
+/** How a sign-in describes its device. */
 export interface DeviceDescription {
-  /** Shown to the user who confirms; at most 100 characters. */
+  /** Shown to the confirming user; at most 100 characters. */
   readonly name?: string;
-  /** The same for all sign-ins of one installation, so that a new sign-in of the account replaces the old one. */
+  /** Identical for all sign-ins of one installation, so that a new sign-in of the account replaces the previous one. */
   readonly id?: string;
 }
 
 /** Options of waiting for an approval. */
 export interface PollOptions {
-  /** Ends the wait; `poll` then throws the signal's reason. */
+  /** Stops waiting; `poll` then throws the signal's reason. */
   readonly signal?: AbortSignal;
   /**
-   * Called when a poll fails and is retried: network errors, an overloaded service, a proxy's error page. `waitMs`:
-   * milliseconds until then.
+   * Called when a poll fails and will be retried: network errors, an overloaded service, a proxy's error page.
+   * `waitMs`: milliseconds until the retry.
    */
   readonly onPollError?: (error: ReelgateError, waitMs: number) => void;
 }
@@ -44,7 +44,7 @@ const POLL_TIMEOUT_MS = 30_000;
 const REFRESH_TIMEOUT_MS = 30_000;
 const MAX_WAIT_MS = 60_000;
 
-/** Device authorization (RFC 8628): a code is shown here and confirmed by the user in any browser. */
+/** Device authorization (RFC 8628): the device shows a code, and the user confirms it in any browser. */
 export class DeviceAuth {
   readonly #transport: Transport;
   readonly #client: DeviceClient;
@@ -57,8 +57,7 @@ export class DeviceAuth {
 
   /**
    * Requests a code.
-   *
-   * @throws ReelgateError `invalid_client` where the service does not know the OAuth client
+   * @throws ReelgateError `invalid_client` if the service does not know the OAuth client
    */
   async start(device: DeviceDescription = {}, options: Pick<CallOptions, 'signal'> = {}): Promise<DeviceCode> {
     const body = {
@@ -71,14 +70,13 @@ export class DeviceAuth {
 
   /**
    * Polls until the code is approved, denied or expired (RFC 8628 section 3.5): never faster than the service's
-   * interval, slower after `slow_down`, with exponential backoff while the service cannot be reached, and never after
-   * the code has expired.
-   *
+   * interval, slower after `slow_down`, with exponential backoff while the service is unreachable, and never after the
+   * code has expired.
    * @throws ReelgateError `access_denied`, `expired_token`, `invalid_grant` (used or unknown), `invalid_client`; the
-   *   signal's reason when it is aborted
+   *   signal's reason when aborted
    */
   async poll(code: DeviceCode, { signal, onPollError }: PollOptions = {}): Promise<DeviceTokens> {
-    // The monotonic clock: setting the system time must not change the deadline.
+    // Uses the monotonic clock, so that changing the system time does not move the deadline.
     const deadline = performance.now() + code.expires_in * 1000;
     let intervalMs = Math.max(1, code.interval) * 1000;
     let waitMs = intervalMs;
@@ -102,9 +100,8 @@ export class DeviceAuth {
   }
 
   /**
-   * Exchanges a refresh_token for a new pair. Never retried automatically: a second use of the same token revokes the
+   * Exchanges a refresh_token for a new pair. Never retried automatically: using the same token twice revokes the
    * sign-in. Store the result before using it.
-   *
    * @throws ReelgateError `invalid_grant` when the sign-in has ended
    */
   async refresh(refreshToken: string): Promise<RefreshedTokens> {
@@ -115,9 +112,8 @@ export class DeviceAuth {
   }
 
   /**
-   * Ends the sign-in an access_token belongs to, expired or not: it, its refresh_token and its llm_token are revoked at
-   * once.
-   *
+   * Ends the sign-in of an access_token, even an expired one: the access_token, its refresh_token and its llm_token are
+   * revoked immediately.
    * @throws ReelgateError `unauthorized`
    */
   async logout(accessToken: string): Promise<void> {
@@ -140,8 +136,7 @@ export class DeviceAuth {
 }
 
 /**
- * Whether the error gives no information about the code: no response, a rate limit, a failing service or a proxy's
- * error page.
+ * Whether the error says nothing about the code: no response, a rate limit, a failing service or a proxy's error page.
  */
 const isTransientError = (error: ReelgateError): boolean =>
   error.isTransient || error.status >= 500 || error.code === 'not_json';

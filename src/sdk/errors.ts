@@ -4,10 +4,10 @@ import type { ErrorCode } from '../contract/error-codes.ts';
 export type ServiceErrorCode = ErrorCode;
 
 /**
- * Error codes the client sets itself.
- * - `network`: no response; `timeout`: the time to wait was over; `not_json`: the response is not from this service
- * - `task_failed`: the video failed, the message says why
- * - `broken_off`: a model's answer ended too early; `not_a_stream`: a stream was requested and something else came
+ * Error codes set by the client itself.
+ * - `network`: no response; `timeout`: the waiting time elapsed; `not_json`: the response is not from this service
+ * - `task_failed`: the video failed; the message contains the reason
+ * - `broken_off`: a model's answer ended too early; `not_a_stream`: the response to a stream request is not a stream
  * - `refused`, `unknown`: the response had no code
  */
 export type ClientErrorCode =
@@ -21,38 +21,37 @@ export type ClientErrorCode =
   | 'unknown';
 
 /**
- * Every code known to this release, `http_<status>` for responses without one, and those of later releases and of
- * upstreams.
+ * Codes known to this release, `http_<status>` for responses without a code, and codes of later releases and upstreams.
  */
 export type ReelgateErrorCode = ServiceErrorCode | ClientErrorCode | `http_${number}` | (string & {});
 
-/** What is known of an error beside its message. */
+/** Details of an error besides its message. */
 export interface ReelgateErrorDetails {
   /** HTTP status; default 0. */
   readonly status?: number;
   /** Default `unknown`. */
   readonly code?: ReelgateErrorCode;
-  /** Seconds, from the header Retry-After. */
+  /** Seconds, from the Retry-After header. */
   readonly retryAfterSeconds?: number;
-  /** From the header X-Request-Id. */
+  /** From the X-Request-Id header. */
   readonly requestId?: string;
-  /** Id of the task the error is about. */
+  /** Id of the task the error concerns. */
   readonly taskId?: string;
   /** The error that caused this one. */
   readonly cause?: unknown;
 }
 
-/** Any error of the service, in one format whichever envelope it was sent in. */
+/** Any error of the service, in one format for all envelopes. */
 export class ReelgateError extends Error {
   /** HTTP status; 0 when there was no response. */
   readonly status: number;
-  /** What failed, for programs: compare with it rather than with the message. */
+  /** Error code for programs; compare the code, not the message. */
   readonly code: ReelgateErrorCode;
-  /** Seconds after which the service accepts the request again; undefined where the response has no Retry-After. */
+  /** Seconds until the service accepts the request again; undefined if the response has no Retry-After. */
   readonly retryAfterSeconds: number | undefined;
-  /** Id of the response, by which an administrator finds the request in the log. */
+  /** Id of the response, with which an administrator can find the request in the log. */
   readonly requestId: string | undefined;
-  /** The task the error is about, where one was started: the service may still be working on it. */
+  /** Task the error concerns, if one was started; the service may still be working on it. */
   readonly taskId: string | undefined;
 
   /** @internal */

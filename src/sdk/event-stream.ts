@@ -10,7 +10,7 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** The service sends a heartbeat at least every 20 seconds; a connection silent for longer than this is dead. */
+/** Longest silence before the connection counts as dead; the service sends a heartbeat at least every 20 seconds. */
 const SILENCE_TIMEOUT_MS = 60_000;
 const FIRST_WAIT_MS = 3_000;
 const MAX_WAIT_MS = 60_000;
@@ -70,7 +70,7 @@ async function* readConnection(open: OpenStream, signal: AbortSignal): AsyncGene
     }
   } finally {
     clearTimeout(timer);
-    // A consumer that stops early closes the connection.
+    // Runs when the consumer stops early: closes the connection.
     silent.abort();
   }
 }

@@ -134,22 +134,22 @@ export { signWebhook } from './webhooks.ts';
 
 /** Options of the client. */
 export interface ReelgateOptions extends Omit<TransportOptions, 'credentials'> {
-  /** Credentials, or a function called before every request, so that a refreshed token is used at once. */
+  /** Credentials, or a function called before every request, so that refreshed tokens are used immediately. */
   readonly credentials?: Credentials | TransportOptions['credentials'];
   /** The OAuth client of device sign-ins; default: the command line's. */
   readonly client?: DeviceClient;
 }
 
 /**
- * Client of the service: one object for each part of the API. Methods throw a {@link ReelgateError} when the service
- * refuses or cannot be reached.
+ * Client of the service: one object per part of the API. Methods throw a {@link ReelgateError} if the service refuses a
+ * request or cannot be reached.
  */
 export class Reelgate {
   /** @internal */
   readonly transport: Transport;
-  /** Generating videos. */
+  /** Video generation. */
   readonly videos: Videos;
-  /** Channels to providers; for administrators. */
+  /** Channels to providers; requires an administrator. */
   readonly channels: Channels;
   /** Language models. */
   readonly chat: Chat;
@@ -159,28 +159,28 @@ export class Reelgate {
   readonly mailbox: Mailbox;
   /** Plans, the account's subscription, redemption codes. */
   readonly plans: Plans;
-  /** Links by which anyone can watch a video. */
+  /** Links with which anyone can watch a video. */
   readonly shares: Shares;
   /** Notifications of the account. */
   readonly notifications: Notifications;
   /** Support tickets. */
   readonly tickets: Tickets;
-  /** Settings of the site; for root. */
+  /** Settings of the site; requires the role `root`. */
   readonly siteSettings: SiteSettings;
   /** Endpoints that receive events. */
   readonly webhooks: Webhooks;
-  /** What was settled against what vendors billed; for administrators. */
+  /** Settled consumption compared with vendors' bills; requires an administrator. */
   readonly reconciliations: Reconciliations;
-  /** Calls and videos that have ended, with their cost. */
+  /** Finished calls and videos with their cost. */
   readonly requests: Requests;
   /** Monthly budgets. */
   readonly budgets: Budgets;
   /** Applications for beta features. */
   readonly betaApplications: BetaApplications;
-  /** Sign-in of a device by a code (RFC 8628). */
+  /** Device sign-in with a code (RFC 8628). */
   readonly deviceAuth: DeviceAuth;
 
-  /** Sends nothing: the first request is sent by the first method called. */
+  /** Sends nothing; requests start with the first method call. */
   constructor(options: ReelgateOptions) {
     const { credentials, client, ...rest } = options;
     const read = typeof credentials === 'function' ? credentials : () => credentials ?? {};

@@ -12,10 +12,10 @@ import type { CallOptions, Transport } from './transport.ts';
 
 /** The mailbox with its password in clear text. */
 export type MailboxInfo = Static<typeof MailboxSchema>;
-/** The password of mail programs, in clear text, and the servers they connect to. */
+/** Password for mail programs in clear text, and the servers they connect to. */
 export type AppPasswordInfo = Static<typeof AppPasswordSchema>;
 
-/** A mailbox that was just created, or the address of the one that existed. */
+/** A newly created mailbox, or the address of the existing one. */
 export type AppliedMailbox = EndpointPart<typeof applyForMailbox, 'response'>['data'];
 
 /** The account's mailbox. Every response contains passwords in clear text: keep them out of logs. */
@@ -27,8 +27,7 @@ export class Mailbox {
   }
 
   /**
-   * E-mail address and password; `has_mailbox` is false if there is no mailbox.
-   *
+   * E-mail address and password; `has_mailbox` is false without a mailbox.
    * @throws ReelgateError `mailbox_off`, `mailbox_unreachable`
    */
   async get(): Promise<MailboxInfo> {
@@ -36,9 +35,8 @@ export class Mailbox {
   }
 
   /**
-   * Applies for a mailbox. When there is one already, returns its e-mail address only.
-   *
-   * @param localPart the part before the @; derived from the user name when left out
+   * Applies for a mailbox. If one exists already, returns only its e-mail address.
+   * @param localPart part before the @; derived from the user name if omitted
    * @throws ReelgateError `mailbox_taken`, `mailbox_off`, `mailbox_unreachable`
    */
   async apply(localPart?: string): Promise<AppliedMailbox> {
@@ -47,8 +45,7 @@ export class Mailbox {
   }
 
   /**
-   * The application password for mail programs, checked against the mail server (up to three seconds).
-   *
+   * Application password for mail programs, verified with the mail server (up to three seconds).
    * @throws ReelgateError `mailbox_missing`, `mailbox_unreachable`
    */
   async appPassword(): Promise<AppPasswordInfo> {
@@ -56,8 +53,8 @@ export class Mailbox {
   }
 
   /**
-   * Replaces the application password. Needs a session or a user access token: a device sign-in may only read it.
-   *
+   * Replaces the application password. Needs a session or a user access token, because a device sign-in may only read
+   * it.
    * @throws ReelgateError `mailbox_missing`, `mailbox_unreachable`
    */
   async regenerateAppPassword(options: CallOptions = {}): Promise<AppPasswordInfo> {

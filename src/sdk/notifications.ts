@@ -10,23 +10,23 @@ import type { CallOptions, Transport } from './transport.ts';
 export type NotificationInfo = Static<typeof endpoints.Notification>;
 /** A page of notifications. */
 export type NotificationPage = Omit<EndpointPart<typeof endpoints.listNotifications, 'response'>, 'success'>;
-/** When and in which language notifications are mailed. */
+/** Schedule and language of notification e-mails. */
 export type MailSettings = EndpointPart<typeof endpoints.getMailSettings, 'response'>['data'];
-/** Settings of mails to change; the others stay. */
+/** E-mail settings to change; omitted ones are kept. */
 export type MailSettingsChange = EndpointPart<typeof endpoints.putMailSettings, 'body'>;
-/** Whether a topic is shown and mailed. */
+/** Whether a topic is shown and e-mailed. */
 export type Preference = EndpointPart<typeof endpoints.getPreferences, 'response'>['data'][number];
 
-/** `user`: without the notifications for administrators; default: everything the account may see. */
+/** `user`: without administrators' notifications; default: everything the account may see. */
 export type Audience = 'user';
 
-/** Which notifications to list. */
+/** Filters of the notification list. */
 export interface NotificationQuery {
-  /** Number of the page, from 1; default 1. */
+  /** Page number, starting at 1; default 1. */
   readonly page?: number;
-  /** Rows of a page, at most 50; default 20. */
+  /** Rows per page, at most 50; default 20. */
   readonly pageSize?: number;
-  /** Leaves out what was read. */
+  /** Omits notifications that were read. */
   readonly onlyUnread?: boolean;
   /** Default: everything the account may see. */
   readonly audience?: Audience;
@@ -41,17 +41,17 @@ export type LiveNotification =
   | {
       /** A notification arrived. */
       readonly kind: 'notification';
-      /** Where another stream would resume. */
+      /** Id from which another stream would resume. */
       readonly id: string;
-      /** What arrived. */
+      /** The new notification. */
       readonly notification: NotificationInfo;
     }
   | {
-      /** Notifications were read or arrived. */
+      /** The number of unread notifications changed. */
       readonly kind: 'unread';
-      /** Where another stream would resume. */
+      /** Id from which another stream would resume. */
       readonly id: string;
-      /** How many are unread now. */
+      /** Current number of unread notifications. */
       readonly unread: number;
     };
 
@@ -75,14 +75,13 @@ export class Notifications {
     return this.#transport.call(endpoints.listNotifications, { query: filters }, options);
   }
 
-  /** How many notifications are unread. @throws ReelgateError `unauthorized` */
+  /** Number of unread notifications. @throws ReelgateError `unauthorized` */
   async unreadCount(audience?: Audience): Promise<number> {
     return (await this.#transport.call(endpoints.countUnread, { query: defined({ audience }) })).data;
   }
 
   /**
-   * Open tickets and beta applications; 0 for accounts that are no administrator.
-   *
+   * Number of open tickets and beta applications; 0 for accounts that are not administrators.
    * @throws ReelgateError `unauthorized`
    */
   async pendingCount(): Promise<number> {
@@ -99,14 +98,13 @@ export class Notifications {
     await this.#transport.call(endpoints.markAllRead, { query: defined({ audience }) });
   }
 
-  /** Topics, and whether each is shown and mailed. @throws ReelgateError `unauthorized` */
+  /** Topics, and whether each is shown and e-mailed. @throws ReelgateError `unauthorized` */
   async preferences(): Promise<Preference[]> {
     return (await this.#transport.call(endpoints.getPreferences, {})).data;
   }
 
   /**
-   * Turns topics on or off, in the console (`topics`) and by mail; the others keep their setting.
-   *
+   * Switches topics on or off, in the console (`topics`) and by e-mail; other topics keep their setting.
    * @throws ReelgateError `topic_locked`, `invalid_request`
    */
   async setPreferences(
@@ -116,21 +114,20 @@ export class Notifications {
     return (await this.#transport.call(endpoints.putPreferences, { body: { topics, mail } })).data;
   }
 
-  /** When and in which language notifications are mailed. @throws ReelgateError `unauthorized` */
+  /** Schedule and language of notification e-mails. @throws ReelgateError `unauthorized` */
   async mailSettings(): Promise<MailSettings> {
     return (await this.#transport.call(endpoints.getMailSettings, {})).data;
   }
 
-  /** Changes the named settings of mails. @throws ReelgateError `invalid_request` */
+  /** Changes the given e-mail settings. @throws ReelgateError `invalid_request` */
   async setMailSettings(change: MailSettingsChange): Promise<MailSettings> {
     return (await this.#transport.call(endpoints.putMailSettings, { body: change })).data;
   }
 
   /**
-   * Everything that arrives from now on (or after an event), across lost connections, until the signal is aborted.
-   * After a `gap` fetch the list: notifications before it are not repeated.
-   *
-   * @throws ReelgateError when nobody is signed in
+   * Yields every notification from now on (or after an event), across lost connections, until the signal is aborted.
+   * Fetch the list after a `gap`, because earlier notifications are not repeated.
+   * @throws ReelgateError if the client is not signed in
    */
   async *follow(options: FollowOptions): AsyncGenerator<LiveNotification, void> {
     for await (const { kind, id, data } of followNotifications(this.#transport, options)) {
@@ -145,17 +142,17 @@ export class Notifications {
 /** @internal One event of the stream; `gap`: events may have been missed, so cached lists must be fetched again. */
 export interface StreamEvent {
   readonly kind: 'notification' | 'unread' | 'gap';
-  /** Where another stream would resume; empty for a gap. */
+  /** Id from which another stream would resume; empty for a gap. */
   readonly id: string;
-  /** The event's JSON; empty for a gap. */
+  /** JSON of the event; empty for a gap. */
   readonly data: string;
 }
 
-/** Where a stream of notifications begins and when it ends. */
+/** Start and end of a notification stream. */
 export interface FollowOptions {
-  /** The last event that was received; when omitted, the stream starts now, with a gap. */
+  /** Last event received; if omitted, the stream starts now, with a gap. */
   readonly lastEventId?: string;
-  /** `user`: without the notifications for administrators. */
+  /** `user`: without administrators' notifications. */
   readonly audience?: 'user';
   /** Ends the stream. */
   readonly signal: AbortSignal;
@@ -186,7 +183,7 @@ export async function* followNotifications(
   }
 }
 
-/** @param isResumed without a gap before the first event */
+/** @param isResumed omits the gap before the first event */
 async function* toNotifications(
   events: AsyncIterable<ServerEvent>,
   isResumed: boolean,
@@ -194,7 +191,7 @@ async function* toNotifications(
   let started = isResumed;
   for await (const { event, id, data } of events) {
     if (event !== 'notification' && event !== 'unread') continue;
-    // The first event marks where this stream starts: earlier notifications are in the lists by then.
+    // The first event marks the start of this stream; by then the lists contain all earlier notifications.
     if (!started) yield { kind: 'gap', id: '', data: '' };
     started = true;
     yield { kind: event, id, data };

@@ -9,7 +9,7 @@ import type { Transport } from './transport.ts';
 export type PlanInfo = Static<typeof PackageCard>;
 /** The account's subscription and its allowances. */
 export type SubscriptionInfo = EndpointPart<typeof getOwnPackage, 'response'>['data'];
-/** What a code gave. */
+/** Benefits granted by a code. */
 export type RedemptionResult = EndpointPart<typeof redeemCode, 'response'>['data'];
 
 /** Plans, the account's subscription, and redemption codes. */
@@ -26,8 +26,7 @@ export class Plans {
   }
 
   /**
-   * The account's subscription: what is left of its allowances, when they reset, and which subscriptions follow.
-   *
+   * The account's subscription: remaining allowances, their reset times, and queued subscriptions.
    * @throws ReelgateError `unauthorized`
    */
   async current(): Promise<SubscriptionInfo> {
@@ -35,9 +34,8 @@ export class Plans {
   }
 
   /**
-   * Redeems a code, which works once; case, spaces and dashes do not matter. Never retried automatically: when the
-   * response is lost, `current` and the wallet show whether it worked.
-   *
+   * Redeems a code, which works once; case, spaces and dashes are ignored. Never retried automatically: if the response
+   * is lost, `current` and the wallet show whether the code was redeemed.
    * @throws ReelgateError `code_invalid`, `code_used`, `code_expired`
    */
   async redeem(code: string): Promise<RedemptionResult> {
@@ -45,18 +43,21 @@ export class Plans {
   }
 }
 
-/** A monthly budget, in quota units. */
+/** A monthly budget, in quota. */
 export type BudgetInfo = EndpointPart<typeof listBudgets, 'response'>['data'][number];
 
 /** A budget to set. */
 export interface NewBudget {
-  /** Quota units of a calendar month. */
+  /** Quota per calendar month. */
   readonly monthQuota: number;
   /** Percent of the budget at which a notification is sent; default 50, 80 and 100. */
   readonly thresholds?: readonly number[];
 }
 
-/** Monthly budgets of the account and of its keys: they only notify and block nothing. `tokenId` 0 is the account. */
+/**
+ * Monthly budgets of the account and of its keys; they only notify and never block calls. `tokenId` 0 means the
+ * account.
+ */
 export class Budgets {
   readonly #transport: Transport;
   /** @internal */
@@ -70,9 +71,8 @@ export class Budgets {
   }
 
   /**
-   * Sets the budget of a key, or of the account for 0.
-   *
-   * @throws ReelgateError `not_exist` for a key the account does not have
+   * Sets the budget of a key, or of the account if the id is 0.
+   * @throws ReelgateError `not_exist` if the account has no such key
    */
   async set(tokenId: number, budget: NewBudget): Promise<BudgetInfo> {
     const body = defined({ month_quota: budget.monthQuota, thresholds: budget.thresholds && [...budget.thresholds] });

@@ -7,42 +7,42 @@ import * as endpoints from '../contract/request-log.ts';
 import { followStream, type ServerEvent } from './event-stream.ts';
 import type { CallOptions, CursorResult, Transport } from './transport.ts';
 
-/** A model call or video that has ended, with its cost. */
+/** A finished model call or video, with its cost. */
 export type RequestInfo = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number];
 /** Success rate, durations and cost of a model or key. */
 export type RequestStatistics = EndpointPart<typeof endpoints.getRequestStatistics, 'response'>['data'][number];
 
-/** What a call or video cost, line by line. */
+/** Cost of a call or video, line by line. */
 export type ReceiptInfo = EndpointPart<typeof getReceipt, 'response'>['data'];
 
-/** Which calls to list; without a condition all of them. */
+/** Filters of the call list; none lists every call. */
 export interface RequestQuery {
   /** Id of the model. */
   readonly model?: string;
   /** Id of the API key. */
   readonly tokenId?: number;
-  /** How the call ended. */
+  /** Outcome of the call. */
   readonly status?: RequestStatus;
-  /** What was called. */
+  /** Type of the call. */
   readonly kind?: RequestKind;
-  /** Ended at this time or later; Unix seconds. */
+  /** Calls that ended at this time or later; Unix seconds. */
   readonly from?: number;
-  /** Ended before this time; Unix seconds. */
+  /** Calls that ended before this time; Unix seconds. */
   readonly to?: number;
 }
 
 const toFilter = ({ tokenId, from, to, ...rest }: RequestQuery) =>
   defined({ ...rest, token_id: tokenId?.toString(), from: from?.toString(), to: to?.toString() });
 
-/** A page of a list that grows at its top. */
+/** A page of a list that grows at the top. */
 export interface CursorPage {
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string;
-  /** Rows of the page, at most 100. */
+  /** Rows per page, at most 100. */
   readonly limit?: number;
 }
 
-/** Model calls and videos of the account that have ended, whichever key made them. */
+/** Finished model calls and videos of the account, regardless of the key. */
 export class Requests {
   readonly #transport: Transport;
   /** @internal */
@@ -61,20 +61,19 @@ export class Requests {
   }
 
   /**
-   * Calls as they end, until the signal is aborted; a lost connection is reopened.
-   *
+   * Yields calls as they end, until the signal is aborted; lost connections are reopened.
    * @throws ReelgateError when the service refuses permanently
    */
   follow(query: RequestQuery, signal: AbortSignal): AsyncGenerator<RequestInfo, void> {
     return followRequests(this.#transport, endpoints.streamRequests, toFilter(query), signal);
   }
 
-  /** What a call or video cost, line by line. @param ref task id or request id. @throws ReelgateError `not_exist` */
+  /** Cost of a call or video, line by line. @param ref task id or request id. @throws ReelgateError `not_exist` */
   async receipt(ref: string): Promise<ReceiptInfo> {
     return (await this.#transport.call(getReceipt, { params: { ref } })).data;
   }
 
-  /** The same for what this API key called itself. @throws ReelgateError `not_exist` */
+  /** Like `receipt`, for calls made with this API key. @throws ReelgateError `not_exist` */
   receiptOfKey(ref: string): Promise<ReceiptInfo> {
     return this.#transport.call(getTokenReceipt, { params: { ref } });
   }

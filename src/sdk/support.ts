@@ -21,7 +21,7 @@ export class Tickets {
     this.#transport = transport;
   }
 
-  /** All of them, newest first. @throws ReelgateError `unauthorized` */
+  /** All tickets, newest first. @throws ReelgateError `unauthorized` */
   list(status?: endpoints.TicketStatus): Promise<TicketInfo[]> {
     return fetchAllPages((query) =>
       this.#transport.call(endpoints.listTickets, { query: defined({ ...query, status }) }),
@@ -33,12 +33,12 @@ export class Tickets {
     return (await this.#transport.call(endpoints.getTicket, { params: { id: String(id) } })).data;
   }
 
-  /** Opens a ticket; returns its id. @throws ReelgateError `ticket_full` */
+  /** Opens a ticket and returns its id. @throws ReelgateError `ticket_full` */
   async open(ticket: NewTicket): Promise<number> {
     return (await this.#transport.call(endpoints.openTicket, { body: ticket })).data.id;
   }
 
-  /** Returns the id of the reply. Reopens a resolved ticket. @throws ReelgateError when the ticket is closed */
+  /** Adds a reply and returns its id; reopens a resolved ticket. @throws ReelgateError if the ticket is closed */
   async reply(id: number, reply: NewReply): Promise<number> {
     return (await this.#transport.call(endpoints.replyToTicket, { params: { id: String(id) }, body: reply })).data.id;
   }
@@ -63,12 +63,15 @@ export class BetaApplications {
     this.#transport = transport;
   }
 
-  /** All of them, newest first. @throws ReelgateError `unauthorized` */
+  /** All applications, newest first. @throws ReelgateError `unauthorized` */
   list(): Promise<BetaApplicationInfo[]> {
     return fetchAllPages((query) => this.#transport.call(betaApplicationsEndpoints.listBetaApplications, { query }));
   }
 
-  /** Returns its id. @throws ReelgateError while an application for the feature is pending or approved */
+  /**
+   * Applies for a feature and returns the application's id.
+   * @throws ReelgateError while an application for the feature is pending or approved
+   */
   async apply(feature: string, reason: string): Promise<number> {
     return (await this.#transport.call(betaApplicationsEndpoints.applyForBeta, { body: { feature, reason } })).data.id;
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { estimateGenerationTimeLeft } from './account.ts';
 
-test('what is left follows from the measured quantiles, and never reaches the end by itself', () => {
+test('estimates the remaining time from the measured quantiles and never reaches the end by itself', () => {
   const measured = { p50_seconds: 60, p90_seconds: 120 };
   assert.deepEqual(estimateGenerationTimeLeft(30, measured), { kind: 'left', seconds: 30, share: 0.25 });
   assert.deepEqual(estimateGenerationTimeLeft(90, measured), { kind: 'almost', share: 0.75 });

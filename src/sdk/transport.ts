@@ -9,26 +9,25 @@ export interface Credentials {
   readonly accessToken?: string;
   /** Id of the account the access token belongs to. */
   readonly userId?: number;
-  /** Name of the header with the user id, where the service has renamed it (`api_user_header` of GET /api/status). */
+  /** Name of the header with the user id, if the service has renamed it (`api_user_header` of GET /api/status). */
   readonly userHeader?: string;
 }
 
-/** Which credential a request needs: `model` an apiKey, `account` an access token, `none` neither. */
+/** Credential a request needs: `model` an apiKey, `account` an access token, `none` neither. */
 export type CredentialPurpose = 'model' | 'account' | 'none';
 
 /** Options of the client. */
 export interface TransportOptions {
-  /** URL of the service: `http://127.0.0.1:3000`. In a browser the page's origin is the default. */
+  /** URL of the service, such as `http://127.0.0.1:3000`. Defaults to the page's origin in a browser. */
   readonly baseUrl: string;
-  /** Called before every request, so that a refreshed token is used at once. */
+  /** Called before every request, so that refreshed tokens are used immediately. */
   readonly credentials?: (purpose: CredentialPurpose) => Credentials | Promise<Credentials>;
   /**
-   * Called once when /api responds with 401 to an access token; true: it was refreshed, so the request is sent again.
+   * Called once when /api responds to an access token with 401. True: the token was refreshed, and the request is sent
+   * again.
    */
   readonly refresh?: () => Promise<boolean>;
-  /**
-   * Name of the header with the user id, where the service has renamed it; `Credentials.userHeader` takes precedence.
-   */
+  /** Name of the header with the user id, if the service has renamed it; `Credentials.userHeader` takes precedence. */
   readonly userHeader?: string;
   /** Language of messages: `en` or `zh-CN`; default: the service's. */
   readonly language?: string;
@@ -52,35 +51,35 @@ interface RequestInput {
 export interface CallOptions {
   /** Aborts the call; the call then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Headers to send beside the client's own. */
+  /** Headers to send in addition to the client's own. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent in place of a JSON body. */
+  /** Sent instead of a JSON body. */
   readonly form?: FormData;
 }
 
-/** A page of a list that grows at its top. */
+/** A page of a list that grows at the top. */
 export interface CursorResult<Row> {
-  /** The rows of the page. */
+  /** Rows of the page. */
   readonly data: Row[];
-  /** Where the next page begins; null after the last. */
+  /** Cursor of the next page; null after the last one. */
   readonly next: string | null;
 }
 
 /** A page of a list with numbered pages. */
 export interface PageResult<Row> {
-  /** The rows of the page. */
+  /** Rows of the page. */
   readonly data: Row[];
-  /** How many rows all pages have. */
+  /** Total number of rows. */
   readonly total: number;
 }
 
-/** Time-out of one GET request with a JSON response; no query of the service takes this long. */
+/** Timeout of a GET request with a JSON response; no query of the service takes this long. */
 const READ_TIMEOUT_MS = 30_000;
-/** How often a request that is safe to repeat is sent at most: GET, or with an Idempotency-Key. */
+/** Maximum attempts for requests that are safe to repeat: GET, or with an Idempotency-Key. */
 const MAX_ATTEMPTS = 4;
 
 /**
- * Calls endpoints of the contract; the endpoint's definition determines the path, the credential and the error format.
+ * Calls endpoints of the contract. The endpoint's definition determines the path, the credential and the error format.
  */
 export class Transport {
   readonly #options: TransportOptions;
@@ -89,7 +88,7 @@ export class Transport {
     this.#options = options;
   }
 
-  /** URL of the service, without a slash at its end. */
+  /** URL of the service, without a trailing slash. */
   get baseUrl(): string {
     return this.#options.baseUrl;
   }
@@ -187,7 +186,8 @@ export class Transport {
 }
 
 /**
- * Follows from the endpoint's policy; where the handler reads the credential itself, the caller passes it as a header.
+ * Derives the credential from the endpoint's policy. If the handler authenticates the request itself, the caller passes
+ * the credential as a header.
  */
 function credentialPurposeOf({ policy }: Endpoint): CredentialPurpose {
   if (policy === 'model') return 'model';
@@ -214,7 +214,7 @@ function toJson(text: string): unknown {
   }
 }
 
-/** Aborted with the signal, or after the time-out. */
+/** Aborts with the signal or after the timeout. */
 function combineSignals(signal: AbortSignal | undefined, timeoutMs: number | undefined): AbortSignal | undefined {
   if (timeoutMs === undefined) return signal;
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -223,7 +223,7 @@ function combineSignals(signal: AbortSignal | undefined, timeoutMs: number | und
 
 const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError';
 
-/** Throws the signal's reason when the caller aborted the request. */
+/** Rethrows the signal's reason if the caller aborted the request. */
 function toNetworkError(error: unknown, signal: AbortSignal | undefined, baseUrl: string): ReelgateError {
   if (signal?.aborted === true && !isTimeout(signal.reason)) throw signal.reason;
   const message = isTimeout(error)

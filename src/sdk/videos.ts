@@ -10,7 +10,7 @@ import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { ReceiptInfo } from './requests.ts';
 import { fetchAllPages, sleep, type Transport } from './transport.ts';
 
-/** An OpenAI-style video object; which keys exist varies by vendor. */
+/** An OpenAI-style video object; its keys vary by vendor. */
 export interface Video {
   /** Id of the task. */
   readonly id: string;
@@ -20,39 +20,39 @@ export interface Video {
   readonly progress: number;
   /** Id of the model. */
   readonly model: string;
-  /** When the video was requested; Unix seconds. */
+  /** Time of the request; Unix seconds. */
   readonly created_at: number;
-  /** Where the file is, once there is one. */
+  /** Details of the file, once it exists. */
   readonly metadata?: {
     /** URL of the file; valid for a limited time. */
     readonly url?: string;
   };
-  /** Why a failed video failed. */
+  /** Reason of a failure. */
   readonly error?: {
-    /** The vendor's reason. */
+    /** The vendor's explanation. */
     readonly message?: string;
-    /** Code of the reason. */
+    /** Error code. */
     readonly code?: string;
   } | null;
 }
 
-/** Model, prompt and options of a video; which options exist depends on the model. */
+/** Model, prompt and options of a video; the available options depend on the model. */
 export type CreateVideoRequest = Static<typeof endpoints.GenerationBody>;
 
-/** What a video would cost, in quota units. */
+/** Estimated cost of a video, in quota. */
 export type VideoQuote = EndpointPart<typeof quoteModelVideo, 'response'>;
 
 /** Options of waiting for a video. */
 export interface WaitOptions {
-  /** Ends the wait; the task continues. */
+  /** Stops waiting; the task continues. */
   readonly signal?: AbortSignal;
-  /** Milliseconds of the whole wait; default 15 minutes. */
+  /** Maximum waiting time in milliseconds; default 15 minutes. */
   readonly timeoutMs?: number;
-  /** Milliseconds between two polls; default as the service advises: 10 s, growing to 30 s; 1 s with the sandbox. */
+  /** Milliseconds between two polls. Defaults to the service's advice: 10 s, growing to 30 s; 1 s with the sandbox. */
   readonly intervalMs?: number;
-  /** Called with the state of the video after each poll. */
+  /** Called with the video's state after each poll. */
   readonly onProgress?: (video: Video) => void;
-  /** Called when a poll fails; waiting continues, since the task does. */
+  /** Called when a poll fails; waiting continues because the task does. */
   readonly onPollError?: (error: ReelgateError) => void;
 }
 
@@ -62,31 +62,31 @@ const TIMEOUT_MS = 15 * 60_000;
 
 /** Options of starting a video. */
 export interface CreateOptions {
-  /** Aborts the request; a video that was started by then continues. */
+  /** Aborts the request; a video already started continues. */
   readonly signal?: AbortSignal;
-  /** Requests with the same key start one video; default: a new key. */
+  /** Requests with the same key start a single video; default: a new key. */
   readonly idempotencyKey?: string;
 }
 
-/** A video that was started. */
+/** A newly started video. */
 export interface StartedVideo {
   /** Id of the task, for `get` and `wait`. */
   readonly id: string;
 }
 
-/** Which videos to list. */
+/** Cursor and order of the video list. */
 export interface VideoQuery {
-  /** `last_id` of the page before. */
+  /** `last_id` of the previous page. */
   readonly after?: string;
-  /** Rows of the page, at most 100; default 20. */
+  /** Rows per page, at most 100; default 20. */
   readonly limit?: number;
-  /** By time of the request; default `desc`: newest first. */
+  /** By request time; default `desc`: newest first. */
   readonly order?: 'asc' | 'desc';
 }
 
 /** A page of videos. */
 export interface VideoPage {
-  /** The videos. */
+  /** Videos of the page. */
   readonly data: Video[];
   /** Whether another page follows. */
   readonly has_more: boolean;
@@ -94,19 +94,19 @@ export interface VideoPage {
   readonly last_id: string | null;
 }
 
-/** Which bytes of a file to fetch. */
+/** Byte range and rendition of a file. */
 export interface ContentOptions {
   /** Offset of the first byte; default 0. */
   readonly from?: number;
-  /** ETag of the part fetched before: the whole file is sent where the file has changed since. */
+  /** ETag of the part fetched earlier: the whole file is sent if it has changed since. */
   readonly ifRange?: string;
-  /** `video` (default), `thumbnail` or another rendition the vendor has. */
+  /** `video` (default), `thumbnail` or another rendition offered by the vendor. */
   readonly variant?: string;
   /** Aborts the request, and the download of its response. */
   readonly signal?: AbortSignal;
 }
 
-/** Videos, with an `sk-` token or llm_token. */
+/** Videos, generated with an `sk-` token or llm_token. */
 export class Videos {
   readonly #transport: Transport;
   /** @internal */
@@ -115,9 +115,8 @@ export class Videos {
   }
 
   /**
-   * Starts a video. A lost response is requested again under the same Idempotency-Key, so that no second video is
-   * generated.
-   *
+   * Starts a video. If the response is lost, the request is repeated with the same Idempotency-Key, so that no second
+   * video is generated.
    * @returns the id to wait for
    * @throws ReelgateError `quota_not_enough`, `model_not_found`, `invalid_request`, `upstream_refused`, …
    */
@@ -132,8 +131,7 @@ export class Videos {
   }
 
   /**
-   * What a video would cost and how many the account can pay for; nothing is started.
-   *
+   * Estimated cost of a video and the number the account can pay for; nothing is started.
    * @throws ReelgateError as `create` does
    */
   quote(request: CreateVideoRequest): Promise<VideoQuote> {
@@ -154,7 +152,7 @@ export class Videos {
     return page as typeof page & { data: Video[] };
   }
 
-  /** What a video of this key cost, line by line. @throws ReelgateError `not_exist` */
+  /** Cost of a video started with this key, line by line. @throws ReelgateError `not_exist` */
   receipt(id: string): Promise<ReceiptInfo> {
     return this.#transport.call(getVideoReceipt, { params: { task_id: id } });
   }
@@ -166,8 +164,7 @@ export class Videos {
 
   /**
    * Starts a new version of a finished video.
-   *
-   * @throws ReelgateError `task_not_exist`, `quota_not_enough`, `invalid_request` where the vendor has no remix
+   * @throws ReelgateError `task_not_exist`, `quota_not_enough`, `invalid_request` if the vendor has no remix
    */
   async remix(id: string, prompt: string): Promise<StartedVideo> {
     const response = await this.#transport.call(
@@ -179,11 +176,9 @@ export class Videos {
   }
 
   /**
-   * Polls until the video is done; a service that cannot be reached in between is tolerated.
-   *
+   * Polls until the video is finished, tolerating a temporarily unreachable service.
    * @throws ReelgateError `task_failed` with the vendor's reason; `timeout`, or the last poll's own error: the task
-   * continues
-   *   then, and can be waited for again by its id
+   *   continues in both cases and can be awaited again by its id
    */
   async wait(id: string, options: WaitOptions = {}): Promise<Video> {
     const deadline = Date.now() + (options.timeoutMs ?? TIMEOUT_MS);
@@ -201,14 +196,14 @@ export class Videos {
             taskId: id,
           });
       }
-      // A video that takes long is polled less often.
+      // Long-running videos are polled less often.
       const interval = options.intervalMs ?? Math.min(LAST_INTERVAL_MS, first * (polls > 12 ? 3 : polls > 6 ? 1.5 : 1));
       if (Date.now() + interval > deadline) throw toTimeoutError(id, video);
       await sleep(interval, options.signal);
     }
   }
 
-  /** The response with the file, complete or from an offset. @throws ReelgateError when there is no file */
+  /** Fetches the file, complete or from an offset. @throws ReelgateError if there is no file */
   async content(id: string, options: ContentOptions = {}): Promise<Response> {
     const headers = defined({
       range: options.from ? `bytes=${options.from}-` : undefined,
@@ -227,7 +222,7 @@ export class Videos {
     );
   }
 
-  /** The video, or the error of this poll when a later one may succeed. @throws any other error */
+  /** Returns the video, or the error of this poll if a later poll may succeed. @throws any other error */
   #poll(id: string, { signal }: WaitOptions): Promise<Video | ReelgateError> {
     return this.get(id, signal).catch((error: unknown) => {
       if (error instanceof ReelgateError && error.isTransient) return error;
@@ -241,7 +236,7 @@ export class Videos {
   }
 }
 
-/** @throws ReelgateError `not_json` for a response that names no task */
+/** @throws ReelgateError `not_json` if the response contains no task id */
 function readTaskId(response: unknown): string {
   const { id, task_id } = response as { readonly id?: string; readonly task_id?: string };
   const taskId = id ?? task_id;
@@ -257,14 +252,14 @@ function toTimeoutError(id: string, last: Video | ReelgateError): ReelgateError 
   return new ReelgateError(message, { code, status, requestId, taskId: id, cause: last });
 }
 
-/** A link by which anyone can watch a video. */
+/** A link with which anyone can watch a video. */
 export type ShareInfo = EndpointPart<typeof videoSharesEndpoints.listShares, 'response'>['data'][number];
 /** Lifetime and password of a link. */
 export type NewShare = EndpointPart<typeof videoSharesEndpoints.createShare, 'body'>;
-/** A link that was just created, with its URL. */
+/** A newly created link with its URL. */
 export type CreatedShare = EndpointPart<typeof videoSharesEndpoints.createShare, 'response'>['data'];
 
-/** Links by which anybody who has one can watch a video of the account. */
+/** Links with which anyone can watch a video of the account. */
 export class Shares {
   readonly #transport: Transport;
   /** @internal */
@@ -273,8 +268,7 @@ export class Shares {
   }
 
   /**
-   * Makes a link to a finished video. Without options it lasts as long as the video and needs no password.
-   *
+   * Creates a link to a finished video. By default the link lasts as long as the video and needs no password.
    * @throws ReelgateError `task_not_exist`, `task_not_completed`
    */
   async create(videoId: string, options: NewShare = {}): Promise<CreatedShare> {
@@ -282,14 +276,14 @@ export class Shares {
     return (await this.#transport.call(videoSharesEndpoints.createShare, { params, body: options })).data;
   }
 
-  /** All links that work, newest first; of one video or of all. @throws ReelgateError `task_not_exist` */
+  /** Active links of one video or of all videos, newest first. @throws ReelgateError `task_not_exist` */
   async list(videoId?: string): Promise<ShareInfo[]> {
     if (videoId === undefined)
       return fetchAllPages((query) => this.#transport.call(videoSharesEndpoints.listShares, { query }));
     return (await this.#transport.call(videoSharesEndpoints.listVideoShares, { params: { task_id: videoId } })).data;
   }
 
-  /** Ends a link at once. @throws ReelgateError `not_exist` */
+  /** Revokes a link immediately. @throws ReelgateError `not_exist` */
   async remove(videoId: string, id: number): Promise<void> {
     await this.#transport.call(videoSharesEndpoints.deleteShare, { params: { task_id: videoId, id: String(id) } });
   }

@@ -8,16 +8,16 @@ import { type CallOptions, fetchAllPages, type Transport } from './transport.ts'
 export type WebhookInfo = EndpointPart<typeof endpoints.listWebhooks, 'response'>['data'][number];
 /** URL and event types of a new endpoint. */
 export type CreateWebhookRequest = EndpointPart<typeof endpoints.createWebhook, 'body'>;
-/** Fields of an endpoint to change; the others stay. */
+/** Fields of an endpoint to change; omitted ones are kept. */
 export type UpdateWebhookRequest = EndpointPart<typeof endpoints.updateWebhook, 'body'>;
-/** An attempt, or several, to deliver one event. */
+/** Delivery of one event, with its attempts. */
 export type DeliveryInfo = EndpointPart<typeof endpoints.listDeliveries, 'response'>['data']['deliveries'][number];
-/** Something that happened to the account. */
+/** An event concerning the account. */
 export type EventInfo = EndpointPart<typeof listEvents, 'response'>['data']['events'][number];
 
-/** An endpoint that was just added. */
+/** A newly created endpoint. */
 export interface CreatedWebhook {
-  /** Its id. */
+  /** Id of the endpoint. */
   readonly id: number;
   /** The signing secret, `whsec_…`; returned only here. */
   readonly secret: string;
@@ -25,49 +25,49 @@ export interface CreatedWebhook {
 
 /** A page of deliveries. */
 export interface DeliveryPage {
-  /** The rows of the page. */
+  /** Deliveries of the page. */
   readonly deliveries: DeliveryInfo[];
-  /** Where the next page begins; null after the last. */
+  /** Cursor of the next page; null after the last one. */
   readonly next: string | null;
 }
 
 /** A page of events. */
 export interface EventPage {
-  /** The rows of the page. */
+  /** Events of the page. */
   readonly events: EventInfo[];
-  /** Where the next page begins; null after the last. */
+  /** Cursor of the next page; null after the last one. */
   readonly next: string | null;
 }
 
-/** Which deliveries to list. */
+/** Filters and cursor of the delivery list. */
 export interface DeliveryQuery {
-  /** Only those in this state. */
+  /** Lists deliveries in this state only. */
   readonly status?: endpoints.DeliveryStatus;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string;
-  /** Rows of the page, at most 100. */
+  /** Rows per page, at most 100. */
   readonly limit?: number;
 }
 
-/** A period whose events are delivered again. */
+/** Period whose events are delivered again. */
 export interface ReplayRange {
-  /** Its begin; Unix seconds. */
+  /** Start of the period; Unix seconds. */
   readonly since: number;
-  /** Its end; Unix seconds, default now. */
+  /** End of the period; Unix seconds, default now. */
   readonly until?: number;
 }
 
-/** Which events to list. */
+/** Start and cursor of the event list. */
 export interface EventQuery {
-  /** Of this time or later; Unix seconds. */
+  /** Events at this time or later; Unix seconds. */
   readonly since?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string;
-  /** Rows of the page, at most 100. */
+  /** Rows per page, at most 100. */
   readonly limit?: number;
 }
 
-/** Headers that sign a delivery (Standard Webhooks). */
+/** Signature headers of a delivery (Standard Webhooks). */
 export interface WebhookSignature {
   /** Id of the delivery. */
   readonly 'webhook-id': string;
@@ -77,24 +77,24 @@ export interface WebhookSignature {
   readonly 'webhook-signature': string;
 }
 
-/** What is signed. */
+/** Input of a signature. */
 export interface SignedDelivery {
   /** Id of the delivery. */
   readonly id: string;
   /** Time of signing; Unix seconds. */
   readonly timestamp: number;
-  /** The body, byte by byte as it is sent. */
+  /** The body, byte for byte as sent. */
   readonly body: string;
 }
 
-/** Signs a delivery as the service does, for tests of a receiver. @param secrets `whsec_…`, the newest first */
+/** Signs a delivery as the service does, for tests of a receiver. @param secrets `whsec_…`, newest first */
 export const signWebhook = (secrets: readonly string[], delivery: SignedDelivery): Promise<WebhookSignature> =>
   endpoints.signWebhook(secrets, delivery);
 
 const toParams = (id: number) => ({ params: { id: String(id) } });
 
 /**
- * Webhook endpoints and events. Events can be read with any credentials; the rest needs a session or a user access
+ * Webhook endpoints and events. Any credentials can read events; every other method needs a session or a user access
  * token.
  */
 export class Webhooks {
@@ -118,27 +118,30 @@ export class Webhooks {
     return (await this.#transport.call(endpoints.createWebhook, { body: webhook }, options)).data;
   }
 
-  /** Changes the named keys. @throws ReelgateError `not_exist`, `invalid_request` */
+  /** Changes the given keys. @throws ReelgateError `not_exist`, `invalid_request` */
   async update(id: number, change: UpdateWebhookRequest, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(endpoints.updateWebhook, { ...toParams(id), body: change }, options);
   }
 
-  /** Removes an endpoint; queued deliveries are dropped. @throws ReelgateError `not_exist` */
+  /** Removes an endpoint and drops its queued deliveries. @throws ReelgateError `not_exist` */
   async remove(id: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(endpoints.deleteWebhook, toParams(id), options);
   }
 
-  /** Returns the new secret; the old one signs beside it for 24 hours. @throws ReelgateError `not_exist` */
+  /**
+   * Creates and returns a new secret; deliveries carry the old one's signature too for 24 hours.
+   * @throws ReelgateError `not_exist`
+   */
   async rotateSecret(id: number, options: CallOptions = {}): Promise<string> {
     return (await this.#transport.call(endpoints.rotateWebhookSecret, toParams(id), options)).data.secret;
   }
 
-  /** Delivers a test event; returns the id of the delivery. @throws ReelgateError `not_exist`, `webhook_disabled` */
+  /** Delivers a test event and returns the delivery's id. @throws ReelgateError `not_exist`, `webhook_disabled` */
   async test(id: number, options: CallOptions = {}): Promise<number> {
     return (await this.#transport.call(endpoints.testWebhook, toParams(id), options)).data.delivery;
   }
 
-  /** One page of the deliveries, newest first. @throws ReelgateError `not_exist` */
+  /** One page of deliveries, newest first. @throws ReelgateError `not_exist` */
   async deliveries(id: number, page: DeliveryQuery = {}, options: CallOptions = {}): Promise<DeliveryPage> {
     const query = defined({ ...page, limit: page.limit === undefined ? undefined : String(page.limit) });
     return (await this.#transport.call(endpoints.listDeliveries, { ...toParams(id), query }, options)).data;
@@ -150,12 +153,12 @@ export class Webhooks {
     await this.#transport.call(endpoints.retryDelivery, { params }, options);
   }
 
-  /** Delivers the events of a period again. @returns how many @throws ReelgateError `not_exist` */
+  /** Delivers the events of a period again. @returns number of events @throws ReelgateError `not_exist` */
   async replay(id: number, range: ReplayRange, options: CallOptions = {}): Promise<number> {
     return (await this.#transport.call(endpoints.replayEvents, { ...toParams(id), body: range }, options)).data.queued;
   }
 
-  /** The secret that signs deliveries to the callback_url of single requests. @throws ReelgateError `unauthorized` */
+  /** Secret that signs deliveries to the callback_url of single requests. @throws ReelgateError `unauthorized` */
   async callbackSecret(options: CallOptions = {}): Promise<string> {
     return (await this.#transport.call(endpoints.getCallbackSecret, {}, options)).data.secret;
   }
