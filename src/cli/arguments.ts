@@ -16,13 +16,13 @@ export function parsePositiveInteger(text: string): number {
   return Number(text);
 }
 
-/** Parses a seed: a whole number that vendors take, from 0. */
+/** Parses a seed: an integer from 0. */
 export function parseSeed(text: string): number {
   if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Give a whole number from 0.');
   return Number(text);
 }
 
-/** Parses an amount of credits, which may have decimals; 0 is allowed. */
+/** Parses an amount of credits; decimals and 0 are allowed. */
 export function parseCredits(text: string): number {
   if (!/^\d{1,9}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('Give an amount such as 20 or 0.5.');
   return Number(text);
@@ -34,7 +34,7 @@ export function parseJsonObject(text: string): { [key: string]: unknown } {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Reported below, as for any other value that is no JSON object.
+    // Handled below, like any other value that is not a JSON object.
   }
   throw new InvalidArgumentError('Give a JSON object, such as \'{"aspect_ratio":"9:16"}\'.');
 }

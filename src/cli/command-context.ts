@@ -12,23 +12,26 @@ export interface GlobalOptions {
   readonly quiet?: boolean;
 }
 
-/** What a command works with: the client with credentials, and the output. */
+/** Dependencies of a command: the client with credentials, and the output. */
 export interface CommandContext {
   readonly reelgate: Reelgate;
   readonly output: Output;
   readonly baseUrl: string;
   readonly credentialStore: CredentialStore;
   readonly credentialProvider: CredentialProvider;
-  /** Aborted by Ctrl-C; pass it to everything that waits. */
+  /** Aborted by Ctrl-C; pass it to every operation that waits. */
   readonly interruptSignal: AbortSignal;
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 
-/** The service's URL is the option, else REELGATE_URL, else that of the last sign-in, else the default. */
+/**
+ * Creates the context. The service's URL comes from the option, REELGATE_URL, the last sign-in or the default, in this
+ * order.
+ */
 export async function createCommandContext(options: GlobalOptions, output: Output): Promise<CommandContext> {
   const credentialStore = new CredentialStore();
-  // The contract takes longer to load than most commands run; help needs none of it.
+  // Imported lazily: loading the contract takes longer than most commands run, and printing help does not need it.
   const { Reelgate: Client } = await import('../sdk/index.ts');
   const { REELGATE_URL } = process.env;
   const baseUrl = parseBaseUrl(options.url || REELGATE_URL || (await credentialStore.currentUrl()) || DEFAULT_URL);

@@ -3,11 +3,11 @@ import type { CredentialPurpose, Credentials, DeviceAuth, Reelgate } from '../sd
 import type { CredentialStore, StoredCredentials } from './credentials.ts';
 import { UsageError } from './errors.ts';
 
-/** Where the credential of a request comes from. */
+/** Origin of a request's credential. */
 export type CredentialSource = 'REELGATE_API_KEY' | 'REELGATE_ACCESS_TOKEN' | 'sign-in';
 
 /**
- * Provides the credentials for requests to one service: those of the environment, else the stored sign-in. Refreshes the
+ * Provides credentials for requests to one service, from the environment or else from the stored sign-in. Refreshes the
  * sign-in's tokens shortly before they expire, and when the service rejects them.
  */
 export class CredentialProvider {
@@ -15,7 +15,7 @@ export class CredentialProvider {
   readonly #store: CredentialStore;
   /** The sign-in whose access_token was sent last. */
   #lastStored: StoredCredentials | undefined;
-  /** The source used last: an authentication error is about it. */
+  /** The source used last, for advice about authentication errors. */
   lastSource: CredentialSource | undefined;
 
   constructor(baseUrl: string, store: CredentialStore) {
@@ -37,19 +37,19 @@ export class CredentialProvider {
     this.lastSource = 'sign-in';
     this.#lastStored = await this.#store.read(this.#baseUrl);
     if (this.#lastStored === undefined) {
-      // A service that cannot be reached is the first thing to know: signing in would fail too.
+      // An unreachable service is reported first, because signing in would fail too.
       await this.#assertReachable(reelgate);
       throw notSignedInError(this.#baseUrl, purpose);
     }
-    // For model calls too, else a user who only makes videos would be signed out after 90 days. Errors are ignored here:
-    // if the token really has expired, the request itself fails.
+    // Model calls refresh too, since otherwise a user who only generates videos would be signed out after 90 days.
+    // Errors are ignored: if the token has really expired, the request itself fails.
     if (expiresSoon(this.#lastStored, Date.now()))
       this.#lastStored = (await this.#refresh(this.#lastStored, reelgate).catch(() => undefined)) ?? this.#lastStored;
     const { llmToken: apiKey, accessToken, userId, userHeader } = this.#lastStored;
     return { apiKey, accessToken, userId, userHeader };
   }
 
-  /** Refreshes after a 401. @returns whether there is a newer access_token to retry with */
+  /** Refreshes after a 401. @returns whether a newer access_token is available for a retry */
   async refresh(reelgate: Reelgate): Promise<boolean> {
     if (this.lastSource !== 'sign-in' || this.#lastStored === undefined) return false;
     return (await this.#refresh(this.#lastStored, reelgate)) !== undefined;
@@ -79,10 +79,13 @@ function notSignedInError(baseUrl: string, purpose: CredentialPurpose): Reelgate
   return new ReelgateError(`You are not signed in to ${baseUrl}.${why}`, { code: 'unauthorized', status: 401 });
 }
 
-/** An API key sees the videos it started; a sign-in or user access token those of the whole account. */
+/**
+ * Whether requests use an API key, which only sees its own videos; a sign-in or user access token sees those of the
+ * whole account.
+ */
 export const usesApiKey = (): boolean => Boolean(process.env.REELGATE_API_KEY) && !process.env.REELGATE_ACCESS_TOKEN;
 
-/** Whether requests for the account have a credential: a sign-in, or a user access token. */
+/** Whether account requests have a credential: a sign-in or a user access token. */
 export const hasAccount = async ({
   baseUrl,
   credentialStore,
@@ -91,15 +94,14 @@ export const hasAccount = async ({
   readonly credentialStore: CredentialStore;
 }): Promise<boolean> => Boolean(process.env.REELGATE_ACCESS_TOKEN) || (await credentialStore.has(baseUrl));
 
-/** An access_token is refreshed this long before it expires, so that none expires during a request. */
+/** An access_token is refreshed this many milliseconds before it expires, so that none expires during a request. */
 const MARGIN_MS = 5 * 60_000;
 
 const expiresSoon = (signIn: StoredCredentials, now: number): boolean => signIn.accessExpiresAt - now < MARGIN_MS;
 
 /**
- * Returns newer tokens than those given: another process's, else new ones from the service. Concurrent processes run this
- * one after the other, so one refreshes and the others find its result; the new pair is stored before it is used.
- *
+ * Returns newer tokens than the given ones, from another process or else from the service. Concurrent processes run
+ * this sequentially, so that one refreshes and the others find its result; the new pair is stored before use.
  * @returns undefined when the sign-in has ended or was removed
  */
 function refreshCredentials(

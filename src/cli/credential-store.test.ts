@@ -19,7 +19,7 @@ const signIn: StoredCredentials = {
   accessExpiresAt: 1_800_000_000_000,
 };
 
-/** A keychain in memory that can be locked. */
+/** An in-memory keychain that can be locked. */
 class Chain implements Keychain {
   readonly name = 'the test keychain';
   readonly kept = new Map<string, string>();
@@ -41,7 +41,7 @@ class Chain implements Keychain {
   }
 }
 
-describe('where a sign-in is kept', () => {
+describe('storage of a sign-in', () => {
   let folder: string;
   let chain: Chain;
   const withChain = () => new CredentialStore({ folder, keychain: async () => chain });
@@ -53,7 +53,7 @@ describe('where a sign-in is kept', () => {
   });
   afterEach(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
 
-  it('in the keychain where there is one, and no token on the disk', async () => {
+  it('uses the keychain if there is one and writes no token to disk', async () => {
     assert.equal(await withChain().write(signIn), 'the test keychain');
     assert.deepEqual(await withChain().read(signIn.baseUrl), signIn);
     assert.doesNotMatch(onDisk(), /secret/);
@@ -62,7 +62,7 @@ describe('where a sign-in is kept', () => {
     assert.equal(await withChain().read(signIn.baseUrl), undefined);
   });
 
-  it('else in a file of its owner alone, in a folder of its owner alone, and it says so', async () => {
+  it('otherwise uses a file and folder readable by their owner only, and reports that', async () => {
     const place = await withFile().write(signIn);
     assert.match(place, /credentials\.json \(only you can read it\)$/);
     assert.deepEqual(await withFile().read(signIn.baseUrl), signIn);
@@ -71,7 +71,7 @@ describe('where a sign-in is kept', () => {
     assert.deepEqual(readdirSync(folder), ['credentials.json'], 'no draft is left');
   });
 
-  it('in the file too when the keychain takes nothing, and a refresh stays where the pair is', async () => {
+  it('falls back to the file when the keychain refuses, and refreshes tokens where they are stored', async () => {
     chain.isLocked = true;
     assert.match(await withChain().write(signIn), /only you/);
     chain.isLocked = false;
@@ -99,7 +99,7 @@ describe('where a sign-in is kept', () => {
     assert.equal(await withFile().has(signIn.baseUrl), false);
   });
 
-  it('keeps a sign-in whose tokens are still valid while the keychain cannot be opened', async () => {
+  it('keeps a sign-in with valid tokens while the keychain cannot be opened', async () => {
     await withChain().write(signIn);
     chain.isLocked = true;
     for (const store of [withChain(), withFile()]) {
@@ -112,7 +112,7 @@ describe('where a sign-in is kept', () => {
     assert.deepEqual([chain.kept.size, await withChain().has(signIn.baseUrl)], [0, false]);
   });
 
-  it('one device_id for the machine, several services, the last one first', async () => {
+  it('keeps one device_id per machine and several services, the latest first', async () => {
     const id = await withFile().deviceId();
     await withFile().write(signIn);
     await withFile().write({ ...signIn, baseUrl: 'http://127.0.0.1:3000' });
@@ -123,7 +123,7 @@ describe('where a sign-in is kept', () => {
     assert.equal(await withFile().has(signIn.baseUrl), true);
   });
 
-  it('starts afresh over a file that is no JSON', async () => {
+  it('replaces a file that is not JSON', async () => {
     await withFile().write(signIn);
     writeFileSync(join(folder, 'credentials.json'), '{"version":');
     assert.equal(await withFile().read(signIn.baseUrl), undefined);

@@ -7,7 +7,7 @@ import { defined } from '../contract/objects.ts';
 import { sleep } from '../sdk/transport.ts';
 import { KeychainError } from './errors.ts';
 
-/** The secret part; in the keychain where there is one. */
+/** The secret part of a sign-in; in the keychain if there is one. */
 interface StoredTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -16,13 +16,13 @@ interface StoredTokens {
   readonly accessExpiresAt: number;
 }
 
-/** The account; nothing secret. */
+/** The account, without secrets. */
 interface Identity {
   readonly baseUrl: string;
   readonly userId: number;
   readonly username: string;
   readonly displayName: string;
-  /** Name of the service's header with the user id. */
+  /** Name of the service's header that carries the user id. */
   readonly userHeader: string;
 }
 
@@ -30,13 +30,13 @@ interface Identity {
 export interface StoredCredentials extends Identity, StoredTokens {}
 
 interface CredentialFileEntry extends Identity {
-  /** Absent when they are in the keychain. */
+  /** Absent when the tokens are in the keychain. */
   readonly secrets?: StoredTokens;
 }
 
 interface CredentialFile {
   readonly version: 2;
-  /** The same for all sign-ins on this machine. */
+  /** Shared by all sign-ins on this machine. */
   readonly deviceId: string;
   /** URL of the last sign-in. */
   readonly current?: string;
@@ -51,8 +51,8 @@ interface CredentialStoreOptions {
 }
 
 /**
- * Sign-ins on this machine: the accounts in a file, the tokens in the keychain or in the same file, which only its owner
- * can read (0600). The file is replaced atomically, so that a crash in the middle leaves the old one.
+ * Sign-ins on this machine: accounts in a file, tokens in the keychain or in the same file, which only its owner can
+ * read (0600). The file is replaced atomically, so that a crash while writing leaves the previous one intact.
  */
 export class CredentialStore {
   readonly path: string;
@@ -65,7 +65,7 @@ export class CredentialStore {
       options.keychain ?? (process.env.REELGATE_KEYCHAIN === '0' ? async () => undefined : openKeychain);
   }
 
-  /** Runs one process at a time. Code that reads the tokens to replace them must do both inside. */
+  /** Runs work in one process at a time. Code that reads tokens in order to replace them must do both inside. */
   runExclusive<T>(work: () => Promise<T>): Promise<T> {
     return withLock(`${this.path}.lock`, work);
   }
@@ -75,7 +75,7 @@ export class CredentialStore {
     return (await this.#load()).current;
   }
 
-  /** Whether there is a sign-in, even if its tokens cannot be read now. */
+  /** Whether a sign-in exists, even if its tokens cannot be read now. */
   async has(baseUrl: string): Promise<boolean> {
     return (await this.#load()).entries[baseUrl] !== undefined;
   }
@@ -88,7 +88,7 @@ export class CredentialStore {
     return secrets === undefined ? undefined : { ...identity, ...secrets };
   }
 
-  /** Created at the first call. Call inside `runExclusive`. */
+  /** The device id, created at the first call. Call inside `runExclusive`. */
   async deviceId(): Promise<string> {
     const stored = await this.#load();
     await this.#save(stored);
@@ -96,9 +96,9 @@ export class CredentialStore {
   }
 
   /**
-   * Stores a sign-in durably and returns where the tokens are, in words. Call inside `runExclusive`.
-   *
-   * @param place `same`: tokens in the file stay there, so that a refresh leaves no old pair behind; `best`: the keychain if possible
+   * Stores a sign-in durably and returns a description of where the tokens are. Call inside `runExclusive`.
+   * @param place `same`: tokens in the file stay there, so that a refresh leaves no previous pair behind; `best`: the
+   * keychain if possible
    */
   async write(signIn: StoredCredentials, place: 'same' | 'best' = 'same'): Promise<string> {
     const { accessToken, refreshToken, llmToken, accessExpiresAt, ...identity } = signIn;
@@ -117,10 +117,10 @@ export class CredentialStore {
 
   /**
    * Removes a sign-in. Call inside `runExclusive`.
-   *
-   * @param tokensRevoked whether the service has revoked the tokens. Only then may they be left in a keychain that cannot be
-   *   opened: otherwise valid tokens would remain in the keychain without an entry that leads to them.
-   * @throws KeychainError when valid tokens cannot be deleted; the sign-in is kept, so that this can be repeated
+   * @param tokensRevoked whether the service has revoked the tokens. Only then may they stay in a keychain that cannot
+   * be
+   *   opened: otherwise valid tokens would remain there without an entry that refers to them.
+   * @throws KeychainError if valid tokens cannot be deleted; the sign-in is kept, so that the removal can be retried
    */
   async remove(baseUrl: string, { tokensRevoked }: { readonly tokensRevoked: boolean }): Promise<void> {
     const { current, ...stored } = await this.#load();
@@ -150,7 +150,7 @@ export class CredentialStore {
 
   async #readKeychain(baseUrl: string): Promise<StoredTokens | undefined> {
     const keychain = await this.#getKeychain();
-    // It was available when the sign-in was stored: this is another desktop session, or an SSH connection.
+    // The keychain was available when the sign-in was stored, so this is another desktop session or an SSH connection.
     if (keychain === undefined) throw new KeychainError('the keychain');
     const text = await keychain.get(baseUrl).catch((error: unknown) => {
       throw new KeychainError(keychain.name, { cause: error });
@@ -158,7 +158,7 @@ export class CredentialStore {
     return text === undefined ? undefined : (JSON.parse(text) as StoredTokens);
   }
 
-  /** @returns the keychain's name, or undefined where there is none or it refuses */
+  /** @returns the keychain's name; undefined if there is none or it refuses */
   async #writeKeychain(baseUrl: string, secrets: StoredTokens): Promise<string | undefined> {
     const keychain = await this.#getKeychain();
     if (keychain === undefined) return undefined;
@@ -196,9 +196,9 @@ export class CredentialStore {
   }
 }
 
-/** The operating system's store for secrets: one text per service URL. */
+/** The operating system's secret store: one text per service URL. */
 export interface Keychain {
-  /** For messages: "the macOS keychain". */
+  /** Used in messages, such as "the macOS keychain". */
   readonly name: string;
   get(account: string): Promise<string | undefined>;
   set(account: string, secret: string): Promise<void>;
@@ -206,7 +206,7 @@ export interface Keychain {
 }
 
 const SERVICE = 'reelgate';
-/** The keychain may ask the user for a password; without a reaction the command must not hang. */
+/** The keychain may prompt for a password; the timeout keeps the command from blocking if nobody answers. */
 const TIMEOUT_MS = 20_000;
 const NAMES: Readonly<Record<string, string>> = {
   darwin: 'the macOS keychain',
@@ -214,8 +214,8 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Opens the keychain of this machine; undefined where there is none: no desktop session, or the optional module is not
- * installed. Linux's kernel keyring is not used, because its content is lost at a reboot.
+ * Opens this machine's keychain; undefined without a desktop session or the optional module. Linux's kernel keyring is
+ * not used, because its content is lost at a reboot.
  */
 async function openKeychain(): Promise<Keychain | undefined> {
   const entryOf = await loadEntry();
@@ -235,7 +235,7 @@ async function loadEntry(): Promise<((account: string) => AsyncEntry) | undefine
   try {
     const { AsyncEntry: Entry } = await import('@napi-rs/keyring');
     const entryOf = (account: string) => new Entry(SERVICE, account, { linux: { store: 'secret-service' } });
-    // Throws where there is no such store.
+    // Throws if there is no secret store.
     entryOf('probe');
     return entryOf;
   } catch {
@@ -248,8 +248,9 @@ const RETRY_MS = 50;
 const BUSY = 5;
 
 /**
- * Runs the work while no other process of this user runs work under the same path. It is an operating system lock, taken
- * through SQLite on an empty file: it is released with the process, so that a killed process leaves no lock behind.
+ * Runs the work while no other process of this user runs work under the same path. The lock is an operating system
+ * lock, taken through SQLite on an empty file: it is released with the process, so that a killed process leaves no lock
+ * behind.
  */
 async function withLock<T>(path: string, work: () => Promise<T>, waitMs = 60_000): Promise<T> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -278,6 +279,6 @@ function tryLock(file: DatabaseSync): boolean {
   }
 }
 
-/** Where the sign-in and the settings of this user are kept. */
+/** Folder of this user's sign-ins and settings. */
 export const configFolder = (): string =>
   process.env.REELGATE_CONFIG_DIR ?? envPaths('reelgate', { suffix: '' }).config;

@@ -1,16 +1,17 @@
 import type { AmountUnit } from '../contract/amounts.ts';
 import type { Reelgate } from '../sdk/index.ts';
 
-/** What turns the service's smallest units of money, called quota on the wire, into text in credits or in its currency. */
+/** Formats quota, the service's smallest unit of money, in credits or in the service's currency. */
 export type CreditFormat = (quota: number) => string;
 
-/** What this service writes amounts in. */
+/** Fetches the unit in which this service displays amounts. */
 export async function loadAmountUnit(reelgate: Reelgate): Promise<AmountUnit> {
   const { getStatus } = await import('../contract/service.ts');
   const { quota_per_unit: quotaPerCredit, currency } = (await reelgate.transport.call(getStatus, {})).data;
   return { quotaPerCredit, currency };
 }
 
+/** Creates the formatter for amounts of this service. */
 export async function loadCreditFormat(reelgate: Reelgate): Promise<CreditFormat> {
   const [unit, { formatAmount }] = await Promise.all([loadAmountUnit(reelgate), import('../contract/amounts.ts')]);
   return (quota) => formatAmount(quota, unit, 'en', 'exact');

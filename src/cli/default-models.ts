@@ -6,12 +6,13 @@ import { configFolder } from './credentials.ts';
 import type { SettingName } from './default-model-names.ts';
 import { UsageError } from './errors.ts';
 
-/** What a default model is for. */
+/** Purpose of a default model. */
 export type DefaultModelKind = 'video' | 'chat';
 
+/** Default models of one service. */
 export type Settings = Readonly<Partial<Record<SettingName, string>>>;
 
-/** Settings of each service by its URL, since another service has other models. */
+/** Settings by service URL, because services offer different models. */
 interface SettingsFile {
   readonly version: 1;
   readonly services: Readonly<Record<string, Settings>>;
@@ -37,7 +38,7 @@ async function loadFile(): Promise<SettingsFile> {
 
 export const readSettings = async (baseUrl: string): Promise<Settings> => (await loadFile()).services[baseUrl] ?? {};
 
-/** Stores a setting, or removes it where there is no value. The file is replaced atomically. */
+/** Stores a setting, or removes it if the value is undefined. The file is replaced atomically. */
 export async function writeSetting(baseUrl: string, name: SettingName, value: string | undefined): Promise<void> {
   const stored = await loadFile();
   const { [name]: _, ...others } = stored.services[baseUrl] ?? {};
@@ -49,7 +50,7 @@ export async function writeSetting(baseUrl: string, name: SettingName, value: st
   await rename(draft, filePath());
 }
 
-/** The model of an option, else the default of this service. @throws UsageError when there is neither */
+/** The model from the option, or else the default of this service. @throws UsageError if there is neither */
 export async function requireModel(
   { baseUrl }: Pick<CommandContext, 'baseUrl'>,
   kind: DefaultModelKind,

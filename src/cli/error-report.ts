@@ -7,23 +7,23 @@ export interface ErrorReport {
   readonly exitCode: number;
   readonly code: string;
   readonly message: string;
-  /** What to do now. */
+  /** Advice for the user. */
   readonly advice?: string;
   readonly requestId?: string;
-  /** A task that was started and may still be running. */
+  /** A started task that may still be running. */
   readonly taskId?: string;
 }
 
 interface ErrorPresentation {
   readonly exitCode?: number;
-  /** Replaces the service's message where that is meant for programs. */
+  /** Replaces the service's message where that is written for programs. */
   readonly message?: string;
   readonly advice?: string;
 }
 
 const SIGN_IN: ErrorPresentation = { exitCode: EXIT.signIn };
 
-/** By code, else by `http_STATUS`. */
+/** Keyed by error code, or else by `http_STATUS`. */
 const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
   network: { exitCode: EXIT.network, advice: 'Is it running? Set the URL with --url or REELGATE_URL.' },
   not_json: { exitCode: EXIT.network, advice: 'Set the URL of the service with --url or REELGATE_URL.' },
@@ -53,7 +53,7 @@ const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
   http_429: { advice: 'Try again a little later.' },
 };
 
-/** What to do when the service rejects the credential, by its source. */
+/** Advice for a rejected credential, by its source. */
 const REJECTED_CREDENTIAL_ADVICE: Readonly<Record<CredentialSource, string>> = {
   REELGATE_API_KEY:
     'REELGATE_API_KEY was sent. Create an API key in the console under API keys, or unset it to sign in.',
@@ -62,7 +62,7 @@ const REJECTED_CREDENTIAL_ADVICE: Readonly<Record<CredentialSource, string>> = {
   'sign-in': 'Sign in with "reelgate login", or set REELGATE_API_KEY for videos and models.',
 };
 
-/** Error codes of the file system in words. */
+/** File system error codes in words. */
 const FILE_ERROR_TEXTS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   EACCES: 'permission denied',
@@ -73,6 +73,7 @@ const FILE_ERROR_TEXTS: Readonly<Record<string, string>> = {
   EROFS: 'the disk is read-only',
 };
 
+/** Converts any thrown value to a report. */
 export function toErrorReport(error: unknown, proof: CredentialSource = 'sign-in'): ErrorReport {
   if (error instanceof UsageError) return { exitCode: EXIT.usage, code: 'usage', message: error.message };
   if (error instanceof InterruptedError)
@@ -101,7 +102,8 @@ function reportServiceError(error: ReelgateError, source: CredentialSource): Err
   const presentation = ERROR_PRESENTATIONS[code] ?? ERROR_PRESENTATIONS[`http_${status}`] ?? {};
   const continues = taskId !== undefined && code !== 'task_failed';
   const isRejected = presentation === SIGN_IN && code !== 'wrong_password';
-  // The service's message names an API key; a user who signed in has none. Without a request id the service was not asked.
+  // The service's message mentions an API key, which a signed-in user does not have. Without a request id the service
+  // was not reached.
   const message = isRejected && source === 'sign-in' && requestId !== undefined ? SIGN_IN_ENDED : presentation.message;
   return {
     exitCode: presentation.exitCode ?? EXIT.failed,
@@ -115,6 +117,6 @@ function reportServiceError(error: ReelgateError, source: CredentialSource): Err
 
 const SIGN_IN_ENDED = 'The sign-in on this machine has ended: it was signed out, ended from elsewhere, or it expired.';
 
-/** For a task that continues after the command has ended. */
+/** Advice for a task that outlives the command. */
 export const resumeHint = (taskId: string): string =>
   `The task continues. Wait for it with "reelgate video wait ${taskId}".`;

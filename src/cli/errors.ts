@@ -1,4 +1,4 @@
-/** The command was called wrongly; reported with an exit status of its own. */
+/** Wrong usage of the command; has its own exit status. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -6,7 +6,7 @@ export class UsageError extends Error {
   }
 }
 
-/** The tokens are in a keychain that cannot be opened now. */
+/** The keychain with the tokens cannot be opened now. */
 export class KeychainError extends Error {
   readonly advice: string;
 
@@ -19,10 +19,10 @@ export class KeychainError extends Error {
   }
 }
 
-/** A video failed; the message says why in words common to all vendors. */
+/** A video failed; the message contains the reason in words common to all vendors. */
 export class VideoFailedError extends Error {
   readonly taskId: string;
-  /** What to do now; lines. Empty: nothing is known. */
+  /** Advice for the user, one or more lines. Empty: none. */
   readonly advice: string;
 
   constructor(message: string, taskId: string, advice: string) {
@@ -48,7 +48,7 @@ export const EXIT = {
 
 /** The user pressed Ctrl-C, possibly at a prompt. */
 export class InterruptedError extends Error {
-  /** A task that was started before and continues. */
+  /** A task that was started earlier and continues. */
   readonly taskId: string | undefined;
 
   constructor(taskId?: string) {
@@ -58,7 +58,7 @@ export class InterruptedError extends Error {
   }
 }
 
-/** Aborted by the first Ctrl-C; a second one ends the process at once. */
+/** Aborts at the first Ctrl-C; a second one ends the process immediately. */
 export function createInterruptSignal(): AbortSignal {
   const controller = new AbortController();
   process.once('SIGINT', () => controller.abort(new InterruptedError()));

@@ -22,7 +22,7 @@ export interface GenerationOptions {
   readonly metadata?: { [key: string]: unknown };
 }
 
-/** Adds them. */
+/** Adds the options of a video description to a command. */
 export const addGenerationOptions = (command: Command): Command =>
   command
     .option(
@@ -42,7 +42,7 @@ export const addGenerationOptions = (command: Command): Command =>
     .option('--no-audio', 'without sound, where the model has a choice')
     .option('--metadata <json>', "the vendor's own parameters as a JSON object", parseJsonObject);
 
-/** Options whose place in a request differs by vendor, by the name the service gives that place. */
+/** Options whose position in a request differs by vendor, keyed to the service's name for that position. */
 const PLACED = {
   ratio: 'ratio',
   resolution: 'resolution',
@@ -52,7 +52,7 @@ const PLACED = {
 } as const;
 type PlacedOption = keyof typeof PLACED;
 
-/** The request a command line describes. @throws UsageError where the model has no such option */
+/** Converts command line options to a request. @throws UsageError if the model does not have an option */
 export async function toCreateRequest(
   context: CommandContext,
   model: string,
@@ -89,7 +89,7 @@ async function placeOptions(
     );
   const models = await context.reelgate.account.models('video');
   const fields = models.find(({ id }) => id === request.model)?.fields;
-  // The service's own error names the models there are.
+  // The service's own error lists the available models.
   if (fields === undefined) return request;
   const body: Record<string, unknown> = structuredClone(request);
   for (const name of given) {
@@ -111,11 +111,11 @@ function setAtPath(body: Record<string, unknown>, [key = '', ...rest]: readonly 
   setAtPath(inner, rest, value);
 }
 
-/** A URL is passed on unchanged, a file is sent as Base64. */
+/** Encodes a file as Base64; URLs are returned unchanged. */
 const toImage = async (image: string): Promise<string> =>
   /^https?:\/\//i.test(image) ? image : (await readFile(image)).toString('base64');
 
-/** Fields of a request by the option that sets them, the longest names first. */
+/** Maps request fields to the options that set them, longest names first. */
 const FLAGS: readonly (readonly [field: RegExp, flag: string])[] = [
   [/\bnegative_?prompt\b/i, '--negative'],
   [/\b(aspect_?ratio|ratio)\b/i, '--ratio'],
@@ -128,7 +128,7 @@ const FLAGS: readonly (readonly [field: RegExp, flag: string])[] = [
   [/\b(sound|generate_audio|audio)\b/i, '--audio'],
 ];
 
-/** An error about a field of the request names the option that sets it too. */
+/** Adds the name of the responsible option to an error about a request field. */
 export function addOptionToError(error: unknown): unknown {
   if (!(error instanceof ReelgateError) || error.status !== 400) return error;
   const flag = FLAGS.find(([field]) => field.test(error.message))?.[1];
@@ -145,7 +145,7 @@ export interface WaitOptions {
   readonly force?: boolean;
 }
 
-/** Adds them. */
+/** Adds the options for waiting to a command. */
 export const addWaitOptions = (command: Command): Command =>
   command
     .option('-o, --out <file>', 'save the finished video here')

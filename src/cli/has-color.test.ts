@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hasColor } from './output.ts';
 
-test('colours: FORCE_COLOR decides, then NO_COLOR, then the terminal', () => {
+test('colours: FORCE_COLOR takes precedence over NO_COLOR, and both over the terminal', () => {
   const terminal = { isTTY: true, hasColors: () => true } as const;
   assert.equal(hasColor(terminal, {}), true);
   assert.equal(hasColor({}, {}), false);

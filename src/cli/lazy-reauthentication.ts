@@ -1,7 +1,7 @@
 import type { CommandContext } from './command-context.ts';
 import type { ReauthenticatedClient } from './reauthentication.ts';
 
-/** See reauthentication.ts, which is loaded when it is needed: help and most commands do without it. */
+/** Loads reauthentication.ts on demand, because help and most commands do not need it. */
 export async function withReauthentication<T>(
   context: CommandContext,
   work: (owner: ReauthenticatedClient) => Promise<T>,

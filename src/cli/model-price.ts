@@ -2,12 +2,12 @@ import { isChatPrice, minimumVideoPrice } from '../contract/pricing.ts';
 import type { UsableModel } from '../sdk/index.ts';
 import type { CreditFormat } from './credit-format.ts';
 
-/** Length a price is named for where a model has no default of its own, in seconds. */
+/** Length used for a displayed price if the model has no default, in seconds. */
 const USUAL_SECONDS = 5;
 
 /**
- * The price of a model in a few words: of a chat model for a million tokens; of a video by the second or as a whole where
- * that is all, else from the least a video of the default length costs.
+ * Short description of a model's price. Chat: per million tokens. Video: per second or per call if the price consists
+ * of that alone; otherwise “from” the minimum price of a video of the default length.
  */
 export function formatModelPrice({ price, capability, kind }: UsableModel, credits: CreditFormat): string {
   if (isChatPrice(price)) {

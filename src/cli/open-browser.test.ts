@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { openBrowser } from './commands/login.ts';
 
-it('opens pages, and nothing else that a service may name', async () => {
+it('opens only http and https URLs received from a service', async () => {
   const opened: string[] = [];
   const start = (async (address: string) => {
     opened.push(address);

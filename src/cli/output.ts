@@ -3,14 +3,14 @@ import { type InspectColor, stripVTControlCharacters, styleText } from 'node:uti
 import type { ErrorReport } from './error-report.ts';
 
 interface OutputOptions {
-  /** One JSON document on standard output and nothing else. */
+  /** Prints one JSON document on standard output and nothing else. */
   readonly json: boolean;
   readonly quiet: boolean;
 }
 
 const PLAIN: RenderTarget = { isTerminal: false, hasColor: false };
 
-/** Results go to standard output, progress and errors to standard error, so that output can be piped. */
+/** Writes results to standard output, progress and errors to standard error, so that output can be piped. */
 export class Output {
   readonly #options: OutputOptions;
   #live = false;
@@ -27,20 +27,23 @@ export class Output {
     return this.#err.isTerminal;
   }
 
-  /** The result: `text` for users and pipes, `value` with --json. */
+  /** Prints the result: `text` for users and pipes, `value` with --json. */
   result(value: unknown, text: Text): void {
     this.#endStatusLine();
     if (this.#options.json) process.stdout.write(`${JSON.stringify(value)}\n`);
     else if (text !== '') process.stdout.write(`${render(text, this.#out)}\n`);
   }
 
-  /** A list as the result. An empty one prints `none` on a terminal; a pipe gets no line, as it would be taken for a row. */
+  /**
+   * Prints a list as the result. An empty list prints `none` on a terminal; a pipe gets no line, which would be read as
+   * a row.
+   */
   list(value: unknown, table: Rendering, isEmpty: boolean, none: string): void {
     if (!isEmpty || this.#options.json || this.#out.isTerminal) this.result(value, isEmpty ? none : table);
     else this.info(none);
   }
 
-  /** A part of a result that is streamed; `endChunks` follows. With --json the complete result is printed there. */
+  /** Prints a chunk of a streamed result; `endChunks` follows and prints the complete result with --json. */
   writeChunk(text: string): void {
     if (this.#options.json) return;
     this.#endStatusLine();
@@ -48,7 +51,7 @@ export class Output {
     process.stdout.write(replaceControlCharacters(text));
   }
 
-  /** Ends the streamed result; `value` is the result for programs, omitted when there is none. */
+  /** Ends a streamed result; `value` is the result for programs, if there is one. */
   endChunks(value?: unknown): void {
     if (this.#options.json && value !== undefined) process.stdout.write(`${JSON.stringify(value)}\n`);
     if (this.#pieces) process.stdout.write('\n');
@@ -59,13 +62,13 @@ export class Output {
     if (!this.#options.quiet && !this.#options.json) this.notice(line);
   }
 
-  /** Like `info`, but printed with --quiet and --json too: the user must see it to continue. */
+  /** Like `info`, but also printed with --quiet and --json, because the user cannot continue without it. */
   notice(line: Text): void {
     this.#endStatusLine();
     process.stderr.write(`${render(line, this.#err)}\n`);
   }
 
-  /** A status line, overwritten by the next one on a terminal; elsewhere only changes of `plain` are printed. */
+  /** Prints a status line, overwritten by the next one on a terminal; elsewhere only changes of `plain` are printed. */
   status(line: Text, plain = typeof line === 'string' ? line : line(PLAIN)): void {
     if (this.#options.quiet || this.#options.json) return;
     if (this.isInteractive) {
@@ -81,7 +84,7 @@ export class Output {
     this.#live = false;
   }
 
-  /** Prints what went wrong and what to do. */
+  /** Prints an error and advice. */
   error({ message, advice, code, requestId, taskId, exitCode }: ErrorReport): void {
     // After Ctrl-C the user knows why the command ended.
     if (code === 'interrupted') this.clearStatus();
@@ -104,22 +107,23 @@ export class Output {
   }
 }
 
-/** Where text goes, as far as its form depends on it. */
+/** Properties of an output that affect formatting. */
 interface RenderTarget {
-  /** A person reads it: columns are aligned and times are relative. Else another program does, and tabs separate columns. */
+  /** Whether people read it: columns are aligned and times are relative. Programs get columns separated by tabs. */
   readonly isTerminal: boolean;
   readonly hasColor: boolean;
 }
 
-/** A text in the form its target needs. It makes the text of others inside it safe for a terminal. */
+/** Renders a text for its target, and escapes text of other users for a terminal. */
 export type Rendering = (target: RenderTarget) => string;
-/** A plain string is made safe when it is rendered. */
+/** Plain strings are escaped when rendered. */
 export type Text = string | Rendering;
 
+/** Renders a text for its target. */
 export const render = (text: Text, target: RenderTarget): string =>
   typeof text === 'string' ? replaceControlCharacters(text) : text(target);
 
-/** What a colour stands for, so that it is the same in every command. */
+/** Meaning of each colour, shared by all commands. */
 const STYLES = {
   good: 'green',
   bad: 'red',
@@ -128,8 +132,10 @@ const STYLES = {
   secondary: 'dim',
   heading: 'bold',
 } as const satisfies Readonly<Record<string, InspectColor>>;
+/** Meaning of a colour. */
 export type Style = keyof typeof STYLES;
 
+/** A text in the colour of a style. */
 export const styled =
   (style: Style, text: Text): Rendering =>
   (target) => {
@@ -137,6 +143,7 @@ export const styled =
     return target.hasColor && plain !== '' ? styleText(STYLES[style], plain, { validateStream: false }) : plain;
   };
 
+/** Concatenates texts. */
 export const joinTexts =
   (texts: readonly Text[], separator: string): Rendering =>
   (target) =>
@@ -156,7 +163,7 @@ export const dateTime =
 
 const formatTimestamp = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 
-/** Aligned columns below a header for people; for programs rows alone, with a tab between two cells and none within one. */
+/** Aligned columns with a header for people; for programs only rows, with cells separated by tabs. */
 export const formatTable =
   (head: readonly string[], rows: readonly (readonly Text[])[]): Rendering =>
   (target) => {
@@ -176,7 +183,7 @@ export const formatTable =
       .join('\n');
   };
 
-/** Lines `name   value`, with a tab between the two for programs; those without a value are left out. */
+/** Lines `name   value`, separated by a tab for programs; entries without a value are omitted. */
 export const formatKeyValues =
   (values: Readonly<Record<string, Text | undefined>>): Rendering =>
   (target) => {
@@ -193,22 +200,22 @@ export const formatKeyValues =
       .join('\n');
   };
 
-/** Control characters and direction overrides: with them, text of other users could move the cursor or hide output. */
+/** Control characters and direction overrides, with which text of other users could move the cursor or hide output. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
 const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
 
-/** Untrusted text made safe for a terminal; tabs and line ends are kept. */
+/** Escapes untrusted text for a terminal; tabs and line breaks are kept. */
 const replaceControlCharacters = (text: string): string => text.replace(UNSAFE, '\ufffd');
 
-/** Width of a text on a terminal, in columns; colours take none. */
+/** Width of a text on a terminal, in columns; colour codes have none. */
 const displayWidth = (text: string): number =>
   [...stripVTControlCharacters(text)].reduce((sum, letter) => sum + (WIDE.test(letter) ? 2 : 1), 0);
 
 /**
- * Whether text for a stream may be coloured: FORCE_COLOR decides where it is set (0 or false: never), else NO_COLOR
- * (no-color.org) turns colours off, else a terminal that knows some has them.
+ * Whether text for a stream may be coloured. FORCE_COLOR decides if set (0 or false: never); otherwise NO_COLOR
+ * (no-color.org) disables colours, and terminals that support colours have them.
  */
 export function hasColor(stream: Partial<Pick<WriteStream, 'isTTY' | 'hasColors'>>, env = process.env): boolean {
   const { FORCE_COLOR: forced, NO_COLOR: without } = env;
@@ -244,12 +251,13 @@ export function formatDuration(seconds: number): string {
   return minutes < 120 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`;
 }
 
+/** Formats a number of bytes. */
 export const formatBytes = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 
 const BAR_CELLS = 20;
 
-/** @param share of what is done, from 0 to 1 */
+/** @param share completed share, from 0 to 1 */
 export function formatProgressBar(share: number): Rendering {
   const filled = Math.round(share * BAR_CELLS);
   return joinTexts([styled('good', '█'.repeat(filled)), styled('secondary', '░'.repeat(BAR_CELLS - filled))], '');

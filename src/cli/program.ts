@@ -51,9 +51,8 @@ Start with:
   $ reelgate video create "a cat on a red sofa" --model kling-v3 --out cat.mp4`;
 
 /**
- * All commands, in the order of the help.
- *
- * @param asJson whether usage errors are printed as JSON too
+ * Creates the program with all commands, in the order of the help.
+ * @param asJson prints usage errors as JSON too
  */
 export function createProgram(asJson: boolean): Command {
   const root = new Command('reelgate')
@@ -70,7 +69,7 @@ export function createProgram(asJson: boolean): Command {
       if (asJson) new Output({ json: true, quiet: false }).error(toErrorReport(toUsageError(error)));
       process.exit(EXIT.usage);
     });
-  // A script that asks for JSON reads standard output only.
+  // Scripts that request JSON read standard output only.
   if (asJson) root.configureOutput({ writeErr: () => {}, outputError: () => {} });
   for (const add of [
     addLoginCommand,
@@ -100,6 +99,6 @@ export function createProgram(asJson: boolean): Command {
   return root;
 }
 
-/** `commander.help`: a command group was given without one of its commands. */
+/** `commander.help`: a command group was used without one of its commands. */
 const toUsageError = ({ code, message }: CommanderError): UsageError =>
   new UsageError(code === 'commander.help' ? 'Name a command; --help lists them.' : message.replace(/^error: /, ''));

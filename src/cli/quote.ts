@@ -7,7 +7,7 @@ import { findTypicalGenerationTime } from './typical-time.ts';
 
 const count = (howMany: number | null): string => (howMany === null ? 'any number' : String(howMany));
 
-/** What a video would cost, and how many can be made. Nothing is started. */
+/** Prints the estimated cost of a video and the number of videos the account can afford. Nothing is started. */
 export async function showQuote(context: CommandContext, request: CreateVideoRequest): Promise<void> {
   const { reelgate, output } = context;
   const quote = await reelgate.videos.quote(request).catch((error: unknown) => {

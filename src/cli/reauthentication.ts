@@ -4,15 +4,15 @@ import { Reelgate, ReelgateError } from '../sdk/index.ts';
 import type { CommandContext } from './command-context.ts';
 import { InterruptedError, UsageError } from './errors.ts';
 
-/** A client that may do what a device sign-in may not, with the headers each call needs. */
+/** A client allowed to do more than a device sign-in, with the headers each call needs. */
 export interface ReauthenticatedClient {
   readonly reelgate: Reelgate;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Runs work that a device sign-in may not do, because its effect would outlive the sign-in: with REELGATE_ACCESS_TOKEN
- * directly, else after asking for the password. That login session is ended after the work.
+ * Runs work that a device sign-in may not do because its effect would outlive the sign-in: directly with
+ * REELGATE_ACCESS_TOKEN, otherwise after prompting for the password. The login session ends after the work.
  */
 export async function reauthenticate<T>(
   context: CommandContext,
@@ -29,7 +29,7 @@ export async function reauthenticate<T>(
     return await work(owner);
   } finally {
     await owner.reelgate.transport.call(endpoints.logout, {}, { headers: owner.headers }).catch(() => {
-      // The session expires by itself after a week.
+      // If ending fails, the session expires after a week.
     });
   }
 }

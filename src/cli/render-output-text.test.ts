@@ -6,7 +6,7 @@ import { formatKeyValues, formatTable, relativeTime, render, styled } from './ou
 const TERMINAL = { isTerminal: true, hasColor: true };
 const PIPE = { isTerminal: false, hasColor: false };
 
-test('a table is aligned on a terminal, colours and wide letters included, and tab-separated rows in a pipe', () => {
+test('aligns tables on a terminal, colours and wide letters included, and separates columns by tabs in a pipe', () => {
   const table = formatTable(
     ['ID', 'NAME', 'STATE'],
     [
@@ -19,7 +19,7 @@ test('a table is aligned on a terminal, colours and wide letters included, and t
   assert.equal(render(table, PIPE), '1\t视频\tworks\n22\ta b\tfailed');
 });
 
-test('text of others moves no cursor and colours nothing, in any form', () => {
+test('escapes cursor movement and colours in text of other users', () => {
   for (const target of [TERMINAL, PIPE]) {
     const hostile = '\u001b[2Jx\u202e';
     const shown = [
@@ -32,7 +32,7 @@ test('text of others moves no cursor and colours nothing, in any form', () => {
   }
 });
 
-test('values without a text are left out; times are exact in a pipe', () => {
+test('omits values without a text, and prints exact times in a pipe', () => {
   assert.equal(render(formatKeyValues({ One: '1', Two: undefined, Three: '' }), PIPE), 'One\t1');
   assert.equal(render(relativeTime(1_700_000_000), PIPE), '2023-11-14T22:13:20Z');
   assert.match(render(relativeTime(1_700_000_000), TERMINAL), /days ago$/);

@@ -9,7 +9,7 @@ import { createProgram } from './program.ts';
 
 const program = createProgram(false);
 
-/** Runs a script in a shell that reads no file of the user's. */
+/** Runs a script in a shell without reading any of the user's files. */
 function runIn(shell: Shell, script: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'rg-shell-'));
   try {
@@ -21,14 +21,14 @@ function runIn(shell: Shell, script: string): string {
   }
 }
 
-/** What each shell offers for a line; the last word is the one being typed. */
+/** Prints each shell's candidates for a line whose last word is incomplete. */
 const COMPLETIONS: Readonly<Record<Shell, (words: readonly string[]) => string>> = {
   bash: (words) => `${completionScript(program, 'bash')}
 COMP_WORDS=(reelgate ${words.map((word) => `'${word}'`).join(' ')})
 COMP_CWORD=${words.length}
 _reelgate
 printf '%s\\n' "\${COMPREPLY[@]}"`,
-  // The completion system of zsh runs within its line editor alone: what the script would offer is printed in its place.
+  // zsh's completion system only works inside its line editor, so the test prints the script's candidates instead.
   zsh: (words) => `compdef() { }
 _files() { }
 _describe() { print -rl -- "\${(@)\${(@P)2}%%:*}" }
@@ -45,13 +45,13 @@ function complete(shell: Shell, ...words: string[]): string[] {
     .trim()
     .split('\n')
     .map((line) => line.split('\t')[0] ?? '');
-  // zsh itself matches what was offered with what is typed.
+  // zsh itself filters the candidates by the typed word.
   return offered.filter((word) => word.startsWith(words.at(-1) ?? ''));
 }
 
 for (const shell of SHELLS) {
   const isMissing = spawnSync(shell, ['-c', 'true']).error !== undefined;
-  test(`${shell} offers commands, their commands, options and the values of these`, { skip: isMissing }, () => {
+  test(`${shell} completes commands, subcommands, options and option values`, { skip: isMissing }, () => {
     assert.deepEqual(complete(shell, 'vid'), ['video']);
     assert.ok(complete(shell, '').includes('login'));
     assert.ok(complete(shell, 'video', '').includes('create'));
@@ -68,7 +68,7 @@ for (const shell of SHELLS) {
     assert.ok(!complete(shell, 'video', 'create', '--model', '').includes('--seconds'), 'a value is no option');
   });
 
-  test(`the script is sound for ${shell}, and has every command`, { skip: isMissing }, () => {
+  test(`the ${shell} script is valid and contains every command`, { skip: isMissing }, () => {
     const script = completionScript(program, shell);
     const { status, stderr } = spawnSync(shell, ['-n', '-c', script], { encoding: 'utf8' });
     assert.equal(status, 0, stderr);

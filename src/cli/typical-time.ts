@@ -3,8 +3,8 @@ import type { CommandContext } from './command-context.ts';
 import { hasAccount } from './credential-provider.ts';
 
 /**
- * How long videos of a model take, as measured; undefined without a sign-in, and where too few videos are known. It is
- * additional information, so a failure is no error of the command.
+ * Measured generation time of a model's videos; undefined without a sign-in or with too few finished videos. The figure
+ * is optional, so a failure is not an error of the command.
  */
 export async function findTypicalGenerationTime(
   context: Pick<CommandContext, 'reelgate' | 'baseUrl' | 'credentialStore'>,

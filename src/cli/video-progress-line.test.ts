@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { render } from './output.ts';
 import { formatProgressLine } from './video-progress.ts';
 
-test('the line of a wait shows measured times, and no percent that the vendor did not measure', () => {
+test('the progress line shows measured times, and a percentage only if the vendor measured it', () => {
   const typical = { model: 'm', p50_seconds: 60, p90_seconds: 120, samples: 20 };
   const video = { id: 'v', status: 'in_progress', progress: 30, model: 'm', created_at: 0 } as const;
   const plain = (elapsed: number, known: typeof typical | undefined, progress = 30) =>

@@ -6,8 +6,8 @@ import { formatVideoStatus, measuredPercent } from './video-status.ts';
 const REDRAW_MS = 1_000;
 
 /**
- * The status line of a video under way: its state, a bar, the time since the request, and what is left as measured from
- * finished videos of the model. A terminal has it redrawn every second; elsewhere only changes of the state are printed.
+ * Status line of an unfinished video: state, bar, time since the request, and remaining time estimated from finished
+ * videos of the model. Redrawn every second on a terminal; elsewhere only changes of the state are printed.
  */
 export class VideoProgressLine {
   readonly #output: Output;
@@ -16,7 +16,7 @@ export class VideoProgressLine {
   readonly #timer: NodeJS.Timeout | undefined;
   #video: Video | undefined;
 
-  /** @param startedAt milliseconds since 1970 */
+  /** @param startedAt Unix milliseconds */
   constructor(output: Output, startedAt: number, typical: VideoDuration | undefined) {
     this.#output = output;
     this.#startedAt = startedAt;

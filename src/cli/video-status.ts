@@ -2,15 +2,15 @@ import { COARSE_PROGRESS } from '../contract/task-states.ts';
 
 interface VideoState {
   readonly status: string;
-  /** Percent; a fixed step of the state where the vendor reports none. */
+  /** Percent; a fixed step per state if the vendor reports none. */
   readonly progress: number;
 }
 
-/** The percent a vendor reported; undefined where the figure is only the step of the state. */
+/** The percentage reported by the vendor; undefined if the figure is only the state's fixed step. */
 export const measuredPercent = ({ status, progress }: VideoState): number | undefined =>
   status === 'in_progress' && progress > 0 && progress !== COARSE_PROGRESS.IN_PROGRESS ? progress : undefined;
 
-/** `in progress 40%`; the percentage only where the vendor measured it. */
+/** Formats a state such as `in progress 40%`; the percentage is shown only if the vendor measured it. */
 export function formatVideoStatus(video: VideoState): string {
   const percent = measuredPercent(video);
   return `${video.status.replace('_', ' ')}${percent === undefined ? '' : ` ${percent}%`}`;

@@ -10,7 +10,7 @@ interface ResetOptions {
   readonly withoutTwoFactor?: boolean;
 }
 
-/** The server's maintenance functions, which work on its database; imported only by the commands that need them. */
+/** Maintenance functions that work on the server's database; imported only by commands that need them. */
 const importServerMaintenance = () => import('../../server/commands/accounts.ts');
 
 /** `reelgate admin …` */
@@ -94,7 +94,7 @@ Examples:
     );
 }
 
-/** Reads standard input to its end, without one trailing line end. */
+/** Reads standard input to its end and strips one trailing line break. */
 async function readPassword(): Promise<string> {
   if (process.stdin.isTTY === true)
     throw new UsageError('With --stdin, pipe the password in; typed here it would be visible.');
@@ -103,7 +103,7 @@ async function readPassword(): Promise<string> {
   return text.replace(/\r?\n$/, '');
 }
 
-// Loaded by the commands that need them alone: they bring the server with them.
+// Imported lazily because it loads the server.
 const importTransfer = () => import('../../server/commands/copy-database.ts');
 const importBackup = () => import('../../server/commands/backup.ts');
 const importCheck = () => import('../../server/commands/check-database.ts');
@@ -119,7 +119,7 @@ interface PassphraseOptions {
   readonly force?: boolean;
 }
 
-/** Commands of `reelgate admin` that work on a database as a whole. */
+/** Commands of `reelgate admin` that process a whole database. */
 function addAdminDatabaseCommands(admin: Command, run: RunCommand): void {
   addBackupCommands(admin, run);
   addCheckCommand(admin, run);
@@ -243,7 +243,10 @@ function printCommand(output: Output, report: { readonly command: string }, line
   output.result(report, report.command);
 }
 
-/** From --passphrase-file, REELGATE_BACKUP_PASSPHRASE or the terminal, where a new one is asked for twice. */
+/**
+ * Reads the passphrase from --passphrase-file, REELGATE_BACKUP_PASSPHRASE or the terminal, which prompts twice for a
+ * new one.
+ */
 async function readPassphrase({ passphraseFile }: PassphraseOptions, isNew: boolean): Promise<string> {
   const given =
     passphraseFile === undefined ? process.env.REELGATE_BACKUP_PASSPHRASE : readFileSync(passphraseFile, 'utf8');
@@ -272,6 +275,6 @@ function showProgress(
 ): void {
   const { table, rows, totalRows, characters } = progress;
   const line = `${table}: ${formatCount(rows)} of ${formatCount(totalRows)} rows, ${(characters / 1e6).toFixed(0)} MB in all`;
-  // Without a terminal one line a table is enough.
+  // Without a terminal one line per table is enough.
   output.status(line, table);
 }

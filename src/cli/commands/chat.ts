@@ -17,7 +17,7 @@ interface ChatOptions {
   readonly stream: boolean;
   readonly count?: boolean;
 }
-/** With the model that is called. */
+/** Options with the model to call. */
 type ModelOptions = ChatOptions & { readonly model: string };
 
 /** `reelgate chat` */
@@ -54,7 +54,7 @@ Examples:
     );
 }
 
-/** All of standard input. */
+/** Reads standard input to its end. */
 const readInput = async (): Promise<string> => (await import('node:stream/consumers')).text(process.stdin);
 
 async function countTokens({ reelgate, output, interruptSignal }: CommandContext, options: ModelOptions, text: string) {
@@ -68,7 +68,7 @@ async function countTokens({ reelgate, output, interruptSignal }: CommandContext
 const systemMessages = ({ system }: ChatOptions): readonly ChatMessage[] =>
   system === undefined ? [] : [{ role: 'system', content: system }];
 
-/** A conversation on the terminal, until Ctrl-D: each question is sent with all messages before it. */
+/** Holds a conversation on the terminal until Ctrl-D; each question is sent with all previous messages. */
 async function converse(context: CommandContext, options: ModelOptions): Promise<void> {
   const { createInterface } = await import('node:readline/promises');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
@@ -87,7 +87,7 @@ async function converse(context: CommandContext, options: ModelOptions): Promise
         const { content } = await askModel(context, options, messages);
         messages.push({ role: 'assistant', content });
       } catch (error) {
-        // One failed question does not end the conversation.
+        // A failed question does not end the conversation.
         if (!(error instanceof ReelgateError)) throw error;
         messages.pop();
         context.output.notice(`Error: ${error.message}`);
@@ -159,7 +159,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.gif': 'image/gif',
 };
 
-/** A URL is passed on unchanged, a file becomes a data URL. */
+/** Converts a file to a data URL; URLs are returned unchanged. */
 async function toImageUrl(image: string): Promise<string> {
   if (/^(https?|data):/i.test(image)) return image;
   const type = TYPES[extname(image).toLowerCase()];

@@ -24,6 +24,7 @@ Examples:
 }
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+/** Name of a supported shell. */
 export type Shell = (typeof SHELLS)[number];
 
 interface Word {
@@ -33,19 +34,19 @@ interface Word {
 
 interface OptionWord extends Word {
   readonly takesValue: boolean;
-  /** The values it may have; empty: any. */
+  /** Accepted values; empty: any. */
   readonly choices: readonly string[];
 }
 
-/** What may follow one command: its own commands or the choices of its argument, and its options. */
+/** Candidates after one command: its subcommands or the choices of its argument, and its options. */
 interface Level {
-  /** The names of the command and those it belongs to, such as `video create`; empty for the program. */
+  /** Full name of the command, such as `video create`; empty for the program itself. */
   readonly path: string;
   readonly commands: readonly Word[];
   readonly options: readonly OptionWord[];
 }
 
-/** All commands of a program with what may follow them, the program itself first. */
+/** All commands of a program with their candidates, the program itself first. */
 function listLevels(command: Command, path: readonly string[] = []): readonly Level[] {
   const commands = command.commands.map((each) => ({ word: each.name(), description: each.description() }));
   const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
@@ -68,16 +69,18 @@ function listLevels(command: Command, path: readonly string[] = []): readonly Le
   ];
 }
 
-/** A word in single quotes, as all three shells read it. */
+/** Quotes a word with single quotes, which all three shells understand. */
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const firstSentence = (text: string): string => text.split(/[;:.] /, 1)[0] ?? '';
 
-/** Finds the command on the line so far: words that name a command of the one before extend the path. */
+/** Finds the command on the current line: each word that names a subcommand extends the path. */
 const pathCases = (levels: readonly Level[]): string =>
   levels.flatMap(({ path }) => (path === '' ? [] : [quote(path)])).join('|');
 
-/** Lines of a shell's `case` over "command option": after an option that takes a value come its choices, else files. */
+/**
+ * Lines of a shell's `case` over "command option": after an option with a value, its choices or else files are offered.
+ */
 const valueCases = (levels: readonly Level[], offer: (choices: readonly string[]) => string): string =>
   levels
     .flatMap(({ path, options }) =>
@@ -171,7 +174,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** The completion script of a shell, with every command and option of the program. */
+/** Generates a shell's completion script, with every command and option of the program. */
 export function completionScript(program: Command, shell: Shell): string {
   const levels = listLevels(program);
   return { bash: toBash, zsh: toZsh, fish: toFish }[shell](levels);

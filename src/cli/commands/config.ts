@@ -3,7 +3,7 @@ import { DEFAULT_MODEL_SETTING_NAMES, type SettingName } from '../default-model-
 import { formatKeyValues } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
-/** Loaded when a command runs: printing help does not need it. */
+/** Imported when a command runs, because printing help does not need it. */
 const importSettings = () => import('../default-models.ts');
 
 /** `reelgate config …` */

@@ -3,7 +3,7 @@ import { EXIT } from '../errors.ts';
 import { joinTexts, type Rendering, type Style, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
-/** Loaded when the command runs, as it imports much of the server. */
+/** Imported when the command runs, because it loads much of the server. */
 const importDoctor = () => import('../../server/commands/doctor.ts');
 type Doctor = Awaited<ReturnType<typeof importDoctor>>;
 type Diagnosis = Awaited<ReturnType<Doctor['diagnose']>>[number];

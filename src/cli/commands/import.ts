@@ -14,12 +14,14 @@ const IMPORTER_MISSING = {
     '未安装导入程序。它是一个独立的软件包：请用本版本的文件执行 "npm install --global reelgate-importer-VERSION.tgz"，或在源码目录执行 "npm ci"。参见 docs/move-from-new-api.zh-CN.md。',
 } as const;
 
-/** Loads the optional package of this command. @throws Error that says how to install a missing one */
+/**
+ * Loads the optional package of this command. @throws Error with installation instructions if the package is missing
+ */
 async function loadImporter(): Promise<ImporterModule> {
   try {
     return await import('@reelgate/importer');
   } catch (error) {
-    // Thrown for a package that is missing, and for one whose own packages are.
+    // Also thrown if a dependency of the package is missing.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new Error(IMPORTER_MISSING[readLanguage()], { cause: error });
   }
@@ -119,7 +121,7 @@ function describeReport(output: Output, report: Report, file: string | undefined
     ['KIND', 'READ', report.mode === 'dry-run' ? 'WOULD COME' : 'HERE', 'SKIPPED'],
     Object.entries(counts).map(([kind, { read, imported, skipped }]) => [kind, `${read}`, `${imported}`, `${skipped}`]),
   );
-  // Aligned everywhere: it stands within sentences, which no program reads.
+  // Always aligned: the table is part of prose that no program reads.
   const table: Rendering = (target) => counted({ ...target, isTerminal: true });
   const money = `Balances: ${sums.balance} = ${sums.granted} in wallets less ${sums.debts} of debts; ${sums.leftBehind} stays with accounts that do not come.`;
   const remarks = findings.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);

@@ -10,11 +10,13 @@ interface ListenOptions {
   readonly secret?: string;
 }
 
-/** Loaded when the command runs: printing help does not need it. */
+/** Imported when the command runs, because printing help does not need it. */
 const importSignature = () => import('../../contract/webhooks.ts');
 
 const POLL_MS = 2_000;
-/** Events are read with an overlap: of two that were written at once the earlier may appear later. */
+/**
+ * Event queries overlap by this many seconds, because an earlier event may become visible after a later concurrent one.
+ */
 const OVERLAP_SECONDS = 60;
 const TIMEOUT_MS = 15_000;
 
@@ -47,7 +49,7 @@ async function listen({ reelgate, output, interruptSignal }: CommandContext, opt
     }
     await sleep(POLL_MS, interruptSignal).catch(() => {});
   }
-  // Ctrl-C is the normal end of listening, so no error is printed.
+  // Ctrl-C is the normal way to stop listening, so no error is printed.
   process.exitCode = EXIT.interrupted;
 }
 
@@ -62,7 +64,7 @@ async function readEvents(reelgate: Reelgate, since: number): Promise<EventInfo[
   }
 }
 
-/** Sends an event as the service delivers it. @returns the status, or why there is none */
+/** Sends an event exactly as the service delivers it. @returns the status, or the reason why there is none */
 async function forward({ id, ...payload }: EventInfo, url: string, secret: string): Promise<string> {
   const body = JSON.stringify(payload);
   const { signWebhook } = await importSignature();

@@ -107,10 +107,10 @@ async function showCode({ output }: CommandContext, code: DeviceCode, { browser,
   output.status('Waiting for you to confirm …', '');
 }
 
-/** Offers a new code on a terminal. */
+/** Offers to request a new code if there is a terminal. */
 async function askForNewCode({ output, interruptSignal: signal }: CommandContext): Promise<boolean> {
   if (process.stdin.isTTY !== true || !output.isInteractive) return false;
-  // `terminal: false`, so that Ctrl-C still raises SIGINT.
+  // `terminal: false` keeps Ctrl-C raising SIGINT.
   const { createInterface } = await import('node:readline/promises');
   const prompt = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {
@@ -123,7 +123,7 @@ async function askForNewCode({ output, interruptSignal: signal }: CommandContext
   }
 }
 
-/** Replaces the service's general message by one that fits this command. */
+/** Replaces the service's general message with one that fits this command. */
 function explainDenial(error: unknown): unknown {
   if (!(error instanceof ReelgateError) || error.code !== 'access_denied') return error;
   return new ReelgateError('The sign-in was denied in the browser.', {
@@ -146,7 +146,7 @@ function toStoredCredentials(tokens: DeviceTokens, baseUrl: string, userHeader: 
   };
 }
 
-/** Stores the sign-in, ends the one it replaces, and prints where the tokens are. */
+/** Stores the sign-in, ends the previous one, and prints the location of the tokens. */
 async function storeCredentials(
   { reelgate, credentialStore, output, baseUrl }: CommandContext,
   signIn: StoredCredentials,
@@ -155,7 +155,7 @@ async function storeCredentials(
     const old = await credentialStore.read(baseUrl).catch(() => undefined);
     return { place: await credentialStore.write(signIn, 'best'), old };
   });
-  // The service replaces an older sign-in of the same account; one of another account would stay valid unnoticed.
+  // The service replaces the previous sign-in of the same account; one of another account would silently stay valid.
   if (old !== undefined && old.userId !== signIn.userId)
     await reelgate.deviceAuth.logout(old.accessToken).catch(() => {
       output.info(`The sign-in of ${old.username} could not be ended; end it in the console under Devices.`);
@@ -171,7 +171,7 @@ async function storeCredentials(
   );
 }
 
-/** `Ada (ada)`, or the user name alone when there is no display name. */
+/** `Ada (ada)`, or only the user name without a display name. */
 const formatAccountName = (displayName: string, username: string): string =>
   displayName === '' || displayName === username ? username : `${displayName} (${username})`;
 
@@ -207,7 +207,10 @@ async function endOtherSignIns({ reelgate }: CommandContext): Promise<number> {
   return others.length;
 }
 
-/** @returns whether there was one. Exclusive, since tokens that another process refreshes meanwhile would stay valid. */
+/**
+ * Ends the stored sign-in. @returns whether there was one. Exclusive: tokens refreshed by another process meanwhile
+ * would stay valid.
+ */
 function endThisSignIn(
   { reelgate, credentialStore, output, baseUrl }: CommandContext,
   { local }: LogoutOptions,
@@ -272,7 +275,7 @@ async function printAccount({ reelgate, output, baseUrl }: CommandContext, by: s
   );
 }
 
-/** A key does not reveal its owner, but can be tried. */
+/** Tests the API key, because a key does not reveal its owner. */
 async function printApiKey({ reelgate, output, baseUrl }: CommandContext): Promise<void> {
   const { listModels } = await import('../../contract/models.ts');
   const { data } = await reelgate.transport.call(listModels, { query: {} });
@@ -286,12 +289,12 @@ async function printApiKey({ reelgate, output, baseUrl }: CommandContext): Promi
   );
 }
 
-/** The name of this machine as it is shown to the user who confirms a sign-in. */
+/** Name of this machine, shown to the user who confirms a sign-in. */
 const machineName = (): string => `Reelgate CLI on ${hostname()}`;
 
 const openWithDesktop = async (url: string): Promise<ChildProcess> => (await import('open')).default(url);
 
-/** Whether a browser opened on this machine is visible to the user: not over SSH and not without a display. */
+/** Whether the user can see a browser opened on this machine: not over SSH, and not without a display. */
 function hasBrowser(env: NodeJS.ProcessEnv = process.env, platform: string = process.platform): boolean {
   if (env.SSH_CONNECTION || env.SSH_TTY) return false;
   if (platform === 'darwin' || platform === 'win32') return true;
@@ -299,10 +302,9 @@ function hasBrowser(env: NodeJS.ProcessEnv = process.env, platform: string = pro
 }
 
 /**
- * Tries to open a page; whether it worked is unknown, so the link is always printed too. The URL comes from the service,
- * and the desktop would start a program for a file or another scheme, so only http and https are opened.
- *
- * @param start for tests
+ * Tries to open a page. Success cannot be detected, so the caller always prints the link too. Only http and https are
+ * opened: the URL comes from the service, and for files or other schemes the desktop would start a program.
+ * @param start replaced by tests
  */
 export async function openBrowser(
   url: string,

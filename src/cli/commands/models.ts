@@ -32,7 +32,7 @@ export function addModelsCommand(program: Command, run: RunCommand): void {
     );
 }
 
-/** A key knows the names of its models alone. */
+/** Lists the models of an API key, which only has access to their names. */
 async function listOfKey({ reelgate, output }: CommandContext, { kind, search = '' }: ListOptions): Promise<void> {
   if (kind !== undefined) throw new UsageError('--kind needs a sign-in: "reelgate login".');
   const { listModels } = await import('../../contract/models.ts');

@@ -76,7 +76,7 @@ async function watch({ reelgate, output, interruptSignal }: CommandContext): Pro
     waiting = false;
     if (event.kind === 'notification') output.result(event.notification, formatNotification(event.notification));
   }
-  // Ctrl-C is the normal end of watching, so no error is printed.
+  // Ctrl-C is the normal way to stop watching, so no error is printed.
   if (interruptSignal.aborted) process.exitCode = EXIT.interrupted;
 }
 

@@ -96,7 +96,7 @@ function formatSubscription(own: SubscriptionInfo, credits: CreditFormat): Rende
   });
 }
 
-/** Both forms for people, one for programs. */
+/** Absolute and relative time for people, only the exact time for programs. */
 const describeTime =
   (seconds: number): Rendering =>
   (target) =>

@@ -35,7 +35,7 @@ export function addRequestsCommand(program: Command, run: RunCommand): void {
           output.list(data, formatRequests(data, credits), data.length === 0, 'No calls yet.');
           return;
         }
-        // Oldest first, as the next ones are printed below; with --json one document a line.
+        // Oldest first, because new rows are printed below; with --json one document per line.
         for (const row of data.toReversed()) output.result(row, formatLine(row, credits));
         for await (const row of reelgate.requests.follow(query, interruptSignal))
           output.result(row, formatLine(row, credits));
@@ -43,7 +43,7 @@ export function addRequestsCommand(program: Command, run: RunCommand): void {
     );
 }
 
-/** A row without a table around it: the widths of the next ones are not known. */
+/** Formats a row without aligned columns, because the widths of later rows are unknown. */
 const formatLine =
   (row: RequestInfo, credits: CreditFormat): Rendering =>
   (target) =>
@@ -74,7 +74,7 @@ export function addReceiptCommand(program: Command, run: RunCommand): void {
     .description('Show what a call or video cost, line by line')
     .action((ref: string, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        // A key sees its own calls and videos alone.
+        // An API key can only read its own calls and videos.
         const receipt = await (usesApiKey() ? reelgate.requests.receiptOfKey(ref) : reelgate.requests.receipt(ref));
         output.result(receipt, formatReceipt(receipt, await loadCreditFormat(reelgate)));
       }),

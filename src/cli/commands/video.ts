@@ -36,7 +36,7 @@ interface CreateOptions extends WaitOptions, GenerationOptions {
   readonly dryRun?: boolean;
 }
 
-/** Loaded when a command runs: printing help does not need it. */
+/** Imported when a command runs, because printing help does not need it. */
 const importWait = () => import('../video-download.ts');
 
 /** `reelgate video …` */
@@ -141,12 +141,12 @@ interface ListOptions {
   readonly after?: string;
 }
 
-/** A video of the account or of one API key; of a key the cost and the prompt are not known. */
+/** A video of the account or of an API key; a key does not have access to cost and prompt. */
 interface VideoSummary extends Video {
   readonly prompt?: string;
-  /** Quota it cost; 0 when it failed. */
+  /** Cost in quota; 0 for a failed video. */
   readonly quota?: number;
-  /** Of a failure: why, in terms common to all vendors. */
+  /** Reason of a failure, in terms common to all vendors. */
   readonly cause?: FailureCause;
 }
 
@@ -253,14 +253,17 @@ const formatDetails = (video: VideoSummary, cost?: string): Rendering =>
     URL: video.metadata?.url,
   });
 
-/** A failed video costs nothing; one under way has its price reserved; an imported one was paid elsewhere. */
+/**
+ * Failed videos cost nothing, unfinished ones have their price reserved, and imported ones were charged by another
+ * program.
+ */
 function formatCost({ status, quota, refunded, imported }: OwnVideoDetail, credits: CreditFormat): string {
   if (imported) return `${credits(quota)}, before the import`;
   if (refunded || status === 'FAILURE') return 'not charged';
   return `${credits(quota)}${status === 'SUCCESS' ? '' : ', reserved'}`;
 }
 
-/** The account's own view in the keys of a video object. `fail_reason` of a success is the URL of the video. */
+/** Converts a video of the account to the keys of a video object. `fail_reason` of a success is the video's URL. */
 function toSummary(own: OwnVideo): VideoSummary {
   const failed = own.status === 'FAILURE';
   return {
@@ -280,14 +283,14 @@ function toSummary(own: OwnVideo): VideoSummary {
 
 interface ShareOptions {
   readonly expires?: number;
-  /** True: it is asked for. */
+  /** True: prompts for the password. */
   readonly password?: string | true;
   readonly title?: string;
 }
 
 const SECONDS_BY_UNIT = { m: 60, h: 3_600, d: 86_400 } as const;
 
-/** Parses `30m`, `12h` or `7d` to seconds. */
+/** Converts `30m`, `12h` or `7d` to seconds. */
 function parsePeriod(text: string): number {
   const [, count, unit] = /^([1-9]\d{0,5})([mhd])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('Give a number with m, h or d, such as 7d.');

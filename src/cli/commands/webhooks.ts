@@ -55,7 +55,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .description('Add a webhook; its signing secret is shown only now')
     .action((url: string, { event, description, preset }: CreateOptions, command: Command) =>
       run(command, async (context) => {
-        // The service refuses types and presets it does not know.
+        // Types and presets are validated by the service.
         const request = defined({
           url,
           description,
