@@ -1,4 +1,7 @@
-/** Ten shades of one colour, from the lightest; 7 is the fill of buttons and the links of light pages, 3 the links of dark ones. */
+/**
+ * Ten shades of one colour, lightest first; shade 7 fills buttons and colours links on light pages, shade 3 links on
+ * dark ones.
+ */
 export type Palette = readonly [string, string, string, string, string, string, string, string, string, string];
 
 const EMBER: Palette = [
@@ -14,7 +17,9 @@ const EMBER: Palette = [
   '#7f2a13',
 ];
 
-/** Lightness and chroma of the shades in OKLCH; at 7, white text has a contrast of at least 4.5 : 1 in every hue. */
+/**
+ * Lightness and chroma of the shades in OKLCH; on shade 7, white text has a contrast of at least 4.5 : 1 in every hue.
+ */
 const SHADES = [
   [0.97, 0.015],
   [0.93, 0.035],
@@ -32,15 +37,17 @@ const SHADES = [
 const HUES = { rose: 5, amber: 70, green: 150, teal: 190, blue: 255, indigo: 275, violet: 300 } as const;
 
 export const ACCENT_NAMES = ['ember', 'rose', 'amber', 'green', 'teal', 'blue', 'indigo', 'violet'] as const;
+/** Name of an accent colour. */
 export type AccentName = (typeof ACCENT_NAMES)[number];
 
+/** The ten shades of an accent colour. */
 export function paletteOf(name: AccentName): Palette {
   if (name === 'ember') return EMBER;
   const shades = SHADES.map(([lightness, chroma]) => toHex(lightness, chroma, HUES[name]));
   return shades as readonly string[] as Palette;
 }
 
-/** sRGB of an OKLCH colour (CSS Color 4, section 9.2); with less chroma where the screen cannot show it. */
+/** Converts OKLCH to sRGB (CSS Color 4, section 9.2), reducing chroma for colours outside the sRGB gamut. */
 function toHex(lightness: number, chroma: number, hue: number): string {
   const rgb = toLinearRgb(lightness, chroma, (hue * Math.PI) / 180);
   if (rgb.some((each) => each < -0.0005 || each > 1.0005) && chroma > 0.004)

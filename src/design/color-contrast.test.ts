@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ACCENT_NAMES, paletteOf } from './accent-colors.ts';
 import { COLORS } from './tokens.ts';
 
-/** Relative luminance and contrast by WCAG 2.2. */
+/** Relative luminance and contrast as defined by WCAG 2.2. */
 function luminance(color: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const value = Number.parseInt(color.slice(at, at + 2), 16) / 255;
@@ -18,9 +18,9 @@ function contrast(one: string, other: string): number {
 const assertContrast = (one: string, other: string, least: number, what: string): void =>
   assert.ok(contrast(one, other) >= least, `${what}: ${one} on ${other} has ${contrast(one, other).toFixed(2)}`);
 
-describe('the colours of the design', () => {
+describe('colours of the design', () => {
   for (const name of ACCENT_NAMES)
-    it(`can be read on buttons and as links in ${name}`, () => {
+    it(`are readable on buttons and as links in ${name}`, () => {
       const palette = paletteOf(name);
       for (const shade of palette) assert.match(shade, /^#[0-9a-f]{6}$/);
       assertContrast('#ffffff', palette[7], 4.5, 'text of a button');
@@ -31,7 +31,7 @@ describe('the colours of the design', () => {
     });
 
   for (const scheme of ['light', 'dark'] as const)
-    it(`have the contrast of text and of controls on ${scheme} pages`, () => {
+    it(`reach the contrast of text and controls on ${scheme} pages`, () => {
       const colors = COLORS[scheme];
       for (const ground of [colors.ground, colors.surface]) {
         for (const use of ['text', 'muted', 'bad', 'good'] as const) assertContrast(colors[use], ground, 4.5, use);

@@ -8,7 +8,7 @@ import { FONT_FILE, FONT_PATH } from './tokens.ts';
 const read = (name: string): Buffer => readFileSync(join(import.meta.dirname, name));
 const packaged = (url: string): string => readFileSync(fileURLToPath(url), 'utf8');
 
-test('the font is a subset small enough for every first visit, under the licence of what it is made from', () => {
+test('the font is a subset small enough for a first visit, under the licence of the original', () => {
   const font = read(FONT_FILE);
   assert.equal(font.toString('latin1', 0, 4), 'wOF2');
   assert.ok(font.length < 24 * 1024, `${font.length} bytes`);
@@ -18,7 +18,7 @@ test('the font is a subset small enough for every first visit, under the licence
   );
 });
 
-test('the release it was made from is the one that is installed', () => {
+test('the font was generated from the installed release', () => {
   const { version } = JSON.parse(packaged(import.meta.resolve('@fontsource-variable/inter/package.json'))) as {
     version: string;
   };

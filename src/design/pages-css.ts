@@ -1,4 +1,4 @@
-/** The rules of the pages the server renders, on top of the tokens. */
+/** Styles of the server-rendered pages, in addition to the tokens. */
 export const PAGES_CSS = `*{box-sizing:border-box}
 body{margin:0;background:var(--rg-color-ground);color:var(--rg-color-text);font:1rem/1.5 var(--rg-font);overflow-wrap:anywhere;-webkit-font-smoothing:antialiased}
 body>header,main,body>footer{width:100%;max-width:32rem;margin:0 auto;padding:0 1rem}

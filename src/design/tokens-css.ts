@@ -1,7 +1,7 @@
 import { type AccentName, paletteOf } from './accent-colors.ts';
 import { COLORS, FONT_PATH, FONTS, MOTION, RADII, SPACES, TEXT_SIZES } from './tokens.ts';
 
-/** The characters of the file; the second without the punctuation that Chinese sets as wide as a character. */
+/** Characters contained in the font file; the second constant omits punctuation that Chinese sets full-width. */
 const LATIN =
   'U+0020-007E,U+00A0-00FF,U+0131,U+0152-0153,U+2013-2014,U+2018-201A,U+201C-201E,U+2022,U+2026,U+2039-203A,U+20AC,U+2122,U+2191,U+2193,U+2212';
 const LETTERS = 'U+0020-007E,U+00A0-00B6,U+00B8-00FF,U+0131,U+0152-0153,U+20AC,U+2122,U+2191,U+2193,U+2212';
@@ -9,7 +9,7 @@ const LETTERS = 'U+0020-007E,U+00A0-00B6,U+00B8-00FF,U+0131,U+0152-0153,U+20AC,U
 const fontFace = (family: string, range: string): string =>
   `@font-face{font-family:"${family}";font-style:normal;font-weight:400 700;font-display:swap;src:url(${FONT_PATH}) format("woff2");unicode-range:${range}}`;
 
-/** The measures of Inter on a font every system has, so that nothing moves when Inter has arrived. */
+/** Metrics of Inter applied to a font every system has, so that the layout does not shift once Inter has loaded. */
 const FALLBACK_FACE =
   '@font-face{font-family:"Inter fallback";src:local("Arial"),local("Liberation Sans"),local("Roboto");size-adjust:107.4%;ascent-override:90.2%;descent-override:22.48%;line-gap-override:0%}';
 
@@ -19,10 +19,10 @@ const declare = (prefix: string, values: Readonly<Record<string, string>> | read
     .join('');
 
 /**
- * The tokens of the design as CSS variables, `--rg-color-text` and so on: the one source of colours, type, spaces and motion of the
- * console and of the pages the server renders.
- *
- * Dark values apply where the system asks for them and the console has not chosen the light ones, or where it has chosen the dark ones.
+ * The design tokens as CSS variables (`--rg-color-text` and so on): the only source of colours, type, spaces and motion
+ * for the console and the server-rendered pages.
+ * Dark values apply if the system prefers them and the console has not selected light ones, or if the console has
+ * selected dark ones.
  */
 export function toTokensCss(accent: AccentName): string {
   const palette = paletteOf(accent);

@@ -1,4 +1,4 @@
-/** The neutral scale of light pages, from the ground to text: warm greys. */
+/** Neutral scale of light pages, from background to text: warm greys. */
 export const GRAY = [
   '#faf9f7',
   '#f4f2ef',
@@ -12,7 +12,7 @@ export const GRAY = [
   '#221f1c',
 ] as const;
 
-/** The neutral scale of dark pages, from text to the darkest ground. */
+/** Neutral scale of dark pages, from text to the darkest background. */
 export const DARK = [
   '#d5d2ce',
   '#b3afa9',
@@ -27,8 +27,8 @@ export const DARK = [
 ] as const;
 
 /**
- * Colours by their use. Text keeps a contrast of 4.5 : 1 to ground and surface, borders of controls 3 : 1 (WCAG 2.2, 1.4.3 and
- * 1.4.11); accent colours are added by the site's palette.
+ * Colours by purpose. Text has a contrast of 4.5 : 1 to background and surface, borders of controls 3 : 1 (WCAG 2.2,
+ * 1.4.3 and 1.4.11); the site's palette adds accent colours.
  */
 export const COLORS = {
   light: {
@@ -58,10 +58,10 @@ export const COLORS = {
 } as const;
 
 /**
- * Where the bundled font is served; the version is part of the name, because the file may be kept for a year. It is Inter 4.001
- * (`@fontsource-variable/inter` 5.3.0, inter-latin-wght-normal.woff2), from which fontTools 4.66.1 took the weights and letters
- * that are used: `fonttools varLib.instancer wght=400:700`, then `pyftsubset` with the characters of `tokens-css.ts`,
- * `--layout-features=kern,tnum --no-hinting --flavor=woff2`. That is 22 KB of 48.
+ * Path of the bundled font; the name contains the version because browsers may cache the file for a year. The font is
+ * Inter 4.001 (`@fontsource-variable/inter` 5.3.0, inter-latin-wght-normal.woff2), reduced with fontTools 4.66.1 to the
+ * weights and characters in use: `fonttools varLib.instancer wght=400:700`, then `pyftsubset` with the characters of
+ * `tokens-css.ts`, `--layout-features=kern,tnum --no-hinting --flavor=woff2`. The result is 22 KB instead of 48.
  */
 export const FONT_PATH = '/assets/inter-latin-4.001.woff2';
 export const FONT_FILE = 'inter-latin.woff2';
@@ -69,15 +69,15 @@ export const FONT_FILE = 'inter-latin.woff2';
 const SYSTEM_FONTS =
   'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", "Noto Sans SC", sans-serif';
 
-/** Inter has no Chinese: those characters come from the fonts of the system. */
+/** Inter contains no Chinese; system fonts supply those characters. */
 export const FONTS = {
   sans: `"Inter Variable", "Inter fallback", ${SYSTEM_FONTS}`,
-  /** Without Inter's quotation marks and dashes, which Chinese sets as wide as a character. */
+  /** Omits Inter's quotation marks and dashes, which Chinese sets full-width. */
   'sans-cjk': `"Inter Letters", "Inter fallback", ${SYSTEM_FONTS}`,
   mono: 'ui-monospace, SFMono-Regular, "Cascadia Code", Menlo, Consolas, "Noto Sans Mono", "DejaVu Sans Mono", monospace',
 } as const;
 
-/** Sizes in rem, so that they follow the size of text a person has set. */
+/** Sizes in rem, so that they follow the user's text size. */
 export const TEXT_SIZES = {
   xs: '.75rem',
   sm: '.875rem',
@@ -91,8 +91,11 @@ export const RADII = { sm: '.25rem', md: '.5rem', lg: '.75rem', full: '999px' } 
 
 export const SPACES = { xs: '.5rem', sm: '.75rem', md: '1rem', lg: '1.25rem', xl: '2rem' } as const;
 
-/** Movement that confirms an action, and movement that shows where something came from; none where a person wants none. */
+/**
+ * Motion that confirms an action, and motion that shows where something came from; both are disabled for users who
+ * prefer reduced motion.
+ */
 export const MOTION = { fast: '120ms ease-out', normal: '200ms ease-out' } as const;
 
-/** Widths of content in px: a form, text, tables, and pages that use the whole screen. */
+/** Content widths in px: a form, text, tables, and full-screen pages. */
 export const WIDTHS = { sm: 620, md: 860, lg: 1100, xl: 1440 } as const;
