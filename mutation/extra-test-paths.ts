@@ -1,6 +1,6 @@
 /**
- * Parts of the paths of test files that are tried besides those in the folder itself and in the folder of the same name under
- * `test/`. A service that a test starts as a program of its own has no mutants.
+ * Parts of test file paths to run in addition to the tests in the same folder and in the folder of the same name under
+ * `test/`. A service that a test starts as a separate program has no mutants.
  */
 export const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
   'src/server/quota': ['test/plans/allowances', 'test/channels/channel-and-model-administration'],
@@ -22,7 +22,7 @@ export const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Parts of the paths of the test files that are tried for a source file or a folder. */
+/** Parts of test file paths to run for a source file or folder. */
 export function extraTestPaths(path: string): string[] {
   const folder = path.replace(/\/[^/]+\.ts$/, '');
   const known = Object.keys(MORE_TESTS).find((each) => folder === each || folder.startsWith(`${each}/`));

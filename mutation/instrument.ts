@@ -1,6 +1,6 @@
 import type { Mutant, TextRange } from './mutants.ts';
 
-/** A mutant with the number by which it is switched on. */
+/** A mutant with the number that activates it. */
 export type NumberedMutant = Mutant & { readonly id: number };
 
 interface Host extends TextRange {
@@ -9,18 +9,18 @@ interface Host extends TextRange {
   readonly inside: Host[];
 }
 
-/** Name of the function that says whether a mutant is switched on; `load-hook.ts` defines it. */
+/** Name of the function that tells whether a mutant is active; `load-hook.ts` defines it. */
 export const SWITCH = '__isMutated';
 
 /**
- * One text with all mutants of a file, each chosen at run time (mutant schemata), so that one text serves
- * all runs and shows which mutants a test file reaches.
+ * Combines all mutants of a file into one text that selects the active one at run time (mutant schemata). A single text
+ * then serves all runs and shows which mutants a test file reaches.
  */
 export function instrument(text: string, mutants: readonly NumberedMutant[]): string {
   return render(text, { start: 0, end: text.length, isStatement: true, mutants: [], inside: nest(mutants) });
 }
 
-/** Hosts are nodes of one syntax tree: two of them are nested or apart. */
+/** Hosts are nodes of one syntax tree, so any two are nested or disjoint. */
 function nest(mutants: readonly NumberedMutant[]): Host[] {
   const byRange = Map.groupBy(mutants, ({ host }) => `${host.start}-${host.end}`);
   const hosts = [...byRange.values()].flatMap((own): Host[] => {

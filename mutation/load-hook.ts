@@ -1,11 +1,11 @@
-/** Preloaded into the process of a test file: sources are loaded with their mutants, of which one is on. */
+/** Preloaded into the process of a test file: loads sources with their mutants, one of which is active. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { SWITCH } from './instrument.ts';
 
 const { MUTATION_SOURCES = '{}', MUTATION_ACTIVE = '-1', MUTATION_REACHED } = process.env;
-/** Path of each source to the file with its instrumented text. */
+/** Maps each source's path to the file with its instrumented text. */
 const instrumented = JSON.parse(MUTATION_SOURCES) as Record<string, string>;
 const byUrl = new Map(Object.entries(instrumented).map(([path, file]) => [pathToFileURL(path).href, file]));
 

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
-/** A part of a source file. Offsets are in UTF-16 units. */
+/** A range of a source file. Offsets are in UTF-16 units. */
 export interface TextRange {
   readonly start: number;
   readonly end: number;
@@ -12,9 +12,9 @@ export interface Mutant extends TextRange {
   readonly path: string;
   readonly replacement: string;
   readonly line: number;
-  /** The original text on one line, for the report. */
+  /** The original text in one line, for the report. */
   readonly original: string;
-  /** The smallest expression or statement around the change that a condition can choose in place of the original. */
+  /** The smallest expression or statement around the change that a conditional can replace. */
   readonly host: TextRange & { readonly isStatement: boolean };
 }
 
@@ -27,9 +27,9 @@ interface Node {
 
 type Emit = (range: TextRange, replacement: string) => void;
 interface Place {
-  /** False for code that runs when the module is loaded. */
+  /** False for code that runs while the module loads. */
   readonly inFunction: boolean;
-  /** It is the whole condition of an `if` or `?:`, which becomes true and false anyway. */
+  /** The node is the whole condition of an `if` or `?:`, which is also replaced by true and by false. */
   readonly isTest: boolean;
 }
 type Rule = (node: Node, text: string, emit: Emit, place: Place) => void;
@@ -74,12 +74,12 @@ const ARITHMETIC = /^[-+*/]$/;
 const swapOperator: Rule = (node, text, emit, { inFunction, isTest }) => {
   const { left, right, operator } = node;
   if (!isNode(left) || !isNode(right) || typeof operator !== 'string') return;
-  // A negated condition is noticed whenever one that is always true, or never, is.
+  // A test that detects a constant condition also detects the negated one.
   if (isTest && EQUALITY.test(operator)) return;
   const swapped = SWAPPED_OPERATORS[operator];
-  // At the top of a module it is how a setting is written.
+  // At the top level of a module, arithmetic is how a setting is written.
   if (swapped === undefined || (ARITHMETIC.test(operator) && !inFunction)) return;
-  // Text that is put together does not become a difference.
+  // String concatenation must not become subtraction.
   if (operator === '+' && [left, right].some((side) => /^(Template)?Literal$/.test(side.type) && !isNumber(side)))
     return;
   const start = text.indexOf(operator, left.end);
@@ -88,7 +88,10 @@ const swapOperator: Rule = (node, text, emit, { inFunction, isTest }) => {
 
 const isNumber = (node: Node): boolean => node.type === 'Literal' && typeof node['value'] === 'number';
 
-/** A statement that only calls something is left out; logging is no behaviour worth a test, nor is `unref` of a timer. */
+/**
+ * Removes a statement that only calls a function. Log calls and `unref` of timers are exempt: neither is behaviour
+ * worth a test.
+ */
 const removeCall: Rule = (node, text, emit) => {
   const source = text.slice(node.start, node.end);
   const { expression } = node;
@@ -116,7 +119,7 @@ const removeCondition: Rule = (node, _text, emit) => {
 const changeLiteral: Rule = (node, _text, emit, { inFunction }) => {
   const { value } = node;
   if (typeof value === 'boolean') emit(node, String(!value));
-  // Constants at the top of a module are settings; a test that repeats them proves nothing.
+  // Top-level constants of a module are settings; a test that repeats them proves nothing.
   if (typeof value === 'number' && inFunction) emit(node, String(value === 1 ? 0 : value + 1));
 };
 
@@ -143,21 +146,21 @@ const isIgnored = (node: Node, text: string): boolean =>
 
 interface Ancestor {
   readonly node: Node;
-  /** The property of the parent that holds it. */
+  /** The property of the parent that holds the node. */
   readonly key: string;
 }
 
 const isStatement = ({ type }: Node): boolean => type === 'ExpressionStatement' || type === 'ThrowStatement';
 const isExpression = ({ type }: Node): boolean => /(?:Expression|Literal)$/.test(type);
 
-/** Whether `(condition ? changed : original)` can stand where a node stands. */
+/** Whether `(condition ? changed : original)` can replace a node. */
 function canBeHost(trail: readonly Ancestor[], index: number): boolean {
   const own = trail[index];
   const parent = trail[index - 1]?.node;
   if (own === undefined || parent === undefined || parent.type === 'MethodDefinition') return false;
   if (own.key === 'test' && own.node.type === 'Identifier') return true;
   if (!isExpression(own.node)) return false;
-  // Names of properties, and a method that needs the object it is called on.
+  // Excludes property names, and methods that need the object they are called on.
   if (/^(?:key|callee|tag)$/.test(own.key)) return false;
   if (own.key === 'left' && !/^(?:Binary|Logical)Expression$/.test(parent.type)) return false;
   if (parent.type === 'UnaryExpression' && parent['operator'] === 'delete') return false;
@@ -177,7 +180,7 @@ function findHost(trail: readonly Ancestor[]): Mutant['host'] | undefined {
   return undefined;
 }
 
-/** All mutants of a file, in the order of its text. */
+/** All mutants of a file, in source order. */
 export function findMutants(path: string, text: string): Mutant[] {
   const { program, errors } = parseSync(path, text);
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`);
@@ -209,15 +212,15 @@ export function findMutants(path: string, text: string): Mutant[] {
   return found.sort((one, other) => one.start - other.start);
 }
 
+/** A mutant with a stable name. */
 export type NamedMutant = Mutant & { readonly name: string };
 
 const MAX_ORIGINAL = 80;
 
 /**
- * All mutants of a file, each with a name that survives edits elsewhere in the file: path, original text and replacement,
- * and a number where the same change is possible several times.
- *
- * @param root folder to which paths are relative in names
+ * All mutants of a file, each with a name that survives edits elsewhere in the file: path, original text and
+ * replacement, plus a number if the same change occurs several times.
+ * @param root folder to which paths in names are relative
  */
 export function nameMutants(root: string, path: string, text: string): NamedMutant[] {
   const times = new Map<string, number>();
@@ -231,7 +234,7 @@ export function nameMutants(root: string, path: string, text: string): NamedMuta
   });
 }
 
-/** A random sample in the order of the whole; all where `count` is not less. */
+/** A random sample in the original order; all items if `count` is not smaller. */
 export function chooseSample<T>(all: readonly T[], count: number, random: () => number): readonly T[] {
   const keyed = all.map((each, index) => ({ each, index, key: random() })).sort((one, other) => one.key - other.key);
   const chosen = keyed.slice(0, count).sort((one, other) => one.index - other.index);

@@ -1,14 +1,12 @@
 /**
  * Mutation testing: `npm run mutate -- src/server/quota [more paths] [options]`.
- *
- * Changes the source in one place at a time (an operator, a condition, a call or a `where` removed) and runs the test files
- * that reach the place; a change that no test notices is a survivor.
- *
- *   --tests "WORD …"    test files whose path contains a word, besides those of mutation/extra-test-paths.ts
- *   --without "WORD …"  leaves test files out, such as slow ones: the score is then a lower bound
+ * Changes the source in one place at a time (an operator, a condition, a removed call or `where`) and runs the test
+ * files that reach the change; a change that no test detects is a survivor.
+ *   --tests "WORD …"    test files whose path contains a word, in addition to those of mutation/extra-test-paths.ts
+ *   --without "WORD …"  omits test files, such as slow ones: the score is then a lower bound
  *   --sample N --seed S a random sample of the mutants, reproducible by its seed
- *   --minutes N         stops early; the next run continues, since verdicts are kept in out/mutation
- *   --fresh             retries mutants whose verdict is kept
+ *   --minutes N         stops early; the next run continues from the verdicts stored in out/mutation
+ *   --fresh             retries mutants that have a stored verdict
  */
 import { createHash } from 'node:crypto';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -43,7 +41,7 @@ if (positionals.length === 0) {
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-/** Tests, fixtures and schemas hold no rules to test. */
+/** Tests, fixtures and schemas contain no logic to test. */
 const isRule = (path: string): boolean => !/(\.test|\.fixture|\/tables|\/make)\.ts$/.test(path);
 const paths = positionals
   .map((path) => resolve(path))
@@ -83,7 +81,7 @@ const environment = {
   NODE_COMPILE_CACHE: join(root, 'out', 'compile-cache'),
 };
 
-/** Takes items from a list in as many loops as there are cores. */
+/** Processes the items of a list in as many loops as there are cores. */
 async function forEachInParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const queue = Iterator.from(items);
   const loop = async (): Promise<void> => {
@@ -116,7 +114,7 @@ console.log(
 );
 
 type Outcome = 'killed' | 'survived' | 'not covered';
-/** Verdicts by mutant name; one counts until the source changes, a survivor's until a test changes. */
+/** Verdicts by mutant name. A verdict is valid until the source changes, that of a survivor until a test changes. */
 interface Kept {
   readonly source: string;
   readonly tests: string;

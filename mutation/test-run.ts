@@ -5,18 +5,20 @@ import { pathToFileURL } from 'node:url';
 
 const HOOK = pathToFileURL(join(import.meta.dirname, 'load-hook.ts')).href;
 
-/** How one test file ended. A run that exceeds its limit counts as failed. */
+/** Result of one test file. A run that exceeds its time limit counts as failed. */
 export interface TestRun {
   readonly hasPassed: boolean;
   readonly durationMs: number;
   readonly output: string;
 }
 
-/** Runs one test file in a process of its own, on SQLite. @param env tells the load hook of the sources and the mutant */
+/**
+ * Runs one test file in a separate process, on SQLite. @param env tells the load hook the sources and the active mutant
+ */
 export async function runTest(path: string, limitMs: number, env: Readonly<Record<string, string>>): Promise<TestRun> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, ['--import', HOOK, '--test-reporter=spec', path], {
-    // A group of its own, which ends with the processes that a test has started.
+    // A process group, so that killing it also ends the processes a test has started.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TEST_DATABASE: 'sqlite', ...env },
@@ -27,7 +29,7 @@ export async function runTest(path: string, limitMs: number, env: Readonly<Recor
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL');
     } catch {
-      // The whole group has ended.
+      // The whole process group has ended.
     }
   };
   process.once('exit', kill);
