@@ -5,7 +5,7 @@ import { generateText, stepCountIs, streamText } from 'ai';
 import { weatherTool } from './ai-sdk-weather-tool.ts';
 import { ALL_MODELS, API_KEY, BASE_URL, ORIGIN } from './service-key-and-model-names.ts';
 
-/** Vercel's AI SDK by its providers of Anthropic's and Google's dialects, over each kind of upstream. */
+/** Vercel's AI SDK with its Anthropic and Google providers, over each kind of upstream. */
 const anthropic = createAnthropic({ apiKey: API_KEY, baseURL: BASE_URL });
 const google = createGoogleGenerativeAI({ apiKey: API_KEY, baseURL: `${ORIGIN}/v1beta` });
 

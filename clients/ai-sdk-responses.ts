@@ -4,7 +4,7 @@ import { generateText, jsonSchema, Output, stepCountIs, streamText } from 'ai';
 import { weatherTool } from './ai-sdk-weather-tool.ts';
 import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from './service-key-and-model-names.ts';
 
-/** Vercel's AI SDK by OpenAI's Responses, over each kind of upstream. */
+/** Vercel's AI SDK with OpenAI's Responses API, over each kind of upstream. */
 const openai = createOpenAI({ apiKey: API_KEY, baseURL: BASE_URL });
 
 for (const id of [...ALL_MODELS, CHAT_COMPLETIONS_ONLY]) {

@@ -1,7 +1,7 @@
 import { jsonSchema, tool } from 'ai';
 import { WEATHER } from './service-key-and-model-names.ts';
 
-/** A tool for Vercel's AI SDK that always says "sunny". @param asked what it was called with is added here */
+/** A tool for Vercel's AI SDK that always says "sunny". @param asked receives the arguments of each call */
 export const weatherTool = (asked: unknown[]) =>
   tool({
     inputSchema: jsonSchema(WEATHER as never),

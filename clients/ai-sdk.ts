@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { API_KEY, BASE_URL, CHAT, EMBEDDING, IMAGE, WEATHER } from './service-key-and-model-names.ts';
 
-/** Vercel's AI SDK. Arguments: the package of the SDK, the package of the provider, and `compatible` for the generic one. */
+/**
+ * Vercel's AI SDK. Arguments: the package of the SDK, the package of the provider, and `compatible` for the generic
+ * one.
+ */
 const [sdk = 'ai', provider = '@ai-sdk/openai', kind] = process.argv.slice(2);
 const ai = await import(sdk);
 const { embedMany, generateText, jsonSchema, stepCountIs, streamText, tool } = ai;
@@ -38,7 +41,8 @@ const { embeddings } = await embedMany({ model: embedding, values: ['a', 'b', 'c
 assert.deepEqual(embeddings[2], [0.5, -0.5, 0.25, 0.125]);
 
 const imageModel = kind === 'compatible' ? openai.imageModel(IMAGE) : openai.image(IMAGE);
-// The generic provider follows links, but none to this machine, where the simulated upstream keeps its files.
+// The generic provider downloads image URLs but refuses loopback addresses, where the simulated upstream keeps its
+// files.
 const providerOptions = { reelgate: { response_format: 'b64_json' } };
 const { image } = await generateImage({ model: imageModel, prompt: 'a heron', providerOptions });
 assert.equal(Buffer.from(image.uint8Array).toString('latin1', 1, 4), 'PNG');

@@ -17,7 +17,7 @@ for (const model of ALL_MODELS) {
   assert.equal(await streamed.finalText(), 'the light of day');
   assert.equal((await streamed.finalMessage()).usage.output_tokens, 4);
 
-  // A loop of tools: two calls at once, their results, the end.
+  // A tool loop: two parallel calls, their results, the final answer.
   const tools = ['weather', 'forecast'].map((name) => ({ name, input_schema: WEATHER }));
   const called = await client.messages.stream({ ...say('[tools=2] [chunks=2]'), tools }).finalMessage();
   assert.equal(called.stop_reason, 'tool_use');

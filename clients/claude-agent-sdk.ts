@@ -5,7 +5,9 @@ import { z } from 'zod';
 import { runInTemporaryHome } from './run-program.ts';
 import { ALL_MODELS, API_KEY, ORIGIN } from './service-key-and-model-names.ts';
 
-/** Anthropic's Claude Agent SDK over each kind of upstream, with a tool of the program's own. Its executable is that of Claude Code. */
+/**
+ * Anthropic's Claude Agent SDK over each kind of upstream, with a custom tool. It uses the executable of Claude Code.
+ */
 const pathToClaudeCodeExecutable = fileURLToPath(
   new URL(`node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`, import.meta.url),
 );

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { programOf, runInTemporaryHome } from './run-program.ts';
 import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS } from './service-key-and-model-names.ts';
 
-/** cline's command line, one task without a person, over two kinds of upstream: a file is read by a tool, then the turn ends. */
+/**
+ * Cline's command line, one non-interactive task over two kinds of upstream: a tool reads a file, then the turn ends.
+ */
 const program = programOf('@cline/cli', 'cline');
 const eventsOf = (stdout: string) =>
   stdout

@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { ALL_MODELS, BASE_URL, CHAT_COMPLETIONS_ONLY } from './service-key-and-model-names.ts';
 
 /**
- * OpenAI's Codex, one task without a person, over each kind of upstream: a command is run, then the turn ends. It lists tools of the
- * server's, which nobody here has.
+ * OpenAI's Codex, one non-interactive task over each kind of upstream: a command runs, then the turn ends. Codex also
+ * declares server-side tools, which no upstream here offers.
  */
 const run = promisify(execFile);
 const program = fileURLToPath(new URL('node_modules/@openai/codex/bin/codex.js', import.meta.url));
@@ -38,7 +38,7 @@ wire_api = "responses"
       .map((line) => JSON.parse(line))
       .filter(({ type }) => type === 'item.completed')
       .map(({ item }) => item);
-    // The simulated model makes up the command, which no machine has.
+    // The simulated model invents the command, which exists on no machine.
     const command = items.find(({ type }) => type === 'command_execution');
     assert.ok(command?.exit_code !== 0 && /Paris/.test(command?.command), `${model}: ${JSON.stringify(items)}`);
     assert.equal(items.at(-1)?.text, 'the light of', model);

@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ALL_MODELS, API_KEY, ORIGIN } from './service-key-and-model-names.ts';
 
-/** Google's Gemini CLI, one task without a person, over each kind of upstream: a file is read by a tool, then the turn ends. */
+/**
+ * Google's Gemini CLI, one non-interactive task over each kind of upstream: a tool reads a file, then the turn ends.
+ */
 const run = promisify(execFile);
 const program = fileURLToPath(new URL('node_modules/@google/gemini-cli/bundle/gemini.js', import.meta.url));
 const SETTINGS = {

@@ -3,7 +3,7 @@ import { openAICompatible } from '@genkit-ai/compat-oai';
 import { genkit, z } from 'genkit';
 import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS, PIXEL } from './service-key-and-model-names.ts';
 
-/** Google's genkit by its plugin for OpenAI's dialect. */
+/** Google's Genkit with its plugin for OpenAI's dialect. */
 const ai = genkit({ plugins: [openAICompatible({ name: 'reelgate', apiKey: API_KEY, baseURL: BASE_URL })] });
 const weather = ai.defineTool(
   { name: 'weather', description: 'the sky', inputSchema: z.object({ city: z.string() }), outputSchema: z.string() },

@@ -29,7 +29,7 @@ for (const model of ALL_MODELS) {
   }
   assert.deepEqual([text, tokens], ['the light of day', 4], model);
 
-  // A loop of tools: two calls at once, their results, the end.
+  // A tool loop: two parallel calls, their results, the final answer.
   const functionDeclarations = ['weather', 'forecast'].map((name) => ({ name, parameters }));
   const toolConfig = { functionCallingConfig: { mode: FunctionCallingConfigMode.AUTO } };
   const config = { tools: [{ functionDeclarations }], toolConfig };

@@ -4,7 +4,7 @@ import OpenAI from 'openai';
 import { z } from 'zod/v3';
 import { API_KEY, BASE_URL, CHAT } from './service-key-and-model-names.ts';
 
-/** Instructor: structured output by a tool's schema. It was written for Zod 3. */
+/** Instructor: structured output through a tool's schema. Written for Zod 3. */
 const client = Instructor({
   client: new OpenAI({ apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 }) as never,
   mode: 'TOOLS',

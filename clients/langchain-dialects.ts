@@ -3,7 +3,7 @@ import { ChatAnthropic } from '@langchain/anthropic';
 import { ChatGoogleGenerativeAI } from '@langchain/google-genai';
 import { ALL_MODELS, API_KEY, ORIGIN, WEATHER } from './service-key-and-model-names.ts';
 
-/** LangChain by Anthropic's and Google's dialects, over each kind of upstream. */
+/** LangChain in Anthropic's and Google's dialects, over each kind of upstream. */
 const tools = [{ name: 'weather', description: 'tells it', schema: WEATHER }];
 
 for (const model of ALL_MODELS)

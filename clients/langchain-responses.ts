@@ -3,7 +3,7 @@ import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from './service-key-and-model-names.ts';
 
-/** LangChain by OpenAI's Responses, over each kind of upstream. */
+/** LangChain with OpenAI's Responses API, over each kind of upstream. */
 const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: WEATHER } }];
 
 for (const model of [...ALL_MODELS, CHAT_COMPLETIONS_ONLY]) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { API_KEY, BASE_URL, CHAT, EMBEDDING, WEATHER } from './service-key-and-model-names.ts';
 
-/** LangChain. */
+/** LangChain in OpenAI's dialect. */
 const configuration = { baseURL: BASE_URL };
 const llm = new ChatOpenAI({ model: CHAT, apiKey: API_KEY, configuration, maxRetries: 0 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { OpenAI, OpenAIEmbedding } from '@llamaindex/openai';
 import { API_KEY, BASE_URL, CHAT, EMBEDDING } from './service-key-and-model-names.ts';
 
-/** LlamaIndex. */
+/** LlamaIndex in OpenAI's dialect. */
 const llm = new OpenAI({ model: CHAT, apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 });
 const whole = await llm.chat({ messages: [{ role: 'user', content: '[chunks=3]' }] });
 assert.equal(whole.message.content, 'the light of');

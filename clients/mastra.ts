@@ -4,7 +4,7 @@ import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
 import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS, PIXEL } from './service-key-and-model-names.ts';
 
-/** Mastra's agent with a model at an address of one's own. */
+/** Mastra's agent with a model at a custom URL. */
 const weather = createTool({
   id: 'weather',
   description: 'the sky',

@@ -3,7 +3,7 @@ import { Mistral } from '@mistralai/mistralai';
 import { MistralError } from '@mistralai/mistralai/models/errors';
 import { API_KEY, CHAT, ORIGIN, OTHER_DIALECT_MODELS, PIXEL, WEATHER } from './service-key-and-model-names.ts';
 
-/** Mistral's own client, which checks every member of a response. */
+/** Mistral's own client, which validates every member of a response. */
 const mistral = new Mistral({ apiKey: API_KEY, serverURL: ORIGIN, retryConfig: { strategy: 'none' } });
 
 for (const model of [CHAT, ...OTHER_DIALECT_MODELS]) {
@@ -15,7 +15,8 @@ for (const model of [CHAT, ...OTHER_DIALECT_MODELS]) {
 
   const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: WEATHER } }];
   const question = say('[chunks=2]');
-  // "any" is Mistral's word for a call that has to be made; OpenAI's upstream gets the bytes as they are and has another.
+  // Mistral calls a mandatory tool call "any". An OpenAI upstream receives the request unchanged and only knows
+  // "required".
   const called = await mistral.chat.complete({ ...question, tools, toolChoice: model === CHAT ? 'required' : 'any' });
   const message = called.choices[0]?.message;
   const [call] = message?.toolCalls ?? [];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents';
 import { API_KEY, BASE_URL, CHAT, WEATHER } from './service-key-and-model-names.ts';
 
-/** OpenAI's Agents SDK, by both APIs. */
+/** OpenAI's Agents SDK with both APIs, chat completions and Responses. */
 setTracingDisabled(true);
 for (const useResponses of [true, false]) {
   const asked: unknown[] = [];

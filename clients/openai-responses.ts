@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from './service-key-and-model-names.ts';
 
-/** OpenAI's own client with its Responses, over upstreams that have them and others that have not. */
+/** OpenAI's own client with the Responses API, over upstreams with and without that API. */
 const openai = new OpenAI({ apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 });
 const PICTURE = 'data:image/png;base64,iVBORw0KGgo=';
 
@@ -21,7 +21,7 @@ for (const model of [...ALL_MODELS, CHAT_COMPLETIONS_ONLY]) {
   const final = await streamed.finalResponse();
   assert.deepEqual([text, final.output_text, final.usage?.output_tokens], ['the light of day', text, 4], model);
 
-  // A loop of tools: two calls at once, their results, a picture, the end.
+  // A tool loop: two parallel calls, their results, an image, the final answer.
   const tools = ['weather', 'forecast'].map((name) => ({
     type: 'function' as const,
     name,
@@ -57,7 +57,7 @@ for (const model of [...ALL_MODELS, CHAT_COMPLETIONS_ONLY]) {
   assert.deepEqual([cut.status, cut.incomplete_details?.reason], ['incomplete', 'max_output_tokens'], model);
 }
 
-// What another upstream has stored cannot be named.
+// Responses stored by another upstream cannot be referenced.
 await assert.rejects(
   openai.responses.create({ model: CHAT_COMPLETIONS_ONLY, input: 'x', previous_response_id: 'resp_1' }),
   (error) => error instanceof OpenAI.BadRequestError && error.param === 'previous_response_id',

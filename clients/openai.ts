@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { API_KEY, BASE_URL, CHAT, EMBEDDING, IMAGE, VIDEO, WEATHER } from './service-key-and-model-names.ts';
 
-/** OpenAI's own client. The first argument is the package: `openai`, or an older one under another name. */
+/**
+ * OpenAI's own client. The first argument is its package: `openai`, or an older release installed under another name.
+ */
 const { default: OpenAI, NotFoundError } = await import(process.argv[2] ?? 'openai');
 const openai = new OpenAI({ apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 });
 const say = (content: string) => ({ model: CHAT, messages: [{ role: 'user', content }] });
@@ -33,7 +35,7 @@ const tool = { type: 'function', name: 'weather', parameters: WEATHER, strict: t
 const [item] = (await openai.responses.create({ model: CHAT, input: 'weather?', tools: [tool] })).output;
 assert.deepEqual([item.type, item.name, item.arguments], ['function_call', 'weather', '{"city":"Paris"}']);
 
-// Embeddings: Base64 on the wire unless told otherwise
+// Embeddings: the client requests Base64 by default
 const { data } = await openai.embeddings.create({ model: EMBEDDING, input: ['a', 'b'] });
 assert.deepEqual(data[1].embedding, [0.5, -0.5, 0.25, 0.125]);
 
@@ -59,5 +61,5 @@ const file = Buffer.from(await (await openai.videos.downloadContent(video.id)).a
 assert.equal(file.toString('latin1', 4, 8), 'ftyp');
 assert.ok((await openai.videos.list()).data.some(({ id }: { id: string }) => id === video.id));
 assert.equal((await openai.videos.delete(video.id)).deleted, true);
-// The contract fixes the body of this error, in which only newer clients find a message.
+// The contract fixes the body of this error; only newer clients find a message in it.
 await assert.rejects(openai.videos.retrieve(video.id), { status: 404 });

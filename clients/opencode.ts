@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { programOf, runInTemporaryHome } from './run-program.ts';
 import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS } from './service-key-and-model-names.ts';
 
-/** opencode, one task without a person, over two kinds of upstream: a file is read by a tool, then the turn ends. */
+/** opencode, one non-interactive task over two kinds of upstream: a tool reads a file, then the turn ends. */
 const program = programOf('opencode', 'opencode');
 const MODELS = [CHAT, ...OTHER_DIALECT_MODELS.slice(0, 1)];
 const CONFIG = {

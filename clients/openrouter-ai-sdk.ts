@@ -4,7 +4,7 @@ import { generateText, stepCountIs, streamText } from 'ai';
 import { weatherTool } from './ai-sdk-weather-tool.ts';
 import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS, PIXEL } from './service-key-and-model-names.ts';
 
-/** OpenRouter's provider of the Vercel AI SDK, with its own options `reasoning` and `usage`. */
+/** OpenRouter's provider for the Vercel AI SDK, with its own options `reasoning` and `usage`. */
 const asked: unknown[] = [];
 const weather = weatherTool(asked);
 const openrouter = createOpenRouter({ apiKey: API_KEY, baseURL: BASE_URL, compatibility: 'compatible' });

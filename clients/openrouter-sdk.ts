@@ -12,7 +12,9 @@ import {
   WEATHER,
 } from './service-key-and-model-names.ts';
 
-/** OpenRouter's own client, which checks every member of a response; `callModel` is its agent over Responses. */
+/**
+ * OpenRouter's own client, which validates every member of a response; `callModel` is its agent on top of Responses.
+ */
 const router = new OpenRouter({ apiKey: API_KEY, serverURL: BASE_URL, retryConfig: { strategy: 'none' } });
 
 for (const model of [CHAT, ...OTHER_DIALECT_MODELS]) {
@@ -59,6 +61,6 @@ for (const model of [CHAT, CHAT_COMPLETIONS_ONLY, ...OTHER_DIALECT_MODELS]) {
 
 await assert.rejects(
   router.chat.send({ chatRequest: { model: 'absent', messages: [{ role: 'user', content: 'hi' }] } }),
-  // Its schema of errors wants a number as the code; the text is in `body`.
+  // The client's error schema requires a numeric code, so the text is only in `body`.
   (error: { body?: string }) => /There is no model absent here/.test(String(error.body)),
 );

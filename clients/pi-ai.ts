@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type Api, type Context, complete, type Model, stream, Type } from '@mariozechner/pi-ai';
 import { API_KEY, BASE_URL, CHAT, ORIGIN, OTHER_DIALECT_MODELS, PIXEL } from './service-key-and-model-names.ts';
 
-/** pi-ai, in each of its four ways to call a model of an address of one's own. */
+/** pi-ai, with each of its four APIs for a model at a custom URL. */
 const APIS: readonly (readonly [api: Api, baseUrl: string])[] = [
   ['openai-completions', BASE_URL],
   ['openai-responses', BASE_URL],

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { runInTemporaryHome } from './run-program.ts';
 import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS } from './service-key-and-model-names.ts';
 
-/** Qwen Code, one task without a person, over two kinds of upstream: a file is read by a tool, then the turn ends. */
+/** Qwen Code, one non-interactive task over two kinds of upstream: a tool reads a file, then the turn ends. */
 const program = fileURLToPath(new URL('node_modules/@qwen-code/qwen-code/cli-entry.js', import.meta.url));
 const SETTINGS = {
   security: { auth: { selectedType: 'openai' } },

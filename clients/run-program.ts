@@ -7,14 +7,14 @@ import { promisify } from 'node:util';
 
 const start = promisify(execFile);
 
-/** The executable of a package that has one package for each platform. */
+/** Path of an executable from a package that is published once per platform. */
 export const programOf = (name: string, executable: string): string =>
   fileURLToPath(new URL(`node_modules/${name}-${process.platform}-${process.arch}/bin/${executable}`, import.meta.url));
 
-/** Standard output of a program that ended well; a failure has both outputs in its message. */
+/** Runs a program and returns its standard output; a failure's message contains both outputs. */
 export type Run = (program: string, parameters: readonly string[], env?: NodeJS.ProcessEnv) => Promise<string>;
 
-/** Runs programs in an empty home folder with the file "Paris", which the simulated model asks for. */
+/** Runs programs in an empty home folder with a file named "Paris", which the simulated model asks to read. */
 export async function runInTemporaryHome(name: string, task: (home: string, run: Run) => Promise<void>): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), `${name}-`));
   const { PATH, HTTPS_PROXY, NO_PROXY, NODE_USE_ENV_PROXY } = process.env;

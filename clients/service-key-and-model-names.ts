@@ -1,4 +1,4 @@
-/** Where the service is; set by test/third-party-clients.test.ts. */
+/** URL of the service; set by test/third-party-clients.test.ts. */
 export const ORIGIN = String(process.env.SERVICE_URL);
 export const BASE_URL = `${ORIGIN}/v1`;
 export const API_KEY = String(process.env.SERVICE_KEY);
@@ -6,9 +6,9 @@ export const API_KEY = String(process.env.SERVICE_KEY);
 export const CHAT = 'sandbox-chat';
 /** Models of upstreams that do not speak OpenAI's dialect. */
 export const OTHER_DIALECT_MODELS = ['sandbox-claude', 'sandbox-gemini'];
-/** Models of all kinds of upstreams, whatever the caller's dialect. */
+/** One model of each kind of upstream, callable in every dialect. */
 export const ALL_MODELS = ['sandbox-claude', 'sandbox-chat', 'sandbox-gemini'];
-/** A model of an upstream in OpenAI's dialect that has chat completions and no Responses. */
+/** A model of an upstream in OpenAI's dialect that offers chat completions but no Responses. */
 export const CHAT_COMPLETIONS_ONLY = 'sandbox-chat-mini';
 export const EMBEDDING = 'sandbox-embedding';
 export const IMAGE = 'sandbox-image';
