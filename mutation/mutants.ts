@@ -220,6 +220,7 @@ const MAX_ORIGINAL = 80;
 /**
  * All mutants of a file, each with a name that survives edits elsewhere in the file: path, original text and
  * replacement, plus a number if the same change occurs several times.
+ *
  * @param root folder to which paths in names are relative
  */
 export function nameMutants(root: string, path: string, text: string): NamedMutant[] {

@@ -1,7 +1,9 @@
 /**
  * Mutation testing: `npm run mutate -- src/server/quota [more paths] [options]`.
+ *
  * Changes the source in one place at a time (an operator, a condition, a removed call or `where`) and runs the test
  * files that reach the change; a change that no test detects is a survivor.
+ *
  *   --tests "WORD …"    test files whose path contains a word, in addition to those of mutation/extra-test-paths.ts
  *   --without "WORD …"  omits test files, such as slow ones: the score is then a lower bound
  *   --sample N --seed S a random sample of the mutants, reproducible by its seed

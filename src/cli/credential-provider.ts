@@ -102,6 +102,7 @@ const expiresSoon = (signIn: StoredCredentials, now: number): boolean => signIn.
 /**
  * Returns newer tokens than the given ones, from another process or else from the service. Concurrent processes run
  * this sequentially, so that one refreshes and the others find its result; the new pair is stored before use.
+ *
  * @returns undefined when the sign-in has ended or was removed
  */
 function refreshCredentials(

@@ -97,6 +97,7 @@ export class CredentialStore {
 
   /**
    * Stores a sign-in durably and returns a description of where the tokens are. Call inside `runExclusive`.
+   *
    * @param place `same`: tokens in the file stay there, so that a refresh leaves no previous pair behind; `best`: the
    * keychain if possible
    */
@@ -117,6 +118,7 @@ export class CredentialStore {
 
   /**
    * Removes a sign-in. Call inside `runExclusive`.
+   *
    * @param tokensRevoked whether the service has revoked the tokens. Only then may they stay in a keychain that cannot
    * be
    *   opened: otherwise valid tokens would remain there without an entry that refers to them.

@@ -52,6 +52,7 @@ Start with:
 
 /**
  * Creates the program with all commands, in the order of the help.
+ *
  * @param asJson prints usage errors as JSON too
  */
 export function createProgram(asJson: boolean): Command {

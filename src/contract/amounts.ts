@@ -72,6 +72,7 @@ function formatNumber(value: number, currency: string, language: string, maximum
 /**
  * Formats with two or more decimals exactly as Intl does in English and Chinese. Avoids Intl because its first
  * formatter adds about 10 ms to a page's start, and most sites show amounts in credits.
+ *
  * @returns undefined for values with an exponent or more digits than a number holds exactly
  */
 function formatPlainNumber(value: number, maximumFractionDigits: number): string | undefined {

@@ -56,6 +56,7 @@ const isCharged = ({ quantity, unitQuota }: PriceLine): boolean => quantity > 0 
 
 /**
  * Sum of the terms times the multipliers, rounded up once. Multipliers are exact decimals: 1.1 is eleven tenths.
+ *
  * @throws RangeError if a multiplier is negative or not finite
  */
 function sumOfLines(lines: readonly PriceLine[], multipliers: readonly AppliedMultiplier[]): bigint {
@@ -175,6 +176,7 @@ export function tokenQuota(price: ChatPrice, facts: TokenFacts): number {
 /**
  * Upper bound for the cost of a call, used for its reservation: covers any split into parts, and fewer input tokens
  * than `promptTokens`.
+ *
  * @param mayUseAudio whether any of the tokens can be audio, which costs many times as much as text
  */
 export function maxTokenQuota(price: ChatPrice, facts: TokenFacts, mayUseAudio: boolean): number {
@@ -322,6 +324,7 @@ export const isChatPrice = (price: Price): price is ChatPrice =>
 
 /**
  * Price of a video or an image. Multipliers are exact decimals: 1.1 is eleven tenths.
+ *
  * @throws RangeError if the result is not a safe integer, or a multiplier is negative or not finite
  * @throws UnpricedError if no line matches
  */
@@ -451,6 +454,7 @@ const numberOf = (facts: CallFacts, name: string): number => {
 
 /**
  * Price of a call. Every charge and every receipt is this function of a price and the facts stored with the call.
+ *
  * @throws RangeError as `priceMedia` does
  */
 export function priceCall(price: Price, facts: CallFacts): PricedCall {

@@ -117,6 +117,7 @@ const MULTIPLIER_UNIT = 1_000_000_000;
 /**
  * Lines of a charge, computed by the function that charged it. Their sum, rounded up, is `charged`, even when a program
  * adds the numbers in floating point in their order.
+ *
  * @param price undefined: no longer known, and the charge is shown as a single line
  */
 export function toReceiptLines(price: Price | undefined, facts: CallFacts, charged: number): ReceiptLine[] {

@@ -21,6 +21,7 @@ const declare = (prefix: string, values: Readonly<Record<string, string>> | read
 /**
  * The design tokens as CSS variables (`--rg-color-text` and so on): the only source of colours, type, spaces and motion
  * for the console and the server-rendered pages.
+ *
  * Dark values apply if the system prefers them and the console has not selected light ones, or if the console has
  * selected dark ones.
  */

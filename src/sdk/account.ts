@@ -92,6 +92,7 @@ export class Account {
 
   /**
    * Resends the confirmation link; needs a session or a user access token.
+   *
    * @throws ReelgateError `mail_off`
    */
   async resendEmailConfirmation(): Promise<void> {
@@ -101,6 +102,7 @@ export class Account {
   /**
    * Sends a password reset link to a confirmed e-mail address. Needs no credentials, and also succeeds for unknown
    * addresses.
+   *
    * @throws ReelgateError `mail_off`, `rate_limit_exceeded`
    */
   async requestPasswordReset(email: string): Promise<void> {
@@ -109,6 +111,7 @@ export class Account {
 
   /**
    * One page of successful and failed logins, newest first; needs a session or a user access token.
+   *
    * @throws ReelgateError `unauthorized`
    */
   async logins(query: LoginQuery = {}): Promise<CursorResult<LoginAttempt>> {
@@ -138,6 +141,7 @@ export class Account {
 
   /**
    * One page of the account's videos, newest first, regardless of the token that started them.
+   *
    * @throws ReelgateError `unauthorized`
    */
   async videos(page: PageQuery = {}): Promise<PageResult<OwnVideo>> {
@@ -157,6 +161,7 @@ export class Account {
 
   /**
    * Typical generation times by model, measured from finished videos; models with too few of them are omitted.
+   *
    * @throws ReelgateError `unauthorized`
    */
   async videoDurations(options: CallOptions = {}): Promise<VideoDuration[]> {

@@ -18,6 +18,7 @@ export class SiteSettings {
 
   /**
    * All settings with their effective values and sources.
+   *
    * @throws ReelgateError `forbidden` for accounts other than root
    */
   async list(): Promise<SiteSettingInfo[]> {
@@ -26,6 +27,7 @@ export class SiteSettings {
 
   /**
    * Stores a setting; every process applies the value within seconds.
+   *
    * @param value null resets the setting to its default
    * @throws ReelgateError if the environment defines the setting or the value is invalid
    */
@@ -73,6 +75,7 @@ export class Reconciliations {
   /**
    * Channels whose vendor reports its charges: time of the last reading, reason for a failed one, and whether the
    * figures of a day agree.
+   *
    * @throws ReelgateError `forbidden`
    */
   async accounts(): Promise<ReconciledAccountInfo[]> {
@@ -81,6 +84,7 @@ export class Reconciliations {
 
   /**
    * Reads a channel's account immediately.
+   *
    * @returns null if the vendor has no endpoint for that
    * @throws ReelgateError `upstream_unavailable` if the account could not be read
    */
@@ -120,6 +124,7 @@ export class Channels {
 
   /**
    * Checks with the upstream whether a credential works and which of its models the channel does not serve yet.
+   *
    * @throws ReelgateError `not_exist`
    */
   async test(channelId: number, credentialId?: number): Promise<ChannelTestResult> {
@@ -131,6 +136,7 @@ export class Channels {
   /**
    * Enables models on a channel. Models missing from the catalogue are added at the price the test suggested; existing
    * prices are kept.
+   *
    * @throws ReelgateError `not_exist`
    */
   async addModels(channelId: number, ids: readonly string[]): Promise<AddedModels> {

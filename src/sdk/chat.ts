@@ -137,6 +137,7 @@ export class Chat {
 
   /**
    * Yields the text in chunks as it is generated; the generator's return value is the complete result.
+   *
    * @throws ReelgateError, also in the middle of the stream: output generated before that is charged
    */
   async *stream(request: ChatRequest, options: ChatOptions = {}): AsyncGenerator<string, ChatResult> {
@@ -156,6 +157,7 @@ export class Chat {
 
   /**
    * Yields every event of a stream unchanged, for tool calls, reasoning and other output besides the text.
+   *
    * @throws ReelgateError as `stream` does
    */
   async *events(request: ChatRequest, options: ChatOptions = {}): AsyncGenerator<ChatEvent, void> {

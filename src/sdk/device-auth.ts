@@ -57,6 +57,7 @@ export class DeviceAuth {
 
   /**
    * Requests a code.
+   *
    * @throws ReelgateError `invalid_client` if the service does not know the OAuth client
    */
   async start(device: DeviceDescription = {}, options: Pick<CallOptions, 'signal'> = {}): Promise<DeviceCode> {
@@ -72,6 +73,7 @@ export class DeviceAuth {
    * Polls until the code is approved, denied or expired (RFC 8628 section 3.5): never faster than the service's
    * interval, slower after `slow_down`, with exponential backoff while the service is unreachable, and never after the
    * code has expired.
+   *
    * @throws ReelgateError `access_denied`, `expired_token`, `invalid_grant` (used or unknown), `invalid_client`; the
    *   signal's reason when aborted
    */
@@ -102,6 +104,7 @@ export class DeviceAuth {
   /**
    * Exchanges a refresh_token for a new pair. Never retried automatically: using the same token twice revokes the
    * sign-in. Store the result before using it.
+   *
    * @throws ReelgateError `invalid_grant` when the sign-in has ended
    */
   async refresh(refreshToken: string): Promise<RefreshedTokens> {
@@ -114,6 +117,7 @@ export class DeviceAuth {
   /**
    * Ends the sign-in of an access_token, even an expired one: the access_token, its refresh_token and its llm_token are
    * revoked immediately.
+   *
    * @throws ReelgateError `unauthorized`
    */
   async logout(accessToken: string): Promise<void> {

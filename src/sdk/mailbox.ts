@@ -28,6 +28,7 @@ export class Mailbox {
 
   /**
    * E-mail address and password; `has_mailbox` is false without a mailbox.
+   *
    * @throws ReelgateError `mailbox_off`, `mailbox_unreachable`
    */
   async get(): Promise<MailboxInfo> {
@@ -36,6 +37,7 @@ export class Mailbox {
 
   /**
    * Applies for a mailbox. If one exists already, returns only its e-mail address.
+   *
    * @param localPart part before the @; derived from the user name if omitted
    * @throws ReelgateError `mailbox_taken`, `mailbox_off`, `mailbox_unreachable`
    */
@@ -46,6 +48,7 @@ export class Mailbox {
 
   /**
    * Application password for mail programs, verified with the mail server (up to three seconds).
+   *
    * @throws ReelgateError `mailbox_missing`, `mailbox_unreachable`
    */
   async appPassword(): Promise<AppPasswordInfo> {
@@ -55,6 +58,7 @@ export class Mailbox {
   /**
    * Replaces the application password. Needs a session or a user access token, because a device sign-in may only read
    * it.
+   *
    * @throws ReelgateError `mailbox_missing`, `mailbox_unreachable`
    */
   async regenerateAppPassword(options: CallOptions = {}): Promise<AppPasswordInfo> {

@@ -82,6 +82,7 @@ export class Notifications {
 
   /**
    * Number of open tickets and beta applications; 0 for accounts that are not administrators.
+   *
    * @throws ReelgateError `unauthorized`
    */
   async pendingCount(): Promise<number> {
@@ -105,6 +106,7 @@ export class Notifications {
 
   /**
    * Switches topics on or off, in the console (`topics`) and by e-mail; other topics keep their setting.
+   *
    * @throws ReelgateError `topic_locked`, `invalid_request`
    */
   async setPreferences(
@@ -127,6 +129,7 @@ export class Notifications {
   /**
    * Yields every notification from now on (or after an event), across lost connections, until the signal is aborted.
    * Fetch the list after a `gap`, because earlier notifications are not repeated.
+   *
    * @throws ReelgateError if the client is not signed in
    */
   async *follow(options: FollowOptions): AsyncGenerator<LiveNotification, void> {

@@ -27,6 +27,7 @@ export class Plans {
 
   /**
    * The account's subscription: remaining allowances, their reset times, and queued subscriptions.
+   *
    * @throws ReelgateError `unauthorized`
    */
   async current(): Promise<SubscriptionInfo> {
@@ -36,6 +37,7 @@ export class Plans {
   /**
    * Redeems a code, which works once; case, spaces and dashes are ignored. Never retried automatically: if the response
    * is lost, `current` and the wallet show whether the code was redeemed.
+   *
    * @throws ReelgateError `code_invalid`, `code_used`, `code_expired`
    */
   async redeem(code: string): Promise<RedemptionResult> {
@@ -72,6 +74,7 @@ export class Budgets {
 
   /**
    * Sets the budget of a key, or of the account if the id is 0.
+   *
    * @throws ReelgateError `not_exist` if the account has no such key
    */
   async set(tokenId: number, budget: NewBudget): Promise<BudgetInfo> {

@@ -62,6 +62,7 @@ export class Requests {
 
   /**
    * Yields calls as they end, until the signal is aborted; lost connections are reopened.
+   *
    * @throws ReelgateError when the service refuses permanently
    */
   follow(query: RequestQuery, signal: AbortSignal): AsyncGenerator<RequestInfo, void> {

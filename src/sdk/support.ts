@@ -70,6 +70,7 @@ export class BetaApplications {
 
   /**
    * Applies for a feature and returns the application's id.
+   *
    * @throws ReelgateError while an application for the feature is pending or approved
    */
   async apply(feature: string, reason: string): Promise<number> {

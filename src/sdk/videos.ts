@@ -117,6 +117,7 @@ export class Videos {
   /**
    * Starts a video. If the response is lost, the request is repeated with the same Idempotency-Key, so that no second
    * video is generated.
+   *
    * @returns the id to wait for
    * @throws ReelgateError `quota_not_enough`, `model_not_found`, `invalid_request`, `upstream_refused`, …
    */
@@ -132,6 +133,7 @@ export class Videos {
 
   /**
    * Estimated cost of a video and the number the account can pay for; nothing is started.
+   *
    * @throws ReelgateError as `create` does
    */
   quote(request: CreateVideoRequest): Promise<VideoQuote> {
@@ -164,6 +166,7 @@ export class Videos {
 
   /**
    * Starts a new version of a finished video.
+   *
    * @throws ReelgateError `task_not_exist`, `quota_not_enough`, `invalid_request` if the vendor has no remix
    */
   async remix(id: string, prompt: string): Promise<StartedVideo> {
@@ -177,6 +180,7 @@ export class Videos {
 
   /**
    * Polls until the video is finished, tolerating a temporarily unreachable service.
+   *
    * @throws ReelgateError `task_failed` with the vendor's reason; `timeout`, or the last poll's own error: the task
    *   continues in both cases and can be awaited again by its id
    */
@@ -269,6 +273,7 @@ export class Shares {
 
   /**
    * Creates a link to a finished video. By default the link lasts as long as the video and needs no password.
+   *
    * @throws ReelgateError `task_not_exist`, `task_not_completed`
    */
   async create(videoId: string, options: NewShare = {}): Promise<CreatedShare> {

@@ -130,6 +130,7 @@ export class Webhooks {
 
   /**
    * Creates and returns a new secret; deliveries carry the old one's signature too for 24 hours.
+   *
    * @throws ReelgateError `not_exist`
    */
   async rotateSecret(id: number, options: CallOptions = {}): Promise<string> {

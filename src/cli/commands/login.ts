@@ -304,6 +304,7 @@ function hasBrowser(env: NodeJS.ProcessEnv = process.env, platform: string = pro
 /**
  * Tries to open a page. Success cannot be detected, so the caller always prints the link too. Only http and https are
  * opened: the URL comes from the service, and for files or other schemes the desktop would start a program.
+ *
  * @param start replaced by tests
  */
 export async function openBrowser(
