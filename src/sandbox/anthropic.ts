@@ -37,7 +37,7 @@ const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, type: str
   not_found: [404, 'not_found_error', 'Not found'],
 };
 
-/** docs.claude.com/en/api/errors */
+/** Error responses as documented at docs.claude.com/en/api/errors. */
 function errorResponse(kind: ProblemKind, message?: string): SimulatorResponse {
   const [status, type, text] = PROBLEMS[kind];
   const requestId = `req_sandbox_${kind}`;
@@ -47,7 +47,7 @@ function errorResponse(kind: ProblemKind, message?: string): SimulatorResponse {
 
 const THOUGHT = 'Let me think about the light.';
 
-/** `POST /v1/messages` (docs.claude.com/en/api/messages). What Anthropic would refuse is refused. */
+/** `POST /v1/messages` (docs.claude.com/en/api/messages). Rejects requests that Anthropic would reject. */
 function createMessage(request: SimulatorRequest): SimulatorResponse | Promise<SimulatorResponse> {
   const body = request.json();
   const fault = checkRequest(request, body, false);
@@ -94,7 +94,7 @@ function checkRequest(
   return MODELS.includes(String(body.model)) ? undefined : errorResponse('model', `model: ${String(body.model)}`);
 }
 
-/** Thinking where it was asked for, then tool calls, else words or the JSON of the schema. */
+/** Plans thinking if it was requested, then tool calls, or else words or the JSON of the schema. */
 function planContent(
   body: Fields,
   directives: Directives,
@@ -130,7 +130,7 @@ function chooseToolUses(body: Fields, count: number, wanted: string | undefined)
 
 const countPrompt = ({ system, messages, tools }: Fields): number => countWords([system, messages, tools]);
 
-/** @param directive Of `[usage=…]`: 0 for none, -1 for negative, 2 for absurdly large figures. */
+/** @param directive value of `[usage=…]`: 0 for no usage, -1 for negative, 2 for absurdly large figures */
 function usageOf(body: Fields, content: readonly Fields[], directive: number | undefined): Fields | undefined {
   if (directive === 0) return undefined;
   const factor = directive === -1 ? -1 : directive === 2 ? 1e300 : 1;
@@ -198,7 +198,7 @@ async function* deltasOf(block: Fields, directives: Directives): AsyncGenerator<
   }
 }
 
-/** Rows of models to insert for it: quota per million tokens. */
+/** Catalogue rows for this simulator: quota per million tokens. */
 export const ANTHROPIC_SANDBOX_MODELS = [
   {
     id: 'sandbox-claude',
@@ -213,7 +213,7 @@ export const ANTHROPIC_SANDBOX_MODELS = [
   },
 ] as const;
 
-/** A server with Anthropic's Messages protocol, which checks what it is sent. Directives: `../chat/prompt-directives.ts`. */
+/** A server with Anthropic's Messages protocol, which validates requests. Directives: see `chat.ts`. */
 export const anthropicSimulator = defineSimulator({
   name: 'anthropic',
   credentials: () => ({ api_key: API_KEY }),
@@ -237,7 +237,10 @@ export const anthropicSimulator = defineSimulator({
   ],
 });
 
-/** Members of a request; any other is an error (docs.claude.com/en/api/messages, and the betas Claude Code asks for). */
+/**
+ * Accepted members of a request; any other is an error (docs.claude.com/en/api/messages, and the betas Claude Code
+ * requests).
+ */
 const MEMBERS: ReadonlySet<string> = new Set(
   (
     'model messages max_tokens stream system temperature top_p top_k stop_sequences tools tool_choice thinking metadata ' +
@@ -252,7 +255,11 @@ const isPositiveInteger = (value: unknown): boolean => Number.isInteger(value) &
 const isUnitIntervalOrAbsent = (value: unknown): boolean =>
   value === undefined || (Number(value) >= 0 && Number(value) <= 1);
 
-/** What Anthropic would refuse of a request, in its words; undefined for a correct one. @param counts whether the request only counts tokens */
+/**
+ * Anthropic's error message for an invalid request; undefined for a valid one.
+ *
+ * @param counts whether the request only counts tokens
+ */
 function findFault(body: Fields, counts: boolean): string | undefined {
   const unknown = Object.keys(body).find((key) => !MEMBERS.has(key));
   if (unknown !== undefined) return `${unknown}: Extra inputs are not permitted`;
@@ -322,7 +329,7 @@ const blocksOf = (message: Fields): readonly Fields[] =>
 const idsOf = (blocks: readonly Fields[], type: string, key: string): unknown[] =>
   blocks.filter((block) => block.type === type).map((block) => block[key]);
 
-/** What Anthropic would refuse of the messages: roles, blocks, tool calls without results, thinking that was changed. */
+/** Error message for invalid messages: roles, blocks, tool calls without results, altered thinking. */
 function checkMessages({ messages, thinking }: Fields): string | undefined {
   const list = asFieldList(messages);
   if (list.length === 0) return 'messages: at least one message is required';
@@ -397,13 +404,13 @@ function checkPicture({ type, media_type: mediaType, data, url }: Fields): strin
     : 'image.source.base64.media_type: Input should be a picture type';
 }
 
-/** Prefixes that were written to the simulated cache. Bounded, since benchmarks run for long. */
+/** Prefixes written to the simulated cache. Bounded, because benchmarks run for a long time. */
 const written = new Set<string>();
 const MAX_PREFIXES = 10_000;
 
 const MARKER = '"cache_control":{';
 
-/** The input of a request in Anthropic's figures: a prefix up to the last marker is written once, and read from then on. */
+/** Input usage in Anthropic's figures: the prefix up to the last marker is written once and read on later requests. */
 function readCacheUsage({ system, messages, tools }: Fields, input: number): Fields {
   const prompt = JSON.stringify([tools, system, messages]);
   const at = prompt.lastIndexOf(MARKER);
@@ -429,7 +436,7 @@ function readCacheUsage({ system, messages, tools }: Fields, input: number): Fie
   };
 }
 
-/** The signature of a text the simulated model thought; it accepts no other, as Anthropic does. */
+/** Signature of a text the simulated model thought. Like Anthropic, the simulator accepts no other signature. */
 const signThinking = (thinking: string): string =>
   createHash('sha256').update(`sandbox thinking ${thinking}`).digest('base64');
 

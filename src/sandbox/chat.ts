@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asObject } from '../contract/objects.ts';
 import { type SimulatorRequest, StreamInterrupted } from './simulator.ts';
 
-/** Each is one token including the blank before it, in all of OpenAI's vocabularies. */
+/** Each word is one token including its leading space, in all of OpenAI's vocabularies. */
 const WORDS = ['the', 'light', 'of', 'day', 'and', 'sea', 'in', 'time', 'with', 'sun', 'on', 'water'];
 
 const wordAt = (index: number): string => `${index === 0 ? '' : ' '}${WORDS[index % WORDS.length]}`;
@@ -11,8 +11,8 @@ const DEFAULT_WORDS = 12;
 const JSON_FRAGMENT_LENGTH = 8;
 
 /**
- * The parts of text to send, and whether `limit` (`max_tokens` and the parameters like it) cut them short. `json` replaces the words where
- * the caller asked for structured output; it is never cut, since half an object helps no test.
+ * Plans the parts of the text, and whether `limit` (`max_tokens` and equivalent parameters) cuts them short. `json`
+ * replaces the words if the caller requested structured output; it is never cut, because half an object helps no test.
  */
 export function planText(
   directives: Directives,
@@ -30,10 +30,10 @@ export function planText(
 }
 
 const wordCounts = new Map<number, number>();
-/** How many words were sent in response to a request with `[tag=…]`, whether or not anybody received them. */
+/** Number of words sent in response to requests with `[tag=…]`, whether or not they were received. */
 export const wordsSentFor = (tag: number): number => wordCounts.get(tag) ?? 0;
 
-/** Sends the pieces one by one, with the faults the directives ask for. */
+/** Sends the pieces one by one, with the faults requested by the directives. */
 export async function* streamText(
   pieces: readonly string[],
   directives: Directives,
@@ -58,20 +58,25 @@ export async function* streamText(
 }
 
 let count = 0;
+/** A new id, unique within the process. */
 export const newId = (prefix: string): string => `${prefix}-sandbox${(++count).toString(36).padStart(8, '0')}`;
 
 /**
- * What a test may write into the text it sends, as `[name=number]`:
- * - `chunks`: how many words to send (default 12); `delay`: milliseconds between them; `wait`: milliseconds before the first
- * - `cut`: break the connection after so many words; `stop`: end the response there without an error; `silent`: send nothing
- *   after them but keep the connection; `error`: send an error event after them; `garbage`: send an event that is no JSON
- * - `big`: every word has so many thousand letters; `tag`: a number under which `wordsSentFor` counts the words sent
- * - `tools`: how many calls to make at once of the functions offered (default 1)
- * - `call=Name`: which of the functions to call, for programs that offer many
+ * Directives that a test can put into its prompt, as `[name=number]`:
+ * - `chunks`: number of words to send (default 12); `delay`: milliseconds between them; `wait`: milliseconds before the
+ *   first
+ * - `cut`: break the connection after that many words; `stop`: end the response there without an error; `silent`: send
+ *   nothing
+ *   more but keep the connection open; `error`: send an error event after them; `garbage`: send an event that is not
+ *   JSON
+ * - `big`: thousands of letters per word; `tag`: number under which `wordsSentFor` counts the words sent
+ * - `tools`: number of simultaneous calls of the offered functions (default 1)
+ * - `call=Name`: the function to call, for programs that offer many
  * - `usage=0`: report no usage; `usage=-1`: report negative usage; `usage=2`: report absurdly large usage
  */
 export type Directives = (name: string) => number | undefined;
 
+/** Reads the directives from the body of a request. */
 export function parseDirectives(request: SimulatorRequest): Directives {
   const found = new Map<string, number>();
   for (const [, name = '', value] of request.body.toString('latin1').matchAll(/\[([a-z]{3,8})=(-?\d{1,6})\]/g))
@@ -79,28 +84,29 @@ export function parseDirectives(request: SimulatorRequest): Directives {
   return (name) => found.get(name);
 }
 
-/** The function to call by `[call=Name]`; undefined: the first one offered. */
+/** The function named by `[call=Name]`; undefined: the first one offered. */
 export const wantedFunction = ({ body }: SimulatorRequest): string | undefined =>
   /\[call=([A-Za-z_]{1,64})\]/.exec(body.toString('latin1'))?.[1];
 
-/** One function the caller offered, whichever API it was offered by. */
+/** A function the caller offered, in either API. */
 export interface OfferedFunction {
   readonly name: string;
   /** JSON Schema. */
   readonly parameters: unknown;
 }
 
+/** A function call of the simulated model. */
 export interface FunctionCall {
   readonly name: string;
-  /** JSON text that fits the parameters' schema. */
+  /** JSON text that matches the parameters' schema. */
   readonly arguments: string;
 }
 
 /**
- * The calls the simulated model makes: of the function that is wanted by name, else of the first ones offered. The caller of this asks for
- * none once the conversation holds a result, so that every tool loop ends after one turn.
+ * Chooses the calls of the simulated model: the function named by a directive, or else the first ones offered. Callers
+ * stop asking for calls once the conversation contains a result, so that every tool loop ends after one turn.
  *
- * @param count how many at once
+ * @param count number of simultaneous calls
  */
 export function chooseCalls(
   offered: readonly OfferedFunction[],
@@ -118,7 +124,7 @@ const asSchema = (value: unknown): Schema => asObject(value) ?? {};
 
 const MAX_DEPTH = 8;
 
-/** A small value that fits a JSON Schema: required properties only (the first one where none is required). */
+/** A small value that matches a JSON Schema: required properties only (the first property if none is required). */
 export function exampleForSchema(value: unknown, depth = 0): unknown {
   const schema = asSchema(value);
   if (schema.const !== undefined) return schema.const;
@@ -140,9 +146,10 @@ export function exampleForSchema(value: unknown, depth = 0): unknown {
   return Object.fromEntries(chosen.map((name) => [name, exampleForSchema(properties[name], depth + 1)]));
 }
 
-/** Roughly one token a word: what the simulated models report as the tokens of a value. */
+/** Approximate token count, one per word, reported by the simulated models. */
 export const countWords = (value: unknown): number => JSON.stringify(value ?? '').split(/\W+/).length;
 
+/** A JSON object of unknown content. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export const asFields = (value: unknown): Fields =>

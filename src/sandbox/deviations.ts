@@ -7,13 +7,14 @@ import { SeededRandom } from './seeded-random.ts';
 import type { Operation, SimulatorRequest } from './simulator.ts';
 
 /**
- * Responses as upstreams really send them, in place of the documented ones. A share of the chat calls is answered by a recorded shape
- * of the call's dialect, a share of the vendors' answers is altered by a row of the table below. The choice follows from the seed and
- * the request: a chat call is identified by its body, a video by its prompt and the number of the poll.
+ * Responses as upstreams really send them, instead of the documented ones. A share of the chat calls gets a recorded
+ * response of the call's dialect; a share of the vendors' responses is altered by a row of the table below. The choice
+ * depends only on the seed and the request: a chat call is identified by its body, a video by its prompt and the number
+ * of the poll.
  */
 export interface DeviationOptions {
   readonly seed: number;
-  /** Share of the requests that are affected, 0 to 1. */
+  /** Share of the affected requests, 0 to 1. */
   readonly share: number;
   /** Recorded chat responses by dialect; none by default. */
   readonly chat?: Readonly<Partial<Record<ChatDialect, readonly ChatShape[]>>>;
@@ -21,7 +22,7 @@ export interface DeviationOptions {
 
 type ChatDialect = 'chat' | 'messages' | 'responses' | 'gemini';
 
-/** A complete chat response, or the events of a stream: objects, or text that is written unchanged. */
+/** A complete chat response, or the events of a stream: objects, or text written unchanged. */
 export interface ChatShape {
   readonly name: string;
   readonly body?: unknown;
@@ -36,35 +37,36 @@ const DIALECT_BY_PATH: readonly (readonly [pattern: RegExp, dialect: ChatDialect
 ];
 
 /**
- * What a deviation of a vendor means to the caller:
- * - `none`: as much as the documented answer
- * - `odd`: a poll that decides nothing
+ * Effect of a vendor's deviation on the caller:
+ * - `none`: equivalent to the documented response
+ * - `odd`: a poll without a conclusion
  * - `lost`: a submit with an unknown outcome; the job runs
- * - `refused`: a submit that failed; there is no job
+ * - `refused`: a failed submit; there is no job
  */
 export type DeviationEffect = 'none' | 'odd' | 'lost' | 'refused';
 
 type Json = UntrustedObject;
 
 interface AlteredAnswer {
-  /** The JSON of the documented answer. */
+  /** JSON of the documented response. */
   readonly json: Json;
   readonly vendor: string;
-  /** Undefined at a submit. */
+  /** Undefined for a submit. */
   readonly phase: JobPhase | undefined;
   /** The vendor's own response for a problem. */
   problem(kind: 'not_found' | 'policy'): WireResponse;
 }
 
+/** One way in which a vendor deviates from its documentation. */
 export interface VendorDeviation {
   readonly name: string;
   readonly operation: Extract<Operation, 'submit' | 'query'>;
   readonly effect: DeviationEffect;
-  /** The altered JSON; undefined where the answer has nothing to alter. */
+  /** Alters the JSON; undefined if the response contains nothing to alter. */
   alter?(answer: AlteredAnswer): unknown;
-  /** The whole answer in place of the documented one. */
+  /** Replaces the whole documented response. */
   replace?(wire: WireResponse, answer: AlteredAnswer): WireResponse | undefined;
-  /** Writes the answer. */
+  /** Writes the response. */
   write?(response: ServerResponse, wire: WireResponse): void;
 }
 
@@ -84,14 +86,14 @@ const page = (status: number): WireResponse => ({
 });
 const text = (body: string): WireResponse => ({ status: 200, headers: JSON_TYPE, body: Buffer.from(body) });
 
-/** The same JSON with every value at every depth replaced by `change`, or kept where that returns undefined. */
+/** Replaces every leaf at every depth with the result of `change`; a leaf is kept if that returns undefined. */
 function mapLeaves(value: unknown, change: (leaf: unknown, key: string) => unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((entry) => mapLeaves(entry, change, key));
   if (!isObject(value)) return change(value, key) ?? value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapLeaves(inner, change, name)]));
 }
 
-/** The same as `mapLeaves`; undefined where no leaf was changed. */
+/** Like `mapLeaves`, but undefined if no leaf was changed. */
 function alterLeaves(json: Json, change: (leaf: unknown, key: string) => unknown): unknown {
   let changed = false;
   const altered = mapLeaves(json, (leaf, key) => {
@@ -103,12 +105,12 @@ function alterLeaves(json: Json, change: (leaf: unknown, key: string) => unknown
 }
 
 const isUrl = (leaf: unknown): leaf is string => typeof leaf === 'string' && /^https?:\/\//.test(leaf);
-/** Members of answers that hold the word of a state, and of those that hold times. */
+/** Keys whose values are states, and below keys whose values are times. */
 const STATE_KEY = /^(?:status|state|task_status)$/;
 const TIME_KEY = /^(?:created_at|updated_at|completed_at|expires_at|submit_time|end_time|createdAt|created)$/;
 const isStateWord = (leaf: unknown, key: string): leaf is string =>
   STATE_KEY.test(key) && typeof leaf === 'string' && leaf !== '';
-/** Unix times, not percentages or codes. */
+/** Excludes percentages and codes. */
 const isUnixTime = (leaf: unknown): leaf is number => typeof leaf === 'number' && leaf > 1e9;
 
 const WORDS_BY_PHASE: Readonly<Partial<Record<JobPhase, readonly string[]>>> = {
@@ -130,7 +132,7 @@ const submit = (name: string, effect: DeviationEffect, how: Partial<VendorDeviat
   ...how,
 });
 
-/** The answer in two pieces, so that the second arrives later. */
+/** Writes the response in two pieces, the second one delayed. */
 function writeInPieces(response: ServerResponse, { status, headers, body }: WireResponse): void {
   const { 'content-length': _, ...chunked } = headers as Record<string, string>;
   response.writeHead(status, chunked);
@@ -143,7 +145,7 @@ const atOnce = (response: ServerResponse, { status, headers, body }: WireRespons
   response.end(body);
 };
 
-/** Differences of form that change nothing, at every vendor. */
+/** Formal differences without a change of meaning, seen at every vendor. */
 const FORMS: Readonly<Record<string, Partial<VendorDeviation>>> = {
   'HTTP 201': { replace: (wire) => ({ ...wire, status: 201 }) },
   'HTTP 202': { replace: (wire) => ({ ...wire, status: 202 }) },
@@ -172,7 +174,7 @@ const FORMS: Readonly<Record<string, Partial<VendorDeviation>>> = {
 const forms = (operation: 'query' | 'submit'): VendorDeviation[] =>
   Object.entries(FORMS).map(([name, how]) => ({ name, operation, effect: 'none', ...how }));
 
-/** Bodies that are no answer: odd at a poll, an unknown outcome at a submit. */
+/** Bodies that are not a response: odd for a poll, an unknown outcome for a submit. */
 const UNREADABLE: Readonly<Record<string, Partial<VendorDeviation>>> = {
   'a page with HTTP 200': { replace: () => page(200) },
   'an empty body': { replace: () => text('') },
@@ -193,7 +195,7 @@ const changeWord = (word: (phase: JobPhase) => string | undefined) => ({
     alterLeaves(json, (leaf, key) => (phase !== undefined && isStateWord(leaf, key) ? word(phase) : undefined)),
 });
 
-/** What every vendor may do. */
+/** Deviations of every vendor. */
 const COMMON: readonly VendorDeviation[] = [
   ...forms('submit'),
   ...forms('query'),
@@ -237,7 +239,7 @@ const COMMON: readonly VendorDeviation[] = [
   ),
 ];
 
-/** The answer with `change` applied to the object at a dotted path. */
+/** Applies `change` to the object at a dotted path of the response. */
 function changeAt(json: Json, path: string, change: (held: Json) => Json): Json | undefined {
   const [name = '', ...rest] = path.split('.').filter((part) => part !== '');
   if (name === '') return change(json);
@@ -253,7 +255,7 @@ const whenDone =
   (alter: NonNullable<VendorDeviation['alter']>): NonNullable<VendorDeviation['alter']> =>
   (answer) =>
     answer.phase === 'succeeded' ? alter(answer) : undefined;
-/** The first list at `path` with one more entry before the others. */
+/** Prepends an entry to the list at `path`. */
 const withFirst = (path: string, name: string, entry: unknown) =>
   whenDone(
     at(path, (held) => (Array.isArray(held[name]) ? { ...held, [name]: [entry, ...(held[name] as unknown[])] } : held)),
@@ -261,7 +263,7 @@ const withFirst = (path: string, name: string, entry: unknown) =>
 const omit = (held: Json, ...names: readonly string[]): Json =>
   Object.fromEntries(Object.entries(held).filter(([name]) => !names.includes(name)));
 
-/** Relays put answers into envelopes of their own. */
+/** Relays wrap responses into their own envelopes. */
 const ENVELOPES: readonly VendorDeviation[] = (['submit', 'query'] as const).flatMap((operation) => [
   {
     name: 'an envelope with the code "success"',
@@ -279,7 +281,7 @@ const RELAYED_ERROR = query('an error with HTTP 200', 'odd', {
   replace: () => text('{"error":{"message":"the upstream is busy","code":"upstream_error"}}'),
 });
 
-/** What a vendor, and relays in front of it, do beyond that; by the simulator's name. */
+/** Additional deviations of a vendor and of relays in front of it, by the simulator's name. */
 const OWN: Readonly<Record<string, readonly VendorDeviation[]>> = {
   kling: [
     query('an error code with HTTP 200', 'odd', {
@@ -367,7 +369,7 @@ const OWN: Readonly<Record<string, readonly VendorDeviation[]>> = {
 /** Every deviation of a vendor's simulator. */
 export const vendorDeviations = (vendor: string): readonly VendorDeviation[] => [...COMMON, ...(OWN[vendor] ?? [])];
 
-/** What a request was about: the chat call's text, or the job it began or asked for. */
+/** The subject of a request: the chat call's text, or the job it created or queried. */
 export interface DeviatingRequest {
   readonly vendor: string;
   readonly request: SimulatorRequest;
@@ -387,7 +389,7 @@ export class Deviations {
     this.#random = new SeededRandom(options.seed);
   }
 
-  /** The recorded response in place of a chat call's own; undefined for other calls, and for those that are not affected. */
+  /** Recorded response to a chat call; undefined for other calls and for unaffected ones. */
   chatResponse({ path, body }: SimulatorRequest): AppliedDeviation | undefined {
     const dialect = DIALECT_BY_PATH.find(([pattern]) => pattern.test(path))?.[1];
     const shapes = (dialect && this.#options.chat?.[dialect]) ?? [];
@@ -403,7 +405,7 @@ export class Deviations {
     };
   }
 
-  /** @param wire the documented answer */
+  /** Alters a vendor's response. @param wire the documented response */
   alter(
     { vendor, operation, job, phase, problem }: DeviatingRequest,
     wire: WireResponse,
@@ -447,7 +449,7 @@ function toWire({ body, events }: ChatShape): WireResponse {
   return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: Buffer.from(texts.join('')) };
 }
 
-/** The response in two pieces, cut at `share` of its length. */
+/** Writes the response in two pieces, cut at `share` of its length. */
 function writeCut(response: ServerResponse, { status, headers, body }: WireResponse, share: number): void {
   const cut = Math.floor(share * body.length);
   response.writeHead(status, headers);

@@ -3,25 +3,25 @@ import { gzipSync } from 'node:zlib';
 import { type Operation, PROBLEM_KINDS, type ProblemKind } from './simulator.ts';
 
 /**
- * Faults on demand. Where a job is begun nevertheless, the caller cannot know it: the ambiguous submit.
+ * Faults on demand. If a job starts despite the fault, the caller cannot know: the ambiguous submit.
  *
  * The vendor has processed nothing:
- * - `401` `403` `429` `500` `502` `503` `504`: that HTTP status, with the vendor's body where it has one
+ * - `401` `403` `429` `500` `502` `503` `504`: that HTTP status, with the vendor's body if it has one
  * - a `ProblemKind`: the vendor's own response, status included (which may be 200)
- * - `reset`: the connection breaks before the request is processed; `hang`: no response ever
+ * - `reset`: the connection breaks before the request is processed; `hang`: never responds
  * - `html`: HTTP 200 with a gateway's page; `empty`: HTTP 200 without a byte
  *
  * The request was served, then:
- * - `drop`: the connection breaks before the first byte of the response; `hang-after`: no byte either, but it stays open
- * - `truncated`: half the response, then the connection breaks; `malformed`: half the response, ended as if it were whole
- * - `cut`: the same as `truncated` at a random byte; `stall`: a random part, then no further byte, but it stays open
- * - `no-length`: the same as `malformed`, chunked; `padded`: the response and a page behind it, with the length of both
- * - `slow`: the response at 1 byte/s; `huge`: the response inside 1 GiB of padding; `bomb`: the same, gzipped 1000:1
+ * - `drop`: the connection breaks before the first byte of the response; `hang-after`: sends no byte but keeps it open
+ * - `truncated`: half the response, then the connection breaks; `malformed`: half the response, ended as if complete
+ * - `cut`: like `truncated`, at a random byte; `stall`: a random part, then no further byte on an open connection
+ * - `no-length`: like `malformed`, chunked; `padded`: the response followed by a page, with the length of both
+ * - `slow`: the response at 1 byte/s; `huge`: the response inside 1 GiB of padding; `bomb`: like `huge`, gzipped 1000:1
  * - `deep`: 100,000 nested arrays; `wrong-types`: every value of the response replaced by an object
- * - `duplicate`: the response to the request before this one, again
- * - `reordered`: a job is reported one state earlier than it is
+ * - `duplicate`: the response to the previous request
+ * - `reordered`: reports a job one state earlier than it is
  *
- * For submits, how the begun job ends: `job-fail`, `job-filtered`, `job-expire`, `job-cancel`, `job-vanish`,
+ * For submits, the outcome of the started job: `job-fail`, `job-filtered`, `job-expire`, `job-cancel`, `job-vanish`,
  * `job-empty`, `job-strange`, `job-stuck`, `job-slow` (ten times as long).
  */
 export const FAULT_KINDS = [
@@ -62,33 +62,36 @@ export const FAULT_KINDS = [
   'job-stuck',
   'job-slow',
 ] as const;
+/** Name of a fault. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
+/** A pending fault and the requests it applies to. */
 export interface Fault {
   readonly kind: FaultKind;
-  /** Simulator's name; all of them by default. */
+  /** Simulator's name; default: all simulators. */
   readonly vendor?: string;
-  /** All but `token` and `other` by default. */
+  /** Default: all operations except `token` and `other`. */
   readonly operation?: Operation;
-  /** How many requests it is applied to; default 1, `Infinity` until removed. */
+  /** Number of requests the fault applies to; default 1, `Infinity` until removed. */
   readonly times?: number;
-  /** Matching requests served normally before the first faulty one. */
+  /** Number of matching requests served normally before the first faulty one. */
   readonly after?: number;
-  /** Only requests whose path, query or body contain this text. */
+  /** Restricts the fault to requests whose path, query or body contain this text. */
   readonly match?: string;
   /** Retry-After of `429` and `503`: seconds, an HTTP date, or an invalid value. */
   readonly retryAfter?: string;
-  /** Replaces the vendor's usual text. */
+  /** Replaces the vendor's usual message. */
   readonly message?: string;
 }
 
+/** Controls a fault after it was added. */
 export interface FaultHandle {
-  /** How many requests it has been applied to. */
+  /** Number of requests the fault has been applied to. */
   readonly timesUsed: number;
   remove(): void;
 }
 
-/** Chooses the fault of a request that no pending fault matches. `text`: its path, query and body. */
+/** Chooses the fault of a request that matches no pending fault. `text`: its path, query and body. */
 export type FaultChooser = (vendor: string, operation: Operation, text: () => string) => FaultKind | undefined;
 
 interface QueuedFault {
@@ -98,7 +101,7 @@ interface QueuedFault {
   used: number;
 }
 
-/** The pending faults; the one added first is applied first. */
+/** Pending faults, applied in the order they were added. */
 export class FaultQueue {
   readonly #entries = new Set<QueuedFault>();
   chooser: FaultChooser | undefined;
@@ -119,7 +122,7 @@ export class FaultQueue {
     this.#entries.clear();
   }
 
-  /** The fault to apply to this request, if any; counts as one use of it. */
+  /** Takes the fault for this request, if any, and counts one use. */
   take(vendor: string, operation: Operation, contains: (text: string) => boolean): Fault | undefined {
     for (const entry of this.#entries) {
       const { fault } = entry;
@@ -150,7 +153,7 @@ export interface WireResponse {
   readonly body: Buffer;
 }
 
-/** HTTP statuses requested by number, and the problem whose body is sent with them. */
+/** HTTP statuses that faults request by number, with the problem whose body is sent. */
 export const PROBLEM_BY_STATUS: Readonly<Partial<Record<FaultKind, ProblemKind>>> = {
   '401': 'unauthorized',
   '403': 'forbidden',
@@ -168,7 +171,7 @@ const htmlPage = (status: number): WireResponse => ({
   body: Buffer.from(GATEWAY_PAGE),
 });
 
-/** Faults that respond in the vendor's place, before it has processed the request. */
+/** Faults that respond instead of the vendor, before it has processed the request. */
 export const REPLACEMENT_RESPONSES: Readonly<Partial<Record<FaultKind, WireResponse>>> = {
   '502': htmlPage(502),
   html: htmlPage(200),
@@ -186,10 +189,10 @@ function writeHead(response: ServerResponse, answer: WireResponse, length: numbe
   response.writeHead(answer.status, length === undefined ? headers : { ...headers, 'content-length': String(length) });
 }
 
-/** At least one byte, and not all of them. */
+/** At least one byte, but not all of them. */
 const randomPart = (body: Buffer): Buffer => body.subarray(0, 1 + Math.floor(Math.random() * (body.length - 1)));
 
-/** Writes one block repeatedly, as fast as the reader reads, and stops when the reader has disconnected. */
+/** Writes one block repeatedly, as fast as the reader consumes it, until the reader disconnects. */
 function writeRepeatedly(response: ServerResponse, block: Buffer, times: number, last: Buffer): void {
   let left = times;
   const go = (): void => {
@@ -202,7 +205,7 @@ function writeRepeatedly(response: ServerResponse, block: Buffer, times: number,
   go();
 }
 
-/** Same keys, but every value an object. */
+/** Keeps the keys and replaces every value with an object. */
 function wrongTypes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(wrongTypes);
   if (typeof value !== 'object' || value === null) return { unexpected: true };
@@ -227,7 +230,8 @@ export const RESPONSE_FAULTS: Readonly<Partial<Record<FaultKind, ResponseFault>>
     response.write(randomPart(answer.body), () => response.socket?.destroy());
   },
   stall(response, answer) {
-    // A head that promises no byte is a whole response: the next request on the connection, a submit even, would wait behind it.
+    // A head that announces zero bytes is a complete response, and the next request on the connection, even a submit,
+    // would wait behind it.
     if (answer.body.length < 2) return;
     writeHead(response, answer, answer.body.length);
     response.write(randomPart(answer.body));
@@ -274,7 +278,7 @@ export const RESPONSE_FAULTS: Readonly<Partial<Record<FaultKind, ResponseFault>>
   },
 };
 
-/** Markers that cause a fault when written into a prompt; all of them affect the submit or the job it begins. */
+/** Prompt markers that cause a fault; all of them affect the submit or the job it starts. */
 const PROMPT_MARKERS: Readonly<Record<string, FaultKind>> = {
   '[fail]': 'job-fail',
   '[filtered]': 'job-filtered',
@@ -298,10 +302,10 @@ const PROMPT_MARKERS: Readonly<Record<string, FaultKind>> = {
 };
 
 const MARKER_PATTERN = /\[[a-z0-9]{3,8}\]/g;
-/** A prompt is short; longer texts are pictures. */
+/** Only the start is searched: prompts are short, and longer texts are images. */
 const SEARCHED_BYTES = 64 * 1024;
 
-/** The first marker in a submit's body. */
+/** Finds the first marker in a submit's body. */
 export function findMarker(body: Buffer): FaultKind | undefined {
   if (!body.subarray(0, SEARCHED_BYTES).includes('[')) return undefined;
   const ends = [

@@ -44,7 +44,7 @@ const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, word: str
   not_found: [404, 'NOT_FOUND', 'Requested entity was not found'],
 };
 
-/** ai.google.dev/gemini-api/docs/troubleshooting */
+/** Error responses as documented at ai.google.dev/gemini-api/docs/troubleshooting. */
 function errorResponse(kind: ProblemKind, message?: string): SimulatorResponse {
   const [code, status, text] = PROBLEMS[kind];
   const details =
@@ -56,7 +56,7 @@ function errorResponse(kind: ProblemKind, message?: string): SimulatorResponse {
 
 const THOUGHT = 'Let me think about the light.';
 
-/** `generateContent`, and `streamGenerateContent` with `alt=sse`. What Google would refuse is refused. */
+/** `generateContent`, and `streamGenerateContent` with `alt=sse`. Rejects requests that Google would reject. */
 function generateContent(request: SimulatorRequest): SimulatorResponse | Promise<SimulatorResponse> {
   const { body, fault } = readRequest(request);
   if (fault !== undefined) return fault;
@@ -76,7 +76,7 @@ function generateContent(request: SimulatorRequest): SimulatorResponse | Promise
   return waitMs === 0 ? whole : sleep(waitMs).then(() => whole);
 }
 
-/** A thought where it was asked for, then calls of functions, else words or the JSON of the schema. */
+/** Plans a thought if it was requested, then function calls, or else words or the JSON of the schema. */
 function planParts(
   body: Fields,
   directives: Directives,
@@ -112,13 +112,13 @@ function planCalls(body: Fields, count: number, wanted: string | undefined): Fie
   }));
 }
 
-/** Google's own schemas have types in capitals. */
+/** Converts types to lower case, because Google's own schemas have them in capitals. */
 const toSmallTypes = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema ?? {}), (key, value: unknown) =>
     key === 'type' && typeof value === 'string' ? value.toLowerCase() : value,
   );
 
-/** @param directive Of `[usage=…]`: 0 for none, -1 for negative, 2 for absurdly large figures. */
+/** @param directive value of `[usage=…]`: 0 for no usage, -1 for negative, 2 for absurdly large figures */
 function usageOf(body: Fields, parts: readonly Fields[], directive: number | undefined): Fields | undefined {
   if (directive === 0) return undefined;
   const factor = directive === -1 ? -1 : directive === 2 ? 1e300 : 1;
@@ -143,7 +143,7 @@ async function* streamParts(
   end: {
     base: Fields;
     finishReason: string;
-    /** Of what was sent so far. */
+    /** Usage of the parts sent so far. */
     usageOfParts: (sent: readonly Fields[]) => Fields | undefined;
     waitMs: number;
   },
@@ -180,7 +180,7 @@ async function* streamParts(
   yield chunk([{ text: '' }], finishReason);
 }
 
-/** Rows of models to insert for it: quota per million tokens. */
+/** Catalogue rows for this simulator: quota per million tokens. */
 export const GEMINI_SANDBOX_MODELS = [
   {
     id: 'sandbox-gemini',
@@ -189,7 +189,7 @@ export const GEMINI_SANDBOX_MODELS = [
   },
 ] as const;
 
-/** A server with Google's generateContent, which checks what it is sent. Directives: `../chat/prompt-directives.ts`. */
+/** A server with Google's generateContent protocol, which validates requests. Directives: see `chat.ts`. */
 export const geminiSimulator = defineSimulator({
   name: 'gemini',
   credentials: () => ({ api_key: API_KEY }),
@@ -224,7 +224,7 @@ export const geminiSimulator = defineSimulator({
   ],
 });
 
-/** Reads the body of a request to a model; one that Google would refuse comes with the error to return. */
+/** Reads the body of a model request; an invalid one comes with the error response. */
 function readRequest(request: SimulatorRequest): { readonly body: Fields; readonly fault?: SimulatorResponse } {
   const body = request.json();
   if (!MODELS.includes(String(request.params.model))) return { body: {}, fault: errorResponse('model') };
@@ -248,7 +248,7 @@ const MAX_STOPS = 5;
 const unknownMember = (object: Fields, known: ReadonlySet<string>): string | undefined =>
   Object.keys(object).find((key) => !known.has(key));
 
-/** What Google would refuse of a request, in its words; undefined for a correct one. */
+/** Google's error message for an invalid request; undefined for a valid one. */
 function findFault(body: Fields): string | undefined {
   const unknown = unknownMember(body, MEMBERS) ?? unknownMember(asFields(body.generationConfig), CONFIG_MEMBERS);
   if (unknown !== undefined) return `Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`;
@@ -293,9 +293,9 @@ function checkPart(part: Fields): string | undefined {
   return kinds.length === 1 ? undefined : 'required oneof field data must have one initialized field';
 }
 
-/** Stands beside the calls of the simulated model, which takes them back with no other. */
+/** Signature of the simulated model's calls, which must be returned unchanged. */
 const SIGNATURE = Buffer.from('sandbox thought').toString('base64');
-/** The value Google documents for calls of other models. */
+/** The value Google documents for calls made by other models. */
 const NO_SIGNATURE = 'skip_thought_signature_validator';
 
 const API_KEY = 'AIzaSandboxGemini0123456789abcdef';

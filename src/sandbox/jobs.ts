@@ -1,12 +1,12 @@
 import type { AspectRatio } from './media.ts';
 
-/** The phase of a job in vendor-independent terms; each simulator translates it into its own. */
+/** Phase of a job in vendor-independent terms; each simulator translates it to its own states. */
 export type JobPhase = 'queued' | 'running' | 'succeeded' | 'failed' | 'filtered' | 'expired' | 'cancelled' | 'unknown';
 
 /**
- * How a job ends, fixed when it begins.
- * - `succeed`; `fail`: the vendor's machines break; `filtered`: its moderation refuses the result
- * - `expire`, `cancel`: the vendor gave up on it; `vanish`: its id is unknown from then on
+ * Outcome of a job, fixed when it starts.
+ * - `succeed`; `fail`: the vendor's machines break down; `filtered`: the vendor's moderation rejects the result
+ * - `expire`, `cancel`: the vendor gives up; `vanish`: the id becomes unknown
  * - `empty`: succeeds without an artifact; `strange`: an undocumented status; `stuck`: never ends
  */
 export type JobOutcome =
@@ -20,7 +20,7 @@ export type JobOutcome =
   | 'strange'
   | 'stuck';
 
-/** How long jobs take, in milliseconds. */
+/** Durations of the phases, in milliseconds. */
 export interface JobTiming {
   readonly queuedMs: number;
   readonly runningMs: number;
@@ -31,40 +31,43 @@ export const JOB_TIMINGS = {
   interactive: { queuedMs: 800, runningMs: 2_200 },
   /** For tests with a real clock. */
   fast: { queuedMs: 20, runningMs: 40 },
-  /** For benchmarks: the first poll finds the job done. */
+  /** For benchmarks: the first poll finds the job finished. */
   instant: { queuedMs: 0, runningMs: 0 },
 } as const satisfies Record<string, JobTiming>;
 
+/** A job to start. */
 export interface NewJob {
   readonly prompt: string;
   /** The vendor's model name. */
   readonly model: string;
-  /** The request as the vendor read it; for assertions and for simulators that echo it. */
+  /** The request as parsed by the vendor, for assertions and for simulators that echo it. */
   readonly input: unknown;
-  /** The client's own id, where the vendor takes one. */
+  /** The client's own id, if the vendor accepts one. */
   readonly externalId?: string;
   readonly shape?: AspectRatio;
   readonly audio?: boolean;
   readonly seconds?: number;
-  /** The vendor's format of ids; a running number by default. */
+  /** Id in the vendor's format; default: a serial number. */
   readonly id?: string;
 }
 
+/** A job of a simulated vendor. */
 export interface Job extends Required<Omit<NewJob, 'externalId'>> {
   readonly externalId: string | undefined;
   readonly createdAtMs: number;
   outcome: JobOutcome;
-  /** Factor of the store's delays. */
+  /** Factor for the store's delays. */
   delayFactor: number;
-  /** How often this job was polled. */
+  /** Number of polls of this job. */
   polls: number;
 }
 
+/** A job's state at one moment. */
 export interface JobSnapshot {
   readonly phase: JobPhase;
   /** Percent. */
   readonly progress: number;
-  /** Whether a succeeded job has its file. */
+  /** Whether the succeeded job has a file. */
   readonly hasArtifact: boolean;
 }
 
@@ -80,7 +83,7 @@ const FINAL_PHASE: Readonly<Record<JobOutcome, JobPhase | undefined>> = {
   stuck: 'running',
 };
 
-/** The jobs of one simulated vendor; their states follow from the clock alone, nothing runs in the background. */
+/** The jobs of one simulated vendor. States are computed from the clock; nothing runs in the background. */
 export class JobStore {
   readonly #clock: SandboxClock;
   readonly #speed: JobTiming;
@@ -112,7 +115,7 @@ export class JobStore {
     return made;
   }
 
-  /** Undefined for an unknown id, and for a job that has vanished. */
+  /** Undefined for an unknown id and for a vanished job. */
   find(id: string): Job | undefined {
     return this.#present(this.#byId.get(id));
   }
@@ -134,7 +137,7 @@ export class JobStore {
     return { phase: FINAL_PHASE[job.outcome] ?? 'failed', progress: 100, hasArtifact: job.outcome === 'succeed' };
   }
 
-  /** When a finished job finished, in Unix milliseconds. */
+  /** End of a finished job, in Unix milliseconds. */
   finishedAtMs(job: Job): number {
     return job.createdAtMs + (this.#speed.queuedMs + this.#speed.runningMs) * job.delayFactor;
   }
@@ -161,14 +164,16 @@ export interface SandboxClock {
   now(): number;
 }
 
-/** A clock that moves only when it is advanced, so that a test decides when a job is done. */
+/** A clock that only moves when advanced, so that a test decides when a job is finished. */
 export interface ManualClock extends SandboxClock {
   advance(ms: number): void;
 }
 
 export const systemClock: SandboxClock = { now: () => Date.now() };
 
-/** @param startMs Unix milliseconds the clock begins at; the present by default, so that token lifetimes make sense. */
+/**
+ * @param startMs initial time in Unix milliseconds; default: the current time, so that token lifetimes are realistic
+ */
 export function manualClock(startMs: number = Date.now()): ManualClock {
   let nowMs = startMs;
   return {

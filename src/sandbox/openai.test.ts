@@ -4,7 +4,7 @@ import OpenAI from 'openai';
 import { openaiSimulator } from './openai.ts';
 import { type Sandbox, startSandbox } from './sandbox.ts';
 
-/** The simulator as OpenAI's own client sees it, without the service between them. */
+/** Tests the simulator with OpenAI's own client, without the service in between. */
 let sandbox: Sandbox;
 let openai: OpenAI;
 before(async () => {
@@ -17,7 +17,7 @@ after(() => sandbox.stop());
 const WEATHER = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const weatherTool = { type: 'function', name: 'weather', parameters: WEATHER, strict: false } as const;
 
-test('responses: the stream has every event of a message, in order', async () => {
+test('responses: a stream contains every event of a message, in order', async () => {
   const types: string[] = [];
   const stream = await openai.responses.create({ model: 'sandbox-chat', input: '[chunks=2]', stream: true });
   for await (const event of stream) {
@@ -38,12 +38,12 @@ test('responses: the stream has every event of a message, in order', async () =>
   ]);
 });
 
-test('responses: the stream helper of the client puts the response together', async () => {
+test("responses: the client's stream helper reassembles the response", async () => {
   const stream = openai.responses.stream({ model: 'sandbox-chat', input: '[chunks=3]' });
   assert.equal((await stream.finalResponse()).output_text, 'the light of');
 });
 
-test('responses: the first tool offered is called, streamed or not, and its result ends the turn', async () => {
+test('responses: calls the first tool offered, streamed or not, and ends the turn after its result', async () => {
   const request = { model: 'sandbox-chat', input: 'weather?', tools: [weatherTool] };
   const whole = await openai.responses.create(request);
   const streamed = await openai.responses.stream(request).finalResponse();
@@ -62,7 +62,7 @@ test('responses: the first tool offered is called, streamed or not, and its resu
   assert.equal(end.output_text, 'the');
 });
 
-test('responses: max_output_tokens cuts the text, and the response says so', async () => {
+test('responses: max_output_tokens cuts the text and is reported', async () => {
   const { status, incomplete_details, output_text } = await openai.responses.create({
     model: 'sandbox-chat',
     input: '[chunks=5]',
@@ -71,7 +71,7 @@ test('responses: max_output_tokens cuts the text, and the response says so', asy
   assert.deepEqual([status, incomplete_details?.reason, output_text], ['incomplete', 'max_output_tokens', 'the light']);
 });
 
-test('structured output fits its schema', async () => {
+test('structured output matches its schema', async () => {
   const format = { type: 'json_schema', name: 'weather', schema: WEATHER } as const;
   const response = await openai.responses.create({ model: 'sandbox-chat', input: 'x', text: { format } });
   assert.deepEqual(JSON.parse(response.output_text), { city: 'Paris' });
@@ -83,7 +83,7 @@ test('structured output fits its schema', async () => {
   assert.deepEqual(JSON.parse(chat.choices[0]?.message.content ?? ''), { city: 'Paris' });
 });
 
-test('chat: tool_choice names the function to call, or forbids calls', async () => {
+test('chat: tool_choice selects a function or forbids calls', async () => {
   const tool = (name: string) => ({ type: 'function', function: { name, parameters: WEATHER } }) as const;
   const ask = async (tool_choice: OpenAI.ChatCompletionToolChoiceOption) => {
     const { choices } = await openai.chat.completions.create({
@@ -100,7 +100,7 @@ test('chat: tool_choice names the function to call, or forbids calls', async () 
   assert.equal(await ask('none'), 'the');
 });
 
-test('embeddings: Base64, which the client asks for by itself, holds the same vector', async () => {
+test("embeddings: Base64, the client's default format, contains the same vector", async () => {
   const request = { model: 'sandbox-embedding', input: ['a', 'b'] };
   const [byDefault, floats] = await Promise.all([
     openai.embeddings.create(request),
@@ -118,7 +118,7 @@ test('embeddings: Base64, which the client asks for by itself, holds the same ve
   assert.equal(Buffer.from(raw.data[0]?.embedding as unknown as string, 'base64').length, 8 * 4);
 });
 
-test('every member that OpenAI always sends, the current time, and no empty inputs', async () => {
+test('sends every member OpenAI always sends and the current time, and rejects empty inputs', async () => {
   const tools = [{ type: 'function' as const, function: { name: 'weather' } }];
   const messages = [{ role: 'user' as const, content: 'hi' }];
   const chat = await openai.chat.completions.create({ model: 'sandbox-chat', messages, tools });
@@ -141,7 +141,7 @@ test('images: a URL by default, Base64 on request', async () => {
   assert.equal(Buffer.from(inline.data?.[1]?.b64_json ?? '', 'base64').toString('latin1', 1, 4), 'PNG');
 });
 
-test('what OpenAI would refuse is refused, in chat and in responses', async () => {
+test('rejects what OpenAI would reject, in chat and in responses', async () => {
   const model = 'sandbox-chat';
   const say = (content: string) => ({ role: 'user', content }) as const;
   const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } } as const;

@@ -80,7 +80,7 @@ function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Pr
   return eventStream(pieces());
 }
 
-/** @param directive Of `[usage=…]`: 0 for none, -1 for negative, 2 for absurdly large figures. */
+/** @param directive value of `[usage=…]`: 0 for no usage, -1 for negative, 2 for absurdly large figures */
 function usageOf(body: Fields, completion: number, directive: number | undefined): object | undefined {
   if (directive === 0) return undefined;
   const prompt = promptTokens(body);
@@ -95,21 +95,21 @@ function usageOf(body: Fields, completion: number, directive: number | undefined
 
 const VECTOR = [0.5, -0.5, 0.25, 0.125];
 
-/** Text, several texts, one list of tokens, or several lists of tokens. */
+/** Counts the inputs: a text, several texts, a list of tokens, or several lists of tokens. */
 function countInputs(input: unknown): number {
   if (!Array.isArray(input)) return 1;
   return typeof input[0] === 'number' ? 1 : input.length;
 }
 
-/** OpenAI refuses an empty text and a list that is empty or contains an empty entry. */
+/** OpenAI rejects an empty text, an empty list, and a list with an empty entry. */
 const isEmptyInput = (input: unknown): boolean =>
   input === '' || (Array.isArray(input) && (input.length === 0 || input.some((each) => each?.length === 0)));
 
-/** Float32, little-endian, in Base64: the default format of the official clients. */
+/** Little-endian Float32 in Base64, the default format of the official clients. */
 const toBase64 = (vector: readonly number[]): string =>
   Buffer.from(new Uint8Array(Float32Array.from(vector).buffer)).toString('base64');
 
-/** `POST /v1/embeddings`: the same small vector for every input. */
+/** `POST /v1/embeddings`: returns the same small vector for every input. */
 function createEmbedding(request: SimulatorRequest): SimulatorResponse {
   const body = request.json();
   if (body?.input === undefined) return errorResponse('invalid', "'input' is required");
@@ -151,7 +151,7 @@ function errorResponse(kind: ProblemKind, message?: string): SimulatorResponse {
 const toErrorEvent = (message: string): string =>
   `data: ${JSON.stringify({ error: { message: `${message}, key ${API_KEY}`, code: 'server_error' } })}\n\n`;
 
-/** `POST /v1/images/generations`: a URL by default, Base64 where `response_format` asks for it. */
+/** `POST /v1/images/generations`: a URL by default, Base64 if requested by `response_format`. */
 function createImages(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
   const body = request.json();
   const length = typeof body?.n === 'number' ? body.n : 1;
@@ -163,10 +163,10 @@ function createImages(request: SimulatorRequest, context: SimulatorContext): Sim
   return jsonResponse(200, { created: nowSeconds(), data: Array.from({ length }, () => image) });
 }
 
-/** Writes one event; `sequence_number` counts up over the stream. */
+/** Formats one event; `sequence_number` increases over the stream. */
 type WriteEvent = (type: string, fields: Fields) => string;
 
-/** `POST /v1/responses`, with the events of a stream in OpenAI's order, all of which the official clients insist on. */
+/** `POST /v1/responses`. Streams have OpenAI's events in OpenAI's order, all of which the official clients require. */
 function createResponse(request: SimulatorRequest): SimulatorResponse {
   const body = request.json();
   if (body?.input === undefined) return errorResponse('invalid', "'input' is required");
@@ -247,7 +247,7 @@ async function* streamMessage(
   yield event('response.content_part.done', { ...place, part });
 }
 
-/** The fields of a response that do not change while it is made; typed clients read all of them. */
+/** Fields of a response that stay constant during generation; typed clients read all of them. */
 const baseOf = (body: Fields): Fields => ({
   id: newId('resp'),
   object: 'response',
@@ -285,7 +285,7 @@ function responseUsageOf(body: Fields, output: number): Fields {
   };
 }
 
-/** Rows of models to insert for it: quota per million tokens, or for an image. */
+/** Catalogue rows for this simulator: quota per million tokens, or per image. */
 export const OPENAI_SANDBOX_MODELS = [
   { id: 'sandbox-chat', kind: 'chat', price: { input_per_million: 1_000_000, output_per_million: 4_000_000 } },
   { id: 'sandbox-chat-mini', kind: 'chat', price: { input_per_million: 100_000, output_per_million: 400_000 } },
@@ -293,7 +293,7 @@ export const OPENAI_SANDBOX_MODELS = [
   { id: 'sandbox-image', kind: 'image', price: { per_call: 10_000, per_second: 0 } },
 ] as const;
 
-/** A server with OpenAI's protocol: chat with tools, responses, embeddings, images. Directives: `prompt-directives.ts`. */
+/** A server with OpenAI's protocol: chat with tools, responses, embeddings, images. Directives: see `chat.ts`. */
 export const openaiSimulator = defineSimulator({
   name: 'openai',
   credentials: () => ({ api_key: API_KEY }),
@@ -327,8 +327,9 @@ const MAX_STOPS = 4;
 type Check = string | undefined;
 
 /**
- * What OpenAI would refuse of a chat completion; undefined for a correct one. Members it does not know are no fault here: servers that
- * speak its dialect have members of their own. Source: platform.openai.com/docs/api-reference/chat/create.
+ * OpenAI's error for an invalid chat completion; undefined for a valid one. Unknown members are accepted, because
+ * servers that speak this dialect have members of their own. Source:
+ * platform.openai.com/docs/api-reference/chat/create.
  */
 const findChatFault = (body: Fields): Check =>
   checkSampling(body) ??
@@ -339,7 +340,10 @@ const findChatFault = (body: Fields): Check =>
   checkStreamOptions(body) ??
   checkMessages(asFieldList(body.messages));
 
-/** The same of a response. Source: platform.openai.com/docs/api-reference/responses/create. */
+/**
+ * OpenAI's error for an invalid request to the Responses API. Source:
+ * platform.openai.com/docs/api-reference/responses/create.
+ */
 const findResponseFault = (body: Fields): Check =>
   checkSampling(body) ??
   checkTools(asFieldList(body.tools).map(({ type, name }) => (type === 'function' ? name : 'other'))) ??
@@ -408,7 +412,10 @@ function checkPart({ type, text, image_url: picture }: Fields): Check {
   return type === 'image_url' && typeof asFields(picture).url !== 'string' ? "missing 'image_url.url'" : undefined;
 }
 
-/** @param continues whether earlier items are stored at OpenAI, so that calls may stand there */
+/**
+ * @param continues whether earlier items are stored at OpenAI, so that results may refer to calls that are not in the
+ * list
+ */
 function checkItems(items: readonly Fields[], continues: boolean): Check {
   const calls = new Set<unknown>();
   for (const [index, { type, role, call_id: id }] of items.entries()) {
@@ -420,14 +427,20 @@ function checkItems(items: readonly Fields[], continues: boolean): Check {
   return undefined;
 }
 
-/** Chat completions nest a function under `function`, responses have its fields beside `type`. */
+/**
+ * Reads a tool of either API: chat completions nest the function under `function`, responses have its fields next to
+ * `type`.
+ */
 function toFunction(tool: Fields): OfferedFunction | undefined {
   if (tool.type !== 'function') return undefined;
   const { name, parameters } = tool.function === undefined ? tool : asFields(tool.function);
   return typeof name === 'string' ? { name, parameters } : undefined;
 }
 
-/** The calls of the simulated model, by the tools of either API. @param count how many at once @param wanted the name of one */
+/**
+ * Calls of the simulated model, from the tools of either API. @param count number of simultaneous calls @param wanted
+ * name of the function to call
+ */
 function chooseFunctionCalls(body: Fields, count = 1, wanted?: string): readonly FunctionCall[] {
   const hasResult =
     asFieldList(body.messages).some(({ role }) => role === 'tool') ||
@@ -440,7 +453,7 @@ function chooseFunctionCalls(body: Fields, count = 1, wanted?: string): readonly
   return chooseCalls(offered, asFields(choice.function).name ?? choice.name ?? wanted, count);
 }
 
-/** Structured output: the schema of `response_format` (chat) or `text.format` (responses) becomes a value that fits it. */
+/** Structured output: an example value for the schema of `response_format` (chat) or `text.format` (responses). */
 function chooseJson(body: Fields): string | undefined {
   const format =
     body.response_format === undefined ? asFields(asFields(body.text).format) : asFields(body.response_format);
@@ -452,7 +465,7 @@ function chooseJson(body: Fields): string | undefined {
 /** `created` of every object, in Unix seconds. */
 const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
 
-/** Of a chat, a response or an embedding. */
+/** Input tokens of a chat, a response or an embedding. */
 const promptTokens = (body: Fields): number => countWords(body.messages ?? body.input);
 
 const eventStream = (pieces: AsyncIterable<string>): SimulatorResponse => ({

@@ -27,7 +27,7 @@ import {
   StreamInterrupted,
 } from './simulator.ts';
 
-/** One running simulator and what all of them share. */
+/** A running simulator and the state shared by all of them. */
 export interface RunningSimulator {
   readonly simulator: Simulator;
   readonly url: string;
@@ -37,17 +37,17 @@ export interface RunningSimulator {
   readonly latencyMs: number;
   now(): number;
   artifactUrl(path: string): string;
-  /** Whether the URLs of files say when they were issued, so that the artifact host lets them expire. */
+  /** Whether file URLs contain their time of issue, so that the artifact host can expire them. */
   readonly urlsExpire: boolean;
-  /** The file of a job, made from the clip or picture that all jobs of its shape share. */
+  /** Derives a job's file from the clip or image shared by all jobs of that shape. */
   fileOf(file: MediaFile, jobId: string): MediaFile;
-  /** The last response per operation, for `duplicate`. */
+  /** The last response per operation, for the fault `duplicate`. */
   readonly lastResponses: Map<string, WireResponse>;
-  /** Shared by all simulators, so that a test can exchange them. */
+  /** Shared by all simulators, so that a test can replace the deviations. */
   readonly deviating: { deviations: Deviations | undefined };
 }
 
-/** The job a request began or asked for. */
+/** The job a request created or queried. */
 interface TouchedJob {
   job?: Job;
   snapshot?: JobSnapshot;
@@ -142,7 +142,7 @@ function toContext(running: RunningSimulator, fault: Fault | undefined, touched:
   };
 }
 
-/** The vendor's response when no fault replaces it. */
+/** Computes the vendor's response when no fault replaces it. */
 async function serveRoute(
   running: RunningSimulator,
   request: SimulatorRequest,
@@ -181,14 +181,14 @@ async function sendStream(
   } catch (error) {
     if (!(error instanceof StreamInterrupted)) throw error;
     if (error.clean) return void response.end();
-    // By then everything written before has been sent.
+    // The callback runs after all earlier writes were sent.
     response.write('', () => response.socket?.destroy());
     return;
   }
   response.end();
 }
 
-/** Resolves when more may be written, or the client has disconnected. */
+/** Resolves when more may be written or the client has disconnected. */
 async function waitForDrain(response: ServerResponse): Promise<void> {
   const either = new AbortController();
   const events = ['drain', 'close'].map((event) => once(response, event, { signal: either.signal }).catch(() => {}));
@@ -209,7 +209,7 @@ function faultReply(simulator: Simulator, fault: Fault): SimulatorResponse | und
   return { ...reply, status: byStatus ? Number(kind) : reply.status, headers: { ...reply.headers, ...retryAfter } };
 }
 
-/** One request from its first byte to the last of its response. */
+/** Handles a request from its first byte to the last byte of its response. */
 export async function handleRequest(
   running: RunningSimulator,
   incoming: IncomingMessage,
@@ -261,7 +261,7 @@ function sendDeviation(response: ServerResponse, deviation: AppliedDeviation, lo
   deviation.write(response, deviation.wire);
 }
 
-/** The deviation in place of a vendor's answer. A refused submit leaves no job behind. */
+/** Applies a deviation to a vendor's response. A refused submit leaves no job behind. */
 function deviate(
   { simulator, jobs, deviating }: RunningSimulator,
   {
@@ -282,9 +282,10 @@ function deviate(
   return deviation;
 }
 
+/** A recorded request, for assertions. */
 export interface LoggedRequest {
   readonly vendor: string;
-  /** Undefined for a path the simulator does not have. */
+  /** Undefined for a path unknown to the simulator. */
   readonly operation: Operation | undefined;
   readonly method: string;
   readonly path: string;
@@ -292,11 +293,11 @@ export interface LoggedRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly fault: FaultKind | undefined;
-  /** The name of the deviation it was answered by. */
+  /** Name of the deviation that was applied. */
   deviation?: string;
 }
 
-/** The newest requests; bounded, so that a long-lived sandbox does not fill the memory. */
+/** The latest requests; bounded, so that a long-lived sandbox does not fill the memory. */
 export class RequestLog {
   readonly #keep: number;
   #entries: LoggedRequest[] = [];

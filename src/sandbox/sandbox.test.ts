@@ -63,7 +63,7 @@ async function start(options: Partial<SandboxOptions> = {}) {
   return { sandbox, submit, begin, poll };
 }
 
-test('a job goes through its states by the clock and its file is a playable MP4 with ranges', async () => {
+test('jobs change state with the clock, and their file is a playable MP4 with ranges', async () => {
   const clock = manualClock();
   const { sandbox, begin, poll } = await start({ clock, timing: { queuedMs: 1_000, runningMs: 4_000 } });
   const id = await begin('a cat');
@@ -92,14 +92,14 @@ test('a job goes through its states by the clock and its file is a playable MP4 
   assert.equal(again.status, 304);
 });
 
-test('credentials are asked for except on open routes, and a channel learns its own address', async () => {
+test('routes require credentials unless they are open, and a channel learns its own URL', async () => {
   const { sandbox } = await start();
   assert.equal((await fetch(`${sandbox.url('toy')}/jobs`, { method: 'POST' })).status, 401);
   const credentials = sandbox.credentials('toy');
   assert.equal((await fetch(String(credentials.token_uri), { method: 'POST' })).status, 200);
 });
 
-test('a dropped submit has begun its job, a reset one has not', async () => {
+test('a dropped submit has started its job, a reset one has not', async () => {
   const { sandbox, submit } = await start();
   sandbox.control.fault({ vendor: 'toy', operation: 'submit', kind: 'drop' });
   await assert.rejects(submit('one'));
@@ -110,7 +110,7 @@ test('a dropped submit has begun its job, a reset one has not', async () => {
   assert.equal((await submit('three')).status, 200);
 });
 
-test('a fault hits the stated number of requests, after the stated number of successful ones', async () => {
+test('a fault affects the given number of requests, after the given number of successful ones', async () => {
   const { sandbox, submit } = await start();
   const handle = sandbox.control.fault({ kind: '429', operation: 'submit', times: 2, after: 1, retryAfter: '7' });
   const answers = [await submit('a'), await submit('b'), await submit('c'), await submit('d')];
@@ -122,7 +122,7 @@ test('a fault hits the stated number of requests, after the stated number of suc
   assert.equal(handle.timesUsed, 2);
 });
 
-test('the same seed deviates the same requests, and none without a share', async () => {
+test('the same seed affects the same requests, and a share of zero affects none', async () => {
   const { sandbox, begin, poll } = await start({ timing: { queuedMs: 0, runningMs: 0 } });
   const prompts = Array.from({ length: 30 }, (_, n) => `cat ${n}`);
   const ids = await Promise.all(prompts.map(begin));
@@ -144,7 +144,7 @@ test('the same seed deviates the same requests, and none without a share', async
   assert.ok((await run(1, 0)).every((each) => each.endsWith('undefined')));
 });
 
-test('a recorded response answers a chat call, and a refused submit leaves no job', async () => {
+test('a chat call gets a recorded response, and a refused submit leaves no job', async () => {
   const shape = { name: 'only a word', body: { choices: [{ message: { content: 'odd' } }] } };
   const { sandbox } = await start({
     simulators: [openaiSimulator, sora],
@@ -169,7 +169,7 @@ test('a recorded response answers a chat call, and a refused submit leaves no jo
   assert.equal(sandbox.control.jobs('sora').length, 80 - refused.length);
 });
 
-test('a marker in the prompt injects a fault', async () => {
+test('a marker in the prompt causes a fault', async () => {
   const { begin, poll, submit } = await start({ timing: { queuedMs: 0, runningMs: 0 } });
   assert.equal((await poll(await begin('a cat [fail]'))).phase, 'failed');
   assert.equal((await submit('a cat [429]')).status, 429);
@@ -177,7 +177,7 @@ test('a marker in the prompt injects a fault', async () => {
 });
 
 const ENDLESS: readonly FaultKind[] = ['hang', 'hang-after', 'stall', 'slow', 'huge', 'bomb'];
-test('every fault leaves the simulator alive', async () => {
+test('the simulator survives every fault', async () => {
   const { sandbox, submit } = await start();
   for (const kind of FAULT_KINDS.filter((name) => !ENDLESS.includes(name))) {
     sandbox.control.fault({ kind, operation: 'submit' });
@@ -188,7 +188,7 @@ test('every fault leaves the simulator alive', async () => {
   }
 });
 
-test('endless responses end with the sandbox', async () => {
+test('endless responses end when the sandbox stops', async () => {
   const { sandbox, submit } = await start();
   for (const kind of ENDLESS) {
     sandbox.control.fault({ kind, operation: 'submit' });

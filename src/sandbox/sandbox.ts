@@ -8,48 +8,50 @@ import { isMediaName, loadMedia, type MediaFile } from './media.ts';
 import { handleRequest, type LoggedRequest, RequestLog, type RunningSimulator } from './request-handler.ts';
 import { defineSimulator, fileResponse, jsonResponse, type Operation, type Simulator } from './simulator.ts';
 
+/** Options of a sandbox. */
 export interface SandboxOptions {
   readonly simulators: readonly Simulator[];
-  /** The real one by default; with one that a test moves, jobs progress only when it is advanced. */
+  /** Default: the system clock. With a manual clock, jobs only progress when it is advanced. */
   readonly clock?: SandboxClock;
-  /** `fast` by default. `JOB_TIMINGS.interactive` for manual use, `JOB_TIMINGS.instant` for benchmarks. */
+  /** Default: `fast`. Use `JOB_TIMINGS.interactive` manually and `JOB_TIMINGS.instant` for benchmarks. */
   readonly timing?: JobTiming;
-  /** Delay added to every response. */
+  /** Milliseconds added to every response. */
   readonly latencyMs?: number;
-  /** How many requests are recorded for assertions; default 1000, 0 for benchmarks. */
+  /** Number of requests recorded for assertions; default 1000, 0 for benchmarks. */
   readonly keepRequests?: number;
-  /** Files' URLs are valid for so long, and every query of a job gives a fresh one; by default they do not expire. */
+  /** Lifetime of file URLs, of which every query of a job issues a new one; default: they do not expire. */
   readonly urlLifetimeMs?: number;
-  /** Makes the file of a job from the one that all jobs share; by default it is that file. */
+  /** Derives the file of a job from the shared one; default: the shared file itself. */
   readonly fileOf?: (file: MediaFile, jobId: string) => MediaFile;
-  /** Answers a share of the requests as upstreams really do; none by default. */
+  /** Sends realistic instead of documented responses to a share of the requests; default: none. */
   readonly deviations?: DeviationOptions;
-  /** 0, a free one, by default. */
+  /** Default: 0, any free port. */
   readonly port?: (name: string) => number;
 }
 
-/** How tests control and inspect a running sandbox. Names are those of simulators. */
+/** Lets tests control and inspect a running sandbox. Names are those of simulators. */
 interface SandboxControl {
   readonly clock: SandboxClock;
   fault(fault: Fault): FaultHandle;
   clearFaults(): void;
-  /** Chooses the fault of requests that no fault added above matches; undefined for none. */
+  /** Sets the function that chooses faults for requests matching none of the added faults; undefined removes it. */
   chooseFaults(choose: FaultChooser | undefined): void;
-  /** Replaces the deviations; undefined: every answer is as documented. Requests with a fault never deviate. */
+  /** Replaces the deviations; undefined: every response is as documented. Requests with a fault never deviate. */
   deviate(options: DeviationOptions | undefined): void;
-  /** The newest requests, oldest first. */
+  /** The latest requests, oldest first. */
   requests(where?: { readonly vendor?: string; readonly operation?: Operation }): readonly LoggedRequest[];
   clearRequests(): void;
-  /** Every job ever begun and not deleted; `externalId` and `prompt` identify it, `polls` counts its queries. */
+  /** Every job started and not deleted; `externalId` and `prompt` identify a job, `polls` counts its queries. */
   jobs(name: string): readonly Job[];
 }
 
+/** A running sandbox. */
 export interface Sandbox {
   /** A simulator's base URL: `http://127.0.0.1:port`, without a path. */
   url(name: string): string;
-  /** The settings of a channel to it. */
+  /** Settings of a channel that uses the simulator. */
   credentials(name: string): Readonly<Record<string, unknown>>;
-  /** The artifact host, `127.0.0.1:port`. */
+  /** Host and port of the artifact host, `127.0.0.1:port`. */
   readonly artifactHost: string;
   readonly control: SandboxControl;
   /** Aborts requests in progress and closes every socket. */
@@ -63,7 +65,7 @@ async function listen(port: number): Promise<{ server: Server; url: string }> {
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Makes a server respond for a simulator; the simulator's own defect breaks the connection and is written to stderr. */
+/** Attaches simulators to a server. A defect of a simulator breaks the connection and is written to stderr. */
 function serveSimulators(server: Server, pick: (path: string) => RunningSimulator | undefined): void {
   server.on('request', (request, response) => {
     const station = pick(request.url ?? '/');
@@ -75,7 +77,7 @@ function serveSimulators(server: Server, pick: (path: string) => RunningSimulato
   });
 }
 
-/** Starts simulators on loopback, each on a port of its own, and one artifact host for all of them. */
+/** Starts simulators on loopback, each on its own port, and one artifact host for all of them. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const {
     clock = systemClock,
@@ -158,9 +160,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 /**
- * A content network as vendors use: public URLs, no credentials. Named per vendor so that faults can target it.
- * @param urlLifetimeMs how long a URL that says when it was issued is valid, in real time: a test that advances the clock would expire the
- * URL before it is fetched
+ * A content network as used by vendors: public URLs without credentials. Named per vendor so that faults can target it.
+ *
+ * @param urlLifetimeMs lifetime of a URL that contains its time of issue, in real time: a test that advances the clock
+ * would expire the URL before fetching it
  */
 const artifactHost = (vendor: string, urlLifetimeMs: number): Simulator =>
   defineSimulator({

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 
-/** Random choices that depend on a seed and a name only, so that the order of concurrent requests does not change them. */
+/**
+ * Random choices that depend only on a seed and a name, so that the order of concurrent requests does not affect them.
+ */
 export class SeededRandom {
   readonly #seed: number;
   constructor(seed: number) {
     this.#seed = seed;
   }
 
-  /** A number from 0 to below 1. */
+  /** A number from 0 up to, but excluding, 1. */
   next(name: string): number {
     return createHash('sha256').update(`${this.#seed} ${name}`).digest().readUInt32BE(0) / 2 ** 32;
   }

@@ -20,7 +20,7 @@ interface NamedModel {
   readonly vendor: string;
 }
 
-/** All simulators at a speed that can be watched in the console, for `SANDBOX=1`. */
+/** Starts all simulators for `SANDBOX=1`, slowly enough to watch in the console. */
 export async function startAllSimulators() {
   const sandbox = await startSandbox({
     simulators: ALL_SIMULATORS,
@@ -28,7 +28,7 @@ export async function startAllSimulators() {
     keepRequests: 0,
   });
   return {
-    /** One channel for each simulator, with those of the given models it serves. */
+    /** One channel per simulator, with those of the given models it serves. */
     channels: (models: readonly NamedModel[]) =>
       ALL_SIMULATORS.map(({ name, vendor = name, models: served = /^/ }) => ({
         name,
@@ -48,10 +48,10 @@ export const CHAT_SANDBOX_MODELS = [
   ...GEMINI_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'gemini' }) as const),
 ];
 
-/** Loaded on demand: its libraries are development packages. */
+/** Imported on demand, because its libraries are development packages. */
 export const importMailServer = () => import('./mail/mail-server.ts');
 
-/** Every simulator that `SANDBOX=1` starts, each with a channel of its own. */
+/** Every simulator started by `SANDBOX=1`, each with its own channel. */
 export const ALL_SIMULATORS: readonly Simulator[] = [
   kling,
   jimeng,

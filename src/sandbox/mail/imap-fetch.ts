@@ -7,13 +7,13 @@ const MACROS: Readonly<Record<string, readonly string[]>> = {
 };
 
 interface FetchedItems {
-  /** Latin-1 text, so that every byte of the message is one character. */
+  /** Latin-1 text, so that each byte of the message is one character. */
   readonly text: string;
-  /** A body was read without PEEK. */
+  /** Whether a body was read without PEEK. */
   readonly seen: boolean;
 }
 
-/** The data items of one message (RFC 3501 section 7.4.2). */
+/** Data items of one message (RFC 3501 section 7.4.2). */
 export function fetchItems(message: StoredMessage, items: readonly string[]): FetchedItems {
   const root = parseMime(message.raw);
   let seen = false;
@@ -159,7 +159,7 @@ const FLAG_KEYS: Readonly<Record<string, [flag: string, set: boolean]>> = {
 };
 const HEADER_KEYS = new Set(['FROM', 'TO', 'CC', 'BCC', 'SUBJECT']);
 
-/** Makes one test of SEARCH's keys, all of which must hold (RFC 3501 section 6.4.4). */
+/** Compiles the keys of a SEARCH into one predicate; all keys must match (RFC 3501 section 6.4.4). */
 export function parseSearch(tokens: readonly Token[], highest: { sequence: number; uid: number }): SearchPredicate {
   const rest = [...tokens];
   const next = () => textOf(rest.shift());
@@ -242,12 +242,12 @@ export function parseSearch(tokens: readonly Token[], highest: { sequence: numbe
 /** An argument of an IMAP command: an atom or string as text, a literal as bytes, or a parenthesized list. */
 export type Token = string | Buffer | Token[];
 
-/** A syntax error of the client; the response is BAD. */
+/** A client's syntax error; the response is BAD. */
 export class BadCommand extends Error {}
 
 /**
- * Reads the arguments of a command (RFC 3501 section 9). A command arrives in parts: text, literal, text, … An atom keeps
- * its section in brackets (`BODY[HEADER.FIELDS (DATE)]<0.9>`) as one token.
+ * Parses the arguments of a command (RFC 3501 section 9). A command arrives in parts: text, literal, text, … An atom
+ * and its section in brackets (`BODY[HEADER.FIELDS (DATE)]<0.9>`) form one token.
  */
 export function tokenize(pieces: readonly (string | Buffer)[]): Token[] {
   const stack: Token[][] = [[]];
@@ -278,18 +278,20 @@ export function tokenize(pieces: readonly (string | Buffer)[]): Token[] {
   return top();
 }
 
+/** The token as text. @throws BadCommand unless it is a string or a literal */
 export function textOf(token: Token | undefined): string {
   if (typeof token === 'string') return token;
   if (Buffer.isBuffer(token)) return token.toString('utf8');
   throw new BadCommand('a string was expected');
 }
 
+/** The token as a list. @throws BadCommand unless it is one */
 export function listOf(token: Token | undefined): Token[] {
   if (Array.isArray(token)) return token;
   throw new BadCommand('a list was expected');
 }
 
-/** `1:3,7,9:*` over numbers up to `highest`: whether a number is in it. */
+/** Compiles a set such as `1:3,7,9:*`, over numbers up to `highest`, into a membership test. */
 export function inSet(set: string, highest: number): (value: number) => boolean {
   if (!/^(\d+|\*)(:(\d+|\*))?(,(\d+|\*)(:(\d+|\*))?)*$/.test(set)) throw new BadCommand('not a sequence set');
   const ranges = set.split(',').map((range) => {
@@ -299,19 +301,19 @@ export function inSet(set: string, highest: number): (value: number) => boolean 
   return (value) => ranges.some(([from, to]) => value >= from && value <= to);
 }
 
-/** A value as IMAP writes strings: quoted where that is allowed, else a literal. */
+/** Writes an IMAP string: quoted if permitted, otherwise as a literal. */
 export function quote(value: string | undefined): string {
   if (value === undefined) return 'NIL';
   if (/^[\x20-\x7e]*$/.test(value)) return `"${value.replace(/["\\]/g, '\\$&')}"`;
   return `{${Buffer.byteLength(value, 'latin1')}}\r\n${value}`;
 }
 
-/** One part of a message: its own header, its body as bytes, and what is nested in it (RFC 2045, RFC 2046). */
+/** One part of a message: its header, its body as bytes, and its nested parts (RFC 2045, RFC 2046). */
 interface MimePart {
   readonly header: Buffer;
   readonly body: Buffer;
   readonly fields: ReadonlyMap<string, string>;
-  /** Lower case: `text`, `plain`. */
+  /** In lower case: `text`, `plain`. */
   readonly type: string;
   readonly subtype: string;
   readonly params: ReadonlyMap<string, string>;
@@ -339,7 +341,7 @@ function parseMime(raw: Buffer, depth = 0): MimePart {
   return { header, body, fields, type, subtype, params, children };
 }
 
-/** Unfolded fields by lower-case name; of repeated ones the first. */
+/** Unfolded fields by lower-case name; the first of repeated fields. */
 function parseFields(header: string): Map<string, string> {
   const fields = new Map<string, string>();
   for (const line of header.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
@@ -364,7 +366,7 @@ function parseParameters(texts: readonly string[]): Map<string, string> {
   return params;
 }
 
-/** The blank line belongs to the header. */
+/** Offset after the blank line, which belongs to the header. */
 function endOfHeader(raw: Buffer): number {
   if (raw.subarray(0, 2).equals(Buffer.from('\r\n'))) return 2;
   const at = raw.indexOf('\r\n\r\n');

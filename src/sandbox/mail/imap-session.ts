@@ -25,7 +25,7 @@ const CAPABILITIES =
 const MAX_LITERAL_BYTES = 25 * 1024 * 1024;
 const FLAGS = '\\Answered \\Flagged \\Deleted \\Seen \\Draft';
 
-/** The result of a command: the text of its tagged response. */
+/** Text of a command's tagged response. */
 type Outcome = string;
 
 /** One IMAP4rev1 connection (RFC 3501, with RFC 2177, 2342, 2971, 3691, 4315, 4959, 6154, 6851, 7888). */
@@ -46,7 +46,7 @@ export class ImapSession {
     this.#onLogin = onLogin;
   }
 
-  /** Serves until the client leaves. */
+  /** Serves until the client disconnects. */
   async run(): Promise<void> {
     this.#send(`* OK [CAPABILITY ${CAPABILITIES}] Reelgate sandbox ready`);
     while (!this.#socket.destroyed) {
@@ -64,7 +64,7 @@ export class ImapSession {
     }
   }
 
-  /** A command with its literals. */
+  /** Reads a command with its literals. */
   async #command(): Promise<(string | Buffer)[] | undefined> {
     const pieces: (string | Buffer)[] = [];
     while (true) {
@@ -142,7 +142,7 @@ export class ImapSession {
   }
 
   #list(args: Token[], reply: 'LIST' | 'LSUB'): Outcome {
-    // LIST may begin with selection options and end with RETURN (RFC 5258); neither narrows what we have.
+    // LIST may start with selection options and end with RETURN (RFC 5258); neither restricts the result here.
     const [, pattern] = args.filter((token) => !Array.isArray(token)).map(textOf);
     const like = new RegExp(`^${(pattern ?? '*').replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/[*%]/g, '.*')}$`, 'i');
     if (pattern === '') this.#send(`* ${reply} (\\Noselect) "/" ""`);
@@ -245,12 +245,12 @@ const SELECTED: Readonly<Record<string, FolderCommand>> = {
   SEARCH: (open, args, uid) => open.search(args, uid),
 };
 
-/** A folder as one IMAP session has opened it. Commands return the text of their tagged response. */
+/** A folder opened by one IMAP session. Commands return the text of their tagged response. */
 class SelectedFolder {
   readonly #folder: MailFolder;
   readonly #readOnly: boolean;
   readonly #send: (text: string) => void;
-  /** UIDs as last reported to the client: index = sequence number - 1. */
+  /** UIDs as last reported to the client; the index is the sequence number minus 1. */
   readonly #known: number[];
 
   constructor(folder: MailFolder, readOnly: boolean, send: (text: string) => void) {
@@ -260,13 +260,13 @@ class SelectedFolder {
     this.#known = folder.messages.map((message) => message.uid);
   }
 
-  /** Calls back at every change of the folder, until the returned function is called. */
+  /** Calls the listener on every change of the folder until the returned function is called. */
   watch(listener: () => void): () => void {
     this.#folder.on('change', listener);
     return () => this.#folder.off('change', listener);
   }
 
-  /** Untagged responses: messages removed or added since the client was last notified (RFC 3501 section 5.2). */
+  /** Sends untagged responses for messages removed or added since the last notification (RFC 3501 section 5.2). */
   sendChanges(): void {
     const present = new Set(this.#folder.messages.map((message) => message.uid));
     for (let place = this.#known.length - 1; place >= 0; place--) {
@@ -279,7 +279,7 @@ class SelectedFolder {
     if (fresh.length > 0) this.#send(`* ${this.#known.length} EXISTS`);
   }
 
-  /** The messages a sequence or UID set names, with their sequence numbers. */
+  /** Messages of a sequence or UID set, with their sequence numbers. */
   #pick(token: Token | undefined, uid: boolean): [number, StoredMessage][] {
     const messages = new Map(this.#folder.messages.map((message) => [message.uid, message]));
     const matches = inSet(textOf(token), uid ? (this.#known.at(-1) ?? 0) : this.#known.length);

@@ -12,7 +12,7 @@ import { type SandboxMail, startSandboxMail } from './mail-server.ts';
 
 const alice = { user: 'alice@mail.test', pass: 'her password' };
 
-describe('the mail server of the sandbox', () => {
+describe('mail server of the sandbox', () => {
   let mail: SandboxMail;
   let down = false;
   before(async () => {
@@ -27,14 +27,14 @@ describe('the mail server of the sandbox', () => {
   });
   after(() => mail.close());
 
-  it('lets the right password in everywhere and a wrong one nowhere', async () => {
+  it('accepts the right password in every protocol and a wrong one in none', async () => {
     assert.deepEqual(await tryLogins(mail, alice), ALL_ACCEPTED);
     assert.deepEqual(await tryLogins(mail, { ...alice, user: 'Alice@Mail.Test' }), ALL_ACCEPTED);
     assert.deepEqual(await tryLogins(mail, { ...alice, pass: 'wrong' }), ALL_REFUSED);
     assert.deepEqual(await tryLogins(mail, { ...alice, pass: 'only pop3' }), { ...ALL_REFUSED, pop3: 'in' });
   });
 
-  it('tells "not now" from "no"', async () => {
+  it('distinguishes a temporary failure from a rejected login', async () => {
     down = true;
     assert.deepEqual(await tryLogins(mail, alice), { imap: 'later', pop3: 'later', smtp: 'later' });
     down = false;
@@ -43,7 +43,7 @@ describe('the mail server of the sandbox', () => {
   it('carries a message from SMTP to IMAP and POP3', async () => {
     const read = await sendAndRead(mail, alice, 'First light', 'Hello there.\n.dots stay\n');
     assert.equal(read.imap.replaceAll('\r', ''), 'Hello there.\n.dots stay');
-    // node-pop3 leaves the stuffed dot where it is.
+    // node-pop3 does not remove the stuffed dot.
     assert.match(read.pop3, /\r\n\.?\.dots stay\r\n/);
   });
 
@@ -56,7 +56,7 @@ describe('the mail server of the sandbox', () => {
     client.close();
   });
 
-  it('keeps folders, flags and moves as a mail program expects', async () => {
+  it('supports folders, flags and moves as mail programs expect', async () => {
     const client = imapClient(mail, alice);
     await client.connect();
     const folders = await client.list();
@@ -82,7 +82,7 @@ describe('the mail server of the sandbox', () => {
     await client.logout();
   });
 
-  it('ends the open sessions of an address', async () => {
+  it('closes the open sessions of an address', async () => {
     const client = imapClient(mail, alice);
     await client.connect();
     const closed = new Promise((resolve) => client.on('close', () => resolve(true)));

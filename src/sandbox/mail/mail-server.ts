@@ -8,23 +8,27 @@ import { type Authenticate, MailStore } from './mail-store.ts';
 import { Pop3Session } from './pop3-session.ts';
 
 interface SandboxMailOptions extends SmtpOptions {
-  /** Used where they are free and this process may listen on them; otherwise, and by default, any free ones. */
+  /** Used if these ports are free and this process may listen on them; otherwise, and by default, any free ports. */
   readonly preferredPorts?: { readonly imap: number; readonly pop3: number; readonly smtp: number };
   readonly certificate?: Certificate;
 }
 
-/** A mail server for development: IMAP, POP3 and SMTP over TLS on 127.0.0.1, mail in memory, none sent to other servers. */
+/**
+ * A mail server for development: IMAP, POP3 and SMTP over TLS on 127.0.0.1. Mail is kept in memory and never sent to
+ * other servers.
+ */
 export interface SandboxMail {
   readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };
-  /** The CA certificate for clients. */
+  /** CA certificate for clients. */
   readonly ca: string;
-  /** Ends the sessions of a mailbox. */
+  /** Closes the sessions of a mailbox. */
   disconnect(address: string): void;
-  /** Deletes the mail of a mailbox. */
+  /** Deletes all messages of a mailbox. */
   deleteMail(address: string): void;
   close(): Promise<void>;
 }
 
+/** Starts the mail server. */
 export async function startSandboxMail(options: SandboxMailOptions): Promise<SandboxMail> {
   const { authenticate, preferredPorts: ports } = options;
   const certificate = options.certificate ?? (await makeCertificate(options.domain));
@@ -85,13 +89,13 @@ export async function startSandboxMail(options: SandboxMailOptions): Promise<San
 interface SmtpOptions {
   readonly domain: string;
   readonly authenticate: Authenticate;
-  /** Whether mail for the recipient is accepted. */
+  /** Whether mail for the address is accepted. */
   mailboxExists(address: string): Promise<boolean>;
 }
 
 const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
 
-/** SMTP over TLS for logged-in users of one domain; no mail is sent to other servers. */
+/** Creates an SMTP server over TLS for authenticated users of one domain; mail is never sent to other servers. */
 function makeSmtpServer(options: SmtpOptions, tls: Certificate, store: MailStore): SMTPServer {
   const fail = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
   const server = new SMTPServer({
@@ -112,7 +116,7 @@ function makeSmtpServer(options: SmtpOptions, tls: Certificate, store: MailStore
       );
     },
     onMailFrom({ address }, session, done) {
-      // A login may send only as its own e-mail address.
+      // A login may only send from its own e-mail address.
       done(address.toLowerCase() === session.user ? null : fail(553, '5.7.1 Sender is not yours'));
     },
     onRcptTo({ address }, _session, done) {
@@ -134,18 +138,18 @@ function makeSmtpServer(options: SmtpOptions, tls: Certificate, store: MailStore
       });
     },
   });
-  // Clients that disconnect are not logged.
+  // Client disconnects are not logged.
   server.on('error', () => undefined);
   return server;
 }
 
-/** A self-signed certificate for loopback and one host name. PEM texts. */
+/** A self-signed certificate for loopback and one host name, as PEM texts. */
 interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Makes a certificate for a year. Clients should be given `cert` as their CA instead of disabling verification. */
+/** Creates a certificate valid for one year. Give clients `cert` as their CA instead of disabling verification. */
 export async function makeCertificate(hostname: string): Promise<Certificate> {
   const made = await generate([{ name: 'commonName', value: hostname }], {
     keyType: 'ec',

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Readable } from 'node:stream';
 
+/** A message with its flags. */
 export interface StoredMessage {
   readonly uid: number;
   readonly raw: Buffer;
@@ -39,10 +40,10 @@ export class MailFolder extends EventEmitter<{ change: [] }> {
   }
 }
 
-/** The folders of one mailbox, by name; INBOX in capitals. */
+/** Folders of one mailbox by name; INBOX in capitals. */
 export type Folders = Map<string, MailFolder>;
 
-/** Mail in memory: it is gone when the process ends. */
+/** Mail kept in memory until the process ends. */
 export class MailStore {
   readonly #addresses = new Map<string, Folders>();
 
@@ -70,19 +71,19 @@ export class MailStore {
   }
 }
 
-/** Protocols to which credentials can be limited. */
+/** Protocols to which a credential can be restricted. */
 export type Protocol = 'imap' | 'pop3' | 'smtp';
 
-/** Whether the login is accepted; undefined when that cannot be determined now. */
+/** Whether the login is accepted; undefined if that cannot be determined now. */
 export type Authenticate = (address: string, password: string, protocol: Protocol) => Promise<boolean | undefined>;
 
-/** Reads the response of AUTH=PLAIN: authorization id, user and password between NULs (RFC 4616). */
+/** Parses the response of AUTH=PLAIN: authorization id, user and password separated by NULs (RFC 4616). */
 export function parsePlainCredentials(base64: string): { user: string; password: string } | undefined {
   const [, user, password] = Buffer.from(base64, 'base64').toString('utf8').split('\0');
   return user === undefined || password === undefined ? undefined : { user, password };
 }
 
-/** A socket read by lines and by counts of bytes, whichever the protocol asks for next. */
+/** Reads a socket by lines or by byte counts, as the protocol requires. */
 export class SocketReader {
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #mostBytes: number;
@@ -93,7 +94,7 @@ export class SocketReader {
     this.#mostBytes = mostBytes;
   }
 
-  /** The next line without its end; undefined when the client has disconnected or the line is too long. */
+  /** The next line without its line break; undefined if the client has disconnected or the line is too long. */
   async readLine(): Promise<string | undefined> {
     let end = this.#held.indexOf('\n');
     while (end < 0) {

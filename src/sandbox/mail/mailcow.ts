@@ -10,8 +10,9 @@ import {
 import type { Protocol } from './mail-store.ts';
 
 /**
- * mailcow's `/api/v1`, written from its source: writes return HTTP 200 with an array whether they worked or not, unknown
- * objects are `{}`, a new application password is returned without its id, and without `protocols` it is valid nowhere.
+ * mailcow's `/api/v1`, written from its source. Writes return HTTP 200 with an array whether they worked or not,
+ * unknown objects are `{}`, a new application password is returned without its id and is valid for no protocol unless
+ * `protocols` is set.
  */
 
 const READ_WRITE_KEY = 'SANDBO-XREADW-RITE00-MAILCO-W00001';
@@ -36,18 +37,19 @@ interface AppRow {
   access: ReadonlySet<string>;
 }
 
+/** A simulated mailcow with controls for tests. */
 export interface MailcowSimulator {
   readonly simulator: Simulator;
   readonly readWriteKey: string;
   readonly readOnlyKey: string;
-  /** Whether a login is accepted, as mailcow's Dovecot decides it. */
+  /** Whether mailcow's Dovecot would accept the login. */
   authenticates(address: string, password: string, protocol: Protocol): boolean;
   exists(address: string): boolean;
-  /** Makes a mailbox as the operator does manually. */
+  /** Creates a mailbox as the operator does in mailcow's own pages. */
   addMailboxManually(address: string): void;
   /** Deletes the application passwords of a mailbox without the service's knowledge. */
   deleteAppPasswords(address: string): void;
-  /** An application password the owner made in mailcow's own pages, or one that was left behind. */
+  /** Adds an application password created in mailcow's own pages, or left over from earlier. */
   addAppPasswordManually(address: string, name: string): void;
   passwordOf(address: string): string | undefined;
   addresses(): string[];
@@ -78,17 +80,17 @@ const problem = (kind: ProblemKind, message?: string): SimulatorResponse => {
     : jsonResponse(status, { type: 'error', msg: message ?? text });
 };
 
-/** One result of a write; the log repeats the request, passwords masked. */
+/** One result of a write; the log repeats the request with masked passwords. */
 const writeResult = (type: 'success' | 'danger', msg: unknown): SimulatorResponse =>
   jsonResponse(200, [{ type, log: ['mailbox', 'write', { password: '*' }, null], msg }]);
 
 const asText = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 const asList = (value: unknown): string[] => (Array.isArray(value) ? value.map(asText) : []);
-/** PHP's htmlspecialchars, through which every name goes. */
+/** PHP's htmlspecialchars, which mailcow applies to every name. */
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-/** A text that is a hash already is stored unchanged; clear text is hashed. */
+/** Hashes clear text; a text that is a hash already is stored unchanged. */
 const hashed = (password: string): string =>
   /^\{[A-Z0-9-]+\}/.test(password) ? password : ssha512(password, 'salt5678');
 
@@ -102,7 +104,7 @@ function matches(password: string, hash: string): boolean {
   return hash.startsWith('{SSHA512}') && ssha512(password, salt) === hash;
 }
 
-/** A mailcow for one domain, empty. */
+/** Creates an empty mailcow for one domain. */
 export function createMailcowSimulator(domain: string): MailcowSimulator {
   const mailboxes = new Map<string, MailboxRow>();
   let apps: AppRow[] = [];
@@ -160,7 +162,7 @@ export function createMailcowSimulator(domain: string): MailcowSimulator {
     'add/app-passwd': (body) => {
       const mailbox = asText(body.username);
       if (!mailboxes.has(mailbox)) return writeResult('danger', 'access_denied');
-      // Its name is `app_passwd`; anything else leaves the password empty and is no error.
+      // The field is named `app_passwd`; with any other name the password stays empty, without an error.
       if (body.app_passwd !== body.app_passwd2) return writeResult('danger', 'password_mismatch');
       apps.push({
         id: nextId++,

@@ -19,7 +19,7 @@ export class Pop3Session {
   readonly #onLogin: (address: string) => void;
   #user = '';
   #inbox: MailFolder | undefined;
-  /** The maildrop as it was at login; a deleted message keeps its number. */
+  /** Maildrop at login; a deleted message keeps its number. */
   #messages: readonly StoredMessage[] = [];
   readonly #deleted = new Set<StoredMessage>();
 
@@ -31,7 +31,7 @@ export class Pop3Session {
     this.#onLogin = onLogin;
   }
 
-  /** Serves until the client leaves. */
+  /** Serves until the client disconnects. */
   async run(): Promise<void> {
     this.#send('+OK Reelgate sandbox ready');
     for (let line = await this.#source.readLine(); line !== undefined; line = await this.#source.readLine()) {
@@ -123,7 +123,7 @@ export class Pop3Session {
   }
 }
 
-/** A multi-line response with its dots stuffed (RFC 1939 section 3). */
+/** A multi-line response with dot stuffing (RFC 1939 section 3). */
 function lines(first: string, rest: readonly string[]): string {
   return [first, ...rest.map((line) => (line.startsWith('.') ? `.${line}` : line)), '.'].join('\r\n');
 }

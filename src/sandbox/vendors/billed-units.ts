@@ -1,8 +1,11 @@
 type Body = Readonly<Record<string, unknown>>;
 
-/** What the vendors deduct for a video by their lists, written down here once more so that they check the prices of the service. */
+/**
+ * Units the vendors' price lists deduct for a video. Duplicated here on purpose, to check the service's prices
+ * independently.
+ */
 
-/** Units a second: std, pro, and the same with sound. */
+/** Units per second: std, pro, and both with sound. */
 const KLING_UNITS: Readonly<Record<string, readonly [std: number, pro: number, stdSound: number, proSound: number]>> = {
   'kling-v1': [0.2, 0.7, 0.2, 0.7],
   'kling-v2-master': [2, 2, 2, 2],
@@ -28,7 +31,7 @@ export function klingUnits(model: string, body: Body, seconds: number): string {
 
 type FirstAndFurther = readonly [first: number, further: number];
 
-/** Credits of the first second and of each further one. */
+/** Credits for the first second and for each further one. */
 const VIDU_CREDITS: Readonly<Record<string, Readonly<Record<string, FirstAndFurther>>>> = {
   'viduq3-pro': { '540p': [14, 14], '720p': [30, 30], '1080p': [32, 32] },
   viduq3: { '540p': [14, 14], '720p': [30, 30], '1080p': [32, 32] },
@@ -48,7 +51,7 @@ const VIDU_Q2_REFERENCE: Readonly<Record<string, FirstAndFurther>> = {
 const VIDU_Q1 = 80;
 const VIDU_2: Readonly<Record<string, number>> = { '360p': 20, '720p': 40, '1080p': 100 };
 
-/** Vidu's `credits`. @param isReference three pictures and more */
+/** Vidu's `credits`. @param isReference three or more images */
 export function viduCredits(model: string, resolution: string, seconds: number, isReference: boolean): number {
   if (model.startsWith('viduq1')) return VIDU_Q1;
   if (model === 'vidu2.0') return isReference ? 80 : seconds === 8 ? 100 : (VIDU_2[resolution] ?? 100);

@@ -12,7 +12,7 @@ const { clock, sandbox, context, submit, query } = await testSimulator({
   models: ['MiniMax-Hailuo-02', 'MiniMax-Hailuo-2.3', 'MiniMax-H3', 'MiniMax-H3-Max'],
 });
 
-test('every model works in each of its ways', async () => {
+test('every model works in each of its modes', async () => {
   for (const model of hailuo.models) {
     for (let count = model.images.min; count <= Math.min(2, model.images.max); count += 1) {
       const images = imagesByUrl(count);
@@ -37,7 +37,7 @@ for (const [marker, code] of [
   });
 }
 
-test('a wrong key is reported by its error code with HTTP 200, or by 401 in the second protocol', async () => {
+test('reports a wrong key by error code with HTTP 200, or by 401 in the second protocol', async () => {
   for (const [api_key, model, code] of [
     ['nonsense', 'MiniMax-Hailuo-02', '1004'],
     ['sk-other', 'MiniMax-Hailuo-02', '2049'],
@@ -52,7 +52,7 @@ test('a wrong key is reported by its error code with HTTP 200, or by 401 in the 
   assert.deepEqual(await hailuo.checkCredentials(context), { ok: true });
 });
 
-test('the limits of the vendor are refused in its words', async () => {
+test("rejects values beyond the limits with the vendor's messages", async () => {
   for (const metadata of [{ resolution: '4K' }, { first_frame_image: 'no picture' }]) {
     const outcome = await hailuo.submit(videoRequest({ model: 'MiniMax-Hailuo-02', metadata }), context);
     assert.ok(outcome.kind === 'refused' && /^invalid params/.test(outcome.error.message));
@@ -60,7 +60,7 @@ test('the limits of the vendor are refused in its words', async () => {
   }
 });
 
-test('a failed file lookup does not change the task: the lookup is repeated', async () => {
+test('a failed file lookup does not change the task and can be repeated', async () => {
   const handle = await submit();
   clock.advance(5_000);
   sandbox.control.fault({ vendor: 'hailuo', operation: 'other', kind: '503' });

@@ -12,7 +12,7 @@ import {
   toShape,
 } from '../simulator.ts';
 
-/** The second protocol reports errors by HTTP status and ends their text with the first one's number. */
+/** The second protocol reports errors by HTTP status and appends the first protocol's number to their text. */
 const refuse = (status: number, type: string, message: string): SimulatorResponse =>
   jsonResponse(status, { type: 'error', error: { type, message, http_code: String(status) }, request_id: '05f1c2' });
 
@@ -52,7 +52,7 @@ function findInvalidH3Field(body: Readonly<Record<string, unknown>>): string | u
   return undefined;
 }
 
-/** The words of this vendor, by coincidence the same as Seedance's. */
+/** State names of this vendor, by coincidence the same as Seedance's. */
 const H3_STATUS_WORDS: Readonly<Record<JobPhase, string>> = {
   queued: 'queued',
   running: 'running',
@@ -141,7 +141,7 @@ const HAILUO_H3_ROUTES: readonly Route[] = [
 
 const KEY = 'sk-api-sandbox-hailuo';
 
-/** Nearly every error of the first protocol is HTTP 200 with a number inside. */
+/** Nearly every error of the first protocol is HTTP 200 with a code in the body. */
 const refusal = (code: number, text: string, rest: Readonly<Record<string, unknown>> = {}): SimulatorResponse =>
   jsonResponse(200, { ...rest, base_resp: { status_code: code, status_msg: text } });
 
@@ -163,7 +163,7 @@ const PROBLEMS: Readonly<Record<ProblemKind, readonly [number, string]>> = {
 type Table = Readonly<Record<string, readonly number[]>>;
 const HD: Table = { '768P': [6, 10], '1080P': [6] };
 const OLD: Table = { '720P': [6] };
-/** Per model: the modes it supports: text, first frame, last frame, face. */
+/** Modes supported by each model: text, first frame, last frame, face. */
 const MODELS: Readonly<Record<string, { text?: Table; first?: Table; last?: Table; subject?: Table }>> = {
   'MiniMax-Hailuo-2.3': { text: HD, first: HD },
   'MiniMax-Hailuo-2.3-Fast': { first: HD },
@@ -179,7 +179,7 @@ const MODELS: Readonly<Record<string, { text?: Table; first?: Table; last?: Tabl
 const PICTURE = /^https?:\/\/|^data:image\/[a-z]+;base64,[A-Za-z0-9+/]+=*$/;
 const FLAGS = ['prompt_optimizer', 'fast_pretreatment', 'aigc_watermark'] as const;
 
-/** The vendor's objection to a submit's body; undefined when it is valid. */
+/** The vendor's objection to a submit's body; undefined if the body is valid. */
 function findInvalidField(body: Readonly<Record<string, unknown>>): string | undefined {
   const model = MODELS[String(body.model)];
   if (!model) return `model ${body.model} is not supported`;
@@ -216,7 +216,7 @@ function pickTable(model: (typeof MODELS)[string], body: Readonly<Record<string,
   return typeof body.prompt === 'string' && body.prompt !== '' ? model.text : 'prompt is required';
 }
 
-/** The status of a phase in the first protocol, which has none for cancelled and expired jobs. */
+/** State name of a phase in the first protocol, which lacks cancelled and expired jobs. */
 const STATUS_WORDS: Readonly<Record<JobPhase, readonly [string, number, string]>> = {
   queued: ['Queueing', 0, 'success'],
   running: ['Processing', 0, 'success'],
@@ -293,7 +293,7 @@ const V1_ROUTES: readonly Route[] = [
   },
 ];
 
-/** Keys begin with `sk-`; one that does not gets another error than a wrong key. */
+/** Keys start with `sk-`; any other text gets a different error than a wrong key. */
 function authorize(request: SimulatorRequest): SimulatorResponse | undefined {
   const given = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1];
   if (given === KEY) return undefined;
@@ -308,7 +308,7 @@ function authorize(request: SimulatorRequest): SimulatorResponse | undefined {
   return refusal(...PROBLEMS[given?.startsWith('sk-') ? 'forbidden' : 'unauthorized']);
 }
 
-/** MiniMax video generation: Hailuo by the first protocol, the H3 models by the second. */
+/** MiniMax video generation: Hailuo through the first protocol, the H3 models through the second. */
 export const hailuo = defineSimulator({
   name: 'hailuo',
   credentials: () => ({ api_key: KEY }),

@@ -49,7 +49,7 @@ const envelope = (status: number, code: number, message: string, data: unknown):
     time_elapsed: '21.4ms',
   });
 
-/** The front gateway's own envelope, for requests that never reach the service. */
+/** Envelope of the front gateway, for requests that never reach the service. */
 function gateway(status: number, codeN: number, code: string, message: string): SimulatorResponse {
   const error = { CodeN: codeN, Code: code, Message: message };
   const metadata = { RequestId: requestId('20260102030407'), Action: 'CVSync2AsyncSubmitTask', Version: '2022-08-31' };
@@ -116,6 +116,7 @@ function query(request: SimulatorRequest, context: SimulatorContext): SimulatorR
   return toResult(job, context);
 }
 
+/** Simulated Jimeng. */
 export const jimeng = defineSimulator({
   name: 'jimeng',
   credentials: () => ({ access_key: ACCESS_KEY, secret_key: SECRET_KEY }),
@@ -149,7 +150,7 @@ export const jimeng = defineSimulator({
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** How many pictures each key accepts, at least and at most. The 1080p text key ends in `1080p`, the picture keys in `1080`. */
+/** Minimum and maximum number of images for each key. The 1080p text key ends in `1080p`, the image keys in `1080`. */
 const KEYS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   jimeng_t2v_v30: [0, 0],
   jimeng_i2v_first_v30: [1, 1],
@@ -162,7 +163,7 @@ const KEYS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   jimeng_vgfm_t2v_l20: [0, 0],
   jimeng_vgfm_i2v_l20: [1, 1],
 };
-/** Image keys, which take another set of fields. */
+/** Image keys, which accept a different set of fields. */
 const PICTURE_KEYS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   jimeng_t2i_v30: [0, 0],
   jimeng_t2i_v31: [0, 0],
@@ -179,7 +180,7 @@ const MAX_BASE64 = Math.ceil((4.7e6 * 4) / 3) + 4;
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const isInt = (value: unknown): boolean => typeof value === 'number' && Number.isInteger(value);
 
-/** The vendor's objection to a submit's body; undefined when it is valid. */
+/** The vendor's objection to a submit's body; undefined if the body is valid. */
 function checkJimengBody(body: Body): string | undefined {
   const known = isPictureKey(body.req_key) ? PICTURE_KEYS : KEYS;
   const range =
@@ -242,7 +243,7 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** Unix milliseconds of `20260102T030405Z`. */
+/** Parses `20260102T030405Z` to Unix milliseconds. */
 function readStamp(stamp: string): number {
   const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(stamp)?.slice(1).map(Number);
   const [year = Number.NaN, month = 1, day, hour, minute, second] = parts ?? [];
@@ -250,8 +251,8 @@ function readStamp(stamp: string): number {
 }
 
 /**
- * Rebuilds a Volcengine signature from the headers the request lists as signed, as the service does: clients differ in
- * which ones those are. Undefined when the signature is right.
+ * Recomputes a Volcengine signature from the headers the request declares as signed, as the service does, because
+ * clients sign different headers. Undefined if the signature is right.
  */
 function verifyVolcengineSignature(request: SimulatorRequest, expected: Expected): SignatureProblem | undefined {
   const header = request.headers.authorization ?? '';

@@ -13,7 +13,7 @@ import {
 } from '../simulator.ts';
 import { klingUnits } from './billed-units.ts';
 
-/** Kling's newer API, for 3.0 Turbo: the model is part of the path, and tasks are queried by their ids in the query. */
+/** Kling's newer API for 3.0 Turbo: the model is part of the path, and tasks are queried by ids in the query string. */
 
 interface ResponseBuilders {
   envelope(status: number, code: number, message: string, data?: unknown): SimulatorResponse;
@@ -44,7 +44,7 @@ const SETTINGS: Readonly<Record<string, (value: unknown) => boolean>> = {
   duration: (value) => Number.isInteger(value) && Number(value) >= 3 && Number(value) <= 15,
 };
 
-/** The objection to a body; undefined when it is valid. */
+/** The objection to a body; undefined if the body is valid. */
 function check(body: TurboBody, from: 'text' | 'image'): string | undefined {
   const settings = asObject(body.settings ?? {});
   if (!settings) return 'settings must be an object';
@@ -120,7 +120,9 @@ function klingTurboRoutes({ envelope, refusal }: ResponseBuilders): readonly Rou
   ];
 }
 
-/** Kling's `/v1/videos/{text2video,image2video}`: signed tokens or an opaque key, one envelope for everything. */
+/**
+ * Kling's `/v1/videos/{text2video,image2video}`: signed tokens or an opaque key, and one envelope for every response.
+ */
 
 const ACCESS_KEY = 'ak-sandbox-kling';
 const SECRET_KEY = 'sk-sandbox-kling-0123456789abcdef';
@@ -168,7 +170,7 @@ function readPart(part: string | undefined): Readonly<Record<string, unknown>> |
   }
 }
 
-/** The vendor's error code for a wrong bearer token; undefined when the token is right. */
+/** The vendor's error code for a wrong bearer token; undefined if the token is right. */
 function checkToken(authorization: string | undefined, nowMs: number): number | undefined {
   if (!authorization) return 1001;
   const token = /^Bearer (\S+)$/.exec(authorization)?.[1];
@@ -262,7 +264,7 @@ function list({ params, query: asked }: SimulatorRequest, context: SimulatorCont
 
 const PACK_UNITS = 100_000;
 
-/** One resource pack, from which all that succeeded was taken. */
+/** A single resource pack, from which the units of all succeeded jobs are deducted. */
 function costs(_request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
   const used = context.jobs
     .all()
@@ -281,6 +283,7 @@ function costs(_request: SimulatorRequest, context: SimulatorContext): Simulator
 
 const FAMILY = /^\/v1\/videos\/(?<family>text2video|image2video|omni-video)$/;
 
+/** Simulated Kling. */
 export const kling = defineSimulator({
   name: 'kling',
   credentials: () => ({ access_key: ACCESS_KEY, secret_key: SECRET_KEY }),
@@ -356,7 +359,7 @@ function checkCamera(camera: unknown): string | undefined {
 
 const MAX_IMAGES = 7;
 
-/** A picture with a type is the first or last frame; a last frame requires a first one. */
+/** An image with a type is the first or last frame; a last frame requires a first one. */
 function isImageList(list: unknown): boolean {
   if (list === undefined) return true;
   if (!Array.isArray(list) || list.length === 0 || list.length > MAX_IMAGES) return false;
@@ -370,7 +373,7 @@ function isImageList(list: unknown): boolean {
   );
 }
 
-/** The vendor's objection to a submit: `model` for a model it does not have in this family, else its message. */
+/** The vendor's objection to a submit: `model` for a model missing from this family, otherwise its message. */
 function checkKlingBody(family: KlingFamily, body: Body): string | undefined {
   const model = body.model_name ?? 'kling-v1';
   if (typeof model !== 'string' || !MODELS[family].includes(model)) return 'model';

@@ -11,7 +11,7 @@ import {
   toShape,
 } from '../simulator.ts';
 
-/** Runway's developer API: two endpoints that start tasks, one that returns them. Errors are a text under `error`. */
+/** Runway's developer API: two endpoints start tasks, one returns them. Errors are a text under `error`. */
 
 const KEY = `key_${'0123456789abcdef'.repeat(8)}`;
 const VERSION = '2024-11-06';
@@ -61,7 +61,7 @@ const isImage = (value: unknown): boolean =>
     value.length > 0 &&
     value.every((entry: Body | null) => isUri(entry?.uri) && ['first', 'last'].includes(String(entry?.position))));
 
-/** Fields of the bodies by name, with the values each accepts. */
+/** Body fields with the check for accepted values. */
 const FIELDS: Readonly<Record<string, (value: unknown, rules: Rules) => boolean>> = {
   model: (value) => typeof value === 'string',
   promptText: (value) => typeof value === 'string' && value.length >= 1 && value.length <= 1_000,
@@ -75,7 +75,7 @@ const FIELDS: Readonly<Record<string, (value: unknown, rules: Rules) => boolean>
   negativePrompt: (value, { isOwn }) => !isOwn && typeof value === 'string',
 };
 
-/** Unknown keys are tolerated, as the documentation of the API promises for newer ones. */
+/** Unknown keys are tolerated, as the API's documentation promises for newer ones. */
 function findInvalidField(body: Body, rules: Rules, ratios: readonly string[]): string | undefined {
   if (typeof body.ratio !== 'string' || !ratios.includes(body.ratio)) return 'ratio';
   if (rules.isOwn && body.duration === undefined) return 'duration';
@@ -138,6 +138,7 @@ function toTask(job: Job, context: SimulatorContext) {
 
 const TASK = /^\/v1\/tasks\/(?<id>[^/]+)$/;
 
+/** Simulated Runway. */
 export const runway = defineSimulator({
   name: 'runway',
   credentials: () => ({ api_key: KEY }),

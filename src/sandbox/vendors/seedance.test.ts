@@ -13,7 +13,7 @@ const { clock, sandbox, context, submit, query } = await testSimulator({
   portrait: '720x1280',
 });
 
-test('every model works in each of its ways', async () => {
+test('every model works in each of its modes', async () => {
   for (const { id, images } of seedance.models) {
     for (let count = images.min; count <= images.max; count += 1) {
       await submit({ model: id, images: imagesByUrl(count) });
@@ -21,7 +21,7 @@ test('every model works in each of its ways', async () => {
   }
 });
 
-test('a wrong key, an unknown model and a wrong field are refused in the words of the vendor', async () => {
+test("rejects a wrong key, an unknown model and a wrong field with the vendor's messages", async () => {
   const unauthorized = sandboxContext(sandbox, 'seedance', { credentials: { api_key: 'other' } });
   const refusals = [
     [await seedance.submit(videoRequest({ model }), unauthorized), 'auth', 'AuthenticationError'],
@@ -39,7 +39,7 @@ test('a wrong key, an unknown model and a wrong field are refused in the words o
   );
 });
 
-test('a finished task is deleted', async () => {
+test('deletes a finished task', async () => {
   const handle = await submit();
   clock.advance(5_000);
   await seedance.deleteTask?.(handle, context);

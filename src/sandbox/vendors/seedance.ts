@@ -54,7 +54,7 @@ const ERRORS: Readonly<Partial<Record<JobPhase, { code: string; message: string 
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
-/** Billed tokens follow from the pixels of a 16:9 clip. */
+/** Pixels of a 16:9 clip, from which billed tokens are computed. */
 const PIXELS: Readonly<Record<string, number>> = { '480p': 864 * 480, '720p': 1280 * 720, '1080p': 1920 * 1080 };
 
 function toTask(job: Job, context: SimulatorContext): Readonly<Record<string, unknown>> {
@@ -173,7 +173,10 @@ const routes: readonly Route[] = [
   },
 ];
 
-/** Volcengine Ark's video generation. Fault `concurrency` with a `message` shows the other meanings of QuotaExceeded. */
+/**
+ * Volcengine Ark's video generation. The fault `concurrency` with a `message` produces the other meanings of
+ * QuotaExceeded.
+ */
 export const seedance = defineSimulator({
   name: 'seedance',
   credentials: () => ({ api_key: KEY }),
@@ -186,7 +189,7 @@ export const seedance = defineSimulator({
   routes,
 });
 
-/** What Ark accepts for each series of models, and the errors it returns. */
+/** Values Ark accepts for each series of models, and the errors it returns. */
 interface Model {
   readonly resolutions: readonly string[];
   readonly resolution: string;
@@ -240,7 +243,7 @@ function isItem(item: Item): boolean {
   return item.type === 'video_url' && isMediaUrl(item.video_url?.url) && item.role === 'reference_video';
 }
 
-/** Whether the roles form one of the three modes: a first frame, a first and a last frame, references. */
+/** Whether the roles form one of the three modes: a first frame, a first and a last frame, or references. */
 function areRoles(items: readonly Item[], model: Model): boolean {
   const images = items.filter(({ type }) => type === 'image_url').map(({ role }) => role);
   const references = images.filter((role) => role === 'reference_image').length;
@@ -257,7 +260,7 @@ const isWhole = (value: unknown, min: number, max: number): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
 const isFlag = (value: unknown): boolean => value === undefined || typeof value === 'boolean';
 
-/** The name of the first wrong field; body fields are checked strictly. */
+/** Name of the first invalid field; body fields are validated strictly. */
 function findInvalidField(body: Readonly<Record<string, unknown>>, model: Model): string | undefined {
   const { content, duration, frames, resolution, ratio, seed } = body;
   if (!Array.isArray(content) || content.length === 0) return 'content';

@@ -23,7 +23,7 @@ interface SoraInput {
   readonly size: string;
   readonly seconds: string;
   readonly remixedFrom: string | null;
-  /** Type of the file part, or `image_url`, or `file_id`; null without a picture. */
+  /** Type of the file part, `image_url` or `file_id`; null without an image. */
   readonly reference: string | null;
 }
 
@@ -93,7 +93,7 @@ function toVideo(job: Job, context: SimulatorContext, snapshot = context.jobs.sn
   };
 }
 
-/** Fields of a JSON or multipart body; a file part is stored under its name as its type. */
+/** Fields of a JSON or multipart body; a file part is represented by its type. */
 async function readFields(request: SimulatorRequest): Promise<Readonly<Record<string, unknown>> | undefined> {
   if (!request.headers['content-type']?.startsWith('multipart/form-data')) return request.json();
   const form = await request.form().catch(() => undefined);
@@ -202,6 +202,7 @@ function content(request: SimulatorRequest, context: SimulatorContext): Simulato
 
 const ONE = /^\/v1\/videos\/(?<id>[^/]+)$/;
 
+/** Simulated Sora. */
 export const sora = defineSimulator({
   name: 'sora',
   credentials: () => ({ api_key: API_KEY }),

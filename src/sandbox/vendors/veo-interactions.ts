@@ -11,10 +11,10 @@ import {
 } from '../simulator.ts';
 import { fileDownload, geminiApi, listOfModels } from './veo.ts';
 
-/** The Gemini API's Interactions, for videos of the Omni models (github.com/googleapis/js-genai, `Interaction`). */
+/** Interactions of the Gemini API, for videos of the Omni models (github.com/googleapis/js-genai, `Interaction`). */
 
 const MODELS = ['gemini-omni-1.2-flash', 'gemini-omni-1.1-flash'];
-/** Tokens of one second of video by resolution, as the usage counts them. */
+/** Tokens per second of video by resolution, as reported in the usage. */
 const TOKENS_PER_SECOND: Readonly<Record<string, number>> = {
   '360p': 1_931,
   '720p': 5_792,
@@ -93,6 +93,7 @@ function read(job: Job | undefined, context: SimulatorContext): SimulatorRespons
 
 const BY_ID = /^\/v1beta\/interactions\/(?<id>[^/]+)$/;
 
+/** Simulated Gemini Interactions. */
 export const veoInteractions = defineSimulator({
   name: 'veo-omni',
   vendor: 'veo',
@@ -107,7 +108,7 @@ export const veoInteractions = defineSimulator({
       handle: ({ params: { id = '' } }, context) => read(context.jobs.find(id), context),
     },
     {
-      // Only an interaction that still runs can be cancelled.
+      // Only a running interaction can be cancelled.
       method: 'POST',
       path: /^\/v1beta\/interactions\/(?<id>[^/]+)\/cancel$/,
       operation: 'other',
@@ -142,7 +143,7 @@ export const veoInteractions = defineSimulator({
   ],
 });
 
-/** The error Interactions returns for an invalid new interaction of an Omni model; undefined when it is valid. */
+/** Error that Interactions returns for an invalid interaction of an Omni model; undefined if it is valid. */
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;
@@ -185,7 +186,7 @@ function checkFields(value: unknown, known: Readonly<Record<string, Check>>, whe
 const blocksOf = (input: unknown): readonly Fields[] =>
   (Array.isArray(input) ? input : []).map((block) => asObject(block) ?? {});
 
-/** The text blocks of an input, or the input that is a text itself. */
+/** Text of an input: its text blocks, or the input itself if it is a text. */
 const textOf = (input: unknown): string =>
   typeof input === 'string'
     ? input
@@ -205,7 +206,7 @@ function checkInput(input: unknown): string | undefined {
   return undefined;
 }
 
-/** Ten where an interaction names no length. */
+/** Ten seconds if the interaction names no length. */
 const secondsOf = (duration: unknown): number =>
   typeof duration === 'string' ? Number(/^(\d{1,2})s$/.exec(duration)?.[1] ?? Number.NaN) : 10;
 

@@ -15,7 +15,7 @@ import {
   toShape,
 } from '../simulator.ts';
 
-/** A service account of Google's and the endpoint that turns its signed assertions into access tokens (RFC 7523). */
+/** A Google service account and the endpoint that exchanges its signed assertions for access tokens (RFC 7523). */
 
 const EMAIL = 'reelgate@sandbox-project.iam.gserviceaccount.com';
 const KEY_ID = '3f0c1d7e5b9a48e2a6c4';
@@ -23,7 +23,7 @@ const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const LIFE_S = 3599;
 
-// Made when first needed: a process without service accounts spends no time on generating a key.
+// Created on first use, because generating a key takes time that processes without service accounts should not spend.
 let pair: ReturnType<typeof makePair> | undefined;
 const makePair = () => generateKeyPairSync('rsa', { modulusLength: 2048 });
 const keys = () => {
@@ -46,7 +46,7 @@ export const serviceAccount = (url: string) => ({
 const refuse = (description: string): SimulatorResponse =>
   jsonResponse(400, { error: 'invalid_grant', error_description: description });
 
-/** Signature, issuer, audience, lifetime and scope are all verified; a token is valid for an hour, like Google's. */
+/** Verifies signature, issuer, audience, lifetime and scope; tokens are valid for an hour, like Google's. */
 async function issueToken(request: SimulatorRequest, context: SimulatorContext): Promise<SimulatorResponse> {
   const form = new URLSearchParams(request.body.toString('utf8'));
   if (form.get('grant_type') !== GRANT_TYPE) return jsonResponse(400, { error: 'unsupported_grant_type' });
@@ -72,17 +72,19 @@ async function issueToken(request: SimulatorRequest, context: SimulatorContext):
   return jsonResponse(200, { access_token: token, expires_in: LIFE_S, token_type: 'Bearer' });
 }
 
-/** Whether a request carries a token that this endpoint issued and that has not expired. */
+/** Whether the request carries an unexpired token issued by this endpoint. */
 function hasToken(request: SimulatorRequest, nowMs: number): boolean {
   const [, end = '', nonce = '', mark] =
     /^Bearer ya29\.(\d+)\.([0-9a-f]+)\.(.+)$/.exec(request.headers.authorization ?? '') ?? [];
   return mark === stamp(`${end}.${nonce}`) && Number(end) > nowMs;
 }
 
-/** What the Gemini API lists. */
+/** Models listed by the Gemini API. */
 const PREVIEWS = ['veo-3.1-generate-preview', 'veo-3.1-fast-generate-preview', 'veo-3.1-lite-generate-preview'];
 
-/** Google's Veo by both APIs: the Gemini API (`veo`) and Vertex AI (`veo-vertex`), which includes its token endpoint. */
+/**
+ * Google's Veo in both APIs: the Gemini API (`veo`) and Vertex AI (`veo-vertex`), which includes its token endpoint.
+ */
 
 const API_KEY = 'AIzaSandbox-2b8f0d5c7e1a';
 const PROJECT = 'sandbox-project';
@@ -129,7 +131,7 @@ function problem(what: ProblemKind, message?: string): SimulatorResponse {
   return googleError(status, name, message ?? usual, details);
 }
 
-/** Withdrawn and invented names get the same response. */
+/** Discontinued and invented names get the same response. */
 const MODEL = /^veo-(?:2\.0-generate-001|3\.0-(?:fast-)?generate-001|3\.1-(?:fast-|lite-)?generate-(?:001|preview))$/;
 
 const asFields = (value: unknown): Readonly<Record<string, unknown>> =>
@@ -154,7 +156,7 @@ function begin(api: VeoApi, id: string, request: SimulatorRequest, context: Simu
   });
 }
 
-/** Operations carry the number of the canonical code, where HTTP errors carry its name. */
+/** Operations carry the number of the canonical code, whereas HTTP errors carry its name. */
 const OPERATION_ERROR: Readonly<Partial<Record<JobPhase, { code: number; message: string }>>> = {
   failed: { code: 13, message: 'Video generation failed due to an internal server issue.' },
   cancelled: { code: 1, message: 'The operation was cancelled.' },
@@ -164,7 +166,7 @@ const FILTERED = {
   raiMediaFilteredReasons: ['The video was blocked by the safety filters. Support codes: 61493863'],
 };
 
-/** The response to a poll of an operation. `done` is absent while it runs; an expired operation is not found. */
+/** Response to a poll of an operation. `done` is absent while it runs; an expired operation is not found. */
 function operation(name: string, job: Job | undefined, context: SimulatorContext, api: VeoApi): SimulatorResponse {
   const snapshot = job && context.pollJob(job);
   if (!job || !snapshot || snapshot.phase === 'expired')
@@ -204,7 +206,7 @@ const RESULT: Readonly<Record<VeoApi, (job: Job, context: SimulatorContext) => o
   },
 };
 
-/** The Gemini API's side that is the same for operations and interactions; a wrong key is a 400 there. */
+/** Behaviour shared by operations and interactions of the Gemini API; a wrong key is a 400 there. */
 export const geminiApi: Pick<Simulator, 'credentials' | 'authorize' | 'problem'> = {
   credentials: () => ({ api_key: API_KEY }),
   authorize({ headers, query }) {
@@ -219,6 +221,7 @@ export const geminiApi: Pick<Simulator, 'credentials' | 'authorize' | 'problem'>
       : problem(what, message),
 };
 
+/** The list of models. */
 export const listOfModels = (ids: readonly string[]): Route => ({
   method: 'GET',
   path: '/v1beta/models',
@@ -226,7 +229,7 @@ export const listOfModels = (ids: readonly string[]): Route => ({
   handle: () => jsonResponse(200, { models: ids.map((id) => ({ name: `models/${id}` })) }),
 });
 
-/** A finished file: redirected to storage, which needs no key. */
+/** Download of a finished file: redirects to storage, which needs no key. */
 export const fileDownload: Route = {
   method: 'GET',
   path: /^\/v1beta\/files\/(?<id>[^/:]+):download$/,
@@ -239,6 +242,7 @@ export const fileDownload: Route = {
   },
 };
 
+/** Simulated Veo of the Gemini API. */
 export const veo = defineSimulator({
   name: 'veo',
   models: /-preview$/,
@@ -267,6 +271,7 @@ export const veo = defineSimulator({
 
 const VERTEX = String.raw`^\/v1(?:beta1)?\/(?<path>projects\/(?<project>[^/]+)\/locations\/(?<location>[^/]+)\/publishers\/google\/models\/(?<model>[^/:]+))`;
 
+/** Simulated Veo of Vertex AI. */
 export const veoVertex = defineSimulator({
   name: 'veo-vertex',
   vendor: 'veo',
@@ -313,7 +318,7 @@ export const veoVertex = defineSimulator({
   ],
 });
 
-/** The error both of Google's Veo APIs return for an invalid submit, INVALID_ARGUMENT; undefined when it is valid. */
+/** Error that both of Google's Veo APIs return for an invalid submit, INVALID_ARGUMENT; undefined if it is valid. */
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;
@@ -353,7 +358,7 @@ const PARAMETERS: Readonly<Record<VeoApi, Readonly<Record<string, Check>>>> = {
 };
 type VeoApi = 'gemini' | 'vertex';
 
-/** `inlineData` is accepted by Google's chat methods only; this method refuses it. */
+/** Only Google's chat methods accept `inlineData`; this method rejects it. */
 const isImage: Check = (value) => {
   const image = asObject(value);
   if (!image || Object.keys(image).some((key) => key !== 'bytesBase64Encoded' && key !== 'mimeType')) return false;

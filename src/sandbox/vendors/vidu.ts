@@ -10,9 +10,7 @@ import {
 } from '../simulator.ts';
 import { viduCredits } from './billed-units.ts';
 
-/**
- * Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by what is given, one poll, one list.
- */
+/** Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by type of input, one poll, one list. */
 
 const API_KEY = 'vda_sandbox_9c1f6c0e5a';
 
@@ -118,6 +116,7 @@ const submitRoute = (task: ViduTask) => ({
   handle: (request: Parameters<typeof submit>[1], context: SimulatorContext) => submit(task, request, context),
 });
 
+/** Simulated Vidu. */
 export const vidu = defineSimulator({
   name: 'vidu',
   credentials: () => ({ api_key: API_KEY }),
@@ -173,7 +172,7 @@ export const vidu = defineSimulator({
 
 type ViduTask = 'text2video' | 'img2video' | 'start-end2video' | 'reference2video';
 
-/** Seconds a model makes on each path, first and last; a path it does not have is absent. */
+/** Minimum and maximum seconds of a model on each path; unsupported paths are absent. */
 interface Model {
   readonly seconds: Readonly<Partial<Record<ViduTask, readonly [first: number, last: number]>>>;
   readonly resolutions: readonly string[];
@@ -222,7 +221,7 @@ const isOneOf =
     typeof value === 'string' && words.includes(value);
 const isWhole: Check = (value) => Number.isSafeInteger(value);
 
-/** A URL, or Base64 behind its MIME type: the vendor does not accept it bare. */
+/** A URL, or Base64 with a MIME type prefix: the vendor rejects bare Base64. */
 const isPicture: Check = (value) =>
   typeof value === 'string' &&
   (/^https?:\/\/\S+$/.test(value) || /^data:image\/(?:png|jpe?g|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(value));
@@ -260,7 +259,7 @@ const PICTURE_COUNT: Readonly<Record<ViduTask, readonly [least: number, most: nu
   reference2video: [1, 7],
 };
 
-/** The vendor's objection to a submit's body; undefined when it is valid. */
+/** The vendor's objection to a submit's body; undefined if the body is valid. */
 function checkViduBody(
   task: ViduTask,
   body: Readonly<Record<string, unknown>>,

@@ -13,7 +13,7 @@ const { clock, sandbox, context, submit, query } = await testSimulator({
   portrait: '720x1280',
 });
 
-test('every model works in each of its ways, to the end', async () => {
+test('every model works in each of its modes, to the end', async () => {
   for (const { id, images, sizes } of wan.models) {
     for (let count = images.min; count <= images.max; count += 1) {
       for (const size of [undefined, sizes.at(-1)]) {
@@ -31,7 +31,7 @@ test('every model works in each of its ways, to the end', async () => {
   }
 });
 
-test('what the vendor does not check when it accepts fails later', async () => {
+test('errors the vendor does not detect at submission fail the task later', async () => {
   const handle = await submit({ extraFields: [{ path: 'parameters.duration', value: 7 }] });
   clock.advance(2_000);
   const { state, error } = await query(handle);
@@ -41,7 +41,7 @@ test('what the vendor does not check when it accepts fails later', async () => {
   );
 });
 
-test('a wrong key, an unknown model and a synchronous call are refused in the words of the vendor', async () => {
+test("rejects a wrong key, an unknown model and a synchronous call with the vendor's messages", async () => {
   const unauthorized = sandboxContext(sandbox, 'wan', { credentials: { api_key: 'other' } });
   const refusals = [
     [await wan.submit(videoRequest({ model }), unauthorized), 'auth', 'InvalidApiKey'],

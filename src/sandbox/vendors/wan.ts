@@ -48,10 +48,10 @@ const ERRORS: Readonly<Partial<Record<JobPhase, { code: string; message: string 
   filtered: { code: 'DataInspectionFailed', message: 'Output data may contain inappropriate content.' },
 };
 
-/** Nothing is loaded here: every video that is edited has this length. */
+/** Assumed length of every video to edit, because the simulator does not download files. */
 const EDITED_SECONDS = 5;
 
-/** Why an accepted task fails when the vendor works on it. */
+/** Errors that fail an accepted task once the vendor processes it. */
 const complaints = new WeakMap<Job, string>();
 
 /** `YYYY-MM-DD HH:mm:ss.SSS` in Beijing time, without the time zone. */
@@ -176,7 +176,7 @@ export const wan = defineSimulator({
   routes,
 });
 
-/** What each series of models makes; the vendor detects most mistakes only when it works on the task. */
+/** Capabilities of each series of models; the vendor detects most mistakes only while processing the task. */
 interface Model {
   readonly kind: 'words' | 'picture' | 'frames' | 'references' | 'media';
   readonly classes: readonly string[];
@@ -256,7 +256,7 @@ function findInvalidMedia(model: string, input: Fields): string | undefined {
   return undefined;
 }
 
-/** What is refused at once: the few fields that the vendor checks when a task is submitted. */
+/** The error at submission, when the vendor checks only a few fields; undefined if there is none. */
 function findErrorAtSubmit(id: string, model: Model, body: Fields): string | undefined {
   const input = asFields(body.input);
   if (model.kind === 'words' && typeof input.prompt !== 'string') return 'input.prompt is required';
@@ -267,7 +267,7 @@ function findErrorAtSubmit(id: string, model: Model, body: Fields): string | und
   return model.kind === 'media' ? findInvalidMedia(id, input) : undefined;
 }
 
-/** What makes the task fail when the vendor works on it. */
+/** The error that fails the task during processing; undefined if there is none. */
 function findErrorInTask(model: Model, body: Fields): string | undefined {
   const { size, resolution, duration = 5, seed } = asFields(body.parameters);
   const exact = model.classes.flatMap((name) => SIZES[name] ?? []);
