@@ -7,8 +7,9 @@ import { BENCHES } from './bench/bench-names.ts';
 import { replaceFiguresTable, updateFiguresTable } from './bench/figures-table.ts';
 
 /**
- * Runs the benches one after the other, or those named, or whose names contain one of the words given, and writes the table of
- * bench/README.md: `npm run bench [-- word …]`. With words the rows of those benches are replaced, and a line says so.
+ * Runs the benches sequentially, or those whose names contain one of the given words, and writes the table of
+ * bench/README.md: `npm run bench [-- word …]`. With words, only the rows of those benches are replaced, and a line in
+ * the table says so.
  */
 const LONGEST_MS = 25 * 60_000;
 const words = process.argv.slice(2);

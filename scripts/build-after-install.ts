@@ -5,9 +5,10 @@ import { buildConsole, canBuildConsole, isConsoleFresh } from './console-build.t
 import { SERVER_BUNDLE, writeBundle } from './write-bundle.ts';
 
 /**
- * Builds the console and bundles the server where they are older than their sources. npm runs this after `npm ci` (`prepare`), and before
- * other commands too: `npx` in this folder, packing. Those build nothing, as a service may be running from here. An installation
- * without development packages has nothing to build with: the server says then how the console is built, and runs its sources.
+ * Builds the console and bundles the server if they are older than their sources. npm runs this after `npm ci`
+ * (`prepare`), but also before other commands: `npx` in this folder, packing. Those build nothing, because a service
+ * may be running from here. An installation without development packages cannot build: the server then explains how to
+ * build the console, and runs its sources.
  */
 const root = join(import.meta.dirname, '..');
 

@@ -1,4 +1,4 @@
-/** `npm run build:console`: builds the pages of the console. */
+/** `npm run build:console`: builds the console's pages. */
 import { join } from 'node:path';
 import { buildConsole } from './console-build.ts';
 

@@ -1,4 +1,7 @@
-/** `npm run build:packages`: writes the SDK and the command line as packages, ready for `npm pack` or `npm publish`: `dist/sdk`, `dist/cli`. */
+/**
+ * `npm run build:packages`: writes the SDK and the command line as packages to `dist/sdk` and `dist/cli`, ready for
+ * `npm pack` or `npm publish`.
+ */
 import { join } from 'node:path';
 import { writeCliPackage, writeSdkPackage } from './packages/client-packages.ts';
 

@@ -1,4 +1,7 @@
-/** `npm run build:server`: bundles the server, so that it starts in half the time and without the sources of its packages in memory. */
+/**
+ * `npm run build:server`: bundles the server, which halves its start-up time and keeps the sources of its packages out
+ * of memory.
+ */
 import { join } from 'node:path';
 import { SERVER_BUNDLE, writeBundle } from './write-bundle.ts';
 

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: all checks of the code that do not run the service, two at a time.
- * `npm run check -- types` runs the parts whose name contains one of the words.
+ * `npm run check`: runs all checks of the code that do not need the service, two at a time. `npm run check -- types`
+ * runs the parts whose name contains one of the words.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,10 @@ interface Part {
   readonly command: readonly [string, ...string[]];
 }
 
-/** Longest first, so that two workers end at about the same time. More type checkers would compute the same types again. */
+/**
+ * Longest first, so that both workers finish at about the same time. More type checkers would compute the same types
+ * again.
+ */
 const PARTS: readonly Part[] = [
   { name: 'promises', command: ['oxlint', '--type-aware', '--deny-warnings', '--threads', '2'] },
   { name: 'types', command: ['tsc', '-p', 'tsconfig.json', '--checkers', '1'] },
@@ -38,7 +41,7 @@ const root = join(import.meta.dirname, '..');
 const environment = {
   ...process.env,
   PATH: `${join(root, 'node_modules', '.bin')}:${process.env.PATH ?? ''}`,
-  // The type checkers are written in Go: without garbage collection they take a third less time, and a gigabyte more.
+  // The type checkers are written in Go: without garbage collection they are a third faster and use one gigabyte more.
   GOGC: 'off',
   GOMEMLIMIT: '3GiB',
   GOMAXPROCS: '2',

@@ -1,8 +1,9 @@
 /**
- * `npm run lock`: adds the platform packages that npm left out of package-lock.json.
+ * `npm run lock`: adds the platform packages that npm omitted from package-lock.json.
  *
- * npm drops optional packages of other platforms from the lock when it cannot or need not install them here, and `npm ci` then
- * refuses the lock everywhere. Their hashes are asked for at the registry, by npm. Run this after adding a dependency; test/package-lock.test.ts fails when it was forgotten.
+ * npm drops optional packages of other platforms from the lock if it cannot or need not install them here, and `npm ci`
+ * then refuses the lock everywhere. npm fetches their hashes from the registry. Run this after adding a dependency;
+ * test/package-lock.test.ts fails if the lock is incomplete.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -26,7 +27,7 @@ writeFileSync(path, `${JSON.stringify(lock, undefined, 2)}\n`);
 console.log(added.length === 0 ? 'The lock is complete.' : `Added ${added.length}: ${added.join(', ')}`);
 if (unhashed.length > 0) console.log(`Added the hashes of ${unhashed.length}.`);
 
-/** The hash the registry has for a package, without which `npm ci` would accept any file in its place. */
+/** Fetches a package's hash from the registry; without a hash `npm ci` would accept any file under that name. */
 async function readIntegrity(folder: string, { version }: LockEntry): Promise<string> {
   const name = folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
   const { stdout } = await promisify(execFile)('npm', ['view', `${name}@${version}`, 'dist.integrity']);

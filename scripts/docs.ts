@@ -1,4 +1,4 @@
-/** `npm run docs`: writes the documents that are made from code. test/docs.test.ts fails when this was forgotten. */
+/** `npm run docs`: writes the documents generated from code. test/docs.test.ts fails if they are out of date. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { renderDocs } from './docs/generated-documents.ts';

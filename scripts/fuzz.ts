@@ -1,9 +1,10 @@
 /**
- * `npm run fuzz`: made-up requests to all endpoints of the real service, in chunks, each with a service and a database of its
- * own. Prints what no chunk may have: statuses from 500, wrong envelopes, turns of the event loop above 250 ms of CPU time.
+ * `npm run fuzz`: sends generated requests to every endpoint of the real service, in chunks with their own service and
+ * database. Prints findings that no chunk may have: statuses from 500, wrong envelopes, event loop turns above 250 ms
+ * of CPU time.
  *
- * `npm run fuzz -- --requests 2000000 --seed 7 --database sqlite`. What each chunk found is kept in out/fuzz, so that a run
- * that was stopped continues where it was; a failing chunk is repeated alone by the seed it prints.
+ * `npm run fuzz -- --requests 2000000 --seed 7 --database sqlite`. Results of each chunk are stored in out/fuzz, so
+ * that a stopped run continues where it was; a failing chunk can be repeated alone with the seed it prints.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,11 +14,11 @@ import { parseArgs } from 'node:util';
 
 const { values } = parseArgs({
   options: {
-    /** Over all chunks. */
+    /** In total, over all chunks. */
     requests: { type: 'string', default: '2000000' },
     chunk: { type: 'string', default: '25000' },
     seed: { type: 'string', default: '1' },
-    /** Every fourth chunk runs on PostgreSQL by default. */
+    /** By default every fourth chunk runs on PostgreSQL. */
     database: { type: 'string', default: 'both' },
   },
 });
@@ -46,7 +47,7 @@ mkdirSync(folder, { recursive: true });
 const databaseOf = (chunk: number): string =>
   values.database === 'both' ? (chunk % 4 === 3 ? 'postgres' : 'sqlite') : values.database;
 
-/** A chunk that is stopped with the run is begun again by the next one. */
+/** A chunk stopped together with the run is repeated by the next run. */
 let running: ChildProcess | undefined;
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {

@@ -1,22 +1,31 @@
 /**
- * `npm run hammer`: the tests of faults at the strength a release wants. `npm run hammer -- --rounds 1000` kills more often,
- * `npm run hammer -- drain faults/clock image` runs some of it: the test files whose path contains one of the words, the image, the release.
+ * `npm run hammer`: runs the fault tests at release strength. `npm run hammer -- --rounds 1000` kills more often; `npm
+ * run hammer -- drain faults/clock image` runs a part: the test files whose path contains one of the words, the image,
+ * the release.
  *
- * - kills: the service in a process of its own is ended by SIGKILL at a named point of the money path and started again;
- *   model calls while they stream, converted ones too, and device sign-ins while responding; at each point a process is also
- *   paused until another has taken over its work
- * - restarts: PostgreSQL is stopped under load and started again; two processes behind HAProxy and nginx are restarted in
- *   turn until so many requests were sent, of which none may fail; databases freeze, fall silent and fail over
- * - soup: every third call to an upstream fails, in different ways, and database calls fail as well
- * - deviations: upstreams and vendors answer as real ones do, in recorded shapes and altered answers
- * - stored videos: vendors' files expire, lie about their length, break off and are pages while they are copied and read
- * - races: many at once, over one process and over two
- * - upgrades: processes of two releases take turns under load
- * - junk and cuts: bodies that callers get wrong, streams that break off anywhere
- * - image: the container image is built and run read-only (scripts/try-container-image.ts), where buildah and mmdebstrap are installed
- * - release: a release is made in a clone (scripts/try-release-in-clone.ts)
+ * - kills: the service runs in a separate process, which SIGKILL ends at a named point of the money path and which is
+ *   then
+ *   restarted; likewise during model calls that stream, converted ones too, and during responses to device sign-ins; at
+ *   each
+ *   point a process is also paused until another has taken over its work
+ * - restarts: PostgreSQL is stopped under load and restarted; two processes behind HAProxy and nginx are restarted
+ *   alternately
+ *   until the given number of requests was sent, none of which may fail; databases freeze, stop responding and fail
+ *   over
+ * - soup: every third call to an upstream fails, in varying ways, and database calls fail as well
+ * - deviations: upstreams and vendors respond like real ones, with recorded responses and altered ones
+ * - stored videos: while vendors' files are copied and read, they expire, lie about their length, end early or turn out
+ *   to be
+ *   pages
+ * - races: many concurrent requests, over one process and over two
+ * - upgrades: processes of two releases alternate under load
+ * - junk and cuts: malformed bodies from callers, streams that break at any byte
+ * - image: builds the container image and runs it read-only (scripts/try-container-image.ts), if buildah and mmdebstrap
+ *   are
+ *   installed
+ * - release: makes a release in a clone (scripts/try-release-in-clone.ts)
  *
- * After each, what is in the database is counted: no task and no refund lost, none doubled.
+ * Each test then counts the rows of the database: no task and no refund is lost or duplicated.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,39 +37,39 @@ const { values, positionals: chosen } = parseArgs({
   allowNegative: true,
   allowPositionals: true,
   options: {
-    /** `--no-image` leaves the image out, which takes minutes. */
+    /** `--no-image` skips the image, which takes minutes. */
     image: { type: 'boolean', default: true },
     rounds: { type: 'string', default: '200' },
     restarts: { type: 'string', default: '30' },
-    /** Requests sent while processes are restarted behind load balancers. */
+    /** Requests sent while processes restart behind load balancers. */
     rolling: { type: 'string', default: '20000' },
-    /** Kills of a process that reports and delivers events, on each database. */
+    /** Kills of a process that records and delivers events, per database. */
     events: { type: 'string', default: '1500' },
-    /** Kills of a process that copies and deletes videos, on each database. */
+    /** Kills of a process that copies and deletes videos, per database. */
     copies: { type: 'string', default: '500' },
-    /** Videos of vendors whose files expire, break off or are pages, which are copied and read meanwhile, on each database. */
+    /** Videos copied and read while the vendors' files expire, end early or turn out to be pages, per database. */
     artifacts: { type: 'string', default: '10000' },
-    /** Videos of the `soup` test (random upstream and database failures), on each database. */
+    /** Videos of the `soup` test (random upstream and database failures), per database. */
     soup: { type: 'string', default: '600' },
-    /** Rounds of each race. */
+    /** Rounds per race. */
     races: { type: 'string', default: '200' },
-    /** Kills of an import, on each database. */
+    /** Kills of an import, per database. */
     imports: { type: 'string', default: '100' },
-    /** Orders in which the events of a task arrive. */
+    /** Tested orders in which the events of a task arrive. */
     histories: { type: 'string', default: '5000' },
-    /** Receipts against the ledger, on each database; `--receipts 1000000` for a million. */
+    /** Receipts compared with the ledger, per database; `--receipts 1000000` for a million. */
     receipts: { type: 'string', default: '20000' },
-    /** Model calls over upstreams that deviate from their documentation. */
+    /** Model calls to upstreams that deviate from their documentation. */
     calls: { type: 'string', default: '100000' },
-    /** Videos of vendors that deviate from their documentation. */
+    /** Videos at vendors that deviate from their documentation. */
     videos: { type: 'string', default: '20000' },
-    /** Streams cut. */
+    /** Number of interrupted streams. */
     cuts: { type: 'string', default: '5000' },
-    /** Mutated bodies for each kind of submit. */
+    /** Mutated bodies per kind of submit. */
     junk: { type: 'string', default: '2000' },
-    /** Made-up requests over all endpoints, on each database; `npm run fuzz` sends millions. */
+    /** Generated requests over all endpoints, per database; `npm run fuzz` sends millions. */
     fuzz: { type: 'string', default: '100000' },
-    /** Seed of the random data for `junk`, `soup` and deviations; a failing test prints its seed. */
+    /** Seed of the random data for `junk`, `soup` and deviations; failing tests print their seed. */
     seed: { type: 'string', default: String(Date.now()) },
   },
 });
@@ -100,7 +109,7 @@ console.log(
     .map(([name, value]) => `${name}=${value}`)
     .join(' '),
 );
-/** Each is a part of the path of test files. */
+/** Each word matches part of the path of test files. */
 const WORDS = [
   'faults/',
   'fuzz/',

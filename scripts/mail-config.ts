@@ -1,6 +1,6 @@
 /**
- * Writes the configuration of Dovecot 2.3 and Postfix 3.7 for this service into one folder and says what to do next.
- * docs/mail-dovecot.md walks through it. Changes nothing outside the folder.
+ * Writes the configuration of Dovecot 2.3 and Postfix 3.7 for this service into one folder and prints the next steps;
+ * docs/mail-dovecot.md describes the whole setup. Changes nothing outside the folder.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -30,7 +30,7 @@ const USAGE = `usage: npm run mail-config -- --root FOLDER --cert FILE --key FIL
   --inside-only            refuse recipients outside MAIL_DOMAIN
 MAIL_DOMAIN, MAIL_HOST, the ports and DATABASE_URL come from the environment and .env, as for the service.`;
 
-/** Debian packages of both servers; docs/mail-dovecot.md names the same. */
+/** Debian packages of both servers; keep in step with docs/mail-dovecot.md. */
 const PACKAGES = 'dovecot-core dovecot-imapd dovecot-pop3d dovecot-lmtpd dovecot-sqlite dovecot-pgsql postfix';
 
 function fail(line: string): never {
@@ -38,7 +38,7 @@ function fail(line: string): never {
   process.exit(2);
 }
 
-/** Dovecot 2.4 has another configuration language. */
+/** Rejects Dovecot 2.4, whose configuration language differs. */
 function assertDovecot23(): void {
   const version = dovecotVersion();
   if (version === undefined) fail(`Dovecot is not installed: apt-get install ${PACKAGES}`);

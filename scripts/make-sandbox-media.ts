@@ -1,6 +1,6 @@
 /**
- * Makes the sandbox's clips and pictures with ffmpeg: `node scripts/make-sandbox-media.ts`. Run it only to change them; what it
- * makes is kept in the repository, so that the sandbox can be used without ffmpeg.
+ * Generates the sandbox's clips and images with ffmpeg: `node scripts/make-sandbox-media.ts`. Only needed to change
+ * them: the results are committed, so that the sandbox works without ffmpeg.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
@@ -10,7 +10,7 @@ const folder = fileURLToPath(new URL('../src/sandbox/media/', import.meta.url));
 const H264 = '-c:v libx264 -profile:v main -pix_fmt yuv420p -crf 30 -preset veryslow -movflags +faststart'.split(' ');
 const AAC = '-c:a aac -b:a 48k -shortest'.split(' ');
 
-/** A moving pattern that compresses well, differs per shape, and lets an eye see that it plays. */
+/** A moving pattern that compresses well, differs per shape, and visibly plays. */
 const video = (size: string, seconds: number, hue: number): string[] => [
   '-f',
   'lavfi',

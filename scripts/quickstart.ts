@@ -14,9 +14,9 @@ import { getStatus } from '../src/contract/service.ts';
 import { Reelgate } from '../src/sdk/index.ts';
 
 /**
- * The first minute with the service: starts it with its embedded database and simulated vendors, makes a video through the
- * API, and prints what to do next. `-- --exit` stops after the video. Everything is kept in `data/` of the working
- * directory, so that a later start continues with the same account and key.
+ * Introduces the service: starts it with its embedded database and simulated vendors, generates a video through the
+ * API, and prints the next steps. `-- --exit` stops after the video. Data is kept in `data/` of the working directory,
+ * so that a later start continues with the same account and key.
  */
 const FOLDER = 'data';
 const STATE_FILE = join(FOLDER, 'quickstart.json');
@@ -29,9 +29,9 @@ const SERVER = join(import.meta.dirname, '..', 'bin', 'server.js');
 
 interface State {
   readonly username: string;
-  /** Of the first start; it may have been changed since. */
+  /** Password of the first start; the user may have changed it since. */
   readonly password: string;
-  /** Made by the first start: with it later ones need no password. */
+  /** Created by the first start, so that later starts need no password. */
   readonly apiKey?: string;
 }
 
@@ -59,7 +59,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** A checkout whose build was interrupted or removed; an installed package has its console. */
+/** Builds the console in a checkout whose build was interrupted or removed; an installed package contains it. */
 async function buildMissingConsole(): Promise<void> {
   if (hasConsole() || !existsSync(BUILD)) return;
   print('Building the console, which takes a minute …');
@@ -93,7 +93,7 @@ function startServer(port: number, state: State): ChildProcess {
     },
   });
   createInterface({ input: server.stdout }).on('line', printLogLine);
-  // Ctrl-C reaches the server too; this process waits until it has stopped.
+  // Ctrl-C reaches the server too; this process waits until the server has stopped.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill('SIGTERM'));
   return server;
 }
@@ -105,7 +105,7 @@ interface LogLine {
 }
 const WARN = 40;
 
-/** Of the server's log only problems and the codes that a real installation sends to a phone. */
+/** Prints a line of the server's log if it is a problem, or a code that a real installation would send to a phone. */
 function printLogLine(line: string): void {
   const { level = WARN, msg = line, phone } = parseLogLine(line);
   const code = phone === undefined ? undefined : /code for this phone is (\d+)/.exec(msg)?.[1];
@@ -124,7 +124,7 @@ function parseLogLine(line: string): LogLine {
 async function stopServer(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()));
-  // No load balancer stands in front that would have to notice.
+  // SIGINT skips draining, because there is no load balancer.
   server.kill('SIGINT');
   await Promise.race([ended, delay(35_000, undefined, { ref: false }).then(() => server.kill('SIGKILL'))]);
 }
@@ -142,7 +142,7 @@ async function waitUntilReady(baseUrl: string, server: ChildProcess): Promise<vo
   throw new Error('the service did not become ready within 30 seconds');
 }
 
-/** The key of an earlier start while it works, else a new one, made as the administrator. */
+/** The key of an earlier start if it still works, otherwise a new one created as the administrator. */
 async function obtainApiKey(baseUrl: string, state: State): Promise<string> {
   if (state.apiKey !== undefined) {
     const { transport } = new Reelgate({ baseUrl, credentials: { apiKey: state.apiKey } });
@@ -157,7 +157,7 @@ async function obtainApiKey(baseUrl: string, state: State): Promise<string> {
   return apiKey;
 }
 
-/** Signs in as the administrator, tops up the wallet and creates a key, all through the public API. */
+/** Signs in as the administrator, tops up the wallet and creates a key, using only the public API. */
 async function createApiKey(baseUrl: string, { username, password }: State): Promise<string> {
   const anonymous = new Reelgate({ baseUrl });
   const { data: status } = await anonymous.transport.call(getStatus, {});

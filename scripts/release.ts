@@ -1,10 +1,10 @@
 /**
- * `npm run release -- X.Y.Z` makes a release of what is committed: checks and tests it, raises the version, writes
- * CHANGELOG.md from the commits, keeps its databases for the tests of upgrades, packs the service, the importer, the
- * SDK and the command line, installs the service globally under a bare Node and runs it, commits, and tags. Nothing is
- * pushed or published: the last lines say how. When a step fails, the working tree is as it was before.
+ * `npm run release -- X.Y.Z` makes a release of the committed state: checks and tests it, raises the version, writes
+ * CHANGELOG.md from the commits, keeps its databases for the upgrade tests, packs the service, the importer, the SDK
+ * and the command line, installs the service globally under a bare Node and runs it, commits, and tags. Nothing is
+ * pushed or published: the last lines of the output explain how. If a step fails, the working tree is restored.
  *
- * `--skip-tests` leaves the tests out where continuous integration has just run them.
+ * `--skip-tests` skips the tests if continuous integration has just run them.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const run = (program: string, ...args: string[]): void =>
 const read = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
-/** What a release changes. */
+/** Files changed by a release. */
 const VERSIONED = [
   'package.json',
   'package-lock.json',
@@ -38,7 +38,7 @@ const VERSIONED = [
 
 async function release(version: string): Promise<void> {
   const { version: current } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-  // The first release may have the version that is there.
+  // The first release may keep the current version.
   if (lastTag() !== undefined || version !== current) assertNextVersion(current, version);
   if (read('git', 'status', '--porcelain') !== '') throw new Error('there are changes that are not committed');
   if (read('git', 'tag', '--list', `v${version}`) !== '') throw new Error(`v${version} exists already`);
@@ -63,11 +63,11 @@ async function release(version: string): Promise<void> {
 }
 
 function raiseVersion(current: string, version: string): void {
-  // Its own scripts are not run: they would install and build again.
+  // The package's own scripts are skipped, because they would install and build again.
   run('npm', 'version', version, '--no-git-tag-version', '--ignore-scripts', '--allow-same-version');
   const importer = join(root, 'importer/package.json');
   const lock = join(root, 'package-lock.json');
-  // npm raises the version of the root alone.
+  // npm only raises the root's version.
   for (const path of [importer, lock]) {
     const text = readFileSync(path, 'utf8');
     const entry = `"name": "@reelgate/importer",\n`;

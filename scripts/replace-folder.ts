@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Builds a folder beside the one it replaces, and swaps the two at the end: a build that fails or is interrupted leaves the old one
- * as it was, and nobody sees half of one.
+ * Builds a folder next to the one it replaces and swaps the two at the end: a build that fails or is interrupted leaves
+ * the previous folder intact, and readers never see an incomplete one.
  *
- * @param build writes into the folder it is given, which is empty
+ * @param build writes into the empty folder it receives
  */
 export async function replaceFolder(folder: string, build: (temporary: string) => Promise<void> | void): Promise<void> {
   const parent = dirname(folder);

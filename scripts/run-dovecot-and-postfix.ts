@@ -1,6 +1,7 @@
 /**
  * Runs a real Dovecot and Postfix from one folder on high loopback ports, configured by the same code as production.
- * Needs root and Debian's packages (docs/mail-dovecot.md). By hand: `node scripts/run-dovecot-and-postfix.ts /path/to/reelgate.db`.
+ * Needs root and Debian's packages (docs/mail-dovecot.md). To run manually: `node scripts/run-dovecot-and-postfix.ts
+ * /path/to/reelgate.db`.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -28,23 +29,28 @@ import {
   writeMailServerConfig,
 } from '../src/server/mailbox/backends/server-config.ts';
 
+/** A running Dovecot and Postfix. */
 export interface RealMailServer {
   readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };
-  /** Where Postfix takes mail for the domain from anybody, as from other servers: SMTP with STARTTLS, no login. */
+  /**
+   * Port on which Postfix accepts mail for the domain from any sender, as from other servers: SMTP with STARTTLS, no
+   * login.
+   */
   readonly mx: number;
-  /** The certificate clients are to trust. */
+  /** Certificate for clients to trust. */
   readonly ca: string;
-  /** MAIL_DOVECOT_AUTH_SOCKET and the two parts of MAIL_API_URL for this server. */
+  /** Values for this server of MAIL_DOVECOT_AUTH_SOCKET and of the two parts of MAIL_API_URL. */
   readonly auth: string;
   readonly adminUrl: string;
   readonly adminKey: string;
-  /** Stops Dovecot alone, as an outage does. */
+  /** Stops only Dovecot, simulating an outage. */
   stopDovecot(): Promise<void>;
   startDovecot(): Promise<void>;
-  /** Ends both and removes the folder. */
+  /** Stops both servers and removes the folder. */
   stop(): Promise<void>;
 }
 
+/** Options of the mail servers. */
 export interface RealMailOptions {
   readonly domain: string;
   readonly database: MailServerDatabase;
@@ -53,10 +59,11 @@ export interface RealMailOptions {
   readonly slowsGuessing?: boolean;
 }
 
-/** The programs that are missing on this machine. */
+/** Required programs missing from this machine. */
 export const missingPrograms = (): string[] =>
   ['/usr/sbin/dovecot', '/usr/sbin/postfix', '/usr/bin/doveadm'].filter((path) => !existsSync(path));
 
+/** Starts Dovecot and Postfix. */
 export async function startRealMail(options: RealMailOptions): Promise<RealMailServer> {
   const root = mkdtempSync(join(tmpdir(), 'rg-mail-'));
   const [imaps, pop3s, smtps, mx, doveadm] = await freePorts();
@@ -82,13 +89,13 @@ export async function startRealMail(options: RealMailOptions): Promise<RealMailS
     sendsOutside: false,
   };
   await writeMailServerConfig(layout);
-  // Mail and queues are not root's; everybody has to be able to walk through the folder.
+  // Mail and queues do not belong to root, so every user must be able to traverse the folder.
   execFileSync('chmod', ['755', root]);
   chownSync(join(root, 'mail'), layout.mailUid, layout.mailUid);
   execFileSync('chown', ['postfix', join(root, 'postfix/data')]);
 
   const run = (command: string, args: readonly string[]) => {
-    // The daemons keep what they inherit open: a pipe would keep its reader waiting for ever.
+    // The daemons keep inherited files open; a pipe would keep its reader waiting indefinitely.
     const log = openSync(join(root, 'log/start.log'), 'a');
     try {
       execFileSync(command, args, { stdio: ['ignore', log, log], timeout: 30_000 });
@@ -123,14 +130,14 @@ export async function startRealMail(options: RealMailOptions): Promise<RealMailS
       try {
         stop();
       } catch {
-        // It was not running.
+        // The server was not running.
       }
     }
     rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
   process.once('exit', abandon);
 
-  // Postfix first: it makes the folder where Dovecot puts two of its sockets.
+  // Postfix starts first, because it creates the folder for two of Dovecot's sockets.
   run('/usr/sbin/postfix', ['-c', postfixConf, 'start']);
   await startDovecot();
   return {

@@ -1,7 +1,8 @@
 /**
- * `node scripts/save-release-databases.ts`, part of `npm run release`: keeps the databases of this release, with data, for the tests that
- * upgrade from it: test/upgrades/releases/VERSION/sqlite.sql and postgres.sql. Those of the release before stay, for operators who leave one
- * out; older ones go. Until the first release it is also run after a change of the schema, as test/upgrades/upgrade-of-release-fixtures.test.ts says.
+ * `node scripts/save-release-databases.ts`, part of `npm run release`: saves the databases of this release, with data,
+ * for the tests that upgrade from it: test/upgrades/releases/VERSION/sqlite.sql and postgres.sql. Those of the previous
+ * release are kept for operators who skip a release; older ones are deleted. Until the first release, run this after
+ * schema changes too, as test/upgrades/upgrade-of-release-fixtures.test.ts says.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,10 +27,10 @@ const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../packag
   version: string;
 };
 
-/** How many releases have their databases here. */
+/** Number of releases whose databases are kept. */
 const KEPT = 2;
 
-/** Uses a new service as people would, stops it with some videos under way. @returns an API key */
+/** Uses a new service as people would, and stops it with some videos unfinished. @returns an API key */
 async function fill(databaseUrl: string): Promise<string> {
   const sandbox = await startSandbox({ simulators: ALL_SIMULATORS });
   const phone = await startFakeSmsService();

@@ -12,8 +12,9 @@ import { CONSOLE_PATHS, findLinkedPath, LINKED_PAGES } from '../test/browser/con
 import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
 
 /**
- * Screenshots of every console page, wide and narrow, light and dark, in both languages: `npm run screenshots [word…]`, with SIZES=all also
- * desktop and tablet sizes. Files go to out/screenshots (SCREENSHOTS overrides it); those that documents show are updated in docs/screenshots.
+ * Screenshots of every console page, wide and narrow, light and dark, in both languages: `npm run screenshots [word…]`;
+ * SIZES=all adds desktop and tablet sizes. Files are written to out/screenshots (overridden by SCREENSHOTS); those
+ * shown in documents are updated in docs/screenshots.
  */
 const OUTPUT_FOLDER = process.env.SCREENSHOTS ?? join(import.meta.dirname, '../out/screenshots');
 const DOCUMENTS_FOLDER = join(import.meta.dirname, '../docs/screenshots');
@@ -80,7 +81,7 @@ async function captureScreenshot(page: Page, path: string, file: string, encoder
   process.stdout.write(`${path}\n`);
 }
 
-/** A tenth of the PNG's size: the browser itself is the encoder. */
+/** Converts to WebP, a tenth of the PNG's size, with the browser as the encoder. */
 async function toWebp(png: Buffer, encoderPage: Page): Promise<Buffer> {
   const base64 = await encoderPage.evaluate(`(async () => {
     const bytes = Uint8Array.fromBase64('${png.toString('base64')}');

@@ -1,6 +1,6 @@
 /**
- * `npm test`: every *.test.ts of src/ and test/, each file in its own process, over one private PostgreSQL.
- * `npm test -- quota faults` runs the files whose path contains one of the words.
+ * `npm test`: runs every *.test.ts of src/ and test/, each file in its own process, with one private PostgreSQL. `npm
+ * test -- quota faults` runs the files whose path contains one of the words.
  */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -14,11 +14,11 @@ import { type FileResult, runTestFile, type TestRun } from './testing/run-test-f
 import { startSharedDatabases } from './testing/start-shared-databases.ts';
 import { SERVER_BUNDLE, writeBundle } from './write-bundle.ts';
 
-/** More failed files than this are a broken build and are not rerun. `npm run hammer` sets 0. */
+/** More failed files than this indicate a broken build and are not rerun. `npm run hammer` sets 0. */
 const MAX_RERUN_FILES = Number(process.env['TEST_RERUN_FILES'] ?? '3');
-/** One more than there are cores: files wait for timers and child processes for about a third of their time. */
+/** One more than the number of cores, because files wait for timers and child processes about a third of the time. */
 const CONCURRENT_FILES = availableParallelism() + 1;
-/** Set by `npm run hammer`, whose tests take minutes on each database: both run at the same time. */
+/** Set by `npm run hammer`, whose tests take minutes per database: both databases run concurrently. */
 const isSplit = Boolean(process.env['TEST_SPLIT']);
 
 const root = join(import.meta.dirname, '..');
@@ -34,12 +34,12 @@ process.env[RUN_ID_VARIABLE] = `${process.pid}-${Date.now()}`;
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
 
-// Tests start these programs hundreds of times; a bundle starts in a third of the time.
+// Tests start these programs hundreds of times; a bundle starts three times as fast.
 for (const { programs, folder } of [SERVER_BUNDLE, FIXTURE_BUNDLE])
   if (findProgramBundle(root, `${folder}/manifest.json`) === undefined) await writeBundle({ root, programs, folder });
 const services = await startSharedDatabases();
 Object.assign(process.env, services.environment);
-// All files load much of the same code, which Node strips of types and compiles once.
+// Shared by all files, so that Node strips and compiles common code only once.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'out', 'compile-cache');
 
 const queue = files.flatMap((path): TestRun[] =>
@@ -60,7 +60,7 @@ async function work(): Promise<void> {
 }
 
 /**
- * Reruns the few failed files alone: a time limit missed on a busy machine passes then, a defect fails again.
+ * Reruns the few failed files alone: a timeout on a busy machine then passes, a defect fails again.
  *
  * @returns the first results of files that passed the second time
  */
@@ -116,7 +116,10 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** One line for a file that passed, the whole report of one that failed; long tests write counts, so hammer shows all. */
+/**
+ * Prints one line for a file that passed and the full report of one that failed. Hammer prints every report in full,
+ * because long tests write counts.
+ */
 function printFile(result: FileResult): void {
   const mark = hasFailed(result) ? styleText('red', '✖') : styleText('green', '✔');
   const skipped = result.skips.length > 0 ? `  ${result.skips.length} skipped` : '';
@@ -124,7 +127,7 @@ function printFile(result: FileResult): void {
   if (hasFailed(result) || isSplit) console.log(result.report.slice(-20_000));
 }
 
-/** The failures once more at the end of the run: often only the end of a log is kept. */
+/** Repeats the failures at the end of the run, because often only the end of a log is kept. */
 function failuresOf({ name, report }: FileResult): string {
   return `${name}\n${report.slice(Math.max(0, report.lastIndexOf('failing tests:'))).slice(0, 4_000)}`;
 }

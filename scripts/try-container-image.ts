@@ -1,7 +1,8 @@
 /**
- * `node scripts/try-container-image.ts`, part of `npm run hammer`: builds the image of deploy/Dockerfile, on bases that mmdebstrap makes from Debian
- * packages, starts it with a read-only root and as another user than root, makes a first video with simulated vendors, and says how large
- * it is. Needs root, buildah, mmdebstrap and some gigabytes; everything is in one temporary folder (or in FOLDER, whose bases are kept).
+ * `node scripts/try-container-image.ts`, part of `npm run hammer`: builds the image of deploy/Dockerfile on bases that
+ * mmdebstrap creates from Debian packages, starts it with a read-only root and without root privileges, generates a
+ * first video with simulated vendors, and prints the image's size. Needs root, buildah, mmdebstrap and some gigabytes;
+ * all files are in one temporary folder (or in FOLDER, whose bases are kept).
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +26,7 @@ const buildah = (...args: string[]): string =>
     { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], maxBuffer: 1024 ** 3 },
   ).trim();
 
-/** An image of Debian with these packages and nothing else. */
+/** Creates an image of Debian with only these packages. */
 function makeBase(name: string, suite: string, packages: string): string {
   const tar = join(folder, `${name}.tar`);
   if (!existsSync(tar)) {
@@ -54,14 +55,14 @@ function buildImage(): void {
     IMAGE,
   ];
   const bases = {
-    // npm under an older Node leaves out what the console is built with: it is optional, and asks for Node 20.19.
+    // npm under an older Node omits the console's build tools, which are optional and require Node 20.19.
     BUILD_BASE: makeBase('build-base', 'trixie', 'nodejs,npm,ca-certificates,libatomic1'),
     BASE: makeBase('base', 'bookworm', 'libstdc++6'),
   };
   for (const [name, image] of Object.entries(bases)) args.push('--build-arg', `${name}=${image}`);
-  // Debian's npm warns of each package that its old Node could not run.
+  // Debian's npm warns about each package that its old Node could not run.
   const settings = ['loglevel=error'];
-  // A network may have a certificate authority of its own.
+  // Some networks have their own certificate authority.
   const authority = process.env.NODE_EXTRA_CA_CERTS;
   if (authority !== undefined) {
     settings.push('cafile=/run/authority.pem');
@@ -72,7 +73,10 @@ function buildImage(): void {
   buildah(...args, '.');
 }
 
-/** Starts the image as a container engine would with `--read-only --tmpfs /tmp -v DATA:/data`, in the network of this machine. */
+/**
+ * Starts the image as a container engine would with `--read-only --tmpfs /tmp -v DATA:/data`, in this machine's
+ * network.
+ */
 async function runImage(): Promise<void> {
   const container = buildah('from', IMAGE);
   const mounted = buildah('mount', container);
@@ -83,7 +87,7 @@ async function runImage(): Promise<void> {
   const data = join(folder, 'data');
   mkdirSync(data, { recursive: true });
   execFileSync('chown', [USER, data]);
-  // A child of this process's own mount namespace: nothing is left mounted when it ends.
+  // Runs in its own mount namespace, so that nothing stays mounted after it ends.
   const script = `
     set -e
     mount --bind "$ROOT" "$ROOT"

@@ -1,8 +1,9 @@
 /**
- * `node scripts/try-release-in-clone.ts`, part of `npm run hammer`: makes the next release in a clone of what is committed here, as `npm run release`
- * does it, without the tests: checks, version, CHANGELOG.md, databases for the tests of upgrades, package, global installation under a bare
- * Node with a first video, commit and tag. Then that a second try of the same version is refused, and changes nothing. Needs PostgreSQL
- * and a package registry; nothing of it is left.
+ * `node scripts/try-release-in-clone.ts`, part of `npm run hammer`: makes the next release in a clone of the committed
+ * state, as `npm run release` does but without the tests: checks, version, CHANGELOG.md, databases for the upgrade
+ * tests, package, global installation under a bare Node with a first video, commit and tag. Then verifies that a second
+ * attempt at the same version is refused and changes nothing. Needs PostgreSQL and a package registry; everything is
+ * removed afterwards.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';

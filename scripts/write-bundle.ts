@@ -4,19 +4,22 @@ import { rolldown } from 'rolldown';
 import type { BundleManifest } from '../bin/find-program-bundle.js';
 import { replaceFolder } from './replace-folder.ts';
 
+/** Programs to bundle and the destination. */
 export interface BundleOptions {
   /** The folder of the package. */
   readonly root: string;
-  /** Paths of programs from there. */
+  /** Paths of the programs relative to the root. */
   readonly programs: readonly string[];
-  /** Where `<name of the program>.js` is written, two folders below the root; is replaced. */
+  /** Folder for `<name of the program>.js`, two levels below the root; its contents are replaced. */
   readonly folder: string;
 }
 
-/** The server, as `bin/server.js` runs it. */
+/** The server, as run by `bin/server.js`. */
 export const SERVER_BUNDLE = { programs: ['src/server/main.ts'], folder: 'dist/server' } as const;
 
-/** Bundles programs with all they import, each into one file of JavaScript beside what they share (bin/find-program-bundle.js). */
+/**
+ * Bundles programs with all their imports: one JavaScript file each, plus shared chunks (bin/find-program-bundle.js).
+ */
 export async function writeBundle({ root, programs, folder }: BundleOptions): Promise<void> {
   await replaceFolder(join(root, folder), async (temporary) => {
     await bundleInto(temporary, root, programs);
@@ -24,7 +27,7 @@ export async function writeBundle({ root, programs, folder }: BundleOptions): Pr
   });
 }
 
-/** Those of the bundle before: a process that runs it may import some of them later. */
+/** Keeps the chunks of the previous bundle, because a process running it may import some of them later. */
 function keepChunks(old: string, folder: string): void {
   const manifest = join(old, 'manifest.json');
   if (!existsSync(manifest)) return;
@@ -39,19 +42,20 @@ async function bundleInto(folder: string, root: string, programs: readonly strin
     input: programs.map((path) => join(root, path)),
     cwd: root,
     platform: 'node',
-    // Packages name optional ones that are not installed, as they may.
+    // Hides warnings about optional packages that are not installed.
     logLevel: 'silent',
   });
   const { output } = await bundle.write({
     dir: folder,
     format: 'esm',
     entryFileNames: '[name].js',
-    // All in one folder: code finds the files of the package from two folders below its root.
+    // All chunks in one folder, because code locates the package's files relative to two levels below the root.
     chunkFileNames: '[name]-[hash].js',
-    // One character beyond Latin-1 would double what the text of all the code takes in memory; no comment is escaped.
+    // A single character beyond Latin-1 would double the memory of the code's text; this option does not escape
+    // comments.
     charset: 'ascii',
     comments: false,
-    // Names of classes and functions stand in logs and errors.
+    // Class and function names appear in logs and errors.
     keepNames: true,
   });
   await bundle.close();
@@ -64,7 +68,7 @@ async function bundleInto(folder: string, root: string, programs: readonly strin
     .map((id) => relative(root, id))
     .filter((path) => /^(src|importer|test)\b/.test(path))
     .map((path) => [path, Math.floor(statSync(join(root, path)).mtimeMs / 1000)]);
-  // Written last: without it the sources are run.
+  // Written last: without this file the sources are run.
   const names = chunks.map(({ fileName }) => fileName);
   const manifest: BundleManifest = { builtAt, sources: Object.fromEntries(sources), chunks: names };
   writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest));

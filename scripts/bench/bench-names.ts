@@ -1,4 +1,4 @@
-/** What `npm run bench` runs, in this order. All of it takes about fifty minutes on two quiet cores. */
+/** Benches run by `npm run bench`, in this order: about fifty minutes in total on two quiet cores. */
 export const BENCHES = [
   'cli-start',
   'service-start',
@@ -17,7 +17,7 @@ export const BENCHES = [
   'capacity-model',
 ] as const;
 
-/** Further scripts with a measurement of their own, and why they run alone. */
+/** Further scripts with their own measurement, and the reason why they run separately. */
 export const BENCHES_RUN_ALONE: Readonly<Record<string, string>> = {
   'compare-heap-snapshots': 'compares what memory-soak has written',
   'adapter-cpu': 'prints a line for each vendor',

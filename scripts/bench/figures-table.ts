@@ -3,7 +3,7 @@ import type { Figure } from '../../bench/support/report-figure.ts';
 const BEGIN = '<!-- written by npm run bench -->';
 const END = '<!-- end -->';
 
-/** At most three digits that mean something. */
+/** Rounds to at most three significant digits. */
 const round = (value: number): string =>
   Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)));
 
@@ -18,14 +18,14 @@ function toRow({ subject, unit, measured, asked, peer, spread }: Figure): string
   return `| ${cells.join(' | ')} |`;
 }
 
-/** The document with the table of these figures in the place of the one before. @throws where it has no place for one */
+/** The document with its table replaced by one of these figures. @throws if the document has no table to replace */
 export const replaceFiguresTable = (document: string, figures: readonly Figure[], madeOn: string): string =>
   withTable(document, [madeOn], figures.map(toRow));
 
 /**
- * The document with these figures in the place of those of the same subjects; all others stay as they were measured.
+ * The document with these figures replacing those of the same subjects; all other rows are kept.
  *
- * @param repeated names of the benches that made them, for the line that says so
+ * @param repeated names of the benches that produced the figures, for the line that says so
  */
 export function updateFiguresTable(
   document: string,
@@ -42,7 +42,7 @@ export function updateFiguresTable(
 
 const toNote = (names: readonly string[], madeOn: string): string => `Again: ${names.join(', ')}: ${madeOn}`;
 
-/** A line on earlier repetitions, without those that were repeated once more. */
+/** A line about earlier repetitions, without the benches repeated now. */
 function withoutNames(note: string, repeated: readonly string[]): string[] {
   const [, names, madeOn] = /^Again: ([a-z-]+(?:, [a-z-]+)*): (.*)$/.exec(note) ?? [];
   if (names === undefined || madeOn === undefined) return [note];
@@ -58,7 +58,7 @@ function take(rows: Map<string, string>, subject: string): string | undefined {
 
 const subjectOf = (row: string): string => row.split('|')[1]?.trim() ?? '';
 
-/** The lines before the table, and its rows without the head. */
+/** The lines before the table, and its rows without the header. */
 function readTable(document: string): { readonly notes: readonly string[]; readonly rows: readonly string[] } {
   const { begin, end } = placeOfTable(document);
   const lines = document.slice(begin, end).split('\n').filter(Boolean);

@@ -12,7 +12,7 @@ import { renderModelIndex, renderVendorPage } from './models.ts';
 
 const GENERATED = '<!-- Made by `npm run docs` from the code; changes here are overwritten. -->';
 
-/** Texts of the documents that are made from code, by their path in the repository. */
+/** Texts of the documents generated from code, by path in the repository. */
 export function renderDocs(): Record<string, string> {
   return {
     'docs/errors.md': renderErrors(),

@@ -2,7 +2,7 @@ import type { MediaLine, VideoPrice } from '../../src/contract/pricing.ts';
 import type { ModelCapability, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 
-/** docs/models.md: what holds for every vendor, and the list of the vendors' pages. */
+/** docs/models.md: rules common to all vendors, and links to the vendors' pages. */
 export function renderModelIndex(): string {
   const vendors = VENDOR_ADAPTERS.map(({ name, title, models }) => {
     const audio = models.filter((model) => model.audio).length;
@@ -63,7 +63,7 @@ curl "$REELGATE/v1/video/generations" -H "Authorization: Bearer $KEY" -H 'Conten
 `;
 }
 
-/** One row for models that differ in their name only. */
+/** One row for models that differ only in name. */
 function rowsOf(models: readonly ModelCapability[]): string[][] {
   const rows = Map.groupBy(models, (model) =>
     JSON.stringify([
@@ -110,7 +110,7 @@ function imagesOf({ images: { min, max, roles } }: ModelCapability): string {
 
 const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 6 });
 
-/** Lowest to highest rate of each kind; the console and `GET /v1/models` have the exact lines. */
+/** Lowest to highest rate of each kind; the console and `GET /v1/models` show the exact lines. */
 function priceOf({ lines, ...price }: VideoPrice): string {
   const all: readonly MediaLine[] = lines ?? [price];
   const kinds = [
@@ -129,7 +129,7 @@ function priceOf({ lines, ...price }: VideoPrice): string {
   return `${rates.join(' + ')}${factors.length === 0 ? '' : `, by ${factors.join(', ')}`}`;
 }
 
-/** The lists that the prices of a vendor follow, with what each was compared with. */
+/** Price lists a vendor's prices are taken from, each with the source it was compared with. */
 function sourcesOf({ models }: VendorAdapter): readonly (readonly string[])[] {
   const lists = new Map<string, { readonly row: readonly string[]; readonly ids: string[] }>();
   for (const { id, listed } of models) {
@@ -150,7 +150,7 @@ interface Schema {
   readonly const?: unknown;
 }
 
-/** Dotted names and types of the leaves. */
+/** Dotted names and types of a schema's leaves. */
 function keysOf(schema: Schema, path = ''): string[][] {
   const { properties, items, anyOf } = schema;
   if (properties)

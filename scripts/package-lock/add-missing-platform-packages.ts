@@ -1,8 +1,9 @@
-/** The parts of package-lock.json (version 3) that matter here; keys of `packages` are folders. */
+/** The parts of package-lock.json (version 3) used here; keys of `packages` are folders. */
 export interface Lock {
   packages: Record<string, LockEntry>;
 }
 
+/** Entry of one package in the lock. */
 export interface LockEntry {
   version?: string;
   /** Hash of the packed file (Subresource Integrity). */
@@ -20,11 +21,11 @@ export interface LockEntry {
 const SYSTEMS = ['android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'aix', 'win32'];
 const PROCESSORS = ['arm64', 'arm', 'ia32', 'loong64', 'ppc64', 'riscv64', 's390x', 'wasm32', 'x64'];
 
-/** Whether npm downloads the package: not the root, the folders of this repository and the links to them. */
+/** Whether npm downloads the package: not the root, nor folders of this repository and links to them. */
 export const isFromRegistry = (folder: string, { link }: LockEntry): boolean =>
   folder.includes('node_modules/') && link !== true;
 
-/** Optional packages that a package of the lock requires and the lock does not contain: folder to entry. */
+/** Optional packages required by a package of the lock but missing from it: folder to entry. */
 export function missingEntries(lock: Lock): Record<string, LockEntry> {
   const missing: Record<string, LockEntry> = {};
   for (const [folder, entry] of Object.entries(lock.packages)) {
@@ -41,7 +42,7 @@ export function missingEntries(lock: Lock): Record<string, LockEntry> {
   return missing;
 }
 
-/** Adds them, in the order npm keeps. Returns their folders. */
+/** Adds the missing packages in npm's order and returns their folders. */
 export function completeLock(lock: Lock): string[] {
   const missing = missingEntries(lock);
   const all = Object.entries({ ...lock.packages, ...missing });
@@ -49,7 +50,7 @@ export function completeLock(lock: Lock): string[] {
   return Object.keys(missing);
 }
 
-/** Resolves a package as Node does: in the folder's own node_modules, then in those above. */
+/** Resolves a package as Node does: in the folder's own node_modules, then in each parent's. */
 function hasPackage(lock: Lock, folder: string, name: string): boolean {
   for (let at = folder; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/') - 1))) {
     if (lock.packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`] !== undefined) return true;
@@ -57,7 +58,7 @@ function hasPackage(lock: Lock, folder: string, name: string): boolean {
   }
 }
 
-/** Makers name platform packages by system and processor: `binding-linux-x64-musl`. */
+/** Reads system and processor from a platform package's name, such as `binding-linux-x64-musl`. */
 function platformOf(name: string): Pick<LockEntry, 'cpu' | 'os' | 'libc'> {
   const parts = name.split(/[/-]/);
   const os = SYSTEMS.find((system) => parts.includes(system));

@@ -4,14 +4,12 @@ import { type Plugin, rolldown } from 'rolldown';
 import { replaceFolder } from '../replace-folder.ts';
 import { writeSdkDeclarations } from './sdk-declarations.ts';
 
-/** Fields of package.json as far as packages are written here. */
+/** Fields of package.json written here. */
 type Manifest = Readonly<Record<string, unknown>>;
 
 const readManifest = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest;
 
-/**
- * Writes the SDK as a package: one file of JavaScript with all it uses, and declarations that need no other package.
- */
+/** Writes the SDK as a package: one JavaScript file with all its code, and declarations without dependencies. */
 export const writeSdkPackage = (root: string, folder: string): Promise<void> =>
   replaceFolder(folder, async (temporary) => {
     await bundle(root, temporary, { index: 'src/sdk/index.ts' }, 'neutral', []);
@@ -19,12 +17,13 @@ export const writeSdkPackage = (root: string, folder: string): Promise<void> =>
     writePackageFiles(root, 'src/sdk', temporary, {});
   });
 
-/** Writes the command line as a package of its own: without the commands that open the server's database. */
+/** Writes the command line as its own package, without the commands that open the server's database. */
 export const writeCliPackage = (root: string, folder: string): Promise<void> =>
   replaceFolder(folder, async (temporary) => {
     const { optionalDependencies = {} } = readManifest(join(root, 'package.json'));
     const keyring = '@napi-rs/keyring';
-    // Two folders below the root of the package, as the source is: the program reads its version from there.
+    // Two folders below the package's root, like the source, because the program reads its version relative to that
+    // depth.
     const chunks = join(temporary, 'dist/cli');
     await bundle(root, chunks, { main: 'src/cli/main.ts' }, 'node', [keyring]);
     cpSync(join(root, 'bin/node-version.js'), join(temporary, 'bin/node-version.js'));
@@ -34,7 +33,9 @@ export const writeCliPackage = (root: string, folder: string): Promise<void> =>
     });
   });
 
-/** Plain JavaScript that any Node reads, so that an old one gets a clear line instead of a syntax error. */
+/**
+ * Plain JavaScript that every Node version parses, so that an old one prints a clear message instead of a syntax error.
+ */
 const PROGRAM = `#!/usr/bin/env node
 import module from 'node:module';
 import { isNewEnough, TOO_OLD } from './node-version.js';
@@ -48,7 +49,7 @@ if (isNewEnough) {
 }
 `;
 
-/** package.json, README.md and LICENSE; the version is that of the service. */
+/** Writes package.json, README.md and LICENSE; the version is the service's. */
 function writePackageFiles(root: string, source: string, folder: string, more: Manifest): void {
   const { private: _, ...manifest } = readManifest(join(root, source, 'package.json'));
   const { version } = readManifest(join(root, 'package.json'));
@@ -58,7 +59,7 @@ function writePackageFiles(root: string, source: string, folder: string, more: M
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
 }
 
-/** Commands that need the server's code say so where it is not there. */
+/** Makes commands that need the server's code say so if that code is not installed. */
 const SERVER_COMMANDS: Plugin = {
   name: 'server-commands',
   resolveId: (source) => (/\/server\/commands\/|^@reelgate\/importer$/.test(source) ? '\0server-commands' : undefined),
@@ -81,7 +82,7 @@ async function bundle(
     platform,
     external: [...external],
     plugins: [SERVER_COMMANDS],
-    // Clients need no schemas: the server checks.
+    // Clients need no schemas, because the server validates.
     resolve: { alias: { typebox: join(root, 'src/console/data/typebox-stub.ts') } },
     logLevel: 'silent',
   });

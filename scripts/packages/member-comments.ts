@@ -1,4 +1,7 @@
-/** Comments of members of wire types that the contract's schemas leave undescribed, since their names say the rest. */
+/**
+ * Comments for members of wire types. The contract's schemas leave these members undescribed because their names are
+ * clear.
+ */
 export const MEMBER_COMMENTS: Readonly<Record<string, string>> = {
   access_token: 'Sent as `Authorization: Bearer …`.',
   address: 'IP address of the caller.',

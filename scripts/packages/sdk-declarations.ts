@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { printWireType, type WireSchema } from './wire-types.ts';
 
-/** A node of the syntax tree; the parser's own types have one interface for each of 200 kinds. */
+/** A node of the syntax tree; the parser's own types have a separate interface for each of 200 kinds. */
 interface SyntaxNode {
   readonly type: string;
   readonly start: number;
@@ -13,7 +13,7 @@ interface SyntaxNode {
   readonly [member: string]: unknown;
 }
 
-/** Where a name of a file comes from: an export of a contract module, or the module as a namespace. */
+/** Origin of a name in a file: an export of a contract module, or the module as a namespace. */
 interface ContractName {
   readonly module: string;
   readonly name: string | undefined;
@@ -22,10 +22,10 @@ interface ContractName {
 type Scope = ReadonlyMap<string, ContractName>;
 
 /**
- * Writes the declarations of the SDK as files that need no other package: types derived from the contract's schemas are
- * replaced by what they stand for, with the schemas' descriptions as comments.
+ * Writes the SDK's declarations as files without dependencies: types derived from the contract's schemas are expanded,
+ * with the schemas' descriptions as comments.
  *
- * @throws Error when a declaration would still refer to the contract
+ * @throws Error if a declaration would still refer to the contract
  */
 export async function writeSdkDeclarations(root: string, folder: string): Promise<void> {
   const emitted = mkdtempSync(join(tmpdir(), 'reelgate-declarations-'));
@@ -50,7 +50,7 @@ function emitDeclarations(root: string, folder: string): void {
   execFileSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-/** Types of the contract, evaluated by the values they are derived from: schemas, lists of names, tables. */
+/** Types of the contract, evaluated from the values they are derived from: schemas, lists of names, tables. */
 class ContractTypes {
   readonly #root: string;
   constructor(root: string) {
@@ -86,7 +86,7 @@ class ContractTypes {
     return resolved.replace(/(from ['"]\.\/[\w-]+)\.ts(['"])/g, '$1.js$2');
   }
 
-  /** The schema a type stands for; undefined for types that are not derived from the contract. */
+  /** The schema of a type; undefined for types not derived from the contract. */
   async #evaluate(node: SyntaxNode, scope: Scope): Promise<WireSchema | undefined> {
     if (node.type === 'TSParenthesizedType') return this.#evaluate(at(node, 'typeAnnotation'), scope);
     if (node.type === 'TSTypeOperator') {
@@ -123,7 +123,7 @@ class ContractTypes {
     return found;
   }
 
-  /** A type the contract declares: `type TicketStatus = (typeof TICKET_STATUS)[number]`. */
+  /** Evaluates a type declared by the contract: `type TicketStatus = (typeof TICKET_STATUS)[number]`. */
   async #evaluateAlias(name: string, scope: Scope): Promise<WireSchema | undefined> {
     const found = lookUp(name, scope);
     if (found === undefined) return undefined;
@@ -163,11 +163,11 @@ const childrenOf = (node: SyntaxNode): SyntaxNode[] => Object.values(node).flat(
 
 const sourceOf = (statement: SyntaxNode): string => String(at(statement, 'source')['value']);
 
-/** Modules whose names are resolved: the contract as the SDK imports it, and as its own files do. */
+/** Modules whose names are resolved: the contract as imported by the SDK and by its own files. */
 const FROM_SDK = /^(?:typebox|\.\.\/contract\/[\w-]+\.ts)$/;
 const FROM_CONTRACT = /^(?:typebox|\.\/[\w-]+\.ts)$/;
 
-/** Names a file imports from such modules. */
+/** Names that a file imports from such modules. */
 function importedNames(body: readonly SyntaxNode[], modules: RegExp): Scope {
   const names = new Map<string, ContractName>();
   for (const statement of body) {

@@ -1,6 +1,6 @@
 import { MEMBER_COMMENTS } from './member-comments.ts';
 
-/** A JSON schema of the contract, as far as declarations need it. */
+/** The parts of a JSON schema that declarations need. */
 export interface WireSchema {
   readonly description?: string;
   readonly type?: string;
@@ -23,7 +23,7 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The TypeScript type of a schema; members have their descriptions as comments.
+ * The TypeScript type of a schema; descriptions become comments of members.
  *
  * @throws Error for a schema of an unknown shape
  */

@@ -3,7 +3,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { BundleManifest } from '../../bin/find-program-bundle.js';
 
-/** What a package has besides the code; tests, benches and sources of the console stay behind. */
+/** Files of the package besides the code; tests, benches and the console's sources are left out. */
 const COPIED = [
   'LICENSE',
   'README.md',
@@ -14,21 +14,21 @@ const COPIED = [
   'dist/server',
   'docs',
 ];
-/** Written by the first release. */
+/** Created by the first release. */
 const CHANGELOG = 'CHANGELOG.md';
 const CODE = ['bin/*.js', 'scripts/quickstart.ts', 'src/{contract,design,sdk,cli,server,sandbox}/**/*.ts'];
 const TESTS = /\.(?:test|fixture)\.ts$/;
-/** What the packages of the SDK and the command line have beside the code (scripts/packages). */
+/** Files that belong to the packages of the SDK and the command line (scripts/packages). */
 const CLIENT_PACKAGE_FILES = /^src\/(?:sdk|cli)\/(?:package\.json|README\.md)$/;
-/** Fields of package.json that only matter where the package is developed. */
+/** Fields of package.json that only matter during development. */
 const DEVELOPMENT_FIELDS = ['private', 'devDependencies', 'scripts'] as const;
 
 /**
- * Writes what is packed: JavaScript, since Node strips no types from files inside `node_modules`. Nothing is compiled: types become
- * blanks, so every line and column is that of the source.
+ * Writes the contents of the package as JavaScript, because Node strips no types from files inside `node_modules`.
+ * Nothing is compiled: types become blanks, so that lines and columns match the source.
  *
- * @param root the repository, with its console built
- * @param folder is emptied
+ * @param root the repository, with the console built
+ * @param folder is emptied first
  */
 export function writePackageFolder(root: string, folder: string): void {
   rmSync(folder, { recursive: true, force: true });
@@ -39,7 +39,7 @@ export function writePackageFolder(root: string, folder: string): void {
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, namePlainFiles(plain));
   }
-  // Other files that the code reads at run time.
+  // Other files the code reads at run time.
   for (const path of globSync('src/{contract,design,sdk,cli,server,sandbox}/**/*.*', { cwd: root }))
     if (!path.endsWith('.ts') && !CLIENT_PACKAGE_FILES.test(path)) copy(root, folder, path);
   for (const path of COPIED) copy(root, folder, path);
@@ -51,9 +51,9 @@ export function writePackageFolder(root: string, folder: string): void {
 }
 
 /**
- * Writes the importer as a package that is installed beside the service's, whose modules it imports.
+ * Writes the importer as a package that is installed next to the service's, whose modules it imports.
  *
- * @param folder is emptied
+ * @param folder is emptied first
  */
 export function writeImporterFolder(root: string, folder: string): void {
   rmSync(folder, { recursive: true, force: true });
@@ -67,7 +67,7 @@ export function writeImporterFolder(root: string, folder: string): void {
   const whole = {
     ...manifest,
     exports: './import.js',
-    // Optional, so that npm installs no second service beside the one that is there.
+    // Optional, so that npm does not install a second service next to the existing one.
     peerDependencies: { reelgate: manifest.version },
     peerDependenciesMeta: { reelgate: { optional: true } },
   };
@@ -75,15 +75,15 @@ export function writeImporterFolder(root: string, folder: string): void {
   copy(root, folder, 'LICENSE');
 }
 
-/** Nobody changes the sources of an installed package: its bundle is current whatever their times are. */
+/** Marks the bundle as current whatever the file times, because the sources of an installed package never change. */
 function keepServerBundle(path: string): void {
   const manifest = JSON.parse(readFileSync(path, 'utf8')) as BundleManifest;
   writeFileSync(path, JSON.stringify({ ...manifest, sources: {} } satisfies BundleManifest));
 }
 
-/** Screenshots are for readers of the repository. */
+/** Skips screenshots, which are for readers of the repository. */
 const copy = (root: string, folder: string, path: string): void =>
   cpSync(join(root, path), join(folder, path), { recursive: true, filter: (from) => !from.includes('screenshots') });
 
-/** `'../src/cli/main.ts'` → `'../src/cli/main.js'`, in imports and in addresses of files beside. */
+/** `'../src/cli/main.ts'` → `'../src/cli/main.js'`, in imports and in URLs of neighbouring files. */
 const namePlainFiles = (text: string): string => text.replace(/(['"])(\.{1,2}\/[^'"\n]+)\.ts\1/g, '$1$2.js$1');

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Installs a packed file globally, in a folder of its own, with the Node and npm of the machine, and runs the command line and the
- * quickstart from there as a person would: neither a development package nor a file of the repository can help.
+ * Installs a packed file globally, into a separate folder, with the machine's Node and npm, and runs the command line
+ * and the quickstart from there as a user would, without access to development packages or files of the repository.
  *
- * @throws Error when it cannot be installed, names another version, or makes no first video
+ * @throws Error if the package cannot be installed, reports another version, or generates no first video
  */
 export async function tryPackage(file: string, version: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'reelgate-release-'));
@@ -15,7 +15,7 @@ export async function tryPackage(file: string, version: string): Promise<void> {
     const prefix = join(folder, 'global');
     const work = join(folder, 'work');
     mkdirSync(work);
-    // Not the pinned Node of the repository, which npm scripts put first.
+    // Excludes the repository's pinned Node, which npm scripts put first.
     const path = (process.env.PATH ?? '')
       .split(':')
       .filter((entry) => !entry.includes('node_modules'))

@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Environment variable that every process of one run inherits, with a value no other run has. */
+/** Environment variable inherited by every process of one run, with a value unique to that run. */
 export const RUN_ID_VARIABLE = 'REELGATE_TEST_RUN';
 
 /**
- * Kills processes that tests of this run left behind (a killed test file cannot clean up after itself), and returns their
- * commands. Reads /proc, so it finds none on systems other than Linux.
+ * Kills processes left behind by tests of this run (a killed test file cannot clean up) and returns their commands.
+ * Reads /proc, so it finds none on systems other than Linux.
  */
 export async function killOrphanProcesses(): Promise<string[]> {
-  // Time to exit by themselves.
+  // Gives processes time to exit on their own.
   for (let tries = 0; tries < 20 && findOrphans().length > 0; tries++) await sleep(100);
   return findOrphans().map((pid) => {
     const command = read(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
@@ -31,7 +31,7 @@ function findOrphans(): number[] {
     );
 }
 
-/** Empty where the process has ended in the meantime. */
+/** Empty if the process has ended in the meantime. */
 function read(attempt: () => unknown): string {
   try {
     return String(attempt());

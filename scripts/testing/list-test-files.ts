@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 
-/** Unit tests come first, so that a broken build shows within a minute; browsers come last. */
+/** Unit tests run first, so that a broken build shows within a minute; browser tests run last. */
 const LATER_FOLDERS = ['test/browser/', 'test/faults/', 'test/'];
 
 const folderRank = (path: string): number => {
@@ -8,7 +8,7 @@ const folderRank = (path: string): number => {
   return index === -1 ? 0 : LATER_FOLDERS.length - index;
 };
 
-/** Test files relative to `root` in the order they run; with words only those whose path contains one of them. */
+/** Test files relative to `root`, in the order they run; with words, only those whose path contains one of them. */
 export const listTestFiles = (root: string, words: readonly string[]): string[] =>
   globSync('{src,importer,test}/**/*.test.{ts,tsx}', { cwd: root, exclude: (path) => path.includes('node_modules') })
     .map((path) => path.replaceAll('\\', '/'))

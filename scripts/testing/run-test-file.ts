@@ -1,12 +1,13 @@
 import { run } from 'node:test';
 import { spec as Spec } from 'node:test/reporters';
 
-/** One process: a file, with one of its two databases where `npm run hammer` runs both at the same time. */
+/** One process: a file, restricted to one database if `npm run hammer` runs both concurrently. */
 export interface TestRun {
   readonly path: string;
   readonly database?: 'sqlite' | 'postgres';
 }
 
+/** Result of one test file. */
 export interface FileResult {
   readonly name: string;
   readonly run: TestRun;
@@ -16,18 +17,18 @@ export interface FileResult {
   /** Skipped and todo tests with their reasons. */
   readonly skips: readonly string[];
   readonly durationMs: number;
-  /** The text of Node's own reporter, which ends with the failures; it includes the output of the file. */
+  /** Text of Node's own reporter, which ends with the failures and includes the file's output. */
   readonly report: string;
 }
 
 const LIMIT_MS = 300_000;
 const BATTERY_LIMIT_MS = 900_000;
-/** Files that start many processes, which take a minute of CPU time and more each. */
+/** Files that start many processes; each takes a minute of CPU time or more. */
 const BATTERY = /^test\/(browser|faults|flows|operations|upgrades)\//;
 
 /**
- * Runs one file. `run()` withholds the results of later files until earlier ones end, so each file has a call of its own: a
- * failure is shown at once. Never rejects: a crash, a hang and a failed test are all in the result.
+ * Runs one file. `run()` withholds the results of later files until earlier ones end, so each file gets its own call
+ * and a failure is shown immediately. Never rejects: crashes, timeouts and failed tests are part of the result.
  */
 export async function runTestFile(root: string, one: TestRun, stop: AbortSignal): Promise<FileResult> {
   const { path, database } = one;

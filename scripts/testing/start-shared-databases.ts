@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { createPostgresTemplate, createSqliteTemplate, POSTGRES_TEMPLATE } from '../../test/database-templates.ts';
 import { findPostgres, startPostgres } from '../../test/start-postgres.ts';
 
-/** Services that all test files share, started once. */
+/** Services shared by all test files, started once. */
 export interface SharedDatabases {
-  /** Variables that tell tests their addresses. */
+  /** Variables with their addresses, for the tests. */
   environment: Record<string, string>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts PostgreSQL, unless one is named already or none is installed (then tests say themselves why they skip or fail), and
- * creates the databases that tests copy.
+ * Starts PostgreSQL and creates the databases that tests copy, unless a server is already named or PostgreSQL is not
+ * installed (in that case tests report why they skip or fail).
  */
 export async function startSharedDatabases(): Promise<SharedDatabases> {
   const folder = mkdtempSync(join(tmpdir(), 'rg-test-'));
