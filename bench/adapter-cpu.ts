@@ -5,12 +5,12 @@ import type { VideoRequest } from '../src/server/vendors/adapter.ts';
 import { CONTRACT_CASES } from '../test/vendors/load-adapter-contract-cases.ts';
 
 /**
- * What each adapter costs a submit beyond Sora's, which passes bodies through: CPU time of building, signing and reading, with
- * the vendor's recorded response instead of a network. Also how often a token was made over all submits. Repeat with
- * `node bench/adapter-cpu.ts [submits]`.
+ * CPU cost of a submit in each adapter compared with Sora's, which passes bodies through: building, signing and
+ * parsing, with the vendor's recorded response instead of a network. Also counts how often a token was created over all
+ * submits. Run `node bench/adapter-cpu.ts [submits]`.
  */
 const SUBMITS = Number(process.argv[2] ?? '20000');
-/** The one that passes bodies through comes first: the others are compared with it. */
+/** The pass-through adapter comes first, as the baseline for the others. */
 const ROWS = CONTRACT_CASES.toSorted(
   (a, b) => Number(b.vendor.passthrough ?? false) - Number(a.vendor.passthrough ?? false),
 );

@@ -12,8 +12,9 @@ import type { Tables } from '../src/server/tables.ts';
 import { findPostgres } from '../test/start-postgres.ts';
 
 /**
- * How long a backup, a restore and a full audit of the ledger take: `node bench/backup-restore-audit.ts --from ./bench-copy.db [--to postgres://…
- * --empty postgres://…]`, on what `bench/sqlite-to-postgres.ts` made. `--empty` is what the dump is restored into.
+ * Duration of a backup, a restore and a full audit of the ledger: `node bench/backup-restore-audit.ts --from
+ * ./bench-copy.db [--to postgres://… --empty postgres://…]`, on the database created by `bench/sqlite-to-postgres.ts`.
+ * `--empty` is the target of the restore.
  */
 const { values } = parseArgs({
   options: { from: { type: 'string', default: './bench-copy.db' }, to: { type: 'string' }, empty: { type: 'string' } },
@@ -44,7 +45,7 @@ async function auditFully(url: string): Promise<void> {
   if (result?.ok !== true) throw new Error(`the audit of ${url} found ${JSON.stringify(result?.findings)}`);
 }
 
-/** A program of PostgreSQL's. */
+/** Runs one of PostgreSQL's programs. */
 async function run(name: string, ...args: string[]): Promise<void> {
   const path = join(findPostgres() ?? '', name);
   execFileSync(existsSync(path) ? path : name, args, { stdio: 'inherit' });

@@ -2,8 +2,9 @@ import { seededRandom } from '../test/seeded-random.ts';
 import { type Deployment, type Operation, type SimulationResult, simulateQueues } from './scale/queueing-simulation.ts';
 
 /**
- * `node bench/capacity-model.ts` (a minute): the smallest deployment for 1, 10 and 100 million videos a day that stays below
- * two thirds of every capacity at the peak, and its simulation, from the costs that `bench/costs-per-step.ts` measures.
+ * `node bench/capacity-model.ts` (a minute): computes the smallest deployment for 1, 10 and 100 million videos a day
+ * that stays below two thirds of every capacity at the peak, and simulates it, using the costs measured by
+ * `bench/costs-per-step.ts`.
  *
  * A video is submitted, polled every 15 s for 90 s, queried by its caller every 10 s, and settled once.
  */
@@ -14,20 +15,20 @@ export const OPERATIONS: readonly Operation[] = [
   { name: 'end', perVideo: 1, processUs: 607, databaseUs: 1_031, walBytes: 4_866 },
 ];
 
-/** Peak rate over the day's average. */
+/** Peak rate relative to the daily average. */
 const PEAK = 3;
 const DAY_SECONDS = 86_400;
 const TARGET = 2 / 3;
-/** One database: 16 cores, a disk that flushes in a millisecond and writes 400 MB/s. */
+/** One database: 16 cores, a disk that flushes in one millisecond and writes 400 MB/s. */
 const DATABASE = { coresPerDatabase: 16, flushMs: 1, logMbPerSecond: 400 };
-/** Operations per simulation, at any rate. */
+/** Number of simulated operations, at any rate. */
 const OPERATIONS_SIMULATED = 600_000;
 
-/** CPU seconds of one video in a process or a database. */
+/** CPU time of one video in a process or a database, in seconds. */
 export const perVideo = (operations: readonly Operation[], of: 'processUs' | 'databaseUs'): number =>
   operations.reduce((sum, operation) => sum + operation.perVideo * operation[of], 0) * 1e-6;
 
-/** The fewest processes and databases whose cores and logs stay below two thirds. */
+/** The fewest processes and databases whose cores and logs stay below two thirds of their capacity. */
 export function smallestDeployment(videosPerSecond: number, operations: readonly Operation[]): Deployment {
   const bytes = operations.reduce((sum, { perVideo: count, walBytes }) => sum + count * walBytes, 0);
   const byCores = (perVideo(operations, 'databaseUs') * videosPerSecond) / (DATABASE.coresPerDatabase * TARGET);
@@ -39,7 +40,7 @@ export function smallestDeployment(videosPerSecond: number, operations: readonly
   };
 }
 
-/** @param millions videos a day */
+/** Computes and simulates the deployment. @param millions videos per day */
 export function calculate(millions: number, operations = OPERATIONS, count = OPERATIONS_SIMULATED) {
   const videosPerSecond = (millions * 1e6 * PEAK) / DAY_SECONDS;
   const plant = smallestDeployment(videosPerSecond, operations);

@@ -11,10 +11,11 @@ import {
 import { splitEvents } from '../src/server/chat/sse.ts';
 
 /**
- * What a conversion costs above the relay of the same call without one: CPU time of this process for the request and the complete response of
- * a call, and for one event of a stream, for each pair of dialects. In process, as the relay itself is measured by bench/chat.ts.
+ * Cost of a conversion on top of relaying the same call unconverted: CPU time of this process for the request and the
+ * complete response of a call, and for one stream event, for each pair of dialects. Measured in process; bench/chat.ts
+ * measures the relay itself.
  *
- * Repeat with `node bench/chat-conversion.ts`; `ROUNDS` changes the length.
+ * Run `node bench/chat-conversion.ts`; `ROUNDS` changes the length.
  */
 const ROUNDS = Number(process.env.ROUNDS ?? '20000');
 const EVENTS = 50;
@@ -58,7 +59,7 @@ const EVENTS_OF_ANSWER: readonly ResponseEvent[] = [
   { type: 'end', reason: 'end', stopSequence: undefined, usage: USAGE },
 ];
 
-/** Microseconds of CPU time for one run, the median of five. */
+/** CPU time of one run in microseconds, the median of five. */
 function measure(work: () => unknown): number {
   for (let round = 0; round < ROUNDS / 10; round++) work();
   const times = Array.from({ length: 5 }, () => {

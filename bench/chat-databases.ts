@@ -10,10 +10,11 @@ import { startNginx } from './support/start-nginx.ts';
 import { warmUp } from './support/warm-up.ts';
 
 /**
- * Model calls of one process on SQLite (synchronous=FULL) and of one on PostgreSQL (without fsync: this is about processors), by sixteen
- * accounts and by one, in turns. CPU time of the process, and of the process and PostgreSQL together.
+ * Compares model calls of one process on SQLite (synchronous=FULL) and on PostgreSQL (without fsync, to compare CPU
+ * only), by sixteen accounts and by one, in alternating rounds. Reports CPU time of the process alone and together with
+ * PostgreSQL.
  *
- * Repeat with `node bench/chat-databases.ts`; needs nginx and PostgreSQL. `SECONDS` and `ROUNDS` change the length.
+ * Run `node bench/chat-databases.ts`; needs nginx and PostgreSQL. `SECONDS` and `ROUNDS` change the length.
  */
 const SECONDS = Number(process.env.SECONDS ?? '3');
 const ROUNDS = Number(process.env.ROUNDS ?? '5');

@@ -6,10 +6,10 @@ import { startNginx } from './support/start-nginx.ts';
 import { warmUp } from './support/warm-up.ts';
 
 /**
- * CPU time of calls whose upstream speaks the caller's dialect, so that bytes are passed on as they are: Anthropic's Messages beside chat
- * completions, in turns, and the median of the differences of each pair of rounds.
+ * CPU time of calls whose upstream speaks the caller's dialect, so that bytes are forwarded unchanged: Anthropic's
+ * Messages and chat completions in alternating rounds, and the median difference of each pair of rounds.
  *
- * Repeat with `node bench/chat-pass-through.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length.
+ * Run `node bench/chat-pass-through.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length.
  */
 const SECONDS = Number(process.env.SECONDS ?? '2');
 const ROUNDS = Number(process.env.ROUNDS ?? '30');
@@ -23,7 +23,7 @@ const bodyFor = (model: string): string => JSON.stringify({ model, max_tokens: 5
 const chat = postBytes('/v1/chat/completions', headers, bodyFor('bench-chat'));
 const messages = postBytes('/v1/messages', headers, bodyFor('bench-claude'));
 
-/** Microseconds of CPU time a call. */
+/** Microseconds of CPU time per call. */
 async function measure(request: Buffer): Promise<number> {
   const before = cpuSeconds(service.pid);
   const load = await rawLoad({ port: PORT, connections: CONNECTIONS, seconds: SECONDS, request });

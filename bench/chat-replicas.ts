@@ -11,19 +11,24 @@ import { startNginx } from './support/start-nginx.ts';
 import { warmUp } from './support/warm-up.ts';
 
 /**
- * Model calls on one, two and four processes of one PostgreSQL, each with as many connections as the one: CPU of a call, processes and
- * PostgreSQL together, which must not grow with the processes. `SHARED=1` divides the connections of one among them. That is what scaling
- * means where there are two cores only; the rate says something where there are more cores than processes.
- * Sixteen accounts, as a single one is a queue at its wallet. PostgreSQL runs without fsync, so this is about processors, not about the disk.
- * Processes with a database each, on the same server, take turns with them: they run the same code and share no row, no lock and no message,
- * so that what they lose beside each other is the machine's share, such as of its caches.
+ * Model calls on one, two and four processes that share one PostgreSQL, each process with the same number of
+ * connections. The CPU time per call, processes and PostgreSQL together, must not grow with the number of processes.
+ * With only two cores this is how scaling can be measured; the rate is meaningful only with more cores than processes.
+ * `SHARED=1` divides one process's connections among them. Sixteen accounts, because a single account queues at its
+ * wallet. PostgreSQL runs without fsync, so the bench measures CPU, not the disk.
  *
- * Repeat with `node bench/chat-replicas.ts`; needs nginx and PostgreSQL.
+ * For comparison, processes with a database each on the same server alternate with them: they run the same code but
+ * share no row, lock or message, so that any cost of running side by side is the machine's share, such as its caches.
+ *
+ * Run `node bench/chat-replicas.ts`; needs nginx and PostgreSQL.
  */
 const WARM_SECONDS = 5;
-/** Short rounds, and many, so that those of a ratio are close in time: the host's own speed changes from minute to minute. */
+/**
+ * Many short rounds, so that the two sides of a ratio are close in time: the host's own speed changes from minute to
+ * minute.
+ */
 const SECONDS = Number(process.env.SECONDS ?? '2');
-/** Processes that had nothing to do for a while have given memory back, and take it again first. */
+/** Idle processes release memory and need this long to acquire it again. */
 const SETTLE_SECONDS = 3;
 const ROUNDS = Number(process.env.ROUNDS ?? '15');
 const COUNTS = [1, 2, 4] as const;
@@ -31,7 +36,7 @@ const MOST = Math.max(...COUNTS);
 const ASKED_RATIO = 1.15;
 const ACCOUNTS = 16;
 const CONNECTIONS = 64;
-/** The same connections over any number of processes: each then has fewer calls to put into a statement. */
+/** Divides the connections of one process among all: each process then has fewer calls to batch into a statement. */
 const IS_SHARED = process.env.SHARED === '1';
 const FIRST_PORT = 4_375;
 
@@ -42,7 +47,7 @@ const client = new Client({ connectionString: postgres.url });
 await client.connect();
 const cpuOfPostgres = await PostgresCpu.find(client);
 
-/** A process, and the bytes of a call of each of its accounts. */
+/** A process, and the request bytes of each of its accounts. */
 interface Measured {
   readonly service: Service;
   readonly requests: readonly Buffer[];
@@ -51,7 +56,7 @@ interface Measured {
 interface Subject {
   readonly name: string;
   readonly processes: readonly Measured[];
-  /** By number of processes, each round's µs a call. */
+  /** µs per call in each round, by number of processes. */
   readonly cpuUs: ReadonlyMap<number, number[]>;
 }
 const subjectOf = (name: string, processes: readonly Measured[]): Subject => ({
@@ -60,7 +65,7 @@ const subjectOf = (name: string, processes: readonly Measured[]): Subject => ({
   cpuUs: new Map(COUNTS.map((count) => [count, []])),
 });
 
-/** As many processes as are measured, on one database. */
+/** Starts the maximum number of processes on one database. */
 async function startOnOneDatabase(): Promise<Measured[]> {
   const env = { DATABASE_URL: postgres.url };
   const first = await startMeasured(env);
@@ -73,7 +78,7 @@ async function startOnOneDatabase(): Promise<Measured[]> {
   return [first, ...further];
 }
 
-/** The same with a database each. */
+/** Starts the maximum number of processes with a database each. */
 async function startOnOwnDatabases(): Promise<Measured[]> {
   const processes: Measured[] = [];
   while (processes.length < MOST) {
@@ -95,8 +100,8 @@ async function startMeasured(env: Readonly<Record<string, string>>): Promise<Mea
 try {
   const ours = subjectOf('model calls', await startOnOneDatabase());
   const apart = subjectOf('with a database each', await startOnOwnDatabases());
-  // Each process compiles its own code: one that has served a quarter of the calls of another is still at it. Together they open more
-  // connections, each with statements of its own to plan.
+  // Each process compiles its own code, so one that has served a quarter of another's calls is not yet warm. All
+  // processes together open more connections, each of which plans its own statements.
   for (const subject of [ours, apart])
     for (const used of [...subject.processes.map((process) => [process]), subject.processes]) {
       const windows = await warmUp(async () => (await measure(used, WARM_SECONDS)).cpuUs);
@@ -127,7 +132,7 @@ try {
   await postgres.stop();
 }
 
-/** In each round, what a call cost one subject on so many processes, as a multiple of another. */
+/** Cost of a call in each round, as a multiple of another subject's cost. */
 function ratios(one: Subject, count: number, other: Subject, otherCount: number): number[] {
   return (one.cpuUs.get(count) ?? []).map((each, round) => each / (other.cpuUs.get(otherCount)?.[round] ?? 0));
 }
@@ -140,7 +145,7 @@ function report(subject: string, peer: string, values: readonly number[], asked?
   reportFigure({ subject, unit: '×', measured, ...(asked === undefined ? {} : { asked }), peer, spread });
 }
 
-/** Calls over so many processes together, every account with the same number of connections. */
+/** Loads several processes at once, with the same number of connections per account. */
 async function measure(
   used: readonly Measured[],
   seconds: number,

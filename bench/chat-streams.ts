@@ -11,19 +11,20 @@ import { startNginxProxy } from './support/start-nginx.ts';
 import { warmUp } from './support/warm-up.ts';
 
 /**
- * Many streams of 25 events, 100 ms apart, begun within 2 s: how long the first event takes, what an event costs, what
- * a stream holds in memory the first time, and whether every event arrives once and in order. Subjects take turns once each is warm.
- * Where that takes the bare proxy more than a fifth of a core, both times are longer by as much: near a whole one first events wait for
- * those of streams under way, and tell how fast the machine is.
+ * Many streams of 25 events, 100 ms apart, started within 2 s. Measures time to the first event, CPU per event, memory
+ * per stream the first time, and whether every event arrives once and in order. Subjects alternate once each is warm.
+ * If this load takes the bare proxy more than a fifth of a core, both times are stretched accordingly: near a full
+ * core, first events wait for those of other streams, and the figure only shows the machine's speed.
  *
- * Repeat with `cd bench && npm ci && cd .. && node bench/chat-streams.ts`; needs nginx and `ulimit -n 20000`. `STREAMS`,
- * `CHUNKS`, `STRETCH` (how many times longer) and `ROUNDS` change the picture; `PORTKEY=0` leaves that one out, which takes long.
+ * Run `cd bench && npm ci && cd .. && node bench/chat-streams.ts`; needs nginx and `ulimit -n 20000`. `STREAMS`,
+ * `CHUNKS`, `STRETCH` (factor for both times) and `ROUNDS` change the load; `PORTKEY=0` skips Portkey, which takes
+ * long.
  */
 const STREAMS = Number(process.env.STREAMS ?? '2000');
 const CHUNKS = Number(process.env.CHUNKS ?? '25');
 const QUICK_GAP_MS = 100;
 const QUICK_RAMP_MS = 2_000;
-/** Of one core, with the bare proxy. */
+/** Maximum load of the bare proxy, as a share of one core. */
 const MOST_BUSY = 0.2;
 const ROUNDS = Number(process.env.ROUNDS ?? '5');
 const LONGEST_MS = 120_000;
@@ -88,7 +89,7 @@ try {
   for (let round = 1; round <= ROUNDS; round++)
     for (const subject of subjects) {
       const figures = all.get(subject.name) as Figures;
-      // What is optimized for calls under way is dropped while the others have their turns.
+      // Repeats some load, because V8 drops code optimized for active calls while the other subjects run.
       await listen(portOf(subject.process), subject.bytes, STREAMS / 4, RAMP_MS / 4);
       const { firstMs, wrong, cpuUs } = await loadOf(subject);
       figures.p50Ms.push(quantile(firstMs, 0.5));
@@ -102,7 +103,7 @@ try {
   await Promise.all(subjects.map(({ process }) => process.stop()));
 }
 
-/** How many times longer than on a quick machine it has to take; at least once. */
+/** Factor by which the load must be stretched compared with a fast machine; at least 1. */
 async function findStretch(): Promise<number> {
   const upstream = await startUpstream(QUICK_GAP_MS);
   const bare = await startBareProxy(upstream);
@@ -113,7 +114,7 @@ async function findStretch(): Promise<number> {
     return (cpuSeconds(bare.pid) - before) * share;
   };
   try {
-    // The first times it compiles its code.
+    // The first runs compile code.
     for (let times = 0; times < 3; times++) await few();
     const quickSeconds = (QUICK_RAMP_MS + CHUNKS * QUICK_GAP_MS) / 1_000;
     return Math.max(1, (await few()) / (quickSeconds * MOST_BUSY));
@@ -122,7 +123,7 @@ async function findStretch(): Promise<number> {
   }
 }
 
-/** What all streams add to the memory of a process that has served some before, KB each. */
+/** Memory that all streams add to a process that has served some before, in KB per stream. */
 async function memoryOf({ process, bytes }: Subject): Promise<number> {
   await listen(portOf(process), bytes, Math.min(STREAMS, 200), 200);
   const idleMb = memoryMb(process.pid);
@@ -135,7 +136,7 @@ async function memoryOf({ process, bytes }: Subject): Promise<number> {
   return ((mostMb - idleMb) * 1_024) / STREAMS;
 }
 
-/** All streams once, and what the subject spent on each event. */
+/** Runs all streams once and measures the subject's CPU time per event. */
 async function loadOf({ process, bytes }: Subject) {
   const before = cpuSeconds(process.pid);
   const heard = await listen(portOf(process), bytes, STREAMS, RAMP_MS);
@@ -158,7 +159,7 @@ function print(): void {
     ]);
 }
 
-/** Reelgate beside the bare proxy, round by round. */
+/** Reports Reelgate compared with the bare proxy, round by round. */
 function report(): void {
   const [ours, bare] = [all.get('Reelgate'), all.get('bare Node proxy')];
   if (ours === undefined || bare === undefined) return;
@@ -175,7 +176,7 @@ function report(): void {
   reportFigure({ subject: `memory of each of ${STREAMS} streams`, unit: 'KB', measured: ours.kbPerStream, asked: 60 });
 }
 
-/** Opens this many streams, evenly over a time, and reads them all to their end. */
+/** Opens this many streams, evenly spread over a period, and reads each to its end. */
 async function listen(port: number, bytes: Buffer, streams: number, rampMs: number) {
   const firstMs: number[] = [];
   let wrong = 0;
@@ -187,7 +188,8 @@ async function listen(port: number, bytes: Buffer, streams: number, rampMs: numb
     const chunks: Buffer[] = [];
     let hasFirst = false;
     socket.setTimeout(LONGEST_MS, () => socket.destroy());
-    // Read as cheaply as can be: at twenty events a millisecond the listener has most of a core, which the subject needs.
+    // Parses as little as possible: at twenty events a millisecond the listener takes most of a core, which the subject
+    // needs.
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       if (!hasFirst && chunk.includes('data: ')) {
@@ -196,7 +198,7 @@ async function listen(port: number, bytes: Buffer, streams: number, rampMs: numb
       }
       if (chunk.includes('[DONE]')) socket.destroy();
     });
-    // What an error took away is told by what is missing.
+    // Ignored, because missing events are counted below.
     socket.on('error', () => {});
     await new Promise((resolve) => socket.once('close', resolve));
     const text = Buffer.concat(chunks).toString();

@@ -9,19 +9,20 @@ import { startNginx, startNginxProxy } from './support/start-nginx.ts';
 import { warmUp } from './support/warm-up.ts';
 
 /**
- * A chat completion of about 600 bytes through us and through others, side by side in one run: key check, durable
- * reservation, settlement and usage record with us (SQLite, synchronous=FULL), nothing of it with the others. The upstream is
- * nginx, which responds at once. "To Anthropic" is the same question to an upstream that speaks Anthropic's Messages.
+ * Relays a chat completion of about 600 bytes through Reelgate and through other gateways, alternating in one run.
+ * Reelgate includes key check, durable reservation, settlement and usage record (SQLite, synchronous=FULL); the others
+ * do none of that. The upstream is nginx, which responds immediately. "To Anthropic" is the same question to an
+ * upstream that speaks Anthropic's Messages.
  *
- * Repeat with `cd bench && npm ci && cd .. && node bench/chat.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length,
- * `SUBJECTS='bare Node proxy,Reelgate'` measures some alone.
+ * Run `cd bench && npm ci && cd .. && node bench/chat.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length,
+ * `SUBJECTS='bare Node proxy,Reelgate'` measures only those.
  */
 const SECONDS = Number(process.env.SECONDS ?? '4');
 const ROUNDS = Number(process.env.ROUNDS ?? '5');
 const CONNECTIONS = 64;
 /**
- * Load before each measured window, as a subject has paused while the others had theirs: when nothing is under way, V8 drops compiled code that
- * depends on the shapes of objects that are gone, and compiles it again in the first seconds of load.
+ * Load before each measured window, because a subject was idle during the others' turns: without load V8 drops compiled
+ * code that depends on the shapes of collected objects, and recompiles it during the first seconds of load.
  */
 const LEAD_IN_SECONDS = SECONDS / 2;
 const PATH = '/v1/chat/completions';
@@ -118,14 +119,14 @@ try {
   await Promise.all(known.map(({ process }) => process.stop()));
 }
 
-/** One window of load, and what the subject spent on each request of it. */
+/** Runs one window of load and measures the subject's CPU time per request. */
 async function loadOf({ process: { pid, port }, request }: Subject) {
   const before = cpuSeconds(pid);
   const many = await rawLoad({ port, connections: CONNECTIONS, seconds: SECONDS, request });
   return { many, cpuUs: ((cpuSeconds(pid) - before) / many.requests) * 1e6 };
 }
 
-/** Reelgate beside the bare proxy, round by round. */
+/** Reports Reelgate compared with the bare proxy, round by round. */
 function report(): void {
   const [ours, bare] = [all.get('Reelgate'), all.get('bare Node proxy')];
   if (ours === undefined || bare === undefined) return;

@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { reportFigure } from './support/report-figure.ts';
 
-/** CPU time of commands that only print, beside that of `node -e 0`: `node bench/cli-start.ts`. The code cache is warm. */
+/**
+ * CPU time of commands that only print, compared with `node -e 0`: `node bench/cli-start.ts`. The code cache is warm.
+ */
 const ROUNDS = 9;
 const COMMANDS = [
   ['--version'],
@@ -12,7 +14,7 @@ const COMMANDS = [
   ['admin', '--help'],
 ];
 
-/** CPU milliseconds of a process, the median of the rounds, and least and most. */
+/** CPU milliseconds of a process: median, minimum and maximum of the rounds. */
 function cpuOf(args: readonly string[]): { median: number; spread: [number, number] } {
   const cpuMs = (): number => {
     const { userCPUTime, systemCPUTime } = childUsage(args);
@@ -23,7 +25,7 @@ function cpuOf(args: readonly string[]): { median: number; spread: [number, numb
   return { median: all[Math.floor(ROUNDS / 2)] ?? 0, spread: [all[0] ?? 0, all.at(-1) ?? 0] };
 }
 
-/** The process itself tells what it used, as Node does not tell what a child did. */
+/** The process reports its own usage, because Node does not report that of a child. */
 function childUsage(args: readonly string[]): NodeJS.ResourceUsage {
   const tell = `process.on('exit', () => process.stderr.write('\\n' + JSON.stringify(process.resourceUsage())))`;
   const { stderr } = spawnSync(

@@ -1,6 +1,6 @@
 /**
- * What grew between two heap snapshots of one process (`memory-soak.ts --snapshots`): `node bench/compare-heap-snapshots.ts first second`.
- * Objects by type and constructor, the most bytes first.
+ * Lists what grew between two heap snapshots of one process (`memory-soak.ts --snapshots`): `node
+ * bench/compare-heap-snapshots.ts first second`. Objects by type and constructor, most bytes first.
  */
 import { readFileSync } from 'node:fs';
 
@@ -20,7 +20,7 @@ interface Sum {
   bytes: number;
 }
 
-/** Strings and code under their type alone, since each has a name of its own. */
+/** Types whose objects have individual names, such as strings and code, and are therefore grouped by type only. */
 const NAMELESS = new Set(['string', 'concatenated string', 'sliced string', 'number', 'bigint', 'symbol']);
 
 function sumsOf(file: string): Map<string, Sum> {

@@ -10,9 +10,9 @@ import { COMPLETION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 
 /**
- * What one process and PostgreSQL spend on each step of a video and on a model call: CPU time of both, bytes of write-ahead
- * log, commits, and bytes on the disk. These do not depend on how busy the machine is, or little; `bench/capacity-model.ts`
- * calculates with them. `node bench/costs-per-step.ts`; needs PostgreSQL and nginx.
+ * Cost of each step of a video and of a model call, for one process and PostgreSQL: CPU time of both, bytes of
+ * write-ahead log, commits, and bytes on disk. These figures hardly depend on other load on the machine;
+ * `bench/capacity-model.ts` uses them. `node bench/costs-per-step.ts`; needs PostgreSQL and nginx.
  */
 const VIDEOS = Number(process.env.VIDEOS ?? '6000');
 const SECONDS = Number(process.env.SECONDS ?? '15');
@@ -37,11 +37,11 @@ const counters = async () => ({
   commits: await read('select xact_commit as n from pg_stat_database where datname = current_database()'),
 });
 
-/** @param work resolves to how many units it did */
+/** @param work resolves to the number of completed units */
 async function measure(what: string, work: () => Promise<number>): Promise<void> {
   const before = await counters();
   const units = await work();
-  // Statistics of other connections arrive within a second.
+  // Other connections report their statistics within a second.
   await pause(1_100);
   const after = await counters();
   const each = (name: keyof typeof before, factor: number) => ((after[name] - before[name]) / units) * factor;
@@ -76,7 +76,7 @@ try {
     await Promise.all(Array.from({ length: CONNECTIONS }, one));
     return count;
   };
-  // Until the code is optimized.
+  // Warms up until the code is optimized.
   await submit(WARM_UP);
   await measure('submit', () => submit(VIDEOS));
   await measure('poll of the vendor', async () => {
@@ -109,7 +109,7 @@ try {
   const chat = (seconds: number) => load({ origin: service.origin, connections: CONNECTIONS, seconds, request });
   await chat(SECONDS);
   await measure('model call', async () => (await chat(SECONDS)).requests);
-  // A partitioned table's size is that of its partitions; any other is a tree of one.
+  // A partitioned table's size is the sum of its partitions; an ordinary table is a tree of one.
   const size = (table: string) =>
     read(
       `select (select sum(pg_total_relation_size(relid)) from pg_partition_tree('${table}')) / greatest(1, (select count(*) from ${table})) as n`,

@@ -4,8 +4,9 @@ import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { prepareQuery } from '../src/server/platform/db/prepared-query.ts';
 
 /**
- * What the database layer costs: `node bench/database-throughput.ts [--url sqlite:./bench.db] [--seconds 3] [--writers 64]`. Every write is
- * durable when it counts (SQLite: synchronous=FULL). Makes the tables `bench_accounts` and `bench_entries` anew.
+ * Cost of the database layer: `node bench/database-throughput.ts [--url sqlite:./bench.db] [--seconds 3] [--writers
+ * 64]`. A write counts once it is durable (SQLite: synchronous=FULL). Recreates the tables `bench_accounts` and
+ * `bench_entries`.
  */
 const { values } = parseArgs({
   options: {
@@ -38,7 +39,7 @@ const addEntry = prepareQuery<BenchTables, { id: number; amount: number; referen
   db.insertInto('bench_entries').values({ account_id: p('id'), amount: p('amount'), reference: p('reference') }),
 );
 
-/** Four statements, as a reservation has them: read, conditional deduct, entry, read. */
+/** The four statements of a reservation: read, conditional deduct, entry, read. */
 async function reserve(trx: Transaction<BenchTables>, id: number): Promise<void> {
   await readAccount.first(trx, { id });
   if ((await deduct.changes(trx, { id, amount: 1 })) !== 1) throw new Error('out of money');
@@ -56,7 +57,7 @@ async function measure(name: string, concurrency: number, operation: (id: number
     for (let i = lane; performance.now() < end; i++) {
       await operation(i % ACCOUNTS);
       done++;
-      // Lets the event loop turn now and then, as requests arriving from outside would.
+      // Yields to the event loop occasionally, as requests arriving from outside would.
       if (done % 1_000 === 0) {
         turn = setImmediateTurn();
         await turn;

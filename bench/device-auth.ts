@@ -12,16 +12,17 @@ import { type LoadResult, load } from './support/http-load.ts';
 import { cpuSeconds } from './support/process-cpu-and-memory.ts';
 
 /**
- * Device codes and polls of pending ones, beside npm oidc-provider (memory adapter) and better-auth's device plugin on
- * SQLite: `cd bench && npm ci && cd .. && node bench/device-auth.ts [--seconds 5] [--connections 64]`. Ours is on SQLite
- * with synchronous=FULL, each code durable before the response is sent. One process each, one after another.
+ * Device codes and polls of pending codes, compared with npm oidc-provider (memory adapter) and better-auth's device
+ * plugin on SQLite: `cd bench && npm ci && cd .. && node bench/device-auth.ts [--seconds 5] [--connections 64]`.
+ * Reelgate runs on SQLite with synchronous=FULL, and each code is durable before the response is sent. One process
+ * each, sequentially.
  */
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '5' }, connections: { type: 'string', default: '64' } },
 });
 const seconds = Number(values.seconds);
 const connections = Number(values.connections);
-/** So many codes are polled in turn that no client comes early enough to be held back. */
+/** Enough codes to poll in turn that no poll is early enough to be answered with `slow_down`. */
 const CODES = 4_000;
 const PENDING = 100_000;
 
@@ -57,7 +58,7 @@ const OIDC = { client_id: 'bench', client_secret: 'bench-secret-0123456789' };
 const client = { client_id: CLI_OAUTH_CLIENT.id, client_secret: CLI_OAUTH_CLIENT.secret };
 const script = (name: string) => () => startScript(new URL(`rivals/${name}.ts`, import.meta.url).pathname);
 
-/** In a process without limits of device codes, which the plain server always has. */
+/** Starts Reelgate in a process without device code limits, which the ordinary server always has. */
 async function startOurs(): Promise<Process & { readonly folder: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
   const program = new URL('../test/faults/device-auth-server.fixture.ts', import.meta.url).pathname;
@@ -92,7 +93,7 @@ const rivals: readonly Rival[] = [
   },
 ];
 
-/** Makes codes to poll, 64 at a time. */
+/** Creates codes to poll, 64 at a time. */
 async function makeCodes(rival: Rival, origin: string, most: number): Promise<string[]> {
   const codes: string[] = [];
   const endsAt = performance.now() + 20_000;
@@ -111,12 +112,12 @@ async function makeCodes(rival: Rival, origin: string, most: number): Promise<st
   return codes;
 }
 
-/** A measured load, and what each request cost the server's process: the figure that a busy machine does not bend. */
+/** A measured load with the server's CPU time per request, which hardly depends on other load on the machine. */
 interface Measured extends LoadResult {
   readonly cpuMicros: number;
 }
 
-/** The same load twice: the first warms the process up, the second counts. */
+/** Runs the same load twice: the first run warms up the process, the second is measured. */
 async function measure(running: Process, request: (index: number) => Request): Promise<Measured> {
   const run = () => load({ origin: running.origin, connections, seconds, expect: [200, 400], request });
   await run();
@@ -128,7 +129,7 @@ async function measure(running: Process, request: (index: number) => Request): P
 const pollAll = (rival: Rival, running: Process, codes: readonly string[]): Promise<Measured> =>
   measure(running, (index) => rival.poll(codes[index % codes.length] ?? '', index));
 
-/** Pending records beside those that are polled, put straight into the tables. */
+/** Inserts pending records, in addition to the polled ones, directly into the tables. */
 async function addPending(folder: string): Promise<void> {
   const database = openDatabase<Tables>(`sqlite:${join(folder, 'bench.db')}`);
   const now = Date.now();

@@ -14,9 +14,9 @@ import { median, spreadOf } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
 
 /**
- * How much memory a submit with a picture of 10 MB in Base64 takes at its peak, beyond what the service held before, and what fifty of them at
- * once take, and how long they keep everything else waiting: the median of five rounds.
- * Repeat with `node bench/image-upload-memory.ts`; the simulated vendor runs in this process, the service in another.
+ * Peak memory of a submit with an image of 10 MB in Base64, beyond the memory held before; the same for fifty
+ * concurrent submits, and how long those block the event loop. Median of five rounds. Run `node
+ * bench/image-upload-memory.ts`; the simulated vendor runs in this process, the service in another.
  */
 const PICTURE = Buffer.concat([
   Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
@@ -100,19 +100,22 @@ try {
 }
 
 /**
- * The callers and the vendor, this process, would be on other machines: where cores are few, they must not keep the service from them. Linux has
- * a priority for each thread, and those that collect garbage are as busy here as the first.
+ * Lowers this process's priority: callers and vendor would be on other machines and must not take cores from the
+ * service. Linux has a priority per thread, and the garbage collection threads are as busy here as the main one.
  */
 function lowerPriority(): void {
   for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
 }
 
-/** The simulator keeps what a job was begun with: 650 MB a round, which its own collections of garbage would go through. */
+/**
+ * Drops the images that the simulator keeps with its jobs: 650 MB per round, which this process's garbage collections
+ * would traverse.
+ */
 function forgetPictures(): void {
   for (const { input } of sandbox.control.jobs('kling')) delete (input as { body: { image?: string } }).body.image;
 }
 
-/** @returns most MB the service holds meanwhile */
+/** @returns the service's peak memory during the work, in MB */
 async function peakOf(work: () => Promise<unknown>): Promise<number> {
   let peak = memoryMb(service.pid);
   const watch = setInterval(() => {
@@ -127,7 +130,7 @@ function describe({ ms, cpuMs }: LongestStall): string {
   return `${ms.toFixed(0)} ms, of which its thread was on a processor for ${cpuMs.toFixed(0)}`;
 }
 
-/** Since it was last asked. */
+/** The longest stall since the previous call. */
 async function longestStall(): Promise<LongestStall> {
   process.kill(service.pid, 'SIGUSR2');
   await pause(200);

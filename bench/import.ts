@@ -8,8 +8,8 @@ import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 
 /**
- * How long an import takes, its proof included: `node bench/import.ts [--to sqlite:./bench-target.db] [--accounts 100000]
- * [--keys 200000] [--tasks 0]`. Makes the source unless it is there; the target has to be empty.
+ * Duration of an import, including its verification: `node bench/import.ts [--to sqlite:./bench-target.db] [--accounts
+ * 100000] [--keys 200000] [--tasks 0]`. Creates the source if it does not exist; the target must be empty.
  */
 const { values } = parseArgs({
   options: {
@@ -17,7 +17,7 @@ const { values } = parseArgs({
     to: { type: 'string', default: 'sqlite:./bench-target.db' },
     accounts: { type: 'string', default: '100000' },
     keys: { type: 'string', default: '200000' },
-    /** Videos that have ended. */
+    /** Finished videos. */
     tasks: { type: 'string', default: '0' },
   },
 });

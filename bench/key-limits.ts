@@ -4,9 +4,10 @@ import { COMPLETION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 
 /**
- * What the limits of keys cost a model call, in CPU time of the service: `node bench/key-limits.ts`; needs nginx. Keys of one service take
- * turns: two without limits, whose difference is what the measurement cannot tell apart, and one with every limit, none of which is ever
- * reached. The order changes from round to round, so that what a turn leaves behind burdens all alike.
+ * Cost of key limits for a model call, in CPU time of the service: `node bench/key-limits.ts`; needs nginx. Keys of one
+ * service alternate: two without limits, whose difference is the measurement's uncertainty, and one with every limit
+ * set but never reached. The order changes from round to round, so that effects of the previous turn affect all keys
+ * equally.
  */
 const ROUNDS = Number(process.env.ROUNDS ?? '12');
 const SECONDS = Number(process.env.SECONDS ?? '2');

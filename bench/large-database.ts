@@ -22,10 +22,10 @@ import { reportFigure } from './support/report-figure.ts';
 import { seedAtScale } from './support/seed-at-scale.ts';
 
 /**
- * A database with millions of rows: every long list over HTTP, at random depths; submits, queries, polls and ends beside an empty
- * database; claims of due work; audits of the ledger. `node bench/large-database.ts [--database postgres] [--tasks 10000000]`. There are twice as
- * many ledger entries and as many rows of the request log. Ten million take 30 GB in the folder for temporary files. `--only requests` fills and
- * lists the request log alone, 7 GB.
+ * A database with millions of rows: every long list over HTTP at random depths; submits, queries, polls and completions
+ * compared with an empty database; claims of due work; audits of the ledger. `node bench/large-database.ts [--database
+ * postgres] [--tasks 10000000]`. There are twice as many ledger entries and as many rows of the request log. Ten
+ * million take 30 GB in the folder for temporary files. `--only requests` fills and lists only the request log, 7 GB.
  */
 const { values } = parseArgs({
   options: {
@@ -43,7 +43,10 @@ const FIRST_USER = 1_000;
 const HOUR_MS = 3_600_000;
 const PORTS = { full: 4_471, empty: 4_472 };
 const OPEN = Math.min(50_000, TASKS / 20);
-/** Nothing is polled but what the bench makes due, and nothing is too old: to remove a year of old rows would be measured with everything else. */
+/**
+ * Disables polling except for tasks the bench makes due, and removal of old rows, which would otherwise be measured
+ * with everything else.
+ */
 const ENV = {
   SYNC_PERIOD_SECONDS: '3600',
   ARTIFACTS: 'off',

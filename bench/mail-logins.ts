@@ -6,9 +6,9 @@ import { startService } from './support/child-processes.ts';
 import { type LoadResult, load } from './support/http-load.ts';
 
 /**
- * Mail programs logging in one after the other at a real Dovecot that reads the service's database, while users call the
- * service. The same logins at a Dovecot that reads a copy show what the machine's cores cost and what the shared database.
- * As root, with Debian's Dovecot and Postfix.
+ * Mail programs logging in sequentially to a real Dovecot that reads the service's database, while users call the
+ * service. Repeating the logins with a Dovecot that reads a copy separates the cost of shared cores from that of the
+ * shared database. Run as root, with Debian's Dovecot and Postfix.
  */
 const LOGINS = Number(process.env.LOGINS ?? 500);
 const SECONDS = Number(process.env.SECONDS ?? 10);
@@ -41,7 +41,7 @@ function logIn(port: number, ca: string, { email, app_password }: Login): Promis
   });
 }
 
-/** Logs in `LOGINS` times, one after the other; returns how long it took. */
+/** Logs in `LOGINS` times sequentially and returns the duration. */
 async function logInRepeatedly(
   server: { readonly ports: { readonly imap: number }; readonly ca: string },
   login: Login,
@@ -81,7 +81,7 @@ const theirs = await startRealMail({ domain: DOMAIN, database: { kind: 'sqlite',
 const { access_token } = await operator.requestData<{ access_token: string }>('POST', '/api/user/token');
 
 try {
-  /** Reading one's mailbox password: decrypts it, and writes a line of the audit log durably. */
+  /** Reads a mailbox password, which decrypts it and durably writes a row of the audit log. */
   const use = (seconds: number): Promise<LoadResult> =>
     load({
       origin: service.origin,

@@ -1,14 +1,16 @@
 /**
- * An hour at a low rate: what the memory of the service does. `node bench/memory-soak.ts` on SQLite, `node bench/memory-soak.ts --postgres` on
- * a PostgreSQL of its own; `--minutes 6 --rate 100` for an hour's requests in a tenth of it. Prints a line a minute, then the slopes after the first ten and
- * over the second half. Memory rises and falls with the collections of garbage by more than a leak would show: what is used
- * after a full one, each minute, counts.
+ * Memory of the service during an hour at a low rate. `node bench/memory-soak.ts` runs on SQLite, `node
+ * bench/memory-soak.ts --postgres` on its own PostgreSQL; `--minutes 6 --rate 100` sends an hour's requests in a tenth
+ * of the time. Prints a line per minute, then the slopes after the first ten minutes and over the second half. Garbage
+ * collection makes memory fluctuate by more than a leak would, so each minute's figure is the memory in use after a
+ * full collection.
  *
- * V8 compiles a function again, with notes about what it is given, after some hundred to ten thousand calls. The first ten minutes get
- * several times the rate (`--warm-up-rate`), or the rare functions of a request reach that within the hour, which looks like a leak.
+ * V8 recompiles a function, with type feedback, after some hundred to ten thousand calls. The first ten minutes
+ * therefore get several times the rate (`--warm-up-rate`); otherwise rarely called functions would reach that count
+ * during the hour, which looks like a leak.
  *
- * `--snapshots 12,40 --into folder` writes heap snapshots after those minutes, for `compare-heap-snapshots.ts`. They
- * disturb what is measured: V8 forgets compiled functions that rest, and compiles them again.
+ * `--snapshots 12,40 --into folder` writes heap snapshots after those minutes, for `compare-heap-snapshots.ts`.
+ * Snapshots disturb the measurement: V8 drops idle compiled functions and recompiles them.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,9 +30,9 @@ const { values } = parseArgs({
   options: {
     postgres: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '60' },
-    /** Requests a second. */
+    /** Requests per second. */
     rate: { type: 'string', default: '10' },
-    /** Requests a second during the first ten minutes, or the first sixth of fewer. */
+    /** Requests per second during the first ten minutes, or during the first sixth of shorter runs. */
     'warm-up-rate': { type: 'string', default: '25' },
     snapshots: { type: 'string', default: '' },
     into: { type: 'string', default: tmpdir() },
@@ -56,7 +58,7 @@ await addChatModelOf(sandbox, operator);
 let failed = 0;
 let sent = 0;
 let lastVideo = '';
-/** Of ten requests one is a video, three are model calls (one of them streamed), the others read. */
+/** Of ten requests one is a video, three are model calls (one of them streamed), and the rest are reads. */
 async function request(n: number): Promise<void> {
   const kind = n % 10;
   const call = (method: string, path: string, body?: object) => callModelApi(server.baseUrl, key, method, path, body);
@@ -85,18 +87,18 @@ async function stream(n: number): Promise<{ status: number }> {
   return response;
 }
 
-/** In MB, after a full collection. */
+/** Memory in MB after a full garbage collection. */
 interface Memory {
   readonly rss: number;
-  /** Objects of JavaScript's heap. */
+  /** Objects on JavaScript's heap. */
   readonly heap: number;
-  /** What V8 keeps for the heap, of which a part is free. */
+  /** Memory V8 has committed for the heap, part of which is free. */
   readonly committed: number;
-  /** The part of that in which objects begin: V8 doubles it, up to its maximum, when many of them survive. */
+  /** V8's young generation, part of the committed heap: V8 doubles it, up to its maximum, when many objects survive. */
   readonly young: number;
-  /** Buffers and what else objects of the heap hold beside it. */
+  /** Buffers and other memory held by heap objects outside the heap. */
   readonly external: number;
-  /** The part of `heap` that is compiled functions: bytecode and machine code. */
+  /** The part of `heap` used by compiled functions: bytecode and machine code. */
   readonly code: number;
 }
 
@@ -110,7 +112,7 @@ async function readMemory(): Promise<Memory> {
   }
 }
 
-/** MB an hour, by least squares. */
+/** Slope in MB per hour, by least squares. */
 function slope(samples: readonly (readonly [minute: number, mb: number])[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [x, y] = [mean(samples.map(([minute]) => minute)), mean(samples.map(([, mb]) => mb))];

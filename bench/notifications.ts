@@ -12,10 +12,10 @@ import { quantile } from './support/quantile.ts';
 import { type Listener, seedNotifications } from './support/seed-notifications.ts';
 
 /**
- * The notification center with a million accounts: `node bench/notifications.ts [--database postgres] [--accounts 1000000]
- * [--notifications 100000] [--streams 10000] [--seconds 3]`. One announcement to every account; list and counts of an
- * account with many notifications, one request after another over one connection; many open streams, each of an account of
- * its own, and how long until all of them have an announcement.
+ * The notification center with a million accounts: `node bench/notifications.ts [--database postgres] [--accounts
+ * 1000000] [--notifications 100000] [--streams 10000] [--seconds 3]`. Sends one announcement to every account; reads
+ * list and counts of an account with many notifications, sequentially over one connection; opens many streams, each for
+ * a different account, and measures how long the announcement takes to reach all of them.
  */
 const { values } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ const postgres = values.database === 'postgres' ? await startPostgres() : undefi
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
 const url = postgres?.url ?? `sqlite:${join(folder, 'bench.db')}`;
 const env = { DATABASE_URL: url, METRICS_TOKEN: 'bench' };
-// The first start makes the tables and the account that everything is measured with.
+// The first start creates the tables and the account used for every measurement.
 await (await startService(4320, { ...env, KEEP: '1' }, folder)).stop();
 const listeners = await seedNotifications(url, {
   accounts: Number(values.accounts),
@@ -103,7 +103,7 @@ async function measureStreams({ pid, origin }: Service, from: readonly Listener[
   print(
     `${open.length} streams opened in ${seconds.toFixed(1)} s; memory ${before} MB before, ${memoryMb(pid)} MB after`,
   );
-  // Two rounds of beats, in which the authorization of each stream is checked again.
+  // Covers two heartbeats, at each of which every stream's authorization is checked again.
   let most = 0;
   for (let attempts = 0; attempts < 45; attempts += 1) {
     await pause(1_000);

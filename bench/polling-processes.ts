@@ -6,9 +6,10 @@ import { reportFigure } from './support/report-figure.ts';
 import { seedTasks } from './support/seed-tasks.ts';
 
 /**
- * Unfinished tasks that several processes on one PostgreSQL poll: how evenly in time, how evenly over the processes, how many at once
- * at the vendor, and what becomes of the rate after all processes were restarted: `node bench/polling-processes.ts`. The processes,
- * PostgreSQL and the vendor share the machine's cores, which a period of a minute would keep busy; a poll takes some 2 ms of them on a busy one.
+ * Unfinished tasks polled by several processes on one PostgreSQL: how evenly over time and over the processes, the
+ * maximum concurrency at the vendor, and the rate after all processes were restarted: `node
+ * bench/polling-processes.ts`. The processes, PostgreSQL and the vendor share the machine's cores, which a period of a
+ * minute would keep busy; a poll takes about 2 ms of a busy core.
  */
 const PROCESSES = Number(process.env.PROCESSES ?? '8');
 const TASKS = Number(process.env.TASKS ?? '50000');
@@ -19,13 +20,13 @@ const MAX_POLLS_AT_ONCE = 96;
 const FIRST_PORT = 4_390;
 
 interface Seen {
-  /** Milliseconds between two polls of one task: least, 1st percentile, median, 99th, most. */
+  /** Milliseconds between two polls of one task: minimum, 1st percentile, median, 99th percentile, maximum. */
   readonly intervals: readonly number[];
   readonly polls: number;
   readonly tasks: number;
-  /** Most polls of one channel at once. */
+  /** Maximum number of concurrent polls of one channel. */
   readonly atOnce: number;
-  /** Most polls within one second. */
+  /** Maximum number of polls within one second. */
   readonly perSecond: number;
 }
 
@@ -45,7 +46,7 @@ const startAll = async (): Promise<void> => {
 const stopAll = async (): Promise<void> => {
   await Promise.all(services.map((service) => service.stop()));
 };
-/** What the vendor has seen since it was last asked. */
+/** The vendor's observations since the previous call. */
 const seen = async (): Promise<Seen> => (await (await fetch(`${upstream.origin}/seen`)).json()) as Seen;
 const pollsOf = async (service: Service): Promise<number> => {
   const answer = await fetch(`${service.origin}/metrics`, { headers: { authorization: 'Bearer bench' } });

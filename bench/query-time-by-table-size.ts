@@ -3,7 +3,7 @@ import { load } from './support/http-load.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { seedTasks } from './support/seed-tasks.ts';
 
-/** Query and list with 10,000 tasks and with 1,000,000: the median must not grow. */
+/** Query and list times with 10,000 tasks and with 1,000,000: the median must not grow. */
 const SIZES = (process.env.SIZES ?? '10000,1000000').split(',').map(Number);
 
 const upstream = await startScript('bench/support/video-jobs-upstream.ts');

@@ -8,8 +8,9 @@ import { median, spreadOf } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
 
 /**
- * How long a service on a SQLite file takes from the start of its process to its first answer, and the memory it holds when nobody has
- * asked it for anything. The first start compiles the code and makes the tables, so it is not counted: `node bench/service-start.ts`.
+ * Time from the start of the process to its first response, and the memory of the idle process, for a service on a
+ * SQLite file. The first start compiles code and creates the tables, so it is not counted: `node
+ * bench/service-start.ts`.
  */
 const STARTS = 7;
 const PORT = 4_345;

@@ -10,8 +10,9 @@ import type { Tables } from '../src/server/tables.ts';
 import { seedEndedVideos } from './support/seed-ended-videos.ts';
 
 /**
- * How long a move from SQLite to PostgreSQL takes: `node bench/sqlite-to-postgres.ts --to postgres://… [--from ./bench.db]
- * [--tasks 1000000] [--verify]`. Makes the source with so many ended videos unless it is there; the target has to be empty.
+ * Duration of a move from SQLite to PostgreSQL: `node bench/sqlite-to-postgres.ts --to postgres://… [--from ./bench.db]
+ * [--tasks 1000000] [--verify]`. Creates the source with that many finished videos if it does not exist; the target
+ * must be empty.
  */
 const { values } = parseArgs({
   options: {

@@ -4,7 +4,7 @@ import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { seedTasks } from './support/seed-tasks.ts';
 
-/** Unfinished tasks over channels whose upstream takes 200 ms: how long until each was polled once, and at what cost. */
+/** Unfinished tasks over channels whose upstream takes 200 ms: time until each was polled once, and the cost. */
 const TASKS = Number(process.env.TASKS ?? '20000');
 const CHANNELS = Number(process.env.CHANNELS ?? '8');
 

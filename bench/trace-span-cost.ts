@@ -1,20 +1,20 @@
 /**
- * What the spans of one model call cost, in CPU time: `node bench/trace-span-cost.ts`; needs nginx, which stands in for the collector. A span of
- * the request and one of its attempt, as the service makes them, in turn without traces and with them, made, sent and answered.
- * Unlike the difference of two services under load (`tracing-overhead.ts`) it can be told on a machine that does other things too: the least of many
- * short rounds counts, since what others do only adds.
+ * CPU cost of a model call's spans: `node bench/trace-span-cost.ts`; needs nginx, which acts as the collector. Creates
+ * a request span and one attempt span as the service does, alternately with and without tracing, including export and
+ * response. Unlike the difference of two services under load (`tracing-overhead.ts`), this works on a busy machine: the
+ * minimum of many short rounds counts, because other load can only add to it.
  */
 import { openOpenTelemetry } from '../src/server/platform/tracing/open-telemetry.ts';
 import { NO_TRACING, type Tracing, type TracingSettings } from '../src/server/platform/tracing/tracing.ts';
 import { median } from './support/quantile.ts';
 import { startNginx } from './support/start-nginx.ts';
 
-/** Half of the spans the SDK keeps before it drops some. */
+/** Half of the spans the SDK buffers before it drops some. */
 const CALLS = 500;
 const CALLS_WITHOUT = 500_000;
 const ROUNDS = 40;
 
-/** The spans of a model call and what the service asks about them on the way. */
+/** Creates the spans of a model call and the tracing queries the service makes in between. */
 function spansOfCall(tracing: Tracing): void {
   const request = tracing.start({ name: 'POST', kind: 'server', parent: undefined });
   request?.set({ 'http.request.method': 'POST', 'url.path': '/v1/chat/completions' });
@@ -37,7 +37,7 @@ function spansOfCall(tracing: Tracing): void {
   request?.end();
 }
 
-/** µs of CPU a call, until everything is sent. */
+/** µs of CPU per call, until every span is exported. */
 async function cpuOf(open: () => Tracing, calls: number): Promise<number> {
   const before = process.cpuUsage();
   const tracing = open();

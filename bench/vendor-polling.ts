@@ -4,8 +4,9 @@ import { startScript, startService } from './support/child-processes.ts';
 import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
 
 /**
- * Unfinished tasks over all vendors, submitted through the public API to their simulators, which check every signature and
- * key: how often each is polled with a period of 15 s. The simulators share the machine's cores with the service.
+ * Unfinished tasks of all vendors, submitted through the public API to their simulators, which verify every signature
+ * and key: how often each task is polled with a period of 15 s. The simulators share the machine's cores with the
+ * service.
  */
 const TASKS = Number(process.env.TASKS ?? '50000');
 const WATCH_SECONDS = 60;
@@ -43,7 +44,7 @@ try {
   write(
     `${TASKS} tasks over ${channels.length} vendors submitted in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`,
   );
-  // The first polls come in a burst, as the submits did; the measurement starts after it.
+  // The first polls come in a burst like the submits; the measurement starts after it.
   await pause(20_000);
   const before = await told<number[]>('/polls');
   const cpuBefore = cpuSeconds(pid);

@@ -1,6 +1,7 @@
 /**
- * `node --expose-gc bench/video-copy-memory.ts [--copies 200] [--mib 24]`: memory while so many videos are copied to the disk at once.
- * Prints one JSON line: MB above the idle process at the peak and in the middle (median of the samples), MB/s, CPU ms per MiB.
+ * `node --expose-gc bench/video-copy-memory.ts [--copies 200] [--mib 24]`: memory while that many videos are copied to
+ * disk concurrently. Prints one JSON line: MB above the idle process at the peak and at the median of the samples,
+ * MB/s, CPU ms per MiB.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +47,7 @@ fixture.artifacts.start({
   },
 });
 
-// The first ones load what all need.
+// The first copies load shared code.
 for (let index = 0; index < 4; index++) await fixture.enqueue(`warm_${index}`);
 while ((await fixture.artifacts.countPending()) > 0) await pause(20);
 globalThis.gc?.();
@@ -63,7 +64,7 @@ const begun = performance.now();
 for (let index = 0; index < copies; index++) await fixture.enqueue(`task_${index}`);
 while ((await fixture.artifacts.countPending()) > 0) {
   await pause(50);
-  // What was refused is tried again.
+  // Lets rejected copies retry.
   fixture.clock.advance(50);
 }
 const seconds = (performance.now() - begun) / 1000;

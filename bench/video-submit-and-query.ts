@@ -5,8 +5,9 @@ import { postBytes, type RawLoadResult, rawLoad } from './support/raw-socket-loa
 import { reportFigure } from './support/report-figure.ts';
 
 /**
- * Submits and queries of one process on SQLite, synchronous=FULL, against an upstream that responds at once. Submits come from
- * a generator that costs little, as the machine's cores are shared; queries from an ordinary HTTP client.
+ * Submits and queries of one process on SQLite, synchronous=FULL, against an upstream that responds immediately. A
+ * low-cost generator sends the submits, because the machine's cores are shared; an ordinary HTTP client sends the
+ * queries.
  */
 const CONNECTIONS = 64;
 const ASKED: Readonly<Record<string, number>> = { submit: 4_000, query: 12_000 };
@@ -15,7 +16,7 @@ const SECONDS = Number(process.env.SECONDS ?? '10');
 const WARM_SECONDS = 4;
 
 const upstream = await startScript('bench/support/video-jobs-upstream.ts');
-// The period is long, so that tasks of the first half are not polled during the second.
+// A long period, so that tasks of the first half are not polled during the second.
 const service = await startService(4300, { SYNC_PERIOD_SECONDS: '300' });
 try {
   const { operator, pid, origin } = service;

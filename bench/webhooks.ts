@@ -1,6 +1,6 @@
 /**
- * `node bench/webhooks.ts`: how soon events are delivered at a steady rate, with receivers beside that never answer.
- * Prints one JSON line: events, rate, milliseconds from the commit of an event to the arrival of its first delivery.
+ * `node bench/webhooks.ts`: delivery delay of events at a steady rate, while other receivers never respond. Prints one
+ * JSON line: events, rate, milliseconds from the commit of an event to the arrival of its first delivery.
  */
 
 import type { AddressInfo } from 'node:net';
@@ -59,7 +59,7 @@ const report = async (userId: number, counted: boolean): Promise<void> => {
   );
   if (counted) committedAt[mine] = performance.now();
 };
-// The dead receivers have work before the others begin.
+// The dead receivers are occupied before the others start.
 for (const person of unreachable) for (let each = 0; each < 5; each++) await report(person.id, false);
 await delay(1_000);
 

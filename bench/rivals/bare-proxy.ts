@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
 
 /**
- * The least a relay in Node can be: node:http in, undici's dispatch out, no keys, no money, nothing checked. What a gateway
- * costs is measured against this. `UPSTREAM` names the other side; prints `listening PORT`.
+ * The minimal relay in Node, as the baseline for a gateway's cost: node:http in, undici's dispatch out, without keys,
+ * money or validation. `UPSTREAM` names the upstream; prints `listening PORT`.
  */
 const origin = process.env.UPSTREAM ?? '';
 const agent = new Agent({ connections: 4_096, pipelining: 1 });

@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** npm better-auth's device plugin on SQLite (WAL, synchronous=FULL), its own rate limits off. Prints `listening PORT`. */
-// Named at run time: it is installed in bench/ only, so the type checker must not resolve it.
+/**
+ * npm better-auth's device plugin on SQLite (WAL, synchronous=FULL), with its own rate limits disabled. Prints
+ * `listening PORT`.
+ */
+// A dynamic name, because the package is installed in bench/ only and the type checker must not resolve it.
 const load = <T>(name: string) => import(name) as Promise<T>;
 const { betterAuth } = await load<{ betterAuth(options: object): object }>('better-auth');
 const { deviceAuthorization } = await load<{ deviceAuthorization(options: object): object }>('better-auth/plugins');

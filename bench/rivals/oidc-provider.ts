@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** npm oidc-provider with its memory adapter and the device flow on. Prints `listening PORT`. */
-// Named at run time: it is installed in bench/ only, so the type checker must not resolve it.
+/** npm oidc-provider with its memory adapter and the device flow enabled. Prints `listening PORT`. */
+// A dynamic name, because the package is installed in bench/ only and the type checker must not resolve it.
 const { Provider } = (await import('oidc-provider' as string)) as {
   Provider: new (issuer: string, options: object) => { callback(): Parameters<typeof createServer>[1] };
 };

@@ -7,7 +7,9 @@ import type { Process } from '../support/child-processes.ts';
 const SCRIPT = join(import.meta.dirname, '../node_modules/@portkey-ai/gateway/build/start-server.js');
 const PORT = 4_390;
 
-/** npm @portkey-ai/gateway, which keeps neither keys nor money. Undefined where `cd bench && npm ci` was not run. */
+/**
+ * Starts npm @portkey-ai/gateway, which manages neither keys nor money. Undefined if `cd bench && npm ci` was not run.
+ */
 export async function startPortkey(): Promise<(Process & { readonly port: number }) | undefined> {
   if (!existsSync(SCRIPT)) return undefined;
   const child = spawn(process.execPath, [SCRIPT, `--port=${PORT}`, '--headless'], {

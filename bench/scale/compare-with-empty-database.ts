@@ -6,12 +6,12 @@ import type { Process, Service } from '../support/child-processes.ts';
 import { exactCpuSeconds } from '../support/process-cpu-and-memory.ts';
 import { reportFigure } from '../support/report-figure.ts';
 
-/** A service with a database of some size. */
+/** A service with a database of a certain size. */
 export interface ServiceUnderComparison {
   readonly service: Service;
   readonly upstream: Process;
   readonly database: Database<Tables>;
-  /** Of the account `userId`. */
+  /** API key of the account `userId`. */
   readonly key: string;
   readonly userId: number;
 }
@@ -24,10 +24,10 @@ const QUERIES_PER_VIDEO = 5;
 const ASKED_RATIO = 1.3;
 
 /**
- * CPU time, of the process and of PostgreSQL, that a submit, a query, a poll and an end take on a full database, as multiples of what
- * they take on an empty one. Both take turns, the first round is not counted.
+ * CPU time of the process and of PostgreSQL for a submit, a query, a poll and a completion on a full database, as
+ * multiples of the time on an empty one. The two alternate, and the first round is not counted.
  *
- * @param databaseCpu seconds that PostgreSQL has used so far; 0 for SQLite, which works in the process
+ * @param databaseCpu seconds used by PostgreSQL so far; 0 for SQLite, which runs in the process
  */
 export async function compareWithEmptyDatabase(
   full: ServiceUnderComparison,
@@ -37,7 +37,7 @@ export async function compareWithEmptyDatabase(
 ): Promise<void> {
   const measured: Record<Step, { full: number; empty: number }[]> = { submit: [], query: [], poll: [], settle: [] };
   for (let round = 0; round <= rounds; round++) {
-    // Each of them is first in every other round, as the machine is faster or slower by the minute.
+    // The order alternates, because the machine's speed changes from minute to minute.
     const sides = round % 2 === 0 ? [empty, full] : [full, empty];
     const costs = new Map<ServiceUnderComparison, Record<Step, number>>();
     for (const side of sides) costs.set(side, await runSteps(side, databaseCpu, videos));
@@ -73,7 +73,7 @@ export async function runSteps(
   const { service, upstream } = side;
   const headers = { authorization: `Bearer ${side.key}`, 'content-type': 'application/json' };
   const ids: string[] = [];
-  /** @param work resolves to how many operations it did */
+  /** @param work resolves to the number of completed operations */
   const timed = async (work: () => Promise<number>): Promise<number> => {
     const before = exactCpuSeconds(service.pid) + databaseCpu();
     const count = await work();
@@ -100,9 +100,9 @@ export async function runSteps(
     const before = await polls();
     await makeDue(side);
     while ((await polls()) < before + videos) await pause(20);
-    // The next times are written with the next claim.
+    // The next poll times are written with the next claim.
     await pause(500);
-    // Those of seeded videos that were due as well count.
+    // Includes polls of seeded videos that were due as well.
     return (await polls()) - before;
   });
   await fetch(`${upstream.origin}/finish`);
@@ -115,7 +115,7 @@ export async function runSteps(
   return { submit, query, poll, settle };
 }
 
-/** @returns the count */
+/** Runs the work concurrently. @returns the count */
 async function atOnce(count: number, work: (index: number) => Promise<void>): Promise<number> {
   let next = 0;
   const one = async (): Promise<void> => {
@@ -125,7 +125,7 @@ async function atOnce(count: number, work: (index: number) => Promise<void>): Pr
   return count;
 }
 
-/** Unfinished videos of the bench, those that were seeded left out. */
+/** Unfinished videos of the bench, excluding seeded ones. */
 const own = ({ userId }: ServiceUnderComparison) => sql<boolean>`next_poll_at is not null and user_id = ${userId}`;
 
 async function makeDue(side: ServiceUnderComparison): Promise<void> {

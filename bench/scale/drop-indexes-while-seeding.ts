@@ -6,7 +6,10 @@ interface IndexRow {
   readonly definition: string;
 }
 
-/** Runs some work while the tables have no indexes but those of their keys, and makes them again: millions of rows in minutes. */
+/**
+ * Drops every index except those of keys, runs the work, and recreates the indexes, so that millions of rows are
+ * written in minutes.
+ */
 export async function withoutIndexes<T>(
   { kysely, dialect }: Database<T>,
   tables: readonly string[],
@@ -21,6 +24,6 @@ export async function withoutIndexes<T>(
   const { rows } = await find.execute(kysely);
   for (const { name } of rows) await sql`drop index ${sql.ref(name)}`.execute(kysely);
   await work();
-  // PostgreSQL writes `ON ONLY` for a partitioned table, which would leave its parts without the index.
+  // PostgreSQL writes `ON ONLY` for a partitioned table, which would leave its partitions without the index.
   for (const { definition } of rows) await sql.raw(definition.replace(' ON ONLY ', ' ON ')).execute(kysely);
 }

@@ -7,20 +7,22 @@ export interface Operation {
   readonly perVideo: number;
   readonly processUs: number;
   readonly databaseUs: number;
-  /** 0: writes nothing. */
+  /** Bytes of write-ahead log; 0 for operations that write nothing. */
   readonly walBytes: number;
 }
 
+/** Processes and databases to simulate. */
 export interface Deployment {
-  /** Processes of the service, one core each. */
+  /** Processes of the service, with one core each. */
   readonly processes: number;
-  /** Databases over which accounts are sharded. */
+  /** Databases across which accounts are sharded. */
   readonly databases: number;
   readonly coresPerDatabase: number;
   readonly flushMs: number;
   readonly logMbPerSecond: number;
 }
 
+/** Latencies and utilization of a simulated deployment. */
 export interface SimulationResult {
   readonly completedPerSecond: number;
   /** Latency in milliseconds by operation. */
@@ -96,11 +98,11 @@ interface Work {
   readonly leave: Run;
 }
 
-/** A resource with a queue. Times are seconds. */
+/** A resource with a queue. Times are in seconds. */
 interface Station {
   readonly name: string;
   enter(now: number, work: Work): void;
-  /** Share of the capacity used until a time. */
+  /** Share of the capacity used until the given time. */
   utilization(until: number): number;
 }
 
@@ -172,7 +174,7 @@ class Log implements Station {
     if (!this.#isFlushing) this.#flush(now);
   }
 
-  /** Of the bandwidth: under load a log flushes all the time, with more bytes in each flush. */
+  /** Relative to the bandwidth, because under load a log flushes continuously, with more bytes in each flush. */
   utilization(until: number): number {
     return this.#bytes / (this.#bytesPerSecond * until);
   }
@@ -191,7 +193,7 @@ class Log implements Station {
   }
 }
 
-/** Pending events in a binary heap by time. Simultaneous events run in any order. */
+/** Pending events in a binary heap, ordered by time. Simultaneous events run in any order. */
 export class EventQueue {
   readonly #heap: { readonly time: number; readonly run: Run }[] = [];
 

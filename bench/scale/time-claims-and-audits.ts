@@ -12,7 +12,7 @@ import { reportFigure } from '../support/report-figure.ts';
 
 const TRIES = 40;
 
-/** Claims of due tasks among many that are not: none due, as at most ticks, and some. */
+/** Times claims of due tasks among many that are not due: with none due, which is the usual case, and with some. */
 export async function timeClaims(database: Database<Tables>): Promise<void> {
   const store = new PollStore(database);
   const claim = async (now: number): Promise<number> => {
@@ -32,7 +32,7 @@ export async function timeClaims(database: Database<Tables>): Promise<void> {
   report(database, 'due work found and claimed, 50 videos, median', quantile(busy, 0.5), 5, 'ms');
 }
 
-/** Waits for the full audit that the service makes after its start, and says what a caller notices of it. */
+/** Waits for the full audit that the service runs after its start, and measures its effect on a caller. */
 export async function timeFullAudit(database: Database<Tables>, ask: () => Promise<unknown>): Promise<void> {
   const latencies: number[] = [];
   for (;;) {
@@ -54,7 +54,10 @@ export async function timeFullAudit(database: Database<Tables>, ask: () => Promi
   }
 }
 
-/** The audit of what is new. The service makes one, too, every five minutes: then there is nothing for this one. */
+/**
+ * Times the incremental audit. The service runs one every five minutes too; if that has just happened, this one has
+ * nothing to do.
+ */
 export async function timeIncrementalAudit(
   database: Database<Tables>,
   makeEntries: () => Promise<unknown>,

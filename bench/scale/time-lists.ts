@@ -6,31 +6,32 @@ import { ROOT_LOGIN } from '../../test/admin-client.ts';
 import { quantile } from '../support/quantile.ts';
 import { reportFigure } from '../support/report-figure.ts';
 
+/** Lists to time and the service to query. */
 export interface TimedLists {
   readonly origin: string;
   readonly database: Database<Tables>;
   readonly tasks: number;
-  /** The account with a tenth of everything. */
+  /** Account that owns a tenth of all rows. */
   readonly heavyUser: number;
-  /** Pages of each list. */
+  /** Number of pages per list. */
   readonly pages: number;
-  /** True: of the request log alone. */
+  /** True: times the request log only. */
   readonly requestsOnly?: boolean;
-  /** Seconds of CPU time that the service and PostgreSQL have used so far: it does not depend on what else runs on the machine. */
+  /** CPU seconds used by the service and PostgreSQL so far; independent of other load on the machine. */
   cpu(): number;
 }
 
 const ASKED_MS = 30;
-/** The first ones compile statements and code. */
+/** The first requests compile statements and code. */
 const NOT_COUNTED = 5;
 
-/** Ten days of the year before, `share` of it after its beginning. */
+/** A period of ten days in the past year, starting after this `share` of the year. */
 function periodAt(share: number): string {
   const from = Math.floor((Date.now() - (1 - share) * 365 * DAY_MS) / 1_000);
   return `from=${from}&to=${from + 864_000}`;
 }
 
-/** Paths by name; `key` is a random row of the table to go on after. */
+/** Paths by list name; `key` is a random row after which the page starts. */
 const pathsOf = ({ tasks, heavyUser }: TimedLists): Readonly<Record<string, (key: number) => string>> => ({
   'all videos': (key) => `/api/admin/tasks?page_size=50&after=${key}`,
   'all videos of an account': (key) => `/api/admin/tasks?page_size=50&user_id=${heavyUser}&after=${key}`,
@@ -62,7 +63,10 @@ interface TimedList {
   readonly p95Ms: number;
 }
 
-/** Every long list over HTTP, at random depths, and what an account's owner sees, by its store: nobody can sign in to it. */
+/**
+ * Times every long list over HTTP at random depths, and lists of an account's owner through the store, because no one
+ * can sign in to that account.
+ */
 export async function timeLists(lists: TimedLists): Promise<void> {
   const headers = await signIn(lists.origin);
   const { requestsOnly = false } = lists;

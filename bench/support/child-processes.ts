@@ -7,16 +7,17 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AdminClient, ROOT_LOGIN } from '../../test/admin-client.ts';
 
+/** A server started by a bench. */
 export interface Process {
   readonly pid: number;
   readonly origin: string;
   stop(): Promise<void>;
 }
 
-/** Where a process listens. */
+/** Port of a process. */
 export const portOf = ({ origin }: Pick<Process, 'origin'>): number => Number(new URL(origin).port);
 
-/** Starts a script of ours that prints `listening PORT`. */
+/** Starts a script of this repository that prints `listening PORT`. */
 export async function startScript(path: string, env: Readonly<Record<string, string>> = {}): Promise<Process> {
   const child = spawn(process.execPath, [path], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -27,6 +28,7 @@ export async function startScript(path: string, env: Readonly<Record<string, str
   return toProcess(child, `http://127.0.0.1:${/(\d+)/.exec(String(line))?.[1]}`);
 }
 
+/** A running service with its administrator. */
 export interface Service extends Process {
   readonly operator: AdminClient;
   readonly folder: string;
@@ -34,7 +36,7 @@ export interface Service extends Process {
   readonly startMs: number;
 }
 
-/** What `npm start` gives to Node. */
+/** Arguments that `npm start` passes to Node. */
 function startArguments(): string[] {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     readonly scripts: { readonly start: string };
@@ -42,7 +44,7 @@ function startArguments(): string[] {
   return scripts.start.split(' ').slice(1);
 }
 
-/** Starts the plain server on a SQLite database (synchronous=FULL) of its own, or on the one given. */
+/** Starts the ordinary server on its own SQLite database (synchronous=FULL), or on the given database. */
 export async function startService(
   port: number,
   env: Readonly<Record<string, string>> = {},
@@ -58,7 +60,7 @@ export async function startService(
       MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
       ADMIN_PASSWORD: ROOT_LOGIN.password,
       LOG_LEVEL: 'warn',
-      // A bench calls with one key, far above what the limit of a key allows by default.
+      // A bench uses a single key, at far more than the default request limit of a key.
       KEY_REQUESTS_PER_MINUTE: '0',
       ...env,
     },

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 
 /**
- * Preloaded into a server (`node --import`): on SIGUSR2 it writes to `EVENT_LOOP_DELAY_FILE` the longest time its event loop was held up since the
- * last time, and how much of that its thread was on a processor; the rest it waited for one, or for its helper threads.
+ * Preloaded into a server (`node --import`): on SIGUSR2 writes to `EVENT_LOOP_DELAY_FILE` how long its event loop was
+ * blocked at most since the previous signal, and for how much of that time its thread ran on a CPU; the rest was spent
+ * waiting for a CPU or for helper threads.
  */
 export interface LongestStall {
   readonly ms: number;
@@ -14,7 +15,7 @@ const file = process.env.EVENT_LOOP_DELAY_FILE;
 let longest: LongestStall = { ms: 0, cpuMs: 0 };
 let before = readClocks();
 
-/** By the clock and of the thread's CPU, since an arbitrary time each. */
+/** Wall clock and the thread's CPU time, each from an arbitrary origin. */
 function readClocks(): { readonly ms: number; readonly cpuMs: number } {
   const { user, system } = process.threadCpuUsage();
   return { ms: performance.now(), cpuMs: (user + system) / 1_000 };

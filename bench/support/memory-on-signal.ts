@@ -1,6 +1,9 @@
 import { getHeapSpaceStatistics } from 'node:v8';
 
-/** Preloaded into a server (`node --expose-gc --import`): on SIGUSR2 it collects all garbage and writes what memory is left in use, in MB. */
+/**
+ * Preloaded into a server (`node --expose-gc --import`): on SIGUSR2 runs a full garbage collection and writes the
+ * memory still in use, in MB.
+ */
 const MB = 1_048_576;
 
 process.on('SIGUSR2', () => {

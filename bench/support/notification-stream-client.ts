@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Listener } from './seed-notifications.ts';
 
-/** A client of the stream that keeps nothing but what it waits for. */
+/** A minimal stream client: keeps only the last 2,000 characters to find the event it waits for. */
 export class NotificationStreamClient {
   readonly socket: Socket;
   #tail = '';

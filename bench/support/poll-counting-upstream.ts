@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A Sora-style upstream of jobs that never end, for polls only; `/seen` says how they came since it was last asked. */
+/** A Sora-style upstream whose jobs never end, for polls only; `/seen` reports the polls since its previous request. */
 const latencyMs = Number(process.env.LATENCY_MS ?? '0');
 let polledAt = new Map<string, number>();
 let intervals: number[] = [];

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** CPU seconds the living threads of a process have used, to the nanosecond; `cpuSeconds` counts in hundredths. */
+/**
+ * CPU seconds used by the living threads of a process, to the nanosecond; `cpuSeconds` has a resolution of a hundredth.
+ */
 export function exactCpuSeconds(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const nanoseconds = (thread: string): number =>
@@ -8,7 +10,7 @@ export function exactCpuSeconds(pid: number): number {
   return threads.reduce((sum, thread) => sum + nanoseconds(thread), 0) / 1e9;
 }
 
-/** CPU seconds a process has used, from Linux' /proc; clock ticks are 100 a second. */
+/** CPU seconds used by a process, from Linux' /proc; there are 100 clock ticks per second. */
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / 100;

@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { CONTRACT_CASES } from '../../test/vendors/load-adapter-contract-cases.ts';
 
-/** One simulator of each vendor with jobs that take an hour. `/channels` returns their URLs, `/polls` the number of polls. */
+/**
+ * One simulator per vendor, with jobs that take an hour. `/channels` returns their URLs, `/polls` the number of polls.
+ */
 const cases = CONTRACT_CASES.filter(({ vendor, simulator }) => simulator.name === vendor.name);
 const simulators = cases.map(({ simulator }) => simulator);
 const HOUR_MS = 3_600_000;

@@ -5,24 +5,25 @@ import { MonthlyPartitions } from '../../src/server/platform/db/monthly-partitio
 import type { Tables } from '../../src/server/tables.ts';
 import { withoutIndexes } from '../scale/drop-indexes-while-seeding.ts';
 
+/** Numbers of rows to write. */
 export interface ScaleSeed {
-  /** Ended videos; twice as many ledger entries and as many rows of the request log are written. */
+  /** Finished videos; twice as many ledger entries and as many rows of the request log are written. */
   readonly tasks: number;
-  /** Accounts with the ids from `firstUser`. The first one has a tenth of everything. */
+  /** Accounts with ids from `firstUser`. The first account owns a tenth of all rows. */
   readonly accounts: number;
-  /** Unfinished videos on top, due within a period that begins `dueInMs` after `now`. */
+  /** Additional unfinished videos, due within a period that starts `dueInMs` after `now`. */
   readonly unfinished: number;
   /** Default 0. */
   readonly dueInMs?: number;
   readonly firstUser: number;
-  /** End of the year the rows are spread over, Unix milliseconds. */
+  /** End of the year over which rows are spread, Unix milliseconds. */
   readonly now: number;
-  /** True: no rows but those of accounts and the request log. */
+  /** True: writes rows of accounts and the request log only. */
   readonly requestsOnly?: boolean;
 }
 
 const CHUNK = 200_000;
-/** From so many on indexes are made after the rows. */
+/** From this number of rows on, indexes are created after the rows. */
 const MANY = 500_000;
 const PRICE = 1_000;
 const PERIOD_MS = 15_000;
@@ -30,8 +31,9 @@ const MODELS = ['kling-v1-6', 'sora-2', 'veo-3.1', 'viduq2', 'wan2.5-t2v'];
 const CHANNELS = 8;
 
 /**
- * A year of history, written by set-based statements: ended videos (one of twelve failed) with their ledger entries and request
- * rows, accounts, wallets and daily figures that add up, an audit log and logins. Nobody can log in to the accounts.
+ * A year of history, written by set-based statements: finished videos (one of twelve failed) with their ledger entries
+ * and request rows, accounts, wallets and daily figures that add up, an audit log and logins. The accounts cannot be
+ * logged in to.
  */
 export async function seedAtScale(database: Database<Tables>, seed: ScaleSeed): Promise<void> {
   if (database.dialect === 'sqlite') await sql`pragma cache_size = -500000`.execute(database.kysely);
@@ -41,14 +43,14 @@ export async function seedAtScale(database: Database<Tables>, seed: ScaleSeed): 
   await (seed.tasks < MANY
     ? work()
     : withoutIndexes(database, ['tasks', 'ledger', 'requests', 'audit_log', 'login_history'], work));
-  // PostgreSQL's autovacuum would do it within minutes; on SQLite nothing ever does.
+  // On PostgreSQL autovacuum would do this within minutes; on SQLite it has to be explicit.
   if (database.dialect === 'postgres')
     await sql.raw(seed.tasks < MANY ? 'analyze' : 'vacuum (analyze)').execute(database.kysely);
 }
 
 async function seedTables(database: Database<Tables>, seed: ScaleSeed): Promise<void> {
   const { kysely, dialect } = database;
-  /** Rows `i` from `from` to `to`, the end not included. */
+  /** Rows `i` from `from` up to, but excluding, `to`. */
   const numbers = (from: number, to: number): RawBuilder<unknown> =>
     dialect === 'postgres'
       ? sql`(select i from generate_series(${sql.lit(from)}::bigint, ${sql.lit(to - 1)}::bigint) as i) n`
@@ -119,7 +121,7 @@ async function seedAccounts(
     select ${id}, 'grant', 1000000000000, 0, 0, 'open:' || (${id}), ${begin} from ${n}`.execute(kysely);
 }
 
-/** Wallets and daily figures from the entries. */
+/** Computes wallets and daily figures from the entries. */
 async function addUpAccounts({ kysely }: Database<Tables>, { firstUser }: ScaleSeed): Promise<void> {
   await sql`insert into wallets (user_id, balance, used, requests)
     select user_id, sum(amount), sum(charged), sum(case when kind = 'settle' then 1 else 0 end)

@@ -6,8 +6,9 @@ const CHUNK = 10_000;
 const PRICE = 1_000;
 
 /**
- * Years of history, written straight into the tables: ended videos with their two ledger entries each, over so many accounts,
- * with wallets and daily figures that fit. The accounts are numbered from `firstUser`; none of them can log in.
+ * Years of history, written directly into the tables: finished videos with two ledger entries each, over the given
+ * number of accounts, with matching wallets and daily figures. Accounts are numbered from `firstUser`; they cannot be
+ * logged in to.
  */
 export async function seedEndedVideos(
   { kysely }: Database<Tables>,

@@ -4,26 +4,28 @@ import type { DialectName } from '../../src/server/platform/db/sql.ts';
 import { hashToken, randomToken } from '../../src/server/platform/tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
+/** Numbers of rows to write. */
 export interface NotificationSeed {
-  /** Accounts that exist. */
+  /** Number of accounts. */
   readonly accounts: number;
-  /** So many of them get a token. */
+  /** Number of accounts that get a token. */
   readonly listeners: number;
-  /** Notifications of account 1, the older half of them read. */
+  /** Notifications of account 1, of which the older half is read. */
   readonly notifications: number;
   readonly announcements: number;
 }
 
+/** An account that opens a stream. */
 export interface Listener {
   readonly userId: number;
   readonly token: string;
 }
 
-/** Writes accounts and notifications straight into the database, as years of use would have left them. */
+/** Writes accounts and notifications directly into the database, as years of use would have left them. */
 export async function seedNotifications(url: string, crowd: NotificationSeed): Promise<Listener[]> {
   const database = openDatabase<Tables>(url);
   const listeners = await database.transaction(async (kysely) => {
-    // A million rows take longer than any request may.
+    // Writing a million rows takes longer than any request may.
     if (database.dialect === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
     const made = await write(kysely, database.dialect, crowd);
     await sql`analyze`.execute(kysely);

@@ -1,18 +1,19 @@
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
+/** Number and kind of the tasks to write. */
 export interface SeedTasks {
   readonly url: string;
   readonly count: number;
   readonly channels: readonly number[];
   readonly userId: number;
   readonly tokenId: number;
-  /** Unfinished ones are due at once; finished ones are history. */
+  /** Unfinished tasks are due immediately; finished ones are history. */
   readonly unfinished: boolean;
   readonly prefix: string;
 }
 
-/** Writes tasks straight into the database, as many thousands submits would have left them. */
+/** Writes tasks directly into the database, as thousands of submits would have left them. */
 export async function seedTasks(seed: SeedTasks): Promise<void> {
   const database = openDatabase<Tables>(seed.url);
   const now = Date.now();

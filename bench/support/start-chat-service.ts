@@ -1,7 +1,7 @@
 import { type Service, startService } from './child-processes.ts';
 import { postBytes } from './raw-socket-load.ts';
 
-/** What every question of the chat benchmarks costs. */
+/** Price of every question in the chat benchmarks. */
 const PRICE = { input_per_million: 1_000_000, output_per_million: 4_000_000 };
 
 /** Models of upstreams in OpenAI's dialect, without Responses, and in Anthropic's. */
@@ -12,7 +12,7 @@ const MODELS = [
 
 const WORDS = 'word '.repeat(72).trim();
 
-/** What the upstream of the chat benchmarks answers in OpenAI's dialect: 72 words. */
+/** Response of the chat benchmarks' upstream in OpenAI's dialect: 72 words. */
 export const COMPLETION = JSON.stringify({
   id: 'chatcmpl-1',
   object: 'chat.completion',
@@ -22,7 +22,7 @@ export const COMPLETION = JSON.stringify({
   usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
 });
 
-/** The same in Anthropic's. */
+/** The same response in Anthropic's dialect. */
 export const MESSAGE = JSON.stringify({
   id: 'msg_1',
   type: 'message',
@@ -34,14 +34,15 @@ export const MESSAGE = JSON.stringify({
   usage: { input_tokens: 32, output_tokens: 72, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
 });
 
-/** Configuration of an nginx that answers in both. */
+/** Configuration of an nginx that responds in both dialects. */
 export const BOTH_DIALECTS = `location /v1/messages { return 200 '${MESSAGE}'; } location / { return 200 '${COMPLETION}'; }`;
 
+/** The question sent by the chat benchmarks. */
 export const QUESTION = [{ role: 'user', content: 'Say a few words about the sea, '.repeat(4) }];
 
 const CALL = JSON.stringify({ model: 'bench-chat', messages: [{ role: 'user', content: 'Say a few words.' }] });
 
-/** Our service with chat models over an upstream, and a key with money. */
+/** Starts Reelgate with chat models on an upstream, and a key with a balance. */
 export async function startChatService(
   port: number,
   upstreamOrigin: string,
@@ -63,7 +64,7 @@ export async function startChatService(
   return { service, key: await operator.makeToken() };
 }
 
-/** Creates accounts with a balance. @returns the bytes of a call by each */
+/** Creates accounts with a balance. @returns the request bytes of a call by each account */
 export const makeAccountCalls = (service: Service, count: number): Promise<Buffer[]> =>
   Promise.all(
     Array.from({ length: count }, async (_, index) => {

@@ -7,9 +7,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Process } from './child-processes.ts';
 
+/** Whether nginx is installed. */
 export const hasNginx = (): boolean => spawnSync('nginx', ['-v']).status === 0;
 
-/** Starts nginx with one worker, which is the process itself. `server` goes inside its server block, `outside` before it. */
+/**
+ * Starts nginx with a single worker, which is the process itself. `server` is inserted into its server block, `outside`
+ * before that block.
+ */
 export async function startNginx(server: string, outside = ''): Promise<Process & { readonly port: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'reelgate-nginx-'));
   const port = await freePort();
@@ -45,7 +49,7 @@ http {
   };
 }
 
-/** `proxy_pass` as a gateway would be run: connections kept alive, nothing collected. */
+/** Starts nginx with `proxy_pass`, configured like a gateway: keep-alive connections, no buffering. */
 export const startNginxProxy = (upstreamPort: number): ReturnType<typeof startNginx> =>
   startNginx(
     'location / { proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }',

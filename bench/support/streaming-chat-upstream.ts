@@ -2,8 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * Streams a chat completion in `CHUNKS` numbered events of about 150 bytes, `GAP_MS` apart. Prints `listening PORT`. Events go to the socket in
- * chunks that are framed once, so that what it costs is taken from no subject.
+ * Streams a chat completion in `CHUNKS` numbered events of about 150 bytes, `GAP_MS` apart. Prints `listening PORT`.
+ * Events are framed once and written to the socket directly, so that the upstream takes little CPU time from the
+ * subjects.
  */
 const chunks = Number(process.env.CHUNKS ?? '50');
 const gapMs = Number(process.env.GAP_MS ?? '100');

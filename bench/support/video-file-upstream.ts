@@ -1,4 +1,4 @@
-/** Serves one MP4 of `MIB` MiB (default 24) at every path, as the file host of a vendor does. Prints `listening PORT`. */
+/** Serves an MP4 of `MIB` MiB (default 24) at every path, like a vendor's file host. Prints `listening PORT`. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';

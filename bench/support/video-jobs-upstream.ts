@@ -1,12 +1,15 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A Sora-style upstream that accepts everything at once and finishes nothing until `/finish` (and again from `/begin` on); `LATENCY_MS` delays every response. */
+/**
+ * A Sora-style upstream that accepts every job immediately and finishes none until `/finish` (`/begin` returns to that
+ * state); `LATENCY_MS` delays every response.
+ */
 const latencyMs = Number(process.env.LATENCY_MS ?? '0');
 const FILE = Buffer.alloc(Number(process.env.FILE_BYTES ?? '0'), 1);
 let count = 0;
 let polls = 0;
-/** From now on every job is done. */
+/** Whether jobs are reported as finished. */
 let isFinished = process.env.DONE === '1';
 
 const server = createServer((request, response) => {

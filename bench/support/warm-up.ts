@@ -1,13 +1,13 @@
-/** Two windows that differ by no more are taken as warm. */
+/** Two consecutive windows that differ by at most this share count as warm. */
 const AGREEMENT = 0.03;
 const MAX_WINDOWS = 20;
 
 /**
- * Runs windows of load until two in a row agree: code is optimized for as long as 25 s on a slow machine, and what is measured
- * before that says how fast the optimizer is.
+ * Runs windows of load until two consecutive ones agree: code is optimized for up to 25 s on a slow machine, and
+ * earlier figures measure the optimizer.
  *
  * @param window one window of load; resolves to its CPU time per request
- * @returns how many windows it took
+ * @returns the number of windows run
  */
 export async function warmUp(window: () => Promise<number>): Promise<number> {
   let last = Number.NaN;
