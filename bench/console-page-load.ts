@@ -6,9 +6,9 @@ import { reportFigure } from './support/report-figure.ts';
 import { seedTasks } from './support/seed-tasks.ts';
 
 /**
- * How soon pages of the console can be used on a slow machine: first paint, largest paint, when it is interactive (its content
- * stands and no long task runs any more), how long it was blocked, how far its content jumped, what it fetched with an empty cache.
- * `ROWS` videos in the account; `PAGES=/studio` measures some pages alone.
+ * Time until console pages are usable on a slow machine: first paint, largest paint, time to interactive (the content
+ * is complete and no long task runs), blocking time, layout shift, and bytes fetched with an empty cache. `ROWS` videos
+ * in the account; `PAGES=/studio` measures only the named pages.
  */
 const SLOWDOWN = Number(process.env.SLOWDOWN ?? '4');
 const RUNS = Number(process.env.RUNS ?? '5');
@@ -17,7 +17,7 @@ const PAGES = (process.env.PAGES ?? '/studio,/videos,/videos?page=4000,/account/
   ',',
 );
 const SETTLE_MS = 600;
-/** What issue 16 asks of the studio with an empty cache. */
+/** Requirements of issue 16 for the studio with an empty cache. */
 const ASKED = { requests: 25, kilobytes: 250, interactive: 1_200 } as const;
 
 interface PageTimings {
@@ -27,11 +27,11 @@ interface PageTimings {
   readonly blocked: number;
   readonly shift: number;
   readonly requests: number;
-  /** As they come over the network, headers included. */
+  /** Transferred kilobytes, headers included. */
   readonly kilobytes: number;
 }
 
-/** As text: this file is checked without the types of a browser. */
+/** A string, because this file is type-checked without browser types. */
 const OBSERVER_SCRIPT = `
   globalThis.seen = { paints: {}, largest: 0, tasks: [], shift: 0, content: 0 };
   const watch = (type, take) => new PerformanceObserver((list) => list.getEntries().forEach(take)).observe({ type, buffered: true });
@@ -57,7 +57,10 @@ interface RawTimings {
   readonly content: number;
 }
 
-/** Counts responses that came over the network in full: no stream that stays open, no `data:` of the browser's own video controls. */
+/**
+ * Counts responses transferred in full over the network, excluding open streams and `data:` URLs of the browser's own
+ * video controls.
+ */
 class Traffic {
   requests = 0;
   bytes = 0;
@@ -84,7 +87,7 @@ async function measure(page: Page, path: string, traffic: Traffic, devtools: CDP
   traffic.requests = 0;
   traffic.bytes = 0;
   await page.goto(path);
-  // One call, since each question of the test tool runs on the thread that is measured.
+  // A single call, because each query of the test tool runs on the measured thread.
   await page.evaluate('whenContent');
   await page.waitForTimeout(SETTLE_MS);
   const { paints, largest, tasks, shift, content } = (await page.evaluate('globalThis.seen')) as RawTimings;

@@ -1,8 +1,9 @@
 /**
- * `node bench/content-download.ts [--stored] [--rounds 3]`: 50 downloads of 8 MiB at once through the content endpoint, beside nginx with one
- * process: `proxy_pass` to the same file host, or with `--stored` the same file from the disk, by `sendfile` (the kernel alone moves the
- * bytes) and without, as with TLS. With `--stored` also through nginx that sends what the service permits (ARTIFACTS_ACCEL_PROXIES), the
- * CPU of both together. What the service uses while nobody asks it anything is measured first and left out. Prints a line for each round.
+ * `node bench/content-download.ts [--stored] [--rounds 3]`: 50 concurrent downloads of 8 MiB through the content
+ * endpoint, compared with nginx with one process: `proxy_pass` to the same file host, or with `--stored` the same file
+ * from disk, with `sendfile` (the kernel alone moves the bytes) and without, as with TLS. `--stored` also measures
+ * nginx in front of the service, sending files the service authorizes (ARTIFACTS_ACCEL_PROXIES), as CPU of both
+ * together. The idle service's CPU usage is measured first and subtracted. Prints a line per round.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
 const PARALLEL = 50;
 const WARM_UP_REQUESTS = 2_000;
 const IDLE_SECONDS = 10;
-/** CPU seconds that the service uses in each second while nobody asks it anything. */
+/** CPU seconds per second used by the idle service. */
 let idleShare = 0;
 const BYTES = 8 * 1024 * 1024;
 const TASK = 'video_file_0';
@@ -50,7 +51,7 @@ const rivals: Record<string, Process> =
   file === undefined
     ? { nginx: await startNginxProxy(Number(new URL(upstream.origin).port)) }
     : { 'nginx sendfile': await serveFile('on'), nginx: await serveFile('off') };
-/** In front of the service, whose stored files they send. */
+/** Proxies in front of the service that send its stored files. */
 const fronts: Record<string, Process> =
   file === undefined ? {} : { 'both sendfile': await startFront('on'), both: await startFront('off') };
 const cpu: Record<string, number> = {};
@@ -78,7 +79,7 @@ try {
   await upstream.stop();
 }
 
-/** As in deploy/nginx.conf. */
+/** Configured as in deploy/nginx.conf. */
 function startFront(sendfile: Sendfile): Promise<Process> {
   const headerLines = ['ETag $upstream_http_etag', 'Last-Modified $upstream_http_last_modified'];
   return startNginx(
@@ -90,7 +91,7 @@ function startFront(sendfile: Sendfile): Promise<Process> {
   );
 }
 
-/** A stored copy of the task's file. @returns its path */
+/** Creates a stored copy of the task's file. @returns its path */
 async function storeFile(): Promise<string> {
   const folder = join(setup.folder, 'artifacts', 'files', ARTIFACT.slice(0, 2));
   mkdirSync(folder, { recursive: true });
@@ -120,7 +121,10 @@ async function storeFile(): Promise<string> {
   return join(folder, ARTIFACT);
 }
 
-/** A service that has just started compiles as it works: parts of a byte are asked for until it is as one that has run for a while. */
+/**
+ * A newly started service still compiles code: requests single bytes until the service is as warm as one that has run
+ * for a while.
+ */
 async function warmUp(origin: string): Promise<void> {
   const pool = new Pool(origin, { connections: PARALLEL });
   const request = async () => {

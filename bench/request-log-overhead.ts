@@ -1,4 +1,6 @@
-/** CPU that the request log costs a model call: the row and its insert, beside a settlement without it. */
+/**
+ * CPU cost of the request log for a model call: a settlement with the row and its insert, compared with one without.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +23,7 @@ const PRICE = { input_per_million: 1_000_000, output_per_million: 4_000_000, cac
 const ORIGIN = { model: { target: 'gpt-x', kind: 'chat' as const }, client: 'OpenAI/JS 7.57.0' };
 const USAGE = { promptTokens: 1_000, completionTokens: 200, reasoningTokens: 0, parts: { cached_input: 800 } };
 
-/** One database whose settlements are measured, with a wallet to reserve from. */
+/** A database whose settlements are measured, with a wallet to reserve from. */
 async function open(url: string, onClosed: CloseListener | undefined) {
   const database = openDatabase<Tables>(url);
   await migrate(database, migrations);
@@ -31,7 +33,7 @@ async function open(url: string, onClosed: CloseListener | undefined) {
   let done = 0;
   return {
     close: () => database.close(),
-    /** @returns microseconds of CPU for each call of one batch */
+    /** @returns microseconds of CPU per call of one batch */
     async settle(detail: (() => ReturnType<typeof detailOf>) | undefined): Promise<number> {
       const refs = Array.from({ length: BATCH }, (_, index) => `req_${owner}_${(done + index).toString(36)}`);
       done += BATCH;
@@ -71,7 +73,7 @@ const addClosed: CloseListener = (trx, closed, now) =>
 const plain = await open(`sqlite:${join(directory, 'without.db')}`, undefined);
 const logged = await open(`sqlite:${join(directory, 'with.db')}`, addClosed);
 const [without, withLog]: [number[], number[]] = [[], []];
-// One batch of each in turn, so that what else runs on the machine burdens both alike.
+// Alternates batches, so that other load on the machine affects both alike.
 for (let done = 0; done < CALLS; done += BATCH) {
   const isWarm = done >= WARM_UP;
   const one = await plain.settle(undefined);

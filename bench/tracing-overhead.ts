@@ -8,9 +8,10 @@ import { COMPLETION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 
 /**
- * What traces cost a model call, in CPU time of the service: `node bench/tracing-overhead.ts`; needs nginx. Four services take turns: two without
- * traces, whose difference is what the measurement cannot tell apart, one that records every call and one that records a twentieth.
- * `trace-span-cost.ts` measures the spans by themselves, which are less than that difference unless the machine has nothing else to do.
+ * Cost of tracing for a model call, in CPU time of the service: `node bench/tracing-overhead.ts`; needs nginx. Four
+ * services alternate: two without tracing, whose difference is the measurement's uncertainty, one that records every
+ * call, and one that records a twentieth. `trace-span-cost.ts` measures the spans alone, whose cost is below that
+ * uncertainty unless the machine is otherwise idle.
  */
 const ROUNDS = Number(process.env.ROUNDS ?? '8');
 const SECONDS = Number(process.env.SECONDS ?? '2');
@@ -33,7 +34,8 @@ const running = [];
 for (const [index, { name, env }] of subjects.entries())
   running.push({ name, cpuUs: [] as number[], ...(await startChatService(4_390 + index, upstream.origin, env)) });
 
-// The first two rounds warm up. Every other round goes backwards, so that none is always the first after a pause of the machine.
+// The first two rounds warm up. Every other round runs in reverse, so that no service always comes first after a pause
+// of the machine.
 for (let round = -1; round <= ROUNDS; round += 1)
   for (const { service, key, cpuUs } of round % 2 === 0 ? running : running.toReversed()) {
     const before = cpuSeconds(service.pid);
@@ -50,7 +52,7 @@ for (let round = -1; round <= ROUNDS; round += 1)
   }
 const [off] = running;
 for (const { name, cpuUs } of running) {
-  // Round by round, so that what slows the machine for a while slows both.
+  // Computed per round, so that a temporary slowdown of the machine affects both.
   const ratios = cpuUs.map((us, round) => us / (off?.cpuUs[round] ?? us));
   console.log(
     `${name}: ${median(cpuUs).toFixed(1)} µs CPU a call (least ${Math.min(...cpuUs).toFixed(1)}), ` +

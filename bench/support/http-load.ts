@@ -1,12 +1,13 @@
 import { Client } from 'undici';
 
+/** Load to generate. */
 export interface LoadOptions {
   readonly origin: string;
   readonly connections: number;
   readonly seconds: number;
   /** Statuses that count as success; default 200 only. */
   readonly expect?: readonly number[];
-  /** Made anew for each request. */
+  /** Called for each request. */
   request(index: number): {
     readonly method: 'GET' | 'POST';
     readonly path: string;
@@ -15,17 +16,18 @@ export interface LoadOptions {
   };
 }
 
+/** Result of a load. */
 export interface LoadResult {
   readonly requests: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly failures: number;
-  /** First failed response, to show the cause. */
+  /** The first failed response, to show the cause. */
   readonly firstFailure?: string;
 }
 
-/** Keeps every connection busy with one request after another; bounded in count and time. */
+/** Keeps every connection busy with sequential requests; limited in count and time. */
 export async function load(options: LoadOptions): Promise<LoadResult> {
   const latencies: number[] = [];
   let failures = 0;

@@ -1,19 +1,21 @@
 import { connect, type Socket } from 'node:net';
 
+/** Load to generate. */
 export interface RawLoadOptions {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
-  /** One whole HTTP request, sent again and again on connections that are kept alive. */
+  /** One complete HTTP request, sent repeatedly on keep-alive connections. */
   readonly request: Buffer;
 }
 
+/** Result of a load. */
 export interface RawLoadResult {
   readonly requests: number;
   readonly perSecond: number;
   readonly p50Us: number;
   readonly p99Us: number;
-  /** Responses with another status than 200, and connections that broke. */
+  /** Responses with a status other than 200, and broken connections. */
   readonly failures: number;
   readonly firstFailure?: string;
 }
@@ -21,7 +23,10 @@ export interface RawLoadResult {
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
-/** Writes the same bytes on every connection as soon as the previous response is complete. Costs a fraction of an HTTP client. */
+/**
+ * Writes the same bytes on every connection as soon as the previous response is complete, at a fraction of an HTTP
+ * client's cost.
+ */
 export async function rawLoad({ port, connections, seconds, request }: RawLoadOptions): Promise<RawLoadResult> {
   const latencies: number[] = [];
   const failures: string[] = [];
@@ -80,7 +85,7 @@ function readResponses(socket: Socket, onAnswer: (head: string) => void): void {
   });
 }
 
-/** The bytes of a POST with a JSON body. */
+/** Encodes a POST request with a JSON body. */
 export function postBytes(path: string, headers: Readonly<Record<string, string>>, body: string): Buffer {
   const lines = Object.entries({
     host: '127.0.0.1',
