@@ -15,7 +15,9 @@ import { formatBytes, formatDuration } from './output.ts';
 import { findTypicalGenerationTime } from './typical-time.ts';
 import { VideoProgressLine } from './video-progress.ts';
 
-/** Waits until a video is done, prints what it cost and saves it where `--out` says. @param model empty: not known */
+/**
+ * Waits until a video is finished, prints its cost and saves it to the path of `--out`. @param model empty: not known
+ */
 export async function waitForVideo(
   context: CommandContext,
   id: string,
@@ -39,7 +41,7 @@ export async function waitForVideo(
   output.result({ ...result, file: options.out, bytes }, `Saved ${options.out} (${formatBytes(bytes)}).`);
 }
 
-/** @throws VideoFailedError, InterruptedError, and whatever ends the wait while the video is under way */
+/** @throws VideoFailedError, InterruptedError, or the error that ended the wait while the video is unfinished */
 async function followVideo(context: CommandContext, id: string, model: string, options: WaitOptions): Promise<Video> {
   const { reelgate, output, interruptSignal: signal } = context;
   const first = model === '' ? await findOwnVideo(context, id) : undefined;
@@ -71,11 +73,14 @@ async function followVideo(context: CommandContext, id: string, model: string, o
   }
 }
 
-/** The account's own view of a video, which knows its model and why it failed; undefined without a sign-in. */
+/** The account's view of a video, which includes its model and the reason of a failure; undefined without a sign-in. */
 const findOwnVideo = async (context: CommandContext, id: string) =>
   (await hasAccount(context)) ? context.reelgate.account.video(id).catch(() => undefined) : undefined;
 
-/** Says in our words why a video failed and what to do, that it was not charged, and last what the vendor said. */
+/**
+ * Explains a failed video: the reason in common terms and advice, that nothing was charged, and finally the vendor's
+ * message.
+ */
 async function explainFailure(context: CommandContext, id: string, error: ReelgateError): Promise<VideoFailedError> {
   const own = await findOwnVideo(context, id);
   const cost = await findCost(context, id);
@@ -88,7 +93,7 @@ async function explainFailure(context: CommandContext, id: string, error: Reelga
   return new VideoFailedError(known?.text ?? error.message, id, advice.filter((each) => each !== undefined).join('\n'));
 }
 
-/** What a finished video cost; undefined where its receipt cannot be read, which is no error of the command. */
+/** Cost of a finished video; undefined if its receipt cannot be read, which does not fail the command. */
 async function findCost({ reelgate }: CommandContext, id: string) {
   try {
     const { charged } = await reelgate.videos.receipt(id);
@@ -117,7 +122,7 @@ export async function downloadTo(
   return bytes;
 }
 
-/** Checked before anything is charged: the file can be written, and no other file is overwritten. */
+/** Fails before anything is charged if the file cannot be written or would overwrite another one. */
 export async function assertWritable({
   out,
   force,
@@ -136,8 +141,9 @@ const MAX_ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 250;
 
 /**
- * Saves a video to a file. It is written to `NAME.TASK.part` and renamed when it is complete, so that a file of that name is
- * never half a video. An interrupted download is resumed, also in a later run, and never with another video's bytes.
+ * Saves a video to a file. The bytes are written to `NAME.TASK.part`, which is renamed when complete, so that a file of
+ * the final name is never incomplete. An interrupted download is resumed, also in a later run, and never with another
+ * video's bytes.
  *
  * @returns the size in bytes
  */
@@ -163,7 +169,7 @@ export async function download(
   }
 }
 
-/** A lost connection is; a full disk or a missing folder is not. */
+/** A lost connection is transient; a full disk or a missing folder is not. */
 function isTransientError(error: unknown): boolean {
   if (error instanceof ReelgateError) return error.isTransient;
   return (error as NodeJS.ErrnoException).syscall === undefined || (error as NodeJS.ErrnoException).path === undefined;
@@ -187,7 +193,7 @@ async function fetchRemaining(
     signal: options.signal,
   });
   const totalSize = totalSizeOf(response);
-  // The range starts after the last byte: the file is complete already.
+  // The range starts after the last byte, so the file is complete already.
   if (response.status === 416) {
     await response.body?.cancel();
     if (totalSize === existingSize) return;
@@ -199,7 +205,7 @@ async function fetchRemaining(
   let received = appending ? existingSize : 0;
   if (response.body === null) throw new ReelgateError('The service sent no file.', { code: 'network' });
   const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
-  // Each chunk is written before the next is requested, so that a lost connection loses nothing that had arrived.
+  // Each chunk is written before the next is requested, so that a lost connection loses no received bytes.
   const file = await open(part, appending ? 'a' : 'w');
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -214,7 +220,7 @@ async function fetchRemaining(
     throw new ReelgateError('The connection was lost during the download.', { code: 'network' });
 }
 
-/** Size of the whole file, by Content-Range (RFC 9110 section 14.4) or Content-Length. */
+/** Size of the whole file, from Content-Range (RFC 9110 section 14.4) or Content-Length. */
 function totalSizeOf(response: Response): number | undefined {
   const range = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1];
   const size = Number(range ?? response.headers.get('content-length') ?? Number.NaN);
