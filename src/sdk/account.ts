@@ -189,7 +189,7 @@ export class Account {
   }
 }
 
-/** @internal What measured durations say about a video that has run for a while. */
+/** @internal Estimated remaining time of a video, from measured generation times. */
 type TimeLeft =
   | { readonly kind: 'left'; readonly seconds: number; readonly share: number }
   | { readonly kind: 'almost'; readonly share: number }
@@ -200,8 +200,10 @@ const MAX_SHARE = 0.95;
 
 /**
  * @internal
- * Up to the median the rest of the median is left; then the rest of the 90 % quantile is too wide to be told as a
- * figure; after that it is slower than nine of ten. `share` is elapsed time over the 90 % quantile, for a bar.
+ * Estimates the remaining time. `left`: until the median, the time to the median. `almost`: until the 90 % quantile, where
+ * the range is too wide for a figure. `slow`: later, slower than nine of ten videos. `share` is the elapsed time divided by
+ * the 90 % quantile, for a progress bar.
+ *
  * @param elapsed seconds since the request
  */
 export function estimateGenerationTimeLeft(

@@ -20,11 +20,10 @@ type OpenStream = (signal: AbortSignal) => Promise<Response>;
 
 /**
  * @internal
- * Events of connections that follow each other until the signal is aborted: a lost one is reopened, after longer and
- * longer waits.
+ * Yields events until the signal is aborted, reopening lost connections with increasing delays.
  *
  * @param open called for each connection
- * @param toItems the items of the events of one connection
+ * @param toItems converts the events of one connection to items
  * @throws ReelgateError when the service refuses permanently
  */
 export async function* followStream<Item>(

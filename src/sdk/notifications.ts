@@ -163,10 +163,10 @@ export interface FollowOptions {
 
 /**
  * @internal
- * Notifications of an account as they are sent, until the signal is aborted. A lost connection is reopened after the
- * last event, so that nothing is missed and nothing arrives twice.
+ * Yields an account's notifications as they arrive, until the signal is aborted. A lost connection resumes after the last
+ * event, so that no notification is lost or duplicated.
  *
- * @throws ReelgateError when the service refuses permanently: nobody is signed in
+ * @throws ReelgateError when the service refuses permanently, because the client is not signed in
  */
 export async function* followNotifications(
   transport: Pick<Transport, 'send'>,

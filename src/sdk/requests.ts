@@ -87,8 +87,8 @@ export class Requests {
 
 /**
  * @internal
- * Rows of the request log as calls end, until the signal is aborted. What ended while a lost connection was reopened is
- * missing.
+ * Yields rows of the request log as calls end, until the signal is aborted. Calls that end while a lost connection is
+ * being reopened are missing.
  *
  * @throws ReelgateError when the service refuses permanently
  */

@@ -124,7 +124,7 @@ export class Transport {
 
   /**
    * @internal
-   * The raw response, for files and streams; errors are not parsed. Network errors are retried where that is safe.
+   * The raw response, for files and streams; errors are not parsed. Network errors are retried if that is safe.
    */
   send<const E extends Endpoint>(endpoint: E, input: RequestInputOf<E>, options: CallOptions = {}): Promise<Response> {
     return this.#send(endpoint, input, options);
@@ -238,7 +238,7 @@ function retryDelayMs(attempt: number, retryAfterSeconds: number): number {
   return 2 ** attempt * 250 * (0.75 + Math.random() / 2);
 }
 
-/** @internal Waits; rejects when the signal is aborted first. */
+/** @internal Waits; rejects if the signal is aborted first. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
