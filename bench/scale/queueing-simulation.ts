@@ -32,8 +32,9 @@ export interface SimulationResult {
 }
 
 /**
- * Simulates a deployment under steady load, event by event. Operations arrive as a Poisson process; half of their process
- * time precedes the database and half follows it; service times are exponential. A write waits for its database's log.
+ * Simulates a deployment under steady load, event by event. Operations arrive as a Poisson process; half of their
+ * process time precedes the database and half follows it; service times are exponential. A write waits for its
+ * database's log.
  *
  * @param videosPerSecond on average
  */

@@ -36,6 +36,7 @@ async function loadFile(): Promise<SettingsFile> {
   }
 }
 
+/** Reads the default models of one service. */
 export const readSettings = async (baseUrl: string): Promise<Settings> => (await loadFile()).services[baseUrl] ?? {};
 
 /** Stores a setting, or removes it if the value is undefined. The file is replaced atomically. */

@@ -155,7 +155,7 @@ export const relativeTime =
   ({ isTerminal }) =>
     isTerminal ? formatRelativeTime(seconds) : formatTimestamp(seconds);
 
-/** `2026-11-21 12:30` of this machine's time zone for people, RFC 3339 in UTC for programs. @param seconds Unix seconds */
+/** `2026-11-21 12:30` in the local time zone for people, RFC 3339 in UTC for programs. @param seconds Unix seconds */
 export const dateTime =
   (seconds: number): Rendering =>
   ({ isTerminal }) =>

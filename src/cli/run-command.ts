@@ -7,6 +7,7 @@ import { Output } from './output.ts';
 /** Runs a command: creates the context, does the work, reports errors and sets the exit status. */
 export type RunCommand = (command: Command, work: (context: CommandContext) => Promise<void>) => Promise<void>;
 
+/** Runs a command of the program. */
 export const runCommand: RunCommand = async (command, work) => {
   const options = command.optsWithGlobals<GlobalOptions>();
   const output = new Output({ json: options.json === true, quiet: options.quiet === true });

@@ -15,7 +15,10 @@ export const outranks = (one: Role, other: Role): boolean => ROLES.indexOf(one) 
  */
 export const canManage = (actor: Role, role: Role): boolean => actor === 'root' || outranks(actor, role);
 
-/** Text shown next to the text of other users: no control characters, line breaks or direction overrides, which could disguise it. */
+/**
+ * Text shown next to text of other users: excludes control characters, line breaks and direction overrides, which could
+ * disguise it.
+ */
 export const PLAIN_TEXT_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$';
 
 const USERNAME_PATTERN = '^[a-z0-9_-]{3,30}$';

@@ -7,6 +7,7 @@ import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
 /** Protocols of chat upstreams: OpenAI's, which most other vendors also support, Anthropic's and Google's. */
 export const CHAT_VENDORS = ['openai', 'anthropic', 'gemini'] as const;
+/** Protocol of a chat upstream. */
 export type ChatVendor = (typeof CHAT_VENDORS)[number];
 
 /** Vendor of a channel: a video vendor, or any upstream that speaks one of the chat protocols. */
@@ -100,6 +101,7 @@ const HealthState = Type.Union([Type.Literal('healthy'), Type.Literal('resting')
  * to one of its models failed; `resting`: circuit open; `trying`: circuit half open.
  */
 export const CHANNEL_CONDITIONS = ['untested', 'working', 'failing', 'resting', 'trying'] as const;
+/** Condition of a channel, derived from its calls. */
 export type ChannelCondition = (typeof CHANNEL_CONDITIONS)[number];
 
 const row = {

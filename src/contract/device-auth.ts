@@ -4,6 +4,7 @@ import { Done, IdParam, ListOf, PageQuery } from './responses.ts';
 
 /** States of a device authorization as reported by verify; `invalid`: no such code exists. */
 export const DEVICE_STATUSES = ['pending', 'approved', 'denied', 'used', 'expired', 'invalid'] as const;
+/** State of a device authorization. */
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
 /** The `error` values of token and refresh. */
@@ -17,7 +18,10 @@ export const DEVICE_ERRORS = [
   'server_error',
 ] as const;
 
-/** Letters of a user_code: no vowels, so that no words occur, and none that resembles a digit (RFC 8628 section 6.1). */
+/**
+ * Letters of a user_code: no vowels, so that no words occur, and no letter that resembles a digit (RFC 8628 section
+ * 6.1).
+ */
 export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
 /** Minimum interval between two polls requested from clients, in seconds. */
 export const POLL_INTERVAL_SECONDS = 5;

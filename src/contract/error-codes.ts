@@ -80,7 +80,8 @@ export const ERRORS = {
   in_use: businessError(409),
   already_exists: businessError(409),
 
-  // Device authorization: the codes of RFC 8628 section 3.5 and RFC 6749 section 5.2, and the causes of an invalid_grant.
+  // Device authorization: the codes of RFC 8628 section 3.5 and RFC 6749 section 5.2, and the causes of an
+  // invalid_grant.
   client_unknown: businessError(401, 'authentication_error'),
   invalid_client: businessError(401, 'authentication_error'),
   authorization_pending: { ...businessError(), retryable: true },

@@ -19,6 +19,7 @@ export const LoginAttempt = Type.Object({
   user_agent: Type.String(),
   created_time: Time,
 });
+/** A login attempt on an account. */
 export type LoginAttempt = Static<typeof LoginAttempt>;
 
 const query = Type.Object({
@@ -66,6 +67,7 @@ export const SESSION_END_REASONS = [
   'signed_out_by_administrator',
   'expired',
 ] as const;
+/** Reason for a session ending early. */
 export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
 
 export const getSessionEnd = endpoint({

@@ -6,9 +6,11 @@ import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
 /** Types shown to ordinary accounts. */
 export const USER_NOTIFICATION_TYPES = ['system', 'ticket_reply', 'ticket_status', 'beta_result'] as const;
+/** Type of a notification to an ordinary account. */
 export type UserNotificationType = (typeof USER_NOTIFICATION_TYPES)[number];
 /** To-dos of administrators, never shown to other accounts. */
 export const ADMIN_NOTIFICATION_TYPES = ['admin_ticket', 'admin_beta'] as const;
+/** Type of a to-do of administrators. */
 export type AdminNotificationType = (typeof ADMIN_NOTIFICATION_TYPES)[number];
 
 /** Delivery rules of one topic. */
@@ -120,7 +122,8 @@ export const markRead = endpoint({
   method: 'POST',
   path: '/api/notifications/:id/read',
   summary: 'Mark one read',
-  // Accepts any string: an id that is not one of the caller's notifications is rejected by the handler with `notification_invalid`.
+  // Accepts any string: the handler rejects an id that is not one of the caller's notifications with
+  // `notification_invalid`.
   params: Type.Object({ id: Type.String() }),
   response: Done,
 });

@@ -128,6 +128,7 @@ export const ChatPrice = Type.Object(
   },
   { additionalProperties: false, minProperties: 1 },
 );
+/** Price of a chat model. */
 export type ChatPrice = Static<typeof ChatPrice>;
 
 /** Billable usage of a model call, in whole tokens. */
@@ -280,6 +281,7 @@ const MediaLine = Type.Object(
   },
   { additionalProperties: false },
 );
+/** A price line that depends on facts. */
 export type MediaLine = Static<typeof MediaLine>;
 
 /**
@@ -297,9 +299,12 @@ export const VideoPrice = Type.Object(
   },
   { additionalProperties: false, minProperties: 1 },
 );
+/** Price of a video or image. */
 export type VideoPrice = Static<typeof VideoPrice>;
 
+/** Price of a model of any kind. */
 export const Price = Type.Union([VideoPrice, ChatPrice]);
+/** Price of a model of any kind. */
 export type Price = Static<typeof Price>;
 
 /** Billable usage of a video or an image, read from the request by the vendor's adapter. */

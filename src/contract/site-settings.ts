@@ -6,6 +6,7 @@ const root = { tag: 'admin', policy: 'root', envelope: 'api' } as const;
 
 export const SETTING_SOURCES = ['environment', 'database', 'default'] as const;
 
+/** A setting of the site with its value and the source of that value. */
 export const SiteSetting = Type.Object({
   name: Type.String({ description: 'Its name, as in the environment where that can set it.' }),
   group: Type.Enum(['site', 'accounts', 'credits', 'retention', 'phone', 'messaging', 'mail']),
@@ -21,6 +22,7 @@ export const SiteSetting = Type.Object({
     description: 'False where the environment gives it, or where it takes effect with a restart only.',
   }),
 });
+/** A setting of the site with its value and the source of that value. */
 export type SiteSetting = Static<typeof SiteSetting>;
 
 export const listSiteSettings = endpoint({

@@ -152,6 +152,8 @@ export const countWords = (value: unknown): number => JSON.stringify(value ?? ''
 /** A JSON object of unknown content. */
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** The value as an object; empty for anything else. */
 export const asFields = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
+/** The value as a list of objects; empty for anything else. */
 export const asFieldList = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(asFields) : []);

@@ -169,6 +169,7 @@ export interface ManualClock extends SandboxClock {
   advance(ms: number): void;
 }
 
+/** The system's clock. */
 export const systemClock: SandboxClock = { now: () => Date.now() };
 
 /**

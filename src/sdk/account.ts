@@ -200,9 +200,9 @@ const MAX_SHARE = 0.95;
 
 /**
  * @internal
- * Estimates the remaining time. `left`: until the median, the time to the median. `almost`: until the 90 % quantile, where
- * the range is too wide for a figure. `slow`: later, slower than nine of ten videos. `share` is the elapsed time divided by
- * the 90 % quantile, for a progress bar.
+ * Estimates the remaining time. `left`: before the median, with the time to the median. `almost`: before the 90 %
+ * quantile, where the range is too wide for a figure. `slow`: later, slower than nine of ten videos. `share` is the
+ * elapsed time divided by the 90 % quantile, for a progress bar.
  *
  * @param elapsed seconds since the request
  */

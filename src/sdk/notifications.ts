@@ -163,8 +163,8 @@ export interface FollowOptions {
 
 /**
  * @internal
- * Yields an account's notifications as they arrive, until the signal is aborted. A lost connection resumes after the last
- * event, so that no notification is lost or duplicated.
+ * Yields an account's notifications as they arrive, until the signal is aborted. A lost connection resumes after the
+ * last event, so that no notification is lost or duplicated.
  *
  * @throws ReelgateError when the service refuses permanently, because the client is not signed in
  */

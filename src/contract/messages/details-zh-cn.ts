@@ -1,6 +1,6 @@
 /**
- * Chinese translations of the validation messages about one field. Capabilities write these messages in English where they
- * reject a value. `#` stands for any inserted value. The first pattern that matches is used.
+ * Chinese translations of validation messages about one field. Capabilities write these messages in English where they
+ * reject a value. `#` stands for any inserted value. The first matching pattern is used.
  */
 const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   // Forms and bodies.
