@@ -10,6 +10,7 @@ import { queryClient } from './data/api-client.ts';
 import { resolveCssVariables, theme } from './mantine-theme.ts';
 import { router } from './router.tsx';
 
+/** Providers around the router: theme, data, toasts and the router itself. */
 export function App() {
   return (
     <MantineProvider

@@ -10,7 +10,7 @@ import { useSelf } from '../data/self.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 
-/** Whose account it is, its pages, and signing out. */
+/** Account menu: who is signed in, links to the account's pages, and sign-out. */
 export default function AccountMenuDropdown({ target }: { readonly target: ReactElement }) {
   const { t } = useTranslation();
   const { data: self } = useSelf();

@@ -6,7 +6,7 @@ export interface AmountInputProps extends NumberInputProps {
   readonly label: string;
 }
 
-/** A field for an amount of credits, which the label names as the site does: `Price per second (CNY)`. */
+/** An input for an amount of credits; the label names the site's unit, as in `Price per second (CNY)`. */
 export function AmountInput({ label, ...input }: AmountInputProps) {
   const { t } = useTranslation();
   const unit = useAmountUnitName();

@@ -26,7 +26,10 @@ import { Navigation } from './navigation.tsx';
 import { NotificationBell } from './notification-bell.tsx';
 import { PageLoadingIndicator } from './page.tsx';
 
-/** What the scroll lock under dialogs keeps in its place when it takes the scroll bar away (react-remove-scroll). */
+/**
+ * Class that the scroll lock under dialogs (react-remove-scroll) gives to elements that must not shift when the scroll
+ * bar disappears.
+ */
 const SCROLLBAR_SIDE = 'right-scroll-bar-position';
 
 /** Header and menu around every page of a signed-in user. */
@@ -119,8 +122,8 @@ function AccountMenuButton() {
 const RETRY_MS = 2_000;
 
 /**
- * A line while the service cannot be reached: the page stays as it is, with what has been typed, and everything that failed
- * meanwhile is fetched again once the service responds.
+ * Shows a notice while the service is unreachable. The page and its input are kept, and failed queries are refetched
+ * once the service responds.
  */
 function ServiceUnreachableNotice() {
   const { t } = useTranslation();
@@ -157,15 +160,15 @@ function ServiceUnreachableNotice() {
   );
 }
 
-/** The network failed, or the proxy in front of the service has no service behind it. */
+/** True for a network failure, or if the proxy has no service behind it. */
 const isUnreachable = (error: unknown): boolean =>
   error instanceof ReelgateError &&
   (error.code === 'network' || ['http_502', 'http_503', 'http_504'].includes(error.code));
 
-/** Its code and texts come when it is first opened. */
+/** Lazy: code and texts of the palette load when it first opens. */
 const CommandPalette = lazy(() => import('./command-palette.tsx'));
 
-/** Opens the palette, as Ctrl-K does on every page, from inside fields too. */
+/** Opens the palette; Ctrl-K does the same on every page, inside fields too. */
 function CommandPaletteButton() {
   const { t } = useTranslation();
   const [opened, setOpened] = useState(false);

@@ -5,12 +5,12 @@ import { Dialog } from './dialog.tsx';
 export interface CodeSamplesDialogProps {
   readonly title: string;
   readonly hint: string;
-  /** By language; the first is shown first. */
+  /** Code by language; the first one is selected initially. */
   readonly samples: Readonly<Record<string, string>>;
   readonly onClose: () => void;
 }
 
-/** One call as a program in several languages. */
+/** Shows one API call as code in several languages. */
 export function CodeSamplesDialog({ title, hint, samples, onClose }: CodeSamplesDialogProps) {
   const languages = Object.keys(samples);
   return (

@@ -6,7 +6,10 @@ import { isAdmin, useSelf } from '../data/self.ts';
 import { useReturnFocus } from './dialog.tsx';
 import { type CommandPaletteGroup, type CommandPaletteItem, useCommandPaletteItems } from './palette-items.ts';
 
-/** Search over everything there is to go to; the keyboard alone is enough (ARIA Authoring Practices, combobox with a listbox). */
+/**
+ * Search over pages, actions, users, models and tasks, operable by keyboard alone (ARIA Authoring Practices: combobox
+ * with a listbox).
+ */
 export default function CommandPalette({ onClose }: { readonly onClose: () => void }) {
   useReturnFocus();
   const { t } = useTranslation('command-palette');
@@ -143,7 +146,7 @@ function GroupTitle({ id }: { readonly id: CommandPaletteGroup['id'] }) {
   );
 }
 
-/** Keeps one option in sight. @returns the list's ref */
+/** Scrolls the given option into view. @returns the ref for the list */
 function useScrolledIntoView(optionId: string): RefObject<HTMLDivElement | null> {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -21,7 +21,7 @@ export function CopyIconButton({ text, label }: { readonly text: string; readonl
   );
 }
 
-/** A secret or a setting, ready to copy. */
+/** A secret or a setting with a copy button. */
 export function CopyField({ text, label }: { readonly text: string; readonly label?: string }) {
   return (
     <Group gap={4} wrap="nowrap" maw="100%">
@@ -33,7 +33,7 @@ export function CopyField({ text, label }: { readonly text: string; readonly lab
   );
 }
 
-/** Shows external data as plain text only, because it is not trusted; limited in height, with a scroll bar. */
+/** Shows untrusted external data as plain text, limited in height with a scroll bar. */
 export function JsonView({ value }: { readonly value: unknown }) {
   const text = JSON.stringify(value, null, 2) ?? '';
   return (

@@ -5,11 +5,11 @@ import { currentLanguage } from '../strings/language.ts';
 
 interface CreditAmountProps extends TextProps {
   readonly value: number;
-  /** Whether the unit may wrap onto its own line if there is little space. */
+  /** Lets the unit wrap onto its own line where space is tight. */
   readonly wraps?: boolean;
 }
 
-/** An amount of quota, in the currency of the site, or in credits where it has none. */
+/** An amount of quota in the site's currency, or in credits if the site has none. */
 export function CreditAmount({ value, wraps = false, ...text }: CreditAmountProps) {
   const format = useFormatCredits();
   return (
@@ -24,13 +24,13 @@ export function CreditAmount({ value, wraps = false, ...text }: CreditAmountProp
   );
 }
 
-/** What the site writes amounts in. */
+/** The unit in which the site shows amounts. */
 export function useAmountUnit(): AmountUnit {
   const { quota_per_unit: quotaPerCredit = 500_000, currency = '' } = useStatus().data ?? {};
   return { quotaPerCredit, currency };
 }
 
-/** Its name, as it stands beside a field. */
+/** Name of the site's unit, as shown in field labels. */
 export const useAmountUnitName = (): string => amountUnitName(useAmountUnit(), currentLanguage());
 
 export function useFormatCredits(): (quota: number) => string {
@@ -38,13 +38,13 @@ export function useFormatCredits(): (quota: number) => string {
   return (quota) => formatAmount(quota, unit, currentLanguage());
 }
 
-/** The same for a price per unit, with all its decimals. */
+/** Formats a price per unit, with all its decimals. */
 export function useFormatPrice(): (quota: number) => string {
   const unit = useAmountUnit();
   return (quota) => formatAmount(quota, unit, currentLanguage(), 'exact');
 }
 
-/** Without the word for credits: in charts and formulas. */
+/** Formats an amount without the word "credits", for charts and formulas. */
 export function useFormatAmountNumber(precision?: 'exact'): (quota: number) => string {
   const unit = useAmountUnit();
   return (quota) => formatAmountNumber(quota, unit, currentLanguage(), precision);

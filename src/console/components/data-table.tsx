@@ -24,30 +24,30 @@ export interface Column<Row> {
   readonly align?: 'right';
   /** Hides the label visually but keeps it for screen readers; for columns whose cells need no visible label. */
   readonly hideLabel?: boolean;
-  /** Lets the table be sorted by this column, under this name in the address. */
+  /** Makes the column sortable; the URL stores the sort under this name. */
   readonly sortKey?: string;
   readonly sortValue?: (row: Row) => string | number | null;
-  /** Omitted on a phone; the detail page of the row shows the value. */
+  /** Hidden on phones; the row's detail page shows the value. */
   readonly hideOnPhone?: boolean;
 }
 
 interface DataTableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
-  /** Undefined while they are fetched. */
+  /** Undefined while the rows are loading. */
   readonly rows: readonly Row[] | undefined;
   readonly rowKey: (row: Row) => string | number;
   readonly stale?: boolean;
   readonly sort?: Sort;
-  /** Called with what to sort by; undefined: as the rows come. Without it no column can be sorted by. */
+  /** Called with the new sort; undefined restores the original order. Without this callback no column is sortable. */
   readonly onSort?: (sort: Sort | undefined) => void;
-  /** Lets rows be chosen. */
+  /** Makes rows selectable. */
   readonly selection?: RowSelection<Row>;
 }
 
 const SKELETON_ROWS = 8;
 
-/** A table; on a phone each row is a card with its first column as the heading. */
+/** A table; on phones each row becomes a card with its first column as the heading. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const narrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false });
   const { stale = false, rows, columns, sort } = props;
@@ -204,7 +204,7 @@ interface SelectRowProps<Row> {
   readonly selection: RowSelection<Row>;
 }
 
-/** Chooses one row. */
+/** Checkbox that selects one row. */
 function SelectRow<Row>({ row, rowKey, selection }: SelectRowProps<Row>) {
   const { t } = useTranslation('list');
   return (
@@ -224,7 +224,7 @@ interface SelectAllProps<Row> {
   readonly selection: RowSelection<Row>;
 }
 
-/** Chooses or leaves all rows of the page. */
+/** Checkbox that selects or deselects all rows of the page. */
 function SelectAll<Row>({ rows, keyOf, selection }: SelectAllProps<Row>) {
   const { t } = useTranslation('list');
   const allowed = rows.filter(selection.allows);
@@ -248,7 +248,7 @@ interface SortSelectProps {
   readonly onSort: (sort: Sort | undefined) => void;
 }
 
-/** What a list is sorted by where its rows are cards without a head to click on; nothing where no column can be sorted by. */
+/** Sort control for the card layout, which has no column headers to click; renders nothing if no column is sortable. */
 function SortSelect({ columns, sort, onSort }: SortSelectProps) {
   const { t } = useTranslation('list');
   const orders = columns.flatMap(({ label: column, sortKey }) =>
@@ -273,14 +273,14 @@ function SortSelect({ columns, sort, onSort }: SortSelectProps) {
 
 type RowKey = string | number;
 
-/** Rows of a table chosen to be dealt with together, those of other pages included. */
+/** Rows selected for a bulk action, including rows on other pages. */
 export interface RowSelection<Row> {
   readonly rows: readonly Row[];
   has(key: RowKey): boolean;
-  /** Whether a row can be chosen. */
+  /** Whether the row can be selected. */
   allows(row: Row): boolean;
   toggle(row: Row): void;
-  /** Chooses or leaves all of some rows. */
+  /** Selects or deselects the given rows. */
   set(rows: readonly Row[], chosen: boolean): void;
   clear(): void;
 }

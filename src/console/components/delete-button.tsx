@@ -7,28 +7,28 @@ import { Panel } from './panel.tsx';
 import { useToasts } from './toasts.tsx';
 
 interface DeleteButtonProps {
-  /** The button's text. */
+  /** The button's content. */
   readonly label: ReactNode;
-  /** Title, consequences and final button of the question that is asked first. */
+  /** Title of the confirmation dialog. */
   readonly title: string;
   readonly text: string;
   readonly confirmLabel: string;
-  /** Sends the request; an error of it is shown in the dialog. */
+  /** Sends the request; an error is shown in the dialog. */
   readonly remove: () => Promise<unknown>;
-  /** Shown when it is done. */
+  /** Toast shown on success. */
   readonly message: string;
-  /** The list to return to, on the page of the object itself. A row of a list has none. */
+  /** List to navigate to after deletion, on an object's own page; undefined in a list's row. */
   readonly listPage?: NavigateOptions['to'];
 }
 
-/** Deletes an object of the administration after a question, refetches the lists and confirms it. */
+/** Deletes an admin resource after confirmation, refetches the lists and shows a toast. */
 export function DeleteButton({ label, title, text, confirmLabel, remove, message, listPage }: DeleteButtonProps) {
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const navigate = useNavigate();
   const confirm = async (): Promise<void> => {
     await remove();
-    // Leave first: the page of the deleted object would fetch it again and show an error.
+    // Navigate first: the page of the deleted object would refetch it and show an error.
     if (listPage !== undefined) await navigate({ to: listPage });
     await invalidate();
     toasts.success(message);
@@ -54,7 +54,7 @@ export function DeleteButton({ label, title, text, confirmLabel, remove, message
   );
 }
 
-/** The last section of an object's page: what deleting it means, and the button. */
+/** Last section of an object's page: explains what deletion means, and has the button. */
 export function DeletePanel({ heading, ...button }: Omit<DeleteButtonProps, 'label'> & { readonly heading: string }) {
   return (
     <Panel title={heading}>

@@ -7,15 +7,15 @@ import { ErrorAlert } from './error-alert.tsx';
 interface DialogProps {
   readonly title: string;
   readonly size?: ModalProps['size'];
-  /** Neither Escape nor a click beside it closes it. */
+  /** Neither Escape nor a click outside closes the dialog. */
   readonly staysOpen?: boolean;
-  /** While what it does is not finished: its close button is disabled. */
+  /** Disables the close button while the dialog's action is running. */
   readonly isBusy?: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
-/** A dialog over the page. Mount it to open it; when it is unmounted, the focus returns to what opened it. */
+/** A modal dialog. Mounting opens it; on unmount the focus returns to the element that opened it. */
 export function Dialog({ title, size = 'md', staysOpen = false, isBusy = false, onClose, children }: DialogProps) {
   useReturnFocus();
   const { t } = useTranslation();
@@ -34,13 +34,16 @@ export function Dialog({ title, size = 'md', staysOpen = false, isBusy = false, 
   );
 }
 
-/** Where the focus was before each open dialog, and before the dialogs it replaced; the one opened last is at the end. */
+/**
+ * For each open dialog, the elements that had the focus before it and before the dialogs it replaced; the most recent
+ * dialog is last.
+ */
 const openDialogs: (readonly (Element | null)[])[] = [];
 
 /**
- * For a dialog that is mounted open: gives the focus back to what had it before when the dialog is taken away. Otherwise someone
- * who works with the keyboard would begin at the top of the page again. A dialog that takes the place of another one, as the one
- * that shows a new secret does, gives it back to what opened the first.
+ * Returns the focus to the previously focused element when a dialog unmounts, so that keyboard users do not restart at
+ * the top of the page. A dialog that replaces another one (such as the one-time secret dialog) returns it to the
+ * element that opened the first.
  */
 export function useReturnFocus(): void {
   const [before] = useState(() => [document.activeElement, ...(openDialogs.at(-1) ?? [])]);
@@ -48,7 +51,7 @@ export function useReturnFocus(): void {
     openDialogs.push(before);
     return () => {
       openDialogs.splice(openDialogs.indexOf(before), 1);
-      // Once the dialog is gone: until then it keeps the focus inside.
+      // After the unmount: until then the dialog traps the focus.
       setTimeout(() => {
         if (document.activeElement !== document.body) return;
         const element = before.find((each) => each?.isConnected === true && each !== document.body);
@@ -63,11 +66,11 @@ interface ConfirmDialogProps {
   readonly children: ReactNode;
   readonly confirmLabel: string;
   readonly onConfirm: () => Promise<unknown>;
-  /** Draws what opens the question. */
+  /** Renders the element that opens the dialog. */
   readonly trigger: (open: () => void) => ReactNode;
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation before an irreversible action. */
 export function ConfirmDialog({ title, children, confirmLabel, onConfirm, trigger }: ConfirmDialogProps) {
   const { t } = useTranslation();
   const [opened, setOpened] = useState(false);
@@ -114,16 +117,16 @@ export function ConfirmDialog({ title, children, confirmLabel, onConfirm, trigge
 interface FormDialogProps {
   readonly title: string;
   readonly submitLabel: string;
-  /** The mutation that submitting starts. Its error is shown in the dialog. */
+  /** Mutation started by submitting. Its error is shown in the dialog. */
   readonly save: Pick<UseMutationResult<unknown, Error, void>, 'isPending' | 'error' | 'mutate'>;
-  /** Why the form itself could not be loaded. */
+  /** Error that occurred while loading the form itself. */
   readonly error?: unknown;
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly disabled?: boolean;
 }
 
-/** A small form over the page; Enter sends it, Escape leaves. */
+/** A small form in a dialog; Enter submits, Escape cancels. */
 export function FormDialog({ title, submitLabel, save, error, onClose, children, disabled = false }: FormDialogProps) {
   const { t } = useTranslation();
   return (
@@ -158,7 +161,7 @@ interface OneTimeDialogProps {
   readonly children: ReactNode;
 }
 
-/** Shows a secret that cannot be shown again: neither Escape nor a click beside it closes it by accident. */
+/** Shows a secret that cannot be shown again, so neither Escape nor a click outside closes the dialog. */
 export function OneTimeSecretDialog(props: OneTimeDialogProps) {
   return <Dialog staysOpen {...props} />;
 }

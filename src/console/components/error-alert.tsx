@@ -3,7 +3,7 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { ReelgateError } from '../../sdk/errors.ts';
 
-/** The service's error message, what to do about it, and what to quote in a support request. */
+/** Shows the service's error message, the remedy, and the request id to quote in a support request. */
 export function ErrorAlert({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   const { t } = useTranslation();
   if (error === null || error === undefined) return null;
@@ -31,6 +31,7 @@ export function ErrorAlert({ error, retry }: { readonly error: unknown; readonly
   );
 }
 
+/** The text of an error. @param unreachable text used if the service could not be reached */
 export function toErrorMessage(error: unknown, unreachable: string): string {
   if (error instanceof ReelgateError) return error.code === 'network' ? unreachable : error.message;
   return error instanceof Error ? error.message : String(error);

@@ -8,7 +8,7 @@ import type { VideoFilter } from '../data/videos.ts';
 import { toErrorMessage } from './error-alert.tsx';
 import { useToasts } from './toasts.tsx';
 
-/** Shows whether a video is a favourite, and toggles it. */
+/** Shows whether a video is a favourite; a click toggles it. */
 export function FavouriteButton({ id }: { readonly id: string }) {
   const { t } = useTranslation(['studio', 'app']);
   const toasts = useToasts();
@@ -35,10 +35,10 @@ const favouritesQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** Task ids of the own favourites; undefined until they are known. */
+/** Task ids of the user's favourites; undefined while loading. */
 const useFavouriteVideos = (): readonly string[] | undefined => useQuery(favouritesQuery).data;
 
-/** Marks a video as a favourite or removes the mark; it shows at once and goes back where the service refuses. */
+/** Adds or removes a favourite with an optimistic update, which is rolled back if the service refuses. */
 function useSetFavouriteVideo(onError: (error: unknown) => void) {
   const queries = useQueryClient();
   const setCached = (id: string, starred: boolean): void =>
@@ -50,7 +50,7 @@ function useSetFavouriteVideo(onError: (error: unknown) => void) {
     mutationFn: ({ id, starred }: { readonly id: string; readonly starred: boolean }) =>
       callApi(starred ? addFavourite : removeFavourite, { params: { task_id: id } }),
     onMutate: async ({ id, starred }) => {
-      // A list under way would bring the old state back.
+      // A pending list request would overwrite the optimistic update.
       await queries.cancelQueries({ queryKey: favouritesQuery.queryKey });
       setCached(id, starred);
     },
@@ -58,7 +58,7 @@ function useSetFavouriteVideo(onError: (error: unknown) => void) {
       setCached(id, !starred);
       onError(error);
     },
-    // Only the list of favourites depends on it; the others would be fetched for nothing.
+    // Only the list of favourites depends on the mark; refetching the others would be wasted.
     onSuccess: () =>
       queries.invalidateQueries({
         queryKey: ['videos', 'list'],

@@ -3,14 +3,14 @@ import { cloneElement, type ReactElement, type ReactNode, Suspense, useEffect, u
 type Button = ReactElement<Record<string, unknown>>;
 
 interface LazyDropdownButtonProps {
-  /** The button, without what a press does. */
+  /** The button without a click handler. */
   readonly button: Button;
-  /** The button with what it opens, in a lazy component. */
+  /** The button with its dropdown, in a lazy component. */
   readonly dropdown: (button: Button) => ReactNode;
   readonly popup: 'menu' | 'dialog';
 }
 
-/** A button whose menu or panel is loaded, and then opens, when it is first pressed. */
+/** A button whose dropdown is loaded and opened on the first click. */
 export function LazyDropdownButton({ button, dropdown, popup }: LazyDropdownButtonProps) {
   const [asked, setAsked] = useState(false);
   const waiting = cloneElement(button, {
@@ -21,13 +21,13 @@ export function LazyDropdownButton({ button, dropdown, popup }: LazyDropdownButt
   if (!asked) return waiting;
   return (
     <Suspense fallback={waiting}>
-      {/* The loaded button takes the place of the pressed one, and so its focus. */}
+      {/* The loaded button replaces the clicked one and takes over its focus. */}
       {dropdown(cloneElement(button, { autoFocus: true }))}
     </Suspense>
   );
 }
 
-/** Open once mounted: a dropdown that is open from the beginning would not give the focus back to its button. */
+/** Opens after mounting: a dropdown that mounts open would not return the focus to its button. */
 export function useOpenedOnMount(): readonly [boolean, (opened: boolean) => void] {
   const [opened, setOpened] = useState(false);
   useEffect(() => setOpened(true), []);

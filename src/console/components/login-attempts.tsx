@@ -16,7 +16,10 @@ import { RelativeTime } from './relative-time.tsx';
 
 const PAGE_SIZE = 10;
 
-/** The newest logins of one account, more on request. @param userId an account the caller manages; absent: the own one */
+/**
+ * The newest sign-ins of an account, with more on request. @param userId an account the caller manages; undefined: the
+ * caller's own
+ */
 export function RecentLoginAttempts({ userId }: { readonly userId?: number }) {
   const { t } = useTranslation(['login-history', 'app']);
   const filters = useListFilters(['failed']);
@@ -65,7 +68,7 @@ export function RecentLoginAttempts({ userId }: { readonly userId?: number }) {
   );
 }
 
-/** The columns of a list of logins, beside the account's. */
+/** Columns of a list of sign-ins, without the account. */
 export const loginAttemptColumns = (t: TFunction<'login-history'>): readonly Column<LoginAttempt>[] => [
   { label: t('outcome'), cell: (attempt) => <Outcome attempt={attempt} t={t} /> },
   {
@@ -114,7 +117,7 @@ const SYSTEMS = [
   [/Linux/, 'Linux'],
 ] as const;
 
-/** "Firefox, Linux": the short name users recognize; the full user agent is shown on hover. */
+/** "Firefox, Linux": a short name users recognize; the full user agent is shown on hover. */
 function describeBrowser(userAgent: string): string {
   const find = (names: readonly (readonly [RegExp, string])[]) =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1];
@@ -124,11 +127,11 @@ function describeBrowser(userAgent: string): string {
 
 interface SessionRowProps {
   readonly session: Static<typeof Session>;
-  /** What can be done with it. */
+  /** Actions for the session. */
   readonly children?: ReactNode;
 }
 
-/** A browser session of the account, and when it was used. */
+/** A browser session of the account, with the time of its last use. */
 export function SessionRow({ session, children }: SessionRowProps) {
   const { t } = useTranslation('account');
   return (

@@ -8,7 +8,7 @@ import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 const LanguageMenu = lazy(() => import('./language-menu.tsx'));
 const ThemeMenu = lazy(() => import('./theme-menu.tsx'));
 
-/** Menus for the language and the colour scheme; the choice is stored in this browser. */
+/** Menus for language and colour scheme; the choice is stored in this browser. */
 export function LanguageAndThemeMenus() {
   const { t } = useTranslation();
   const { colorScheme } = useMantineColorScheme();

@@ -10,7 +10,7 @@ interface ModelsSelectProps {
   readonly onChange: (models: readonly string[]) => void;
 }
 
-/** Several of the models there are; one that is no longer available stays selected until it is removed. */
+/** Selects several models; a selected model that is no longer available stays selected until removed. */
 export function ModelsSelect({ label, description, value, onChange }: ModelsSelectProps) {
   const { t } = useTranslation();
   const models = useQuery(usableModelsQuery);

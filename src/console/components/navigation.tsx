@@ -35,15 +35,18 @@ import { isAdmin, useSelf } from '../data/self.ts';
 import type app from '../strings/en/app.ts';
 import { SegmentedControl } from './segmented-control.tsx';
 
-/** The menu; for administrators with a switch between their own account and the administration, by the page that is open. */
+/**
+ * The main menu; administrators get a switch between their own account and the administration, preset by the current
+ * page.
+ */
 export function Navigation() {
   const { t } = useTranslation();
   const { data: self } = useSelf();
   const menu = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // A long menu on a low screen: the entry of the current page is scrolled into view, once the page is painted, since it would have
-  // to be laid out before otherwise.
+  // On a low screen, scrolls the entry of the current page into view. Runs after paint, because measuring before would
+  // force an extra layout.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page or role marks another entry
   useEffect(() => {
     const scroll = (): void => menu.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' });
@@ -99,7 +102,7 @@ function NavigationGroup({ title, items }: NavigationSection) {
   );
 }
 
-/** One entry of the menu; `label` is a key of `pages` in the texts of the app. */
+/** A menu entry; `label` is a key of `pages` in the app's texts. */
 interface NavigationItem {
   readonly to: NonNullable<LinkProps['to']>;
   readonly label: keyof typeof app.pages;
@@ -145,7 +148,7 @@ export const USER_SECTIONS: readonly NavigationSection[] = [
   },
 ];
 
-/** The menu of the administration. */
+/** Menu of the administration. */
 export const ADMIN_SECTIONS: readonly NavigationSection[] = [
   {
     title: 'service',
@@ -186,7 +189,7 @@ export const ADMIN_SECTIONS: readonly NavigationSection[] = [
   },
 ];
 
-/** Pages that are opened from another one and have no entry in the menu. */
+/** Admin pages without a menu entry, opened from other pages. */
 export const OTHER_ADMIN_SECTIONS: readonly NavigationSection[] = [
   { title: 'records', items: [{ to: '/admin/logins', label: 'logins', icon: IconHistory }] },
 ];

@@ -1,7 +1,7 @@
 import { PasswordInput, type PasswordInputProps } from '@mantine/core';
 import { PASSWORD_LENGTH } from '../../contract/account-fields.ts';
 
-/** The field for a password that is being chosen, with the limits the service enforces. */
+/** Input for a new password, with the limits the service enforces. */
 export function NewPasswordInput(props: PasswordInputProps) {
   return (
     <PasswordInput

@@ -18,7 +18,7 @@ const BellDropdown = lazy(() => import('./notification-dropdown.tsx'));
 
 const MAX_COUNT = 9;
 
-/** How much is unread, on every page, live; a press shows the latest. */
+/** Live unread count, shown on every page; a click opens the latest notifications. */
 export function NotificationBell() {
   const { t } = useTranslation();
   const { data: self } = useSelf();
@@ -47,7 +47,7 @@ export function NotificationBell() {
   );
 }
 
-/** `(2) Studio · Reelgate`, so that a tab in the background shows unread notifications too. */
+/** Shows `(2) Studio · Reelgate` as the title, so that a background tab shows unread notifications too. */
 function useUnreadCountInTitle(unread: number): void {
   useEffect(() => {
     const write = (): void => {
@@ -63,7 +63,7 @@ function useUnreadCountInTitle(unread: number): void {
   }, [unread]);
 }
 
-/** What a notification of a kind makes stale besides the center itself. */
+/** Queries to refetch for each kind of notification, besides the notifications themselves. */
 const STALE_QUERIES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   system: [['videos', 'list'], ['devices'], ['sessions'], PLAN_KEY, selfQuery.queryKey],
   ticket_reply: [['tickets']],
@@ -73,7 +73,7 @@ const STALE_QUERIES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   admin_beta: [['admin']],
 };
 
-/** Refetches the data on the screen that a notification of the service has made outdated. */
+/** Refetches on-screen data that a notification has made stale. */
 function useRefetchOnNotification(userId: number | undefined): void {
   const queries = useQueryClient();
   useEffect(() => {
@@ -81,7 +81,7 @@ function useRefetchOnNotification(userId: number | undefined): void {
     const unmounted = new AbortController();
     const invalidate = (key: readonly string[]): void => void queries.invalidateQueries({ queryKey: key });
     const onEvent = ({ kind, data }: StreamEvent): void => {
-      // What follows says how many are unread.
+      // The events after a gap carry the unread count, so only the list is refetched.
       if (kind === 'gap') invalidate([...NOTIFICATIONS_KEY, 'list']);
       else if (kind === 'unread') {
         queries.setQueryData(unreadCountQuery.queryKey, (JSON.parse(data) as { unread_count: number }).unread_count);

@@ -9,7 +9,7 @@ import { ErrorAlert } from './error-alert.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 import { NotificationItem, useMarkAllRead } from './notification-item.tsx';
 
-/** The latest notifications under the bell. */
+/** The latest notifications, in a dropdown below the bell. */
 export default function NotificationDropdown({ target }: { readonly target: ReactElement<{ onClick?: () => void }> }) {
   const { t } = useTranslation();
   const [opened, setOpened] = useOpenedOnMount();
@@ -25,7 +25,7 @@ export default function NotificationDropdown({ target }: { readonly target: Reac
 
 const MAX_ITEMS = 8;
 
-/** The newest notifications, in a panel below the bell button. */
+/** Panel with the newest notifications. */
 function NotificationPanel({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation('notifications');
   const latest = useQuery(notificationsQuery(1, MAX_ITEMS, false));

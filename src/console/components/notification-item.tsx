@@ -23,12 +23,12 @@ const ICONS = {
 
 interface ItemProps {
   readonly item: NotificationItemData;
-  /** Shortened where room is scarce. */
+  /** Shortens the text where space is tight. */
   readonly short?: boolean;
   readonly onOpen?: () => void;
 }
 
-/** One thing that happened; a press leads to it and marks it read. */
+/** One notification; a click opens its target and marks it as read. */
 export function NotificationItem({ item, short = false, onOpen }: ItemProps) {
   const { t } = useTranslation('notifications');
   const open = useOpenNotification(item, onOpen);
@@ -79,7 +79,7 @@ function useOpenNotification(item: NotificationItemData, onOpen?: () => void): (
   const target = notificationPath(item);
   return (event) => {
     if (!item.is_read) read.mutate();
-    // With a key held the browser opens a tab of its own.
+    // With a modifier key the browser opens the link in a new tab.
     if (target === undefined || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     onOpen?.();
@@ -87,6 +87,7 @@ function useOpenNotification(item: NotificationItemData, onOpen?: () => void): (
   };
 }
 
+/** Mutation that marks all notifications as read. */
 export function useMarkAllRead() {
   const queries = useQueryClient();
   return useMutation({

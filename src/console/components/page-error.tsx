@@ -8,7 +8,9 @@ import { fetchStatus } from '../data/api-client.ts';
 import { ErrorAlert } from './error-alert.tsx';
 import { EmptyState } from './page.tsx';
 
-/** Shown in place of a page that failed: one whose code could not be loaded waits for the service, others can be retried. */
+/**
+ * Replaces a page that failed. A page whose code could not be loaded waits for the service; other errors offer a retry.
+ */
 export function PageError({ error, reset }: ErrorComponentProps) {
   return (
     <Container size="sm" py="xl">
@@ -19,7 +21,7 @@ export function PageError({ error, reset }: ErrorComponentProps) {
 
 const RETRY_MS = 2_000;
 
-/** Asks the service every two seconds and loads the page anew once it responds: a new release has other files. */
+/** Polls the service every two seconds and reloads the page once it responds, because a new release has other files. */
 function Reconnecting() {
   const { t } = useTranslation();
   const { isSuccess } = useQuery({
@@ -44,7 +46,7 @@ function Reconnecting() {
   );
 }
 
-/** The code or the texts of a page could not be loaded. */
+/** Code or texts of a page could not be loaded. */
 class PageLoadError extends Error {
   constructor(cause: unknown) {
     super('the page could not be loaded', { cause });
@@ -54,7 +56,10 @@ class PageLoadError extends Error {
 
 const isPageLoadError = (error: unknown): boolean => error instanceof PageLoadError;
 
-/** Loads the code of a page. A failure is wrapped in PageLoadError; the router would reload the page on the original error. */
+/**
+ * Loads the code of a page. Failures are wrapped in PageLoadError, because the router would reload the page on the
+ * original error.
+ */
 export async function loadPage<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
@@ -63,6 +68,7 @@ export async function loadPage<Module>(load: () => Promise<Module>): Promise<Mod
   }
 }
 
+/** Page for an unknown URL. */
 export function NotFound() {
   const { t } = useTranslation();
   return (

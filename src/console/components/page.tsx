@@ -5,16 +5,16 @@ import { useSiteName } from '../data/self.ts';
 
 interface PageProps {
   readonly title: string;
-  /** The title of the browser's tab where the heading does not name the object. */
+  /** Title of the browser tab, if the heading does not name the object. */
   readonly tabTitle?: string;
-  /** One sentence on what the page is for. */
+  /** One sentence on the purpose of the page. */
   readonly subtitle?: ReactNode;
   readonly actions?: ReactNode;
   readonly size?: 'sm' | 'md' | 'lg' | 'xl';
   readonly children: ReactNode;
 }
 
-/** The frame of every page: its title, what it is for, and what can be done. Pages of every width begin at the same edge. */
+/** Frame of every page: title, subtitle and actions. All page widths share the same left edge. */
 export function Page({ title, tabTitle = title, subtitle, actions, size = 'lg', children }: PageProps) {
   const siteName = useSiteName();
   useEffect(() => {
@@ -46,7 +46,7 @@ export function PageLoadingIndicator() {
   );
 }
 
-/** Shown for an empty list: what will appear here, and how to create the first item. */
+/** Shown for an empty list: its purpose, and how to create the first item. */
 export function EmptyState({
   icon,
   title,
@@ -58,7 +58,7 @@ export function EmptyState({
   readonly title: string;
   readonly children?: ReactNode;
   readonly action?: ReactNode;
-  /** 1 where the page has no other heading. */
+  /** Level of the heading; 1 if the page has no other heading. */
   readonly order?: 1 | 2;
 }) {
   return (

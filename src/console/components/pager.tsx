@@ -6,13 +6,13 @@ interface PagerProps {
   readonly page: number;
   readonly total: number;
   readonly pageSize: number;
-  /** Of a list that is longer than its `total`: where the next page begins. */
+  /** Cursor of the next page, in a list longer than its `total`. */
   readonly next?: string | null;
-  /** @param after of pages beyond the total: where they begin */
+  /** @param after cursor of a page beyond the total */
   readonly onChange: (page: number, after?: string) => void;
 }
 
-/** Steps through a list by pages; nothing where everything fits on one. */
+/** Page navigation of a list; renders nothing if one page is enough. */
 export function Pager({ page, total, pageSize, next, onChange }: PagerProps) {
   const { t } = useTranslation();
   const pages = Math.max(1, Math.ceil(total / pageSize));

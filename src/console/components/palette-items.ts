@@ -41,13 +41,13 @@ const ADMIN_ACTIONS: typeof ACTIONS = [
 ];
 
 const MAX_ITEMS = 6;
-/** Shorter searches are not sent to the service: nearly everything matches them. */
+/** Minimum length of a search sent to the service; shorter ones match nearly everything. */
 const MIN_SEARCH = 2;
 const DEBOUNCE_MS = 200;
-/** A task's id as it is copied from a log or a message. */
+/** A task id, as copied from a log or a message. */
 const TASK_ID = /^(?:task|video)_[\w-]+$/;
 
-/** What the service knows of the search, once typing has paused. */
+/** Search results from the service, requested once typing pauses. */
 function usePaletteData(search: string, admin: boolean) {
   const [debounced] = useDebouncedValue(search.trim(), DEBOUNCE_MS);
   const isSearch = debounced.length >= MIN_SEARCH;
@@ -71,7 +71,7 @@ function usePaletteData(search: string, admin: boolean) {
   return { isSearch, isTaskId, models, keys, videos, users, channels, tasks };
 }
 
-/** What matches the search, by kind: pages and actions at once, what the service knows a moment later. */
+/** Results by kind: pages and actions immediately, the service's results a moment later. */
 export function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] {
   const { t } = useTranslation(['command-palette', 'app']);
   const navigate = useNavigate();
@@ -154,7 +154,7 @@ export function useCommandPaletteItems(search: string): readonly CommandPaletteG
 const found = <Row>(isAsked: boolean, list: { readonly data: readonly Row[] } | undefined): readonly Row[] =>
   isAsked ? (list?.data ?? []) : [];
 
-/** Whether every word of the search is in the text, in whatever case and order. */
+/** Whether the text contains every word of the search, regardless of case and order. */
 function matchesWords(text: string, search: string): boolean {
   const lower = text.toLowerCase();
   return search

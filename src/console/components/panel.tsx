@@ -24,12 +24,12 @@ export function Panel({
 interface SettingsSectionProps {
   readonly title: string;
   readonly subtitle?: ReactNode;
-  /** A state or an action beside the title. */
+  /** A badge or an action next to the title. */
   readonly aside?: ReactNode;
   readonly children?: ReactNode;
 }
 
-/** One matter of a page of settings. */
+/** One section of a settings page. */
 export function SettingsSection({ title, subtitle, aside, children }: SettingsSectionProps) {
   return (
     <Paper withBorder p={{ base: 'md', sm: 'lg' }} component="section" aria-label={title}>
@@ -49,7 +49,7 @@ export function SettingsSection({ title, subtitle, aside, children }: SettingsSe
   );
 }
 
-/** Names and values of one thing, side by side. */
+/** Labels and values in two columns. */
 export function DescriptionList({ facts: items }: { readonly facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 4 }} spacing="md" verticalSpacing="sm">

@@ -5,7 +5,7 @@ import { canManage, type Role } from '../../contract/account-fields.ts';
 import { useUsersById } from '../data/names.ts';
 import { useSelf } from '../data/self.ts';
 
-/** Explains why buttons are missing for lack of permission; shown in the place of those buttons. */
+/** Explains that buttons are missing because of permissions; shown in their place. */
 export function MissingPermissionNote({ children }: { readonly children: ReactNode }) {
   return (
     <Group gap={8} wrap="nowrap" align="flex-start" c="dimmed">
@@ -15,13 +15,19 @@ export function MissingPermissionNote({ children }: { readonly children: ReactNo
   );
 }
 
-/** Whether the administrator may change what has a role. The service decides; this only avoids offering what would be refused. */
+/**
+ * Whether the administrator may change resources of a given role. The service enforces this; the check only hides
+ * actions that would be refused.
+ */
 export function useCanManageRole(): (role: Role) => boolean {
   const role = useSelf().data?.role;
   return (other) => role === undefined || canManage(role, other);
 }
 
-/** As {@link useCanManageRole}, by the ids of users on the screen; what belonged to one that is gone, everybody may change. */
+/**
+ * As {@link useCanManageRole}, for the ids of users on the screen. Resources of a deleted user may be changed by any
+ * administrator.
+ */
 export function useCanManageUser(ids: readonly number[] | undefined): (id: number) => boolean {
   const users = useUsersById(ids);
   const canManage = useCanManageRole();

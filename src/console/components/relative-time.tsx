@@ -2,7 +2,7 @@ import { Text, type TextProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { formatDateTime, formatRelativeTime } from '../data/format-times.ts';
 
-/** How long ago, with the exact time on hover. @param at Unix seconds, null where it never happened. */
+/** Relative time, with the exact time on hover. @param at Unix seconds; null: never */
 export function RelativeTime({
   at,
   never,

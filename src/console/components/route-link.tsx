@@ -12,12 +12,12 @@ interface LinkElementProps {
 /** A link to a page of the console; path, parameters and search are checked against the router's types. */
 export const RouteLink = createLink((props: LinkElementProps & Omit<AnchorProps, 'href'>) => <Anchor {...props} />);
 
-/** The same, drawn as a button. */
+/** A page link styled as a button. */
 export const RouteButton = createLink((props: LinkElementProps & Omit<ButtonProps, 'href'>) => (
   <Button component="a" {...props} />
 ));
 
-/** The `id` parameter in the URL of a detail page. */
+/** The `id` parameter of a detail page's URL. */
 export const useRouteId = (): string => (useParams({ strict: false }) as { readonly id?: string }).id ?? '';
 
 interface UserOrChannelLinkProps extends AnchorProps {
@@ -26,7 +26,7 @@ interface UserOrChannelLinkProps extends AnchorProps {
   readonly names: NameLookup;
 }
 
-/** A user or a channel by name; by id while the name is being fetched and after the entity was deleted. */
+/** Link to a user or channel by name; shows the id while the name is loading and after the entity was deleted. */
 export function UserOrChannelLink({ to, id, names, ...anchor }: UserOrChannelLinkProps) {
   return id === null ? (
     '–'

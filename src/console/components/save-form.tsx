@@ -10,14 +10,14 @@ interface SaveFormProps {
   readonly submitLabel: string;
   readonly save: () => Promise<void>;
   readonly disabled?: boolean;
-  /** Beside the button: what saving changes. */
+  /** Text next to the button: the effect of saving. */
   readonly hint?: string;
-  /** Turns an error of this form into one that explains how to resolve it. */
+  /** Maps an error of this form to one that explains the remedy. */
   readonly explain?: (error: Error) => Error;
   readonly children: ReactNode;
 }
 
-/** A form that fills a page: its fields, why it could not be saved, and the button. Enter submits it. */
+/** A full-page form: its fields, the error of the last attempt, and the button. Enter submits it. */
 export function SaveForm({ submitLabel, save, disabled, hint, explain = (error) => error, children }: SaveFormProps) {
   const saving = useMutation({ mutationFn: save });
   return (
@@ -49,9 +49,9 @@ type TextInput = HTMLInputElement | HTMLTextAreaElement;
 type KeysOf<Draft, Value> = { [Key in keyof Draft]: Draft[Key] extends Value ? Key : never }[keyof Draft];
 
 /**
- * The values of a form, and what binds an input to one of them: `text` for inputs of text, `value` for those that hand over
- * their value (numbers, selects), `checked` for switches. The inputs state the constraints on a value and the server
- * checks them, so this hook has no validation rules.
+ * Form values with bindings for inputs: `text` for text inputs, `value` for inputs that emit their value (numbers,
+ * selects), `checked` for switches. There are no validation rules here: inputs declare their constraints and the server
+ * checks them.
  */
 export function useFormValues<Draft extends object>(initial: Draft | (() => Draft)) {
   const [draft, setDraft] = useState(initial);
@@ -77,11 +77,11 @@ export function useFormValues<Draft extends object>(initial: Draft | (() => Draf
 
 interface SaveAndCloseOptions {
   readonly onClose: () => void;
-  /** Shown afterwards; "Saved" by default. */
+  /** Success toast; "Saved" by default. */
   readonly message?: string;
 }
 
-/** What the button of an administration dialog does: saves, refetches what is on the screen, confirms it, and closes. */
+/** Submit action of an admin dialog: saves, refetches the visible data, shows a toast and closes the dialog. */
 export function useSaveAndClose(save: () => Promise<unknown>, { onClose, message }: SaveAndCloseOptions) {
   const { t } = useTranslation();
   const invalidate = useInvalidateQueries();

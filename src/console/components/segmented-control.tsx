@@ -6,15 +6,15 @@ interface SegmentedControlProps<Value extends string> extends BoxProps {
   readonly value: string;
   readonly onChange: (value: Value) => void;
   readonly size?: 'xs' | 'sm';
-  /** As wide as what it is in. */
+  /** Stretches to the width of the container. */
   readonly fullWidth?: boolean;
   readonly 'aria-label'?: string;
   readonly 'aria-labelledby'?: string;
 }
 
 /**
- * A few values side by side, of which one is selected. The library's own measures where each value is before it marks one, which
- * lays out the page twice before it is first shown; this one is marked by style sheet.
+ * A row of values of which one is selected. Mantine's control measures each value before marking the selected one,
+ * which causes two layouts before the first paint; this one is marked with CSS.
  */
 export function SegmentedControl<Value extends string>({
   data,

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { useFormatCredits } from './credit-amount.tsx';
 
-/** The amount of a ledger entry. It always shows its sign: the colour of gains alone would not be accessible. */
+/** Amount of a ledger entry. The sign is always shown, because colour alone would not be accessible. */
 export function SignedAmount({ value }: { readonly value: number }) {
   const quota = useFormatCredits();
   return (

@@ -18,7 +18,7 @@ export function VideoStatusBadge({ status }: { readonly status: TaskStatus }) {
   );
 }
 
-/** Colours of the theme for the states of a task. */
+/** Theme colours of the task states. */
 const TASK_STATUS_COLOR: Readonly<Record<TaskStatus, string>> = {
   NOT_START: 'gray',
   SUBMITTED: 'gray',
@@ -34,7 +34,7 @@ export function TaskStatusBadge({ status }: { readonly status: TaskStatus }) {
   return <Badge color={TASK_STATUS_COLOR[status]}>{t(`tasks.states.${status}`)}</Badge>;
 }
 
-/** Shown in place of a video that is not finished: its stage and elapsed time, or that it failed. */
+/** Shown in place of an unfinished video: stage and elapsed time, or the failure. */
 export function TaskProgress({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
   return (
@@ -57,7 +57,7 @@ export function TaskProgress({ video }: { readonly video: Video }) {
   );
 }
 
-/** The vendor's own percent where it gives one, else the time against what the model usually takes. */
+/** Progress by the vendor's own percentage if there is one, else by elapsed time against the model's usual duration. */
 function UnfinishedTask({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
   const elapsed = useNow() / 1000 - video.submit_time;
@@ -98,13 +98,13 @@ function describeEstimate(
   return t(estimate.kind === 'almost' ? 'almostDone' : 'slowerThanUsual');
 }
 
-/** The percent of the vendor; undefined where the figure is only the step of the state. */
+/** The vendor's percentage; undefined if the figure only reflects the state. */
 function vendorPercent({ progress, status }: Video): number | undefined {
   const percent = Number.parseInt(progress, 10) || 0;
   return percent === COARSE_PROGRESS[status] ? undefined : percent;
 }
 
-/** The present time, once a second. */
+/** The current time, updated every second. */
 function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -114,7 +114,7 @@ function useNow(): number {
   return now;
 }
 
-/** Why a video failed and what to do about it, what became of its price, and the vendor's own words collapsed below. */
+/** Why a video failed and the remedy, whether its price was refunded, and the vendor's message, collapsed. */
 export function VideoFailure({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
   const failure = useTranslation('video-failures');
@@ -136,7 +136,7 @@ export function VideoFailure({ video }: { readonly video: Video }) {
   );
 }
 
-/** What the vendor said, collapsed; nothing where it said nothing. */
+/** The vendor's message, collapsed; renders nothing without one. */
 function VendorDetails({ code, message }: { readonly code: string; readonly message: string }) {
   const { t } = useTranslation('studio');
   if (code === '' && message === '') return null;

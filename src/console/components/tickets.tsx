@@ -9,18 +9,20 @@ import type { Ticket } from '../data/tickets.ts';
 import { ErrorAlert } from './error-alert.tsx';
 
 interface TicketReplyFormProps {
-  /** Under which the unsent text is kept in this browser. Give the form the same `key`. */
+  /** Storage key of the unsent text in this browser. Give the form the same `key`. */
   readonly draftName: string;
   readonly label: string;
   readonly submitLabel: string;
   readonly hint: string;
   readonly color?: string;
   readonly send: (content: string) => Promise<unknown>;
-  /** Refetches the ticket: after sending, and after a refusal, so that new replies are seen before sending again. */
+  /**
+   * Refetches the ticket: after sending, and after a refusal, so that new replies are shown before the next attempt.
+   */
   readonly refetch: () => Promise<unknown>;
 }
 
-/** The text that is added to a ticket: by its author, or by an administrator as a reply or an internal note. */
+/** Adds text to a ticket: by its author, or by an administrator as a reply or an internal note. */
 export function TicketReplyForm(props: TicketReplyFormProps) {
   const { draftName, label, submitLabel, hint, color, send, refetch } = props;
   const [text, setText] = useDraftText(draftName);
@@ -59,7 +61,10 @@ export function TicketReplyForm(props: TicketReplyFormProps) {
   );
 }
 
-/** Handlers of a form with a long text, where Enter starts a line: Ctrl + Enter (Command + Enter) submits it too. */
+/**
+ * Keyboard handlers for a form with a multi-line text: Enter inserts a line break, Ctrl + Enter (Command + Enter)
+ * submits.
+ */
 export const submitOnCtrlEnter = (isReady: boolean, submit: () => void) => ({
   onSubmit: (event: FormEvent) => {
     event.preventDefault();
@@ -70,7 +75,7 @@ export const submitOnCtrlEnter = (isReady: boolean, submit: () => void) => ({
   },
 });
 
-/** A text that survives leaving the page, kept in this browser until it is sent or the user signs out. */
+/** A text kept in this browser when the user leaves the page, until it is sent or the user signs out. */
 export function useDraftText(name: string): readonly [string, (text: string) => void] {
   const key = `${DRAFT_KEY_PREFIX}.${name}`;
   const [text, setText] = useState(() => localStorage.getItem(key) ?? '');
@@ -101,7 +106,7 @@ export function TicketStatusBadge({ status }: { readonly status: TicketStatus })
   );
 }
 
-/** Who has to act next; empty if nobody has to. */
+/** Shows who has to act next; empty if no action is pending. */
 export function TicketWaitingFor({ turn: waitingFor }: { readonly turn: Ticket['waiting_for'] }) {
   const { t } = useTranslation('support');
   if (waitingFor === 'nobody') return null;

@@ -10,7 +10,7 @@ interface Toast {
   readonly text: string;
 }
 interface Toasts {
-  /** Confirms an action the user has just completed. */
+  /** Confirms an action the user has completed. */
   success(text: string): void;
   error(text: string): void;
 }
@@ -21,7 +21,7 @@ export const useToasts = (): Toasts => useContext(Context);
 const DURATION_MS = { done: 4_000, failed: 9_000 } as const;
 const MAX_TOASTS = 3;
 
-/** Small passing confirmations at the edge of the screen, read out by screen readers. */
+/** Short-lived confirmations at the edge of the screen, announced by screen readers. */
 export function ToastProvider({ children }: { readonly children: ReactNode }) {
   const { t } = useTranslation();
   const [toasts, setNotices] = useState<readonly Toast[]>([]);
@@ -42,7 +42,7 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
   return (
     <Context.Provider value={value}>
       {children}
-      {/* The library's portal is rendered a second time before the page is first painted. */}
+      {/* Mantine renders its portal a second time before the first paint. */}
       {createPortal(
         <Stack
           pos="fixed"

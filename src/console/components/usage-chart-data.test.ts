@@ -4,7 +4,7 @@ import { evenlySpacedTicks, toChartSeries } from './usage-chart-data.ts';
 
 const nowMs = Date.UTC(2026, 10, 21, 13);
 
-test('every day is there, empty ones too, and figures land on their day', () => {
+test('every day has a row, including empty ones, with figures on the right day', () => {
   const rows = [
     { day: '2026-11-20', model: 'a', requests: 2, quota: 10 },
     { day: '2026-11-21', model: 'b', requests: 1, quota: 90 },
@@ -20,7 +20,7 @@ test('every day is there, empty ones too, and figures land on their day', () => 
   });
 });
 
-test('small models beyond the most are one', () => {
+test('models beyond the limit are combined', () => {
   const rows = Array.from({ length: 9 }, (_, index) => ({
     day: '2026-11-21',
     model: `m${index}`,
@@ -32,7 +32,7 @@ test('small models beyond the most are one', () => {
   assert.deepEqual(days, [{ day: '2026-11-21', m8: 9, m7: 8, others: 28 }]);
 });
 
-test('ticks of an axis are evenly spaced and end at the last day', () => {
+test('axis ticks are evenly spaced and include the last day', () => {
   const days = Array.from({ length: 30 }, (_, index) => String(index));
   assert.deepEqual(evenlySpacedTicks(days), ['4', '9', '14', '19', '24', '29']);
   assert.deepEqual(evenlySpacedTicks(days.slice(0, 7)), ['0', '1', '2', '3', '4', '5', '6']);

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../contract/time-units.ts';
-/** Figures of one day and model, as the usage endpoints return them. */
+/** Figures of one day and model, as returned by the usage endpoints. */
 export interface UsagePoint {
   readonly day?: string;
   readonly model?: string;
@@ -8,15 +8,15 @@ export interface UsagePoint {
 }
 export type UsageMeasure = 'requests' | 'quota';
 export interface ChartSeries {
-  /** Largest first; those beyond `most` are one, under `others`. */
+  /** Largest first; models beyond `most` are combined under `others`. */
   readonly models: readonly string[];
-  /** One for every day, empty ones too: a gap in a plot must be a day without use. */
+  /** One record per day, including empty days: a gap in the chart must mean a day without use. */
   readonly days: readonly Readonly<Record<string, string | number>>[];
 }
 
 const toIsoDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** Rows by day and model → one record a day with a number for each model. */
+/** Converts rows by day and model to one record per day with a number for each model. */
 export function toChartSeries(
   rows: readonly UsagePoint[],
   measure: UsageMeasure,
@@ -41,7 +41,7 @@ export function toChartSeries(
   return { models, days: [...byDay.values()] };
 }
 
-/** Some of the labels of an axis, at equal distances and the last one among them. @param most How many there is room for */
+/** Evenly spaced labels of an axis, always with the last one. @param most number of labels that fit */
 export function evenlySpacedTicks(labels: readonly string[], most = 7): string[] {
   const step = Math.max(1, Math.ceil(labels.length / most));
   return labels.filter((_, index) => (labels.length - 1 - index) % step === 0);

@@ -12,14 +12,14 @@ const COLORS = ['accent.6', 'teal.6', 'indigo.5', 'yellow.6', 'grape.5', 'gray.5
 export interface UsageChartProps {
   readonly rows: readonly UsagePoint[];
   readonly measure: UsageMeasure;
-  /** Up to and including the day of `nowMs`. */
+  /** Number of days, ending with the day of `nowMs`. */
   readonly days: number;
   readonly nowMs: number;
-  /** Without the legend, in pixels. */
+  /** Height without the legend, in pixels. */
   readonly height: number;
 }
 
-/** Bars by day, a colour for each of the models that stand out. */
+/** Bars by day, with a colour for each of the largest models. */
 export function UsageChart({ rows, measure, days, nowMs, height }: UsageChartProps) {
   const { t } = useTranslation('account');
   const formatAmount = useFormatAmountNumber();

@@ -6,7 +6,7 @@ import { SegmentedControl } from './segmented-control.tsx';
 import type { UsageChartProps } from './usage-chart.tsx';
 import type { UsageMeasure, UsagePoint } from './usage-chart-data.ts';
 
-/** What was used, by day and model. @param rows Undefined while they are fetched. */
+/** Usage by day and model. @param rows undefined while loading */
 export function UsagePanel({
   rows,
   days,
@@ -54,7 +54,7 @@ const UsageChart = lazy(() => import('./usage-chart.tsx').then((module) => ({ de
 const CHART_HEIGHT = 260;
 const LEGEND_HEIGHT = 32;
 
-/** Usage by day and model. The chart code is loaded lazily, so that the rest of the page is shown first. */
+/** Usage by day and model. The chart code loads lazily, so that the rest of the page appears first. */
 export function LazyUsageChart(props: Omit<UsageChartProps, 'height'>) {
   return (
     <Suspense fallback={<Skeleton h={CHART_HEIGHT + LEGEND_HEIGHT} />}>

@@ -4,14 +4,14 @@ import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
 interface VideoPlayerProps {
-  /** A path of this service, good for a few minutes. */
+  /** A path of this service, valid for a few minutes. */
   readonly src: string;
   readonly title: string;
-  /** Starts at once: the user asked for it. */
+  /** Starts playback immediately, because the user requested it. */
   readonly autoPlay?: boolean;
-  /** Called once a frame can be read. */
+  /** Called once a frame can be captured. */
   readonly onFrame?: (video: HTMLVideoElement) => void;
-  /** Frame steps and repeat beside the browser's own controls. */
+  /** Adds frame stepping and repeat to the browser's own controls. */
   readonly frameControls?: boolean;
 }
 
@@ -79,10 +79,10 @@ export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameContro
   );
 }
 
-/** Where the first frame is shown: at 0 some browsers show none before playback starts. */
+/** Position of the first frame shown: at 0 some browsers show none before playback starts. */
 const FIRST_FRAME_SECONDS = 0.05;
 
-/** Link and position a video element begins with. */
+/** Link and start position of a video element. */
 interface Beginning {
   readonly path: string;
   readonly link: string;
@@ -96,16 +96,16 @@ const beginningOf = (link: string): Beginning => ({
 });
 
 /**
- * The source of a video element whose link is renewed every few minutes. A renewed link to the same file would load it again and play
- * it from its start, so it is taken only once the link in use fails, and then at the same position.
+ * The source of a video element whose link is renewed every few minutes. Switching to a renewed link would reload the
+ * file and restart playback, so the new link is used only once the current one fails, at the same position.
  *
- * @param link the newest one
+ * @param link the newest link
  */
 export function useStablePlaybackSource(link: string): {
-  /** Of the file: the key of the element. */
+  /** Path of the file, used as the key of the element. */
   readonly path: string;
   readonly src: string;
-  /** Call it when the element fails. @returns false when no newer link is known */
+  /** To be called when the element fails. @returns false if no newer link is known */
   readonly renew: (video: HTMLVideoElement) => boolean;
 } {
   const [beginning, setBeginning] = useState(() => beginningOf(link));

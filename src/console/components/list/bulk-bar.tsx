@@ -10,11 +10,11 @@ interface BulkBarProps<Row> {
   readonly selection: RowSelection<Row>;
   readonly actions: readonly BulkAction<Row>[];
   readonly nameOf: (row: Row) => string;
-  /** After some rows were changed. */
+  /** Called after some rows were changed. */
   readonly onDone: () => unknown;
 }
 
-/** What can be done with the chosen rows; stays in sight while any are chosen. */
+/** Bulk actions for the selected rows; sticky while any row is selected. */
 export function BulkBar<Row>({ selection, actions, nameOf, onDone }: BulkBarProps<Row>) {
   const { t } = useTranslation('list');
   const [open, setOpen] = useState<string>();

@@ -7,18 +7,18 @@ import { toErrorMessage } from '../error-alert.tsx';
 
 interface BulkDialogProps {
   readonly action: BulkAction<unknown>;
-  /** When the question was asked; the list behind it may change meanwhile. */
+  /** Rows at the time the dialog opened; the list behind it may change meanwhile. */
   readonly rows: readonly unknown[];
-  /** Chosen rows that the action does not apply to. */
+  /** Number of selected rows to which the action does not apply. */
   readonly leftOut: number;
   readonly nameOf: (row: unknown) => string;
-  /** @param succeeded rows that are done */
+  /** @param succeeded rows whose request succeeded */
   readonly onClose: (succeeded: readonly unknown[]) => void;
 }
 
 type Result = 'running' | 'done' | { readonly error: unknown };
 
-/** Asks for confirmation, sends one request for each row, and shows the result of each. */
+/** Asks for confirmation, sends one request per row, and shows each result. */
 export default function BulkDialog({ action, rows: given, leftOut, nameOf, onClose }: BulkDialogProps) {
   const { t } = useTranslation(['list', 'app']);
   const [rows] = useState(given);
@@ -27,7 +27,7 @@ export default function BulkDialog({ action, rows: given, leftOut, nameOf, onClo
   const isOver = results.length === rows.length && !isBusy;
   const failed = results.filter((result) => typeof result === 'object').length;
   const run = async (): Promise<void> => {
-    // One after the other: a list of a thousand users must not become a thousand requests at once.
+    // Sequential: selecting a thousand users must not send a thousand requests at once.
     for (const [index, row] of rows.entries()) {
       const note = (result: Result): void => setResults((before) => [...before.slice(0, index), result]);
       note('running');
@@ -105,13 +105,13 @@ function ResultRow({ name, result }: { readonly name: string; readonly result: R
   );
 }
 
-/** Something that is done with each of the chosen rows, one request for each. */
+/** An action on the selected rows, with one request per row. */
 export interface BulkAction<Row> {
   readonly id: string;
   readonly label: string;
-  /** What it does, shown before it is done. */
+  /** Description of the effect, shown before confirmation. */
   readonly text: string;
-  /** Rows it makes no sense for are left out; default: none. */
+  /** Filters out rows for which the action makes no sense; default: keeps all. */
   readonly appliesTo?: (row: Row) => boolean;
   readonly run: (row: Row) => Promise<unknown>;
   readonly isDangerous?: boolean;

@@ -12,7 +12,7 @@ import { useChannels, useUserNames } from '../../data/names.ts';
 import { LazyDropdownButton } from '../lazy-dropdown-button.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 
-/** What narrows a list; on a phone collapsed, as it would fill the first screen. */
+/** Filters of a list; collapsed on phones, where they would fill the first screen. */
 export function FilterBar({ filters, children }: { readonly filters: ListFilters; readonly children: ReactNode }) {
   const { t } = useTranslation('list');
   const [open, { toggle }] = useDisclosure(filters.active);
@@ -44,7 +44,7 @@ interface FilterFieldProps {
   readonly width?: number;
 }
 
-/** Searches after a short pause, so that a long list is not requested on every keystroke. */
+/** Searches after a short pause, so that typing does not send a request per keystroke. */
 export function TextFilter({
   filters,
   name,
@@ -75,7 +75,7 @@ export function TextFilter({
 
 export const ID_PATTERN = /^[1-9][0-9]{0,15}$/;
 
-/** One of a few values; empty is all of them. */
+/** A filter with a few values; empty selects all. */
 export function ChoiceFilter({
   filters,
   name,
@@ -106,7 +106,7 @@ interface DayFilterProps {
   readonly end?: boolean;
 }
 
-/** A day in the local time zone; the URL contains Unix seconds, as the service expects them. */
+/** A day in the local time zone; the URL stores Unix seconds, as the service expects. */
 export function FromOrToDateFilter({ filters, name, label, end = false }: DayFilterProps) {
   const seconds = Number(filters.value[name] ?? Number.NaN);
   return (
@@ -137,12 +137,12 @@ const MAX_RESULTS = 20;
 const DEBOUNCE_MS = 250;
 
 interface UserFilterProps extends EntityFilterProps {
-  /** Of the filter in the address. */
+  /** Name of the filter in the URL. */
   readonly name?: string;
   readonly label?: string;
 }
 
-/** A user by name or e-mail; the address keeps the id. */
+/** Filters by user, searched by name or e-mail; the URL stores the id. */
 export function UserFilter({ filters, name: filter = 'user_id', label }: UserFilterProps) {
   const { t } = useTranslation('list');
   const [search, setSearch] = useState('');
@@ -161,7 +161,8 @@ export function UserFilter({ filters, name: filter = 'user_id', label }: UserFil
       placeholder={label ?? t('user')}
       w={{ base: '100%', xs: 170 }}
       data={[...selected, ...found.filter(({ value }) => value !== id)]}
-      // The service searches; e-mail addresses are not among the labels.
+      // The service already filtered the options; e-mail addresses are not in the labels, so client-side filtering
+      // would drop matches.
       filter={({ options }) => options}
       value={id ?? null}
       onChange={(value) => filters.set(filter, value ?? undefined)}
@@ -173,7 +174,7 @@ export function UserFilter({ filters, name: filter = 'user_id', label }: UserFil
   );
 }
 
-/** A channel by name. */
+/** Filters by channel, selected by name. */
 export function ChannelFilter({ filters }: EntityFilterProps) {
   const { t } = useTranslation('list');
   const channels = useChannels();
@@ -190,7 +191,7 @@ export function ChannelFilter({ filters }: EntityFilterProps) {
   );
 }
 
-/** One of the own API keys by name. */
+/** Filters by one of the user's API keys, selected by name. */
 export function ApiKeyFilter({ filters }: EntityFilterProps) {
   const { t } = useTranslation('list');
   const keys = useQuery(apiKeysQuery(1));
@@ -205,7 +206,7 @@ export function ApiKeyFilter({ filters }: EntityFilterProps) {
   );
 }
 
-/** A model this account can call; older ones come by links. */
+/** Filters by a model the account can call; models that are no longer callable can still be selected by link. */
 export function ModelFilter({ filters }: EntityFilterProps) {
   const { t } = useTranslation('list');
   const models = useQuery(usableModelsQuery);
@@ -221,7 +222,7 @@ export function ModelFilter({ filters }: EntityFilterProps) {
   );
 }
 
-/** What a link selects is shown also where it is no choice any more. */
+/** Adds the value from the URL to the options, even if it is no longer offered. */
 const withSelected = (
   choices: readonly { readonly value: string; readonly label: string }[],
   selected: string | undefined,
@@ -232,7 +233,7 @@ const withSelected = (
 
 const SavedViewsMenu = lazy(() => import('./saved-views-menu.tsx'));
 
-/** Opens the saved views of a list. */
+/** Button that opens the saved views of a list. */
 function SavedViewsButton({ filters }: { readonly filters: ListFilters }) {
   const { t } = useTranslation('list');
   return (

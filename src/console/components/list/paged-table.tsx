@@ -16,13 +16,13 @@ interface PagedTableProps<Row> {
   readonly filters: ListFilters;
   readonly columns: readonly Column<Row>[];
   readonly rowKey: (row: Row) => string | number;
-  /** Shown where there is nothing at all yet. */
+  /** Shown if the list is empty without any filter. */
   readonly emptyState: ReactNode;
-  /** Lets rows be chosen. */
+  /** Makes rows selectable. */
   readonly selection?: RowSelection<Row>;
 }
 
-/** One page of a list: being fetched, failed, empty, empty because of its filters, or there. */
+/** One page of a list in each of its states: loading, failed, empty, without a match for the filters, or filled. */
 export function PagedTable<Row>(props: PagedTableProps<Row>) {
   const { label, query, filters, columns, rowKey, emptyState, selection } = props;
   const { t } = useTranslation('list');

@@ -14,7 +14,7 @@ interface SavedViewsMenuProps {
   readonly button: ReactElement<Record<string, unknown>>;
 }
 
-/** The button with what it opens: filters and order of a list under a name, to be found again. */
+/** Menu of saved views: filters and sort of a list, stored under a name. */
 export default function SavedViewsMenu({ filters, button }: SavedViewsMenuProps) {
   const { t } = useTranslation(['list', 'app']);
   const path = useLocation({ select: ({ pathname }) => pathname });
@@ -88,7 +88,7 @@ export default function SavedViewsMenu({ filters, button }: SavedViewsMenuProps)
   );
 }
 
-/** A list as somebody wants to find it again: its filters and order by the names they have in the URL. */
+/** A named view of a list: filters and sort, by their names in the URL. */
 interface SavedView {
   readonly name: string;
   readonly search: Readonly<Record<string, string | number | boolean | undefined>>;
@@ -101,7 +101,7 @@ const NONE: readonly SavedView[] = [];
 const listeners = new Set<() => void>();
 let cached: { readonly text: string | null; readonly views: ViewsByPath } = { text: null, views: {} };
 
-/** Of this account in this browser: a view is shared by its URL. */
+/** Stored per account in this browser; views are shared with others by URL. */
 const storageKey = (): string => `reelgate.views.${readUserId() ?? 0}`;
 
 function readViews(): ViewsByPath {
@@ -133,7 +133,9 @@ const subscribe = (listener: () => void): (() => void) => {
   };
 };
 
-/** The views of the list at a path, and their changes. A view of the same name is replaced; the oldest go first. */
+/**
+ * Saved views of the list at a path. Saving replaces a view of the same name; above the limit the oldest are dropped.
+ */
 function useSavedViews(path: string) {
   const views = useSyncExternalStore(subscribe, () => readViews()[path] ?? NONE);
   const without = (name: string) => views.filter((view) => view.name !== name);

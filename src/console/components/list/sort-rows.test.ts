@@ -14,18 +14,18 @@ const rows = [
 ];
 const names = (sort: string | undefined) => sortRows(rows, columns, parseSort(sort)).map(({ name }) => name);
 
-test('rows are in the order of a column, numbers as numbers, those without a value last', () => {
+test('rows are sorted by a column, numbers numerically, missing values last', () => {
   assert.deepEqual(names('-cost'), ['b', 'c', 'a']);
   assert.deepEqual(names('cost'), ['c', 'b', 'a']);
   assert.deepEqual(names('name'), ['a', 'b', 'c']);
 });
 
-test('an address that names no column changes nothing', () => {
+test('a URL without a known column keeps the order', () => {
   for (const sort of [undefined, '', 'price', '--cost', 'Cost', '__proto__', '-'])
     assert.deepEqual(names(sort), ['b', 'a', 'c'], String(sort));
 });
 
-test('clicks go from highest first over lowest first back to the order of the list', () => {
+test('clicks sort descending, then ascending, then restore the original order', () => {
   const first = nextSort(undefined, 'cost');
   assert.equal(first && formatSort(first), '-cost');
   const second = nextSort(first, 'cost');

@@ -5,13 +5,16 @@ interface SortableColumn<Row> {
   readonly sortValue?: (row: Row) => string | number | null;
 }
 
-/** The order after a click on a column: highest first, then lowest first, then as the rows come. */
+/** The sort after a click on a column: descending, then ascending, then the original order. */
 export function nextSort(current: Sort | undefined, key: string): Sort | undefined {
   if (current?.key !== key) return { key, descending: true };
   return current.descending ? { key, descending: false } : undefined;
 }
 
-/** Rows in the order of a column; rows without a value are last in both directions. Without such a column as they come. */
+/**
+ * Rows sorted by a column, with missing values last in both directions; in their original order if the column is
+ * unknown.
+ */
 export function sortRows<Row>(
   rows: readonly Row[],
   columns: readonly SortableColumn<Row>[],

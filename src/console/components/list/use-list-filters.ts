@@ -3,44 +3,45 @@ import { useCallback, useMemo } from 'react';
 import { formatSort, parseSort, type Sort } from '../../../contract/responses.ts';
 import { ADMIN_PAGE_SIZE } from '../../data/admin.ts';
 
-/** The filters of a list and its page as they stand in the URL; each list reads those it has. */
+/** Filters, sort and page of a list as stored in the URL; each list reads those it supports. */
 export type ListSearch = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface ListFilters {
-  /** By filter name; undefined where nothing is selected. */
+  /** Values by filter name; undefined if nothing is selected. */
   readonly value: Readonly<Record<string, string | undefined>>;
   readonly page: number;
-  /** Whether anything narrows the list. */
+  /** Whether any filter is set. */
   readonly active: boolean;
-  /** How many filters narrow the list. */
+  /** Number of filters set. */
   readonly count: number;
-  /** Where a page of a list without page numbers begins; undefined: at the newest. */
+  /** Cursor of the current page in a list without page numbers; undefined: the newest page. */
   readonly after: string | undefined;
-  /** The same as the query of the list's endpoint. */
+  /** The filters as the query of the list's endpoint. */
   readonly query: Readonly<Record<string, string | undefined>>;
-  /** Whether the URL has a switch on that changes the view without narrowing the list. */
+  /** Whether a switch in the URL is on that changes the view without filtering. */
   flag(name: string): boolean;
   set(name: string, value: string | undefined): void;
-  /** Several at once. */
+  /** Sets several filters at once. */
   setAll(values: Readonly<Record<string, string | undefined>>): void;
-  /** @param after where the page begins; for pages beyond the counted total */
+  /** @param after cursor at which the page starts, for pages beyond the counted total */
   setPage(page: number, after?: string): void;
-  /** What the table is sorted by; undefined: as the service lists it. */
+  /** Current sort; undefined: the order of the service. */
   readonly sort: Sort | undefined;
-  /** @param sort undefined: as the service lists it */
+  /** @param sort undefined: the order of the service */
   setSort(sort: Sort | undefined): void;
   setAfter(after: string | undefined): void;
-  /** What narrows and sorts the list, without the page: what a saved view keeps. */
+  /** Filters and sort without the page: the content of a saved view. */
   readonly view: ListSearch;
-  /** Narrows and sorts the list as in a saved view. */
+  /** Applies the filters and sort of a saved view. */
   show(view: ListSearch): void;
   clear(): void;
 }
 
 /**
- * Filters and page of a list. They are kept in the URL, so that a list can be linked to, reloaded and gone back to.
+ * Filters, sort and page of a list. They are kept in the URL, so that a list can be linked, reloaded and reached by the
+ * back button.
  *
- * @param sortKeys what the service sorts the list by
+ * @param sortKeys columns by which the service can sort
  */
 export function useListFilters(names: readonly string[], sortKeys: readonly string[] = []): ListFilters {
   const search = useSearch({ strict: false }) as ListSearch;
@@ -102,13 +103,13 @@ export function useListFilters(names: readonly string[], sortKeys: readonly stri
   };
 }
 
-/** The router parses search values as JSON: objects and lists in a URL are no filters and are ignored. */
+/** The router parses search values as JSON; objects and arrays in a URL are not filters and are ignored. */
 function toFilterText(value: unknown): string | undefined {
   const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   return isScalar && value !== '' ? String(value) : undefined;
 }
 
-/** Numbers and booleans as such, so that the URL reads `?status=2` and not `?status="2"`. */
+/** Keeps numbers and booleans unquoted, so that the URL reads `?status=2` instead of `?status="2"`. */
 function toSearchValue(value: string | undefined): ListSearch[string] {
   if (value === undefined || value === '') return undefined;
   if (value === 'true' || value === 'false') return value === 'true';
