@@ -10,7 +10,7 @@ import { queryClient } from './data/api-client.ts';
 import { resolveCssVariables, theme } from './mantine-theme.ts';
 import { router } from './router.tsx';
 
-/** Providers around the router: theme, data, toasts and the router itself. */
+/** The router with its providers: theme, queries and toasts. */
 export function App() {
   return (
     <MantineProvider

@@ -4,11 +4,11 @@ import { LOCALES, preferredLanguage } from './strings/preferred-language.ts';
 import { beginsAtStudio, isPlayedAtOnce, NEWEST_VIDEOS_COUNT } from './studio-start.ts';
 
 /**
- * A script of its own, which the page runs before anything else has arrived: for the studio, where most visits begin, it asks for what
- * the large scripts would ask for only once they run. They find the responses in `firstResponses`.
+ * A separate script that runs before the rest of the page has loaded. For the studio, where most visits start, it sends
+ * the requests that the large scripts would only send once they run; they find the responses in `firstResponses`.
  */
 declare global {
-  /** Responses under way, by path and query; each is used once. */
+  /** Pending responses by path and query; each is used once. */
   var firstResponses: Map<string, Promise<Response>> | undefined;
 }
 
@@ -31,7 +31,7 @@ function begin(userId: number, userHeader: string): void {
   };
   const ask = (path: string): Promise<Response> => {
     const response = fetch(path, { headers });
-    // Whoever takes it sees its failure.
+    // Avoids an unhandled rejection; the consumer of the response handles the failure.
     response.catch(() => {});
     responses.set(path, response);
     return response;

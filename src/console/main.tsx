@@ -14,14 +14,14 @@ import { translateBrowserValidationMessages } from './strings/validation-message
 import { beginsAtStudio, isPlayedAtOnce, NEWEST_VIDEOS_COUNT } from './studio-start.ts';
 
 /**
- * Begins to load all that the studio is made of, where most visits begin: its code, its texts and its data would otherwise be asked
- * for one after the other, each by what has arrived before. What the page asks for later is then there, or on its way.
+ * Preloads code, texts and data of the studio, where most visits start. Otherwise they would load one after the other,
+ * each requested by the previous one.
  *
- * @returns the texts it needs, and when its data has arrived, or failed to
+ * @returns namespaces of the texts it needs, and a promise that settles when its data has arrived or failed
  */
 function preloadStudio(): { readonly texts: readonly Namespace[]; readonly data: Promise<unknown> } {
   if (readUserId() === undefined || !beginsAtStudio()) return { texts: [], data: Promise.resolve() };
-  // Where it fails, the page asks again and shows why.
+  // On failure the page requests the script again and shows the error.
   import('./pages/studio/studio-page.tsx').catch(() => {});
   const data = Promise.all([
     queryClient.prefetchQuery(selfQuery),
@@ -31,19 +31,22 @@ function preloadStudio(): { readonly texts: readonly Namespace[]; readonly data:
   return { texts: ['studio'], data };
 }
 
-/** The list of the newest videos, and what the newest is played from, unless the address names another. */
+/** Prefetches the newest videos, and the playback data of the newest unless the URL names another one. */
 async function preloadNewestVideo(): Promise<void> {
   const list = await queryClient.fetchQuery(videosQuery(1, NEWEST_VIDEOS_COUNT)).catch(() => undefined);
   const newest = list?.data[0];
   if (isPlayedAtOnce(newest)) await queryClient.prefetchQuery(videoQuery(newest.task_id));
-  // What nothing has taken would be old when something asks for it.
+  // Drops unused early responses, which would be stale by the time a query needed them.
   globalThis.firstResponses = undefined;
 }
 
-/** How long the page may take before the frame is shown without it. */
+/** Longest wait for the page before the frame is rendered without it. */
 const MAX_WAIT_MS = 1_000;
 
-/** How long its data may take longer than its code: rendering what waits for it, and all of it again, takes a slow machine as long. */
+/**
+ * Longest wait for the studio's data after its code: rendering twice, first without the data, takes about as long on a
+ * slow machine.
+ */
 const MAX_WAIT_FOR_DATA_MS = 150;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -52,7 +55,7 @@ if (root === null) throw new Error('the page has no root');
 translateBrowserValidationMessages();
 const first = preloadStudio();
 const texts = initLanguage(first.texts);
-// The page is loaded meanwhile, so that all is rendered once, and not first without it. Its errors are shown where it would be.
+// The page loads in parallel, so that everything renders once. Its errors are shown in its place.
 const page = Promise.race([router.load(), pause(MAX_WAIT_MS)]).catch(() => {});
 void Promise.all([texts, page])
   .then(() => Promise.race([first.data, pause(MAX_WAIT_FOR_DATA_MS)]))

@@ -2,10 +2,10 @@ import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from 
 import { IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-react';
 import { DARK, FONTS, GRAY, RADII, TEXT_SIZES } from '../design/tokens.ts';
 
-/** The palette of the site, which `/tokens.css` declares: another colour in the settings needs no other build. */
+/** Palette of the site, declared by `/tokens.css`, so that a new accent colour in the settings needs no new build. */
 const ACCENT = Array.from({ length: 10 }, (_, shade) => `var(--rg-accent-${shade})`) as unknown as MantineColorsTuple;
 
-/** The tokens of the design as the component library takes them. Nothing is loaded from other hosts. */
+/** Maps the design tokens to Mantine's theme. Nothing is loaded from other hosts. */
 export const theme = createTheme({
   primaryColor: 'accent',
   primaryShade: { light: 7, dark: 7 },
@@ -24,7 +24,7 @@ export const theme = createTheme({
   },
   cursorType: 'pointer',
   respectReducedMotion: true,
-  // As plain objects: naming a component here would load it with every page.
+  // Plain objects: referencing a component here would load it with every page.
   components: {
     Button: { defaultProps: { loaderProps: { type: 'dots' } } },
     Paper: { defaultProps: { radius: 'lg' } },
@@ -33,15 +33,15 @@ export const theme = createTheme({
     Badge: { defaultProps: { variant: 'light', tt: 'none', fw: 600 } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
     Modal: { defaultProps: { centered: true, radius: 'lg' } },
-    // The header of a dialog is no landmark of the page.
+    // The header of a dialog is not a landmark of the page.
     ModalHeader: { defaultProps: { role: 'none' } },
-    // Known as a link by more than its colour.
+    // Links must be recognizable by more than their colour.
     Anchor: { defaultProps: { underline: 'always' } },
     Tooltip: { defaultProps: { openDelay: 250, withinPortal: true } },
   },
 });
 
-/** Text on a light tint needs a contrast of 4.5 to 1; Mantine's own greens and yellows do not reach it. */
+/** Text on a light tint needs a contrast of 4.5:1, which Mantine's own greens and yellows do not reach. */
 export const resolveCssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

@@ -21,7 +21,7 @@ it('mantine.css imports the style sheet of every component the console uses', ()
   assert.deepEqual([...styled.difference(new Set(imported))], []);
 });
 
-it('mantine.css keeps the order of the library, in which components override those they consist of', () => {
+it('mantine.css keeps the order of the library, in which components override those they are built from', () => {
   const all = readFileSync(join(library, 'styles.css'), 'utf8');
   const positions = imported.map((name) => {
     const [first] = /\.m_[0-9a-f]+/.exec(readFileSync(join(library, 'styles', `${name}.css`), 'utf8')) ?? [];

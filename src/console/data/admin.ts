@@ -15,25 +15,25 @@ import type { adminGetTicket } from '../../contract/tickets.ts';
 import { callAnyApi } from './api-client.ts';
 import { refetchPlanAndCredits } from './plans.ts';
 
-/** Rows on one page of an administration list. */
+/** Rows per page of an admin list. */
 export const ADMIN_PAGE_SIZE = 25;
 
 type QueryParams = Readonly<Record<string, string | undefined>>;
 export interface ListResponse<Row> {
   readonly data: readonly Row[];
   readonly total: number;
-  /** Of long lists: there are more rows than `total`, and where the next page begins. */
+  /** Set for long lists: more rows than `total` exist, and `next` is the cursor of the next page. */
   readonly total_is_minimum?: boolean;
   readonly next?: string | null;
 }
-/** One row of what a list endpoint returns. */
+/** Type of one row of a list endpoint. */
 export type ListItem<E extends Endpoint> =
   EndpointPart<E, 'response'> extends { readonly data: readonly (infer Row)[] } ? Row : never;
 /** The `data` of an endpoint's response. */
 export type ResponseData<E extends Endpoint> =
   EndpointPart<E, 'response'> extends { readonly data: infer Data } ? Data : never;
 
-/** One page of a list endpoint; the previous page stays on the screen while the next one is being fetched. */
+/** One page of a list endpoint; the previous page stays visible while the next one loads. */
 export const listQuery = <const E extends Endpoint>(endpoint: E, query: QueryParams, params: QueryParams = {}) =>
   queryOptions({
     queryKey: ['admin', endpoint.path, query, params],
@@ -41,7 +41,7 @@ export const listQuery = <const E extends Endpoint>(endpoint: E, query: QueryPar
     placeholderData: keepPreviousData,
   });
 
-/** The `data` of an endpoint that is no list. */
+/** The `data` of an endpoint that does not return a list. */
 export const dataQuery = <const E extends Endpoint>(
   endpoint: E,
   input: { readonly params?: Readonly<Record<string, string>>; readonly query?: QueryParams },
@@ -51,7 +51,7 @@ export const dataQuery = <const E extends Endpoint>(
     queryFn: async ({ signal }) => ((await callAnyApi(endpoint, input, { signal })) as { data: ResponseData<E> }).data,
   });
 
-/** To be called after a change: refetches everything the administration shows, and what a change there affects elsewhere. */
+/** Call the returned function after a change: it refetches all admin data and the account data that depends on it. */
 export function useInvalidateQueries(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
@@ -59,7 +59,7 @@ export function useInvalidateQueries(): () => Promise<void> {
   };
 }
 
-/** What several files of one administration page show, as the contract types it. */
+/** Types shared by the files of an admin page, derived from the contract. */
 export type AdminTicket = ResponseData<typeof adminGetTicket>;
 export type Announcement = ListItem<typeof adminListAnnouncements>;
 export type AuditEntry = ListItem<typeof adminListAudit>;
@@ -71,7 +71,7 @@ export type Plan = ResponseData<typeof adminGetPackageCard>;
 export type Task = ResponseData<typeof getTask>;
 export type User = ResponseData<typeof adminGetUser>;
 
-/** The plans an account can be given, as options of a select; undefined while they are being fetched. */
+/** Plans that can be assigned to an account, as select options; undefined while loading. */
 export function usePlanOptions() {
   const plans = useQuery(listQuery(adminListPackageCards, { page_size: '50' }));
   const options = plans.data?.data
@@ -80,5 +80,5 @@ export function usePlanOptions() {
   return { options, error: plans.error };
 }
 
-/** A slash in a model name is written `~` in URLs. */
+/** URLs write a slash in a model name as `~`. */
 export const toModelUrlSegment = (id: string): string => id.replaceAll('/', '~');

@@ -9,7 +9,7 @@ import { readUserId } from './browser-storage.ts';
 import { embeddedStatus, type PublicStatus } from './embedded-status.ts';
 
 let userHeader = embeddedStatus?.api_user_header ?? 'Service-Api-User';
-/** Takes a response that `first-requests.ts` has asked for. */
+/** Uses the response that `first-requests.ts` requested early, if there is one. */
 const fetchOrTake: typeof fetch = (target, init) => {
   const begun = typeof target === 'string' ? globalThis.firstResponses?.get(target) : undefined;
   if (begun === undefined) return fetch(target, init);
@@ -25,22 +25,22 @@ const withLanguage = (headers: Readonly<Record<string, string>> | undefined) => 
   ...headers,
 });
 
-/** Calls an endpoint as the signed-in user, in the language of the page. Throws ReelgateError. */
+/** Calls an endpoint as the signed-in user, in the language of the page. @throws ReelgateError */
 export const callApi: Transport['call'] = (endpoint, input, options) =>
   transport.call(endpoint, input, { ...options, headers: withLanguage(options?.headers) });
 
-/** The same for an endpoint that is not known at compile time, where the input cannot be checked. */
+/** Calls an endpoint that is not known at compile time, so its input is not type-checked. */
 export const callAnyApi = (
   endpoint: Endpoint,
   input: { readonly params?: object; readonly query?: object },
   options: CallOptions,
 ): Promise<unknown> => callApi(endpoint, input, options);
 
-/** The raw response of an endpoint, for streams and files. */
+/** Raw response of an endpoint, for streams and files. */
 export const sendRequest: Transport['send'] = (endpoint, input, options) =>
   transport.send(endpoint, input, { ...options, headers: withLanguage(options?.headers) });
 
-/** The server's public settings as they are now. */
+/** Fetches the server's current public settings. */
 export async function fetchStatus(): Promise<PublicStatus> {
   const { data } = await callApi(getStatus, {});
   if (data.api_user_header !== userHeader) {
@@ -50,7 +50,7 @@ export async function fetchStatus(): Promise<PublicStatus> {
   return data;
 }
 
-/** Called when the service no longer accepts the session. */
+/** Called when the service rejects the session. */
 let onSignedOut: () => void = () => {};
 
 export const setSignedOutListener = (listener: () => void): void => {
@@ -64,6 +64,6 @@ const onError = (error: unknown): void => {
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
-  // The transport repeats what may be repeated; doing it here too would only delay bad news.
+  // The transport already retries; retrying here too would only delay the error.
   defaultOptions: { queries: { retry: false, staleTime: 10_000, refetchOnWindowFocus: true } },
 });

@@ -1,9 +1,15 @@
 const USER_ID_KEY = 'reelgate.user';
 
-/** The owner of the drafts in this browser: they survive an expired session, but are deleted when another user signs in. */
+/**
+ * User id of the last session in this browser, who owns its drafts: drafts survive an expired session, but are deleted
+ * when another user signs in.
+ */
 const LAST_USER_ID_KEY = 'reelgate.last-user';
 
-/** The session is a cookie that no script can read; the console stores only its user id, which every request must contain. */
+/**
+ * The session is a cookie that scripts cannot read; the console stores only its user id, which every request must
+ * contain.
+ */
 export function readUserId(): number | undefined {
   const id = Number(localStorage.getItem(USER_ID_KEY));
   return Number.isSafeInteger(id) && id > 0 ? id : undefined;
@@ -22,7 +28,7 @@ export function clearUserId(): void {
 /** Prefix of the storage keys of all drafts in this browser. */
 export const DRAFT_KEY_PREFIX = 'reelgate.draft';
 
-/** At signing out. */
+/** Called on sign-out. */
 export function clearStoredDrafts(): void {
   for (const key of Object.keys(localStorage)) if (key.startsWith(DRAFT_KEY_PREFIX)) localStorage.removeItem(key);
 }

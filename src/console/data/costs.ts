@@ -7,11 +7,11 @@ import { DAY_SECONDS } from '../../contract/time-units.ts';
 import { callAnyApi, callApi } from './api-client.ts';
 import type { RequestScope } from './requests.ts';
 
-/** What costs can be grouped by. */
+/** Dimensions by which costs can be grouped. */
 export const COST_GROUPS = ['model', 'token', 'user', 'channel'] as const;
 export type CostGroup = (typeof COST_GROUPS)[number];
 
-/** Days of UTC, both included, as days since 1970. */
+/** UTC days, both inclusive, as days since 1970. */
 export interface DayRange {
   readonly fromDay: number;
   readonly toDay: number;
@@ -29,7 +29,7 @@ const STATISTICS = { own: getRequestStatistics, all: getAllRequestStatistics } a
   Endpoint
 >;
 
-/** What was used, from the ledger's daily figures. @param by groups, `day` among them for a chart */
+/** Usage from the ledger's daily figures. @param by groups, with `day` among them for a chart */
 export const costsQuery = (scope: RequestScope, range: DayRange, by: string, filter: CostFilter) =>
   queryOptions({
     queryKey: ['costs', scope, range, by, filter],
@@ -44,7 +44,7 @@ export const costsQuery = (scope: RequestScope, range: DayRange, by: string, fil
     },
   });
 
-/** How well calls went, from the request log, which is kept for a limited time. */
+/** Success and duration of calls from the request log, which has a limited retention. */
 export const performanceQuery = (scope: RequestScope, range: DayRange, by: CostGroup, filter: CostFilter) =>
   queryOptions({
     queryKey: ['performance', scope, range, by, filter],

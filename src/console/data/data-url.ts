@@ -1,4 +1,4 @@
-/** @returns the file as a `data:` URL; rejects where it cannot be read */
+/** Reads a file as a `data:` URL; rejects if the file cannot be read. */
 export const readFileAsDataUrl = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {
     const reader = new FileReader();

@@ -1,6 +1,6 @@
 const REVOKE_DELAY_MS = 10_000;
 
-/** Hands a file made here to the browser as a download. */
+/** Starts a browser download of content generated on this page. */
 export function downloadFile(name: string, content: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
@@ -9,7 +9,7 @@ export function downloadFile(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), REVOKE_DELAY_MS);
 }
 
-/** Hands a table to the browser as a download. What a spreadsheet would run as a formula is written as text. */
+/** Starts a browser download of rows as CSV. Cells a spreadsheet would run as a formula are escaped. */
 export async function downloadRowsAsCsv(
   name: string,
   columns: readonly string[],

@@ -1,12 +1,12 @@
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import type { getStatus } from '../../contract/service.ts';
 
-/** The server's public settings, without what changes from moment to moment. */
+/** The server's public settings, without the volatile `ready`. */
 export type PublicStatus = Omit<EndpointPart<typeof getStatus, 'response'>['data'], 'ready'>;
 
 /**
- * The public settings as the server wrote them into the page: they name the user-id header of every request, which could not be sent
- * before they were asked for. Undefined where the development server sends the page.
+ * Public settings the server wrote into the page. They contain the user-id header required by every request, so
+ * fetching them first would delay all others. Undefined if the development server sent the page.
  */
 export const embeddedStatus = readEmbeddedStatus();
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatRecentPast } from './format-recent-past.ts';
 
-test('recent times are formatted as by Intl, and those under a minute as just now', () => {
+test('recent times match Intl, and times under a minute read just now', () => {
   assert.deepEqual([formatRecentPast('en', 'minute', 0), formatRecentPast('zh-cn', 'minute', 0)], ['just now', '刚刚']);
   let written = 0;
   for (const language of ['en', 'zh-cn'] as const) {

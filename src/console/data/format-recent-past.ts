@@ -1,14 +1,14 @@
-/** The word for a unit, what none of it is called, and the least count without a name of its own ("yesterday"). */
+/** For each unit: its name, the text for zero, and the smallest count without a name of its own ("yesterday"). */
 const UNITS = {
   en: { minute: ['minute', 'just now', 1], hour: ['hour', undefined, 1], day: ['day', undefined, 2] },
   'zh-cn': { minute: ['分钟', '刚刚', 1], hour: ['小时', undefined, 1], day: ['天', undefined, 3] },
 } as const;
 
 /**
- * How long ago, as `Intl.RelativeTimeFormat` writes it, for the times that pages show most: the first formatter of Intl costs a page
- * some 10 ms of its start.
+ * Relative time as `Intl.RelativeTimeFormat` writes it, for the most frequent cases: creating the first Intl formatter
+ * costs a page about 10 ms at start.
  *
- * @returns undefined for what only Intl can write: later times, other units, times with a name of their own
+ * @returns undefined for cases that need Intl: future times, other units, times with a name of their own
  */
 export function formatRecentPast(language: 'en' | 'zh-cn', unit: string, count: number): string | undefined {
   const [word, none, least] = UNITS[language][unit as 'minute'] ?? [];

@@ -1,12 +1,12 @@
 import { currentLanguage } from '../strings/language.ts';
 import { formatRecentPast } from './format-recent-past.ts';
 
-/** A moment, short: date and minute. @param seconds Unix seconds. */
+/** Date and minute. @param seconds Unix seconds */
 export function formatDateTime(seconds: number): string {
   return new Intl.DateTimeFormat(currentLanguage(), { dateStyle: 'medium', timeStyle: 'short' }).format(seconds * 1000);
 }
 
-/** A moment to the second, without the year: for lists of what happened lately. @param seconds Unix seconds. */
+/** Time to the second, without the year, for lists of recent events. @param seconds Unix seconds */
 export function formatMoment(seconds: number): string {
   return new Intl.DateTimeFormat(currentLanguage(), {
     month: 'short',
@@ -46,7 +46,7 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ];
 
-/** "3 minutes ago", "in 2 days". @param seconds Unix seconds. */
+/** "3 minutes ago", "in 2 days". @param seconds Unix seconds */
 export function formatRelativeTime(seconds: number, nowMs: number = Date.now()): string {
   const delta = seconds - nowMs / 1000;
   const [unit, size] = UNITS.find(([, length]) => Math.abs(delta) >= length) ?? ['minute', 60];

@@ -7,7 +7,7 @@ type TokenSort = EndpointPart<typeof apiTokenEndpoints.listTokens, 'query'>['sor
 
 export const PAGE_SIZE = 20;
 
-/** @param sort a sort of the endpoint, as the URL has it */
+/** API keys of the account. @param sort a sort of the endpoint, as in the URL */
 export const apiKeysQuery = (page: number, sort?: string) =>
   queryOptions({
     queryKey: ['tokens', page, sort],
@@ -15,7 +15,7 @@ export const apiKeysQuery = (page: number, sort?: string) =>
       callApi(apiTokenEndpoints.listTokens, { query: { page: String(page), sort: sort as TokenSort } }, { signal }),
   });
 
-/** One key of the account. */
+/** One API key of the account. */
 export const apiKeyQuery = (id: number) =>
   queryOptions({
     queryKey: ['tokens', 'one', id],

@@ -5,7 +5,7 @@ import { callApi } from './api-client.ts';
 
 export type UsableModel = EndpointPart<typeof listUsableModels, 'response'>['data'][number];
 
-/** Models this account can call now, with what they can do and cost. */
+/** Models the account can call, with capabilities and prices. */
 export const usableModelsQuery = queryOptions({
   queryKey: ['models'],
   queryFn: async ({ signal }) => (await callApi(listUsableModels, { query: {} }, { signal })).data,

@@ -8,10 +8,10 @@ const STALE_MS = 60_000;
 /** The maximum number of ids in one request. */
 const MAX_IDS = 50;
 
-/** Names by id; undefined while they are fetched and for ids that no longer exist. */
+/** Name by id; undefined while loading and for deleted entities. */
 export type NameLookup = (id: number) => string | undefined;
 
-/** The users on the screen, fetched together. */
+/** Fetches all users on the screen in one request. */
 export function useUsersById(ids: readonly number[] | undefined) {
   const uniqueIds = [...new Set(ids)].sort((one, two) => one - two).slice(0, MAX_IDS);
   const { data } = useQuery({
@@ -27,7 +27,7 @@ export function useUserNames(ids: readonly number[] | undefined): NameLookup {
   return (id) => users.get(id)?.username;
 }
 
-/** The newest channels, which are nearly always all there are. */
+/** The newest channels, in practice nearly always all of them. */
 export function useChannels(enabled = true): readonly ListItem<typeof listChannels>[] {
   const { data } = useQuery({
     ...listQuery(listChannels, { page_size: String(MAX_IDS) }),
@@ -37,7 +37,7 @@ export function useChannels(enabled = true): readonly ListItem<typeof listChanne
   return data?.data ?? [];
 }
 
-/** @param enabled false: nothing is fetched, as for users who are no administrators */
+/** Names of channels by id. @param enabled false: fetches nothing, as for users who are not administrators */
 export function useChannelNames(enabled = true): NameLookup {
   const names = new Map(useChannels(enabled).map(({ id, name }) => [id, name]));
   return (id) => names.get(id);

@@ -42,7 +42,7 @@ export const mailSettingsQuery = queryOptions({
 export const markRead = (id: number) => callApi(notificationEndpoints.markRead, { params: { id: String(id) } });
 export const markAllRead = () => callApi(notificationEndpoints.markAllRead, { query: {} });
 
-/** Where a notification leads; what it names by number is found by its kind. Undefined: nowhere. */
+/** Target of a notification; `related_id` is resolved by the notification's type. Undefined if there is no target. */
 export function notificationPath({ target_url, related_id, type }: NotificationItemData): string | undefined {
   if (target_url !== '') return target_url;
   if (related_id === 0) return undefined;
@@ -52,12 +52,12 @@ export function notificationPath({ target_url, related_id, type }: NotificationI
   return type === 'beta_result' ? '/beta-applications' : undefined;
 }
 
-/** Delay after a refused stream, so that notifications resume soon after the user has signed in again. */
+/** Delay after a refused stream; short enough that notifications resume soon after the user signs in again. */
 const RETRY_DELAY_MS = 60_000;
 
 /**
- * Live notifications of this account until the signal aborts. One tab holds the stream and forwards its events to the other
- * tabs: browsers limit the connections to a host, and one stream per tab would leave none for other requests.
+ * Delivers live notifications of the account until the signal aborts. One tab holds the stream and forwards its events
+ * to the other tabs: browsers limit connections per host, and one stream per tab would leave none for other requests.
  */
 export async function subscribeNotifications(
   userId: number,
@@ -82,14 +82,14 @@ export async function subscribeNotifications(
       },
       during,
     );
-  // The Web Locks API is not available without TLS: there only visible tabs hold a stream.
+  // The Web Locks API is unavailable without TLS; then every visible tab holds its own stream.
   const { locks } = navigator as { readonly locks?: LockManager };
   await (locks === undefined
     ? whileVisible(runAsLeader, signal)
     : locks.request(name, { signal }, () => runAsLeader(signal)));
 }
 
-/** Keeps a stream open, coming back after the last event it had. */
+/** Keeps a stream open, resuming after the last event received. */
 async function keepStreamOpen(
   lastEventId: () => string | undefined,
   onEvent: (event: StreamEvent) => void,
@@ -105,7 +105,7 @@ async function keepStreamOpen(
   }
 }
 
-/** Runs while the page can be seen, again and again, until the signal ends it. */
+/** Runs while the page is visible, and again each time it becomes visible, until the signal aborts. */
 async function whileVisible(run: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     if (document.visibilityState === 'visible') {

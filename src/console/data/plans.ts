@@ -8,7 +8,7 @@ import { selfQuery } from './self.ts';
 export type CurrentPlan = EndpointPart<typeof getOwnPackage, 'response'>['data'];
 export type PurchasablePlan = EndpointPart<typeof listPackageCards, 'response'>['data'][number];
 
-/** Key of all that is asked about plans. */
+/** Prefix of all query keys about plans. */
 export const PLAN_KEY = ['plan'] as const;
 
 export const currentPlanQuery = queryOptions({
@@ -22,7 +22,7 @@ export const purchasablePlansQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** To be called after plan or credits of the account have changed: refetches what shows or follows from them. */
+/** Call after the account's plan or credits have changed: refetches the queries that depend on them. */
 export async function refetchPlanAndCredits(queries: QueryClient): Promise<void> {
   const keys = [PLAN_KEY, selfQuery.queryKey, usableModelsQuery.queryKey];
   await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));

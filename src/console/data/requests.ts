@@ -7,11 +7,11 @@ import { followRequests } from '../../sdk/requests.ts';
 import { callAnyApi, callApi, sendRequest } from './api-client.ts';
 import { downloadFile } from './download-file.ts';
 
-/** Of the signed-in account, or of all accounts for administrators. */
+/** `own`: calls of the signed-in account; `all`: calls of all accounts, for administrators. */
 export type RequestScope = 'own' | 'all';
 
 type AdminEntry = EndpointPart<typeof endpoints.listAllRequests, 'response'>['data'][number];
-/** One ended call; who made it and which channel served it are known to administrators only. */
+/** One finished call; the account and channel are visible to administrators only. */
 export type RequestEntry = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number] &
   Partial<Pick<AdminEntry, 'user_id' | 'channel_id' | 'served_model'>>;
 export type Receipt = EndpointPart<typeof getReceipt, 'response'>['data'];
@@ -28,13 +28,16 @@ const ENDPOINTS = {
   all: { list: endpoints.listAllRequests, csv: endpoints.exportAllRequests, live: endpoints.streamAllRequests },
 } as const satisfies Record<RequestScope, Readonly<Record<string, Endpoint>>>;
 
-/** Filters of the address as the service takes them: a day's filter names its last second, the service excludes its end. */
+/**
+ * Converts URL filters to query parameters: a day filter names the last second of the day, but the service's `to` is
+ * exclusive.
+ */
 const toQuery = ({ to, ...filter }: RequestFilter): RequestFilter => ({
   ...filter,
   to: to === undefined ? undefined : String(Number(to) + 1),
 });
 
-/** A cursor of the URL; another text there is dropped, as unreadable filters are. */
+/** Reads a cursor from the URL; malformed values are dropped, like malformed filters. */
 const readCursor = (text: string | undefined): string | undefined =>
   text !== undefined && new RegExp(endpoints.CURSOR_PATTERN).test(text) ? text : undefined;
 
@@ -50,11 +53,11 @@ export const requestsQuery = (scope: RequestScope, filter: RequestFilter, after:
     placeholderData: keepPreviousData,
   });
 
-/** Calls that fit the filter as they end. */
+/** Streams calls that match the filter as they finish. */
 export const followRequestLog = (scope: RequestScope, filter: RequestFilter, signal: AbortSignal) =>
   followRequests<RequestEntry>({ send: sendRequest }, ENDPOINTS[scope].live, toQuery(filter), signal);
 
-/** Saves the calls that fit the filter, at most 50,000. */
+/** Downloads the calls that match the filter, at most 50,000. */
 export async function downloadRequests(scope: RequestScope, filter: RequestFilter): Promise<void> {
   const response = await sendRequest(ENDPOINTS[scope].csv as Endpoint, { query: toQuery(filter) });
   if (!response.ok) {
@@ -67,7 +70,7 @@ export async function downloadRequests(scope: RequestScope, filter: RequestFilte
   downloadFile('requests.csv', await response.blob());
 }
 
-/** What a call or video cost and why. An open one changes. */
+/** Cost breakdown of a call or video, refetched while the call is open. */
 export const receiptQuery = (ref: string) =>
   queryOptions({
     queryKey: ['receipt', ref],

@@ -1,4 +1,4 @@
-/** Where to go after signing in: a path of this console, never another site. */
+/** Redirect target after sign-in: always a path of this console, never another site. */
 export function toSafeRedirectPath(path: unknown): string {
   if (typeof path !== 'string' || !/^\/(?![/\\])/.test(path)) return '/studio';
   const url = new URL(path, location.origin);

@@ -19,10 +19,10 @@ export const useSelf = () => useQuery(selfQuery);
 
 export const useStatus = () => useQuery(statusQuery);
 
-/** The name of the service, as its administrator set it. */
+/** Name of the service, as configured by its administrator. */
 export const useSiteName = (): string => useStatus().data?.site_name ?? document.title.split(' · ').at(-1) ?? '';
 
 export type Self = Awaited<ReturnType<Extract<(typeof selfQuery)['queryFn'], (...args: never[]) => unknown>>>;
 
-/** Roles that see the administration pages. */
+/** Whether the role can see the admin pages. */
 export const isAdmin = (role: string | undefined): boolean => role === 'admin' || role === 'root';

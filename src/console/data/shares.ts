@@ -6,7 +6,7 @@ import { callApi } from './api-client.ts';
 export type Share = EndpointPart<typeof endpoints.listShares, 'response'>['data'][number];
 type NewShare = EndpointPart<typeof endpoints.createShare, 'body'>;
 
-/** Links of all own videos. */
+/** Share links of all videos of the account. */
 export const sharesQuery = (page: number, pageSize: number) =>
   queryOptions({
     queryKey: ['shares', 'list', page, pageSize],
@@ -14,7 +14,7 @@ export const sharesQuery = (page: number, pageSize: number) =>
       callApi(endpoints.listShares, { query: { page: String(page), page_size: String(pageSize) } }, { signal }),
   });
 
-/** Links of one video. */
+/** Share links of one video. */
 export const videoSharesQuery = (taskId: string) =>
   queryOptions({
     queryKey: ['shares', 'video', taskId],

@@ -1,6 +1,6 @@
 /**
- * Replaces TypeBox in the browser's bundle. The server checks schemas; the console needs only the method, path and policy
- * of an endpoint, so every schema can be this one empty object, which can also be called as a function.
+ * Replaces TypeBox in the browser bundle. Schemas are checked by the server, and the console only needs the method,
+ * path and policy of an endpoint, so one empty object, callable as a function, replaces every schema.
  */
 const stub: object = new Proxy(function schema() {}, {
   get: (_, key) => (key === Symbol.toPrimitive ? () => '' : stub),

@@ -23,11 +23,11 @@ export interface VideoFilter {
   readonly to?: string;
   readonly q?: string;
   readonly favourite?: string;
-  /** `next` of the page before, for pages beyond what is counted. */
+  /** `next` of the previous page, for pages beyond the counted total. */
   readonly after?: string;
 }
 
-/** How often unfinished videos are polled; short, because the list is cheap for the service. */
+/** Polling interval of unfinished videos; short, because the list is cheap for the service. */
 const POLL_INTERVAL_MS = 2_000;
 
 export const videosQuery = (page: number, pageSize: number, filter: VideoFilter = {}) =>
@@ -43,7 +43,7 @@ export const videosQuery = (page: number, pageSize: number, filter: VideoFilter 
       state.data?.data.some(({ status }) => !isTerminal(status)) ? POLL_INTERVAL_MS : false,
   });
 
-/** One video with its playback URL, which is valid for ten minutes and therefore refetched earlier. */
+/** One video with its playback URL, which is valid for ten minutes and refetched earlier. */
 export const videoQuery = (id: string) =>
   queryOptions({
     queryKey: ['videos', 'one', id],
@@ -53,27 +53,27 @@ export const videoQuery = (id: string) =>
       state.data !== undefined && !isTerminal(state.data.status) ? POLL_INTERVAL_MS : 8 * 60_000,
   });
 
-/** How long the videos of each model take; models that have few finished ones are missing. */
+/** Usual generation time by model; models with few finished videos are missing. */
 export const durationsQuery = queryOptions({
   queryKey: ['video-durations'],
   queryFn: async ({ signal }) => (await callApi(listGenerationTimes, {}, { signal })).data,
   staleTime: 60_000,
 });
 
-/** Starts a video; a repeated press with the same key starts nothing twice. */
+/** Submits a video; repeating a submit with the same idempotency key starts no second video. */
 export async function submitVideo(body: VideoBody, key: string): Promise<string> {
   const { data } = await callApi(submitOwnVideo, { body }, { headers: { 'idempotency-key': key } });
   return data.task_id;
 }
 
-/** What it would cost, and how many the account can pay for; the pictures themselves stay here. */
+/** Price of a video, and how many the account can pay for; images are not uploaded for a quote. */
 export async function fetchVideoQuote(body: VideoBody, signal: AbortSignal): Promise<VideoQuote> {
   return (await callApi(quoteVideo, { body: withoutPictures(body) }, { signal })).data;
 }
 
 export const deleteVideo = (id: string) => callApi(deleteOwnVideo, { params: { task_id: id } });
 
-/** How many pictures there are may matter to a price; what they show does not. */
+/** Replaces images by placeholder URLs: a price may depend on their number, but not on their content. */
 function withoutPictures(body: VideoBody): VideoBody {
   const placeholderUrl = (index: number): string => `https://pictures.invalid/${index}.png`;
   return {
@@ -88,13 +88,13 @@ const omitEmpty = (filter: VideoFilter): Record<string, string> =>
     Object.entries(filter).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ''),
   );
 
-/** Between two files: browsers take several at the same moment for one. */
+/** Pause between two downloads; browsers treat simultaneous downloads as one. */
 const DELAY_BETWEEN_FILES_MS = 400;
 
-/** Downloads a video with the browser. The URL is requested on click, because it is valid for a few minutes only. */
+/** Downloads a video in the browser. The URL is requested on click, because it is valid for a few minutes only. */
 export async function downloadVideo(queries: QueryClient, id: string): Promise<void> {
   const { play_url: address } = await queries.fetchQuery(videoQuery(id));
-  // Nobody keeps a file of it any more.
+  // An empty URL: neither the vendor nor this service still stores the file.
   if (address === '') return;
   const link = document.createElement('a');
   link.href = address;
@@ -112,10 +112,10 @@ export async function downloadVideos(queries: QueryClient, ids: readonly string[
 const WIDTH = 640;
 const QUALITY = 0.8;
 const PREFIX = /^data:image\/(webp|jpeg);base64,/;
-/** Videos whose poster this page has sent already, or could not make. */
+/** Videos whose poster this page has already uploaded or failed to create. */
 const done = new Set<string>();
 
-/** Sends the frame a video shows as its poster, once; failures are left to the next visit. */
+/** Uploads the current frame of a video as its poster, once per page; a failure is retried on the next visit. */
 export function uploadPoster(taskId: string, video: HTMLVideoElement): void {
   if (done.has(taskId) || video.videoWidth === 0) return;
   done.add(taskId);
@@ -123,7 +123,7 @@ export function uploadPoster(taskId: string, video: HTMLVideoElement): void {
   canvas.width = Math.min(WIDTH, video.videoWidth);
   canvas.height = Math.round((canvas.width * video.videoHeight) / video.videoWidth);
   canvas.getContext('2d')?.drawImage(video, 0, 0, canvas.width, canvas.height);
-  // Browsers that cannot write WebP write PNG instead.
+  // Browsers without a WebP encoder return PNG instead.
   const webp = canvas.toDataURL('image/webp', QUALITY);
   const url = PREFIX.test(webp) ? webp : canvas.toDataURL('image/jpeg', QUALITY);
   callApi(putPoster, { params: { task_id: taskId }, body: { image: url.replace(PREFIX, '') } }).catch(() => {});

@@ -6,7 +6,7 @@ import { callApi } from './api-client.ts';
 export type Webhook = EndpointPart<typeof endpoints.getWebhook, 'response'>['data'];
 export type WebhookDelivery = EndpointPart<typeof endpoints.listDeliveries, 'response'>['data']['deliveries'][number];
 
-/** An account has ten at most, so one page has them all. */
+/** An account has at most ten webhooks, so one page lists all of them. */
 export const webhooksQuery = queryOptions({
   queryKey: ['webhooks'],
   queryFn: ({ signal }) => callApi(endpoints.listWebhooks, { query: {} }, { signal }),
@@ -18,7 +18,7 @@ export const webhookQuery = (id: string) =>
     queryFn: async ({ signal }) => (await callApi(endpoints.getWebhook, { params: { id } }, { signal })).data,
   });
 
-/** Deliveries of an endpoint, newest first. @param after `next` of the page before */
+/** Deliveries of a webhook, newest first. @param after `next` of the previous page */
 export const deliveriesQuery = (id: string, status: endpoints.DeliveryStatus | undefined, after: string | undefined) =>
   queryOptions({
     queryKey: ['webhooks', id, 'deliveries', status ?? '', after ?? ''],

@@ -21,7 +21,7 @@ import { useOwnRequestColumns } from '../requests/request-columns.tsx';
 
 const RECENT = 10;
 
-/** One API key: how its calls went, what they cost, its budget and its newest calls. */
+/** One API key: performance and cost of its calls, its budget, and its newest calls. */
 export function ApiKeyPage() {
   const { t } = useTranslation(['account', 'costs', 'app']);
   const id = useRouteId();
@@ -89,7 +89,7 @@ function KeyFacts({ id }: { readonly id: string }) {
   );
 }
 
-/** Success rate, durations and cost of thirty days. */
+/** Success rate, duration and cost over thirty days. */
 function KeyFigures({ id }: { readonly id: string }) {
   const { t } = useTranslation(['costs', 'account']);
   const credits = useFormatCredits();

@@ -106,7 +106,7 @@ export function ApiKeyListPage() {
       ) : null}
       <Pager page={page} total={tokens.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={filters.setPage} />
       <ApiKeyBulkBar selection={selection} />
-      {/* Their texts come when one is first opened; the page stays meanwhile. */}
+      {/* Texts of the dialogs load when one first opens; the page stays visible meanwhile. */}
       <Suspense>
         {connected === undefined ? null : (
           <ConnectDialog apiKey={connected} page={page} onClose={() => setConnected(undefined)} />
@@ -117,7 +117,7 @@ export function ApiKeyListPage() {
   );
 }
 
-/** What can be done with several at once. */
+/** Bulk actions for the selected keys. */
 function ApiKeyBulkBar({ selection }: { readonly selection: RowSelection<ApiKey> }) {
   const { t } = useTranslation('account');
   const queries = useQueryClient();
@@ -223,7 +223,7 @@ interface CreatedKey {
   readonly models: readonly string[];
 }
 
-/** Creates or changes an API key; a new key is shown here once, with how to use it in each client. */
+/** Creates or changes an API key; a new key is shown once, with setup instructions for each client. */
 function ApiKeyDialog({ apiKey, onClose }: ApiKeyDialogProps) {
   const { t } = useTranslation(['account', 'connect-clients']);
   const [created, setCreated] = useState<CreatedKey>();
@@ -327,14 +327,14 @@ const LIMITS = [
 ] as const;
 
 type LimitName = (typeof LIMITS)[number][0];
-/** Empty: any number. */
+/** Empty: unlimited. */
 type RateLimitFormValues = Record<LimitName, number | string>;
 
 interface ApiKeyRateLimitFieldsProps {
   readonly value: (name: LimitName) => { value: number | string; onChange: (next: number | string) => void };
 }
 
-/** What a key may do in a minute and at once. */
+/** Limits of a key: calls per minute and concurrent calls. */
 function ApiKeyRateLimitFields({ value }: ApiKeyRateLimitFieldsProps) {
   const { t } = useTranslation('account');
   return (

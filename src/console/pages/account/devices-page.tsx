@@ -27,7 +27,7 @@ import { callApi } from '../../data/api-client.ts';
 import { formatDate } from '../../data/format-times.ts';
 import { type Device, devicesQuery, PAGE_SIZE } from '../../data/sessions.ts';
 
-/** Where the account is signed in by a code. */
+/** Devices signed in to the account by code. */
 export function DevicesPage() {
   const { t } = useTranslation('account');
   const [page, setPage] = useState(1);
@@ -114,7 +114,7 @@ function DeviceCard({ device }: { readonly device: Device }) {
   );
 }
 
-/** Lets the user rename a device. */
+/** Dialog to rename a device. */
 function RenameDevice({ device }: { readonly device: Device }) {
   const { t } = useTranslation('account');
   const [open, setOpen] = useState(false);

@@ -150,7 +150,10 @@ function NameAndEmailForm({ self }: { readonly self: Self }) {
   );
 }
 
-/** Says that the e-mail is not confirmed yet, and sends the link again. Shows nothing where there is nothing to do. */
+/**
+ * Notice that the e-mail address is not confirmed, with a button to resend the link. Renders nothing if no action is
+ * needed.
+ */
 function EmailUnconfirmedNotice() {
   const { t } = useTranslation('account');
   const { data } = useQuery(emailQuery);
@@ -175,7 +178,7 @@ function EmailUnconfirmedNotice() {
   );
 }
 
-/** A number, then the code that was sent to it. */
+/** Asks for a phone number, then for the code sent to it. */
 function BindPhoneForm() {
   const { t } = useTranslation('account');
   const toasts = useToasts();
@@ -215,7 +218,7 @@ function BindPhoneForm() {
   );
 }
 
-/** The code that the messaging app shows. */
+/** Asks for the code shown by the messaging app. */
 function BindMessagingAppForm() {
   const { t } = useTranslation('account');
   return (
@@ -231,9 +234,9 @@ function BindMessagingAppForm() {
 interface CodeFormProps {
   readonly hint?: string;
   readonly autoComplete: string;
-  /** Sends the code. */
+  /** Submits the code. */
   readonly bind: (code: string) => Promise<unknown>;
-  /** Shown when the account is linked. */
+  /** Toast shown once the account is linked. */
   readonly message: string;
 }
 

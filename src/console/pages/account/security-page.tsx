@@ -36,7 +36,7 @@ import { callApi } from '../../data/api-client.ts';
 import { selfQuery, useSelf, useStatus } from '../../data/self.ts';
 import { PAGE_SIZE, sessionsQuery } from '../../data/sessions.ts';
 
-/** Everything that decides who gets into the account. */
+/** Two-step verification, password, sessions, sign-in history and management token. */
 export function SecurityPage() {
   const { t } = useTranslation(['account', 'login-history']);
   return (
@@ -79,7 +79,7 @@ function PasswordSection() {
         }}
       >
         <Stack maw={420}>
-          {/* Password managers look for the name the password belongs to. */}
+          {/* Password managers need the user name the password belongs to. */}
           <input type="text" autoComplete="username" value={self?.username ?? ''} readOnly hidden />
           <PasswordInput
             label={t('security.original')}
@@ -107,7 +107,7 @@ function PasswordSection() {
   );
 }
 
-/** Off → secret and QR → code → backup codes, shown once; on → off again by a code. */
+/** Enabling: secret and QR code, then a code, then backup codes, shown once. Disabling requires a code. */
 function TwoStepSection() {
   const { t } = useTranslation('account');
   const { data: self } = useSelf();
@@ -263,7 +263,7 @@ function BackupCodes({ codes, onKept: onSaved }: { readonly codes: readonly stri
   );
 }
 
-/** A QR code drawn as one path: dark on white in every appearance, since readers expect that. */
+/** A QR code drawn as one path; always dark on white, because scanners expect that. */
 function QrCode({
   text,
   label,

@@ -10,7 +10,7 @@ import { useSelf } from '../../data/self.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { COST_FILTERS, CostExplorer } from '../costs/cost-explorer.tsx';
 
-/** What is there, what was spent, on what, and what is meant to be spent. */
+/** The account's balance, spending, usage by model, and budgets. */
 export function UsagePage() {
   const { t } = useTranslation('account');
   const { data: self } = useSelf();

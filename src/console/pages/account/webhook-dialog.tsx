@@ -12,18 +12,19 @@ import { isAdmin, useSelf } from '../../data/self.ts';
 import type { Webhook } from '../../data/webhooks.ts';
 
 interface WebhookDialogProps {
-  /** Undefined: a new one. */
+  /** Undefined: creates a webhook. */
   readonly webhook: Webhook | undefined;
   readonly onClose: () => void;
 }
 
-/** Adds or changes a webhook; the secret of a new one is shown here once. */
+/** Adds or changes a webhook; the secret of a new webhook is shown once. */
 export function WebhookDialog({ webhook, onClose }: WebhookDialogProps) {
   const [secret, setSecret] = useState<string>();
   if (secret === undefined) return <WebhookForm webhook={webhook} onCreated={setSecret} onClose={onClose} />;
   return <WebhookSecretDialog secret={secret} onClose={onClose} />;
 }
 
+/** Shows the secret of a webhook once. */
 export function WebhookSecretDialog({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   const { t } = useTranslation('account');
   return (

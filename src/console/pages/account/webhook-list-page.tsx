@@ -11,7 +11,7 @@ import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.ts
 import { type Webhook, webhooksQuery } from '../../data/webhooks.ts';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
-/** The programs of an account that get its events. */
+/** The webhooks of the account. */
 export function WebhookListPage() {
   const { t } = useTranslation('account');
   const [isAdding, setIsAdding] = useState(false);
@@ -78,6 +78,7 @@ export function WebhookListPage() {
   );
 }
 
+/** Badge with the state of a webhook. */
 export function WebhookState({ webhook }: { readonly webhook: Webhook }) {
   const { t } = useTranslation('account');
   if (!webhook.enabled)

@@ -18,7 +18,7 @@ import { deliveriesQuery, type Webhook, type WebhookDelivery, webhookQuery } fro
 import { WebhookDialog, WebhookSecretDialog } from './webhook-dialog.tsx';
 import { WebhookState } from './webhook-list-page.tsx';
 
-/** One webhook: its state, what can be done with it, and what was delivered. */
+/** One webhook: its state, actions and deliveries. */
 export function WebhookPage() {
   const { t } = useTranslation('account');
   const { id } = useParams({ from: '/app/account/webhooks/$id' });
@@ -143,11 +143,11 @@ function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
 const STATUS_COLOR: Readonly<Record<DeliveryStatus, string>> = { pending: 'blue', delivered: 'teal', failed: 'red' };
 const REPLAY_HOURS = [1, 24, 72] as const;
 
-/** What was delivered to a webhook, newest first, with request and answer; updates by itself. */
+/** Deliveries of a webhook, newest first, with request and response; refreshes automatically. */
 function WebhookDeliveries({ webhook }: { readonly webhook: Webhook }) {
   const { t } = useTranslation('account');
   const [status, setStatus] = useState<DeliveryStatus>();
-  // `next` of the pages before this one.
+  // `next` cursors of the previous pages.
   const [trail, setTrail] = useState<readonly string[]>([]);
   const [shown, setShown] = useState<WebhookDelivery>();
   const query = deliveriesQuery(String(webhook.id), status, trail.at(-1));

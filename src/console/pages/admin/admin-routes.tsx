@@ -7,7 +7,7 @@ import { NotFound } from '../../components/page-error.tsx';
 import { isAdmin, useSelf } from '../../data/self.ts';
 import { appRoute, lazyPage } from '../../root-routes.tsx';
 
-/** Hides pages from users without the role, which would be empty for them. Access control itself is enforced by the service. */
+/** Hides admin pages from users without the role, for whom they would be empty. The service enforces access. */
 function RequireAdmin() {
   const self = useSelf();
   if (self.data === undefined)
@@ -37,7 +37,7 @@ const homeRoute = createRoute({
   },
 });
 
-/** Pages under /admin, each loaded when it is first opened. The server enforces who may use their endpoints. */
+/** Pages under /admin, each loaded when first opened. The server enforces access to their endpoints. */
 export const adminRoutes = adminRoute.addChildren([
   homeRoute,
   page('overview', async () => (await import('./overview/overview-page.tsx')).OverviewPage),

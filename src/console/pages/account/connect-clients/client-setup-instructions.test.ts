@@ -5,7 +5,7 @@ import { CLIENTS, type Client } from './client-setup-instructions.ts';
 
 const CONNECTION = { origin: 'https://gate.example', apiKey: 'sk-abc', model: 'gpt-x', siteName: '视频站 ÿþ?>' };
 
-test('clients: each has a hint, and the address and the key are in its samples', () => {
+test('every client has a hint, and its samples contain the base URL and the key', () => {
   assert.ok(CLIENTS.length >= 14);
   for (const client of CLIENTS) {
     const text = client
@@ -23,7 +23,7 @@ test('Claude Code gets a model for its small calls and for each alias too', () =
     assert.match(sample?.text ?? '', new RegExp(`${name}=gpt-x`));
 });
 
-test('links carry the address and the key as their clients read them', () => {
+test('deep links carry the base URL and the key in the format their clients parse', () => {
   const linkOf = (id: string): URL => {
     const client: Client | undefined = CLIENTS.find((each) => each.id === id);
     return new URL(client?.link?.(CONNECTION) ?? '');

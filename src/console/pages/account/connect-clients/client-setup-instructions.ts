@@ -2,15 +2,15 @@ const toBase64 = (value: unknown): string =>
   btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(value))));
 
 /**
- * Cherry Studio's link for a provider: base64 of JSON, in which it reads `_` as `+` and `-` as `/`. It adds `/v1` itself.
- * Source: CherryHQ/cherry-studio, src/main/services/urlschema/handle-providers.ts.
+ * Cherry Studio's deep link for a provider: base64 of JSON, with `_` for `+` and `-` for `/`. The client appends `/v1`
+ * itself. Source: CherryHQ/cherry-studio, src/main/services/urlschema/handle-providers.ts.
  */
 function toCherryStudioLink({ origin, apiKey, siteName }: SampleValues): string {
   const data = toBase64({ id: 'reelgate', name: siteName, type: 'openai', baseUrl: origin, apiKey });
   return `cherrystudio://providers/api-keys?v=1&data=${encodeURIComponent(data.replaceAll('+', '_').replaceAll('/', '-'))}`;
 }
 
-/** Chatbox's link for a provider. Source: docs.chatboxai.app, "Provider configuration", deep link format. */
+/** Chatbox's deep link for a provider. Source: docs.chatboxai.app, "Provider configuration", deep link format. */
 function toChatboxLink({ origin, apiKey, model, siteName }: SampleValues): string {
   const config = toBase64({
     id: 'reelgate',
@@ -22,7 +22,7 @@ function toChatboxLink({ origin, apiKey, model, siteName }: SampleValues): strin
 }
 
 interface Sample {
-  /** Where it goes: a file's path; undefined for a terminal. */
+  /** Path of the configuration file; undefined: the sample is for a terminal. */
   readonly file?: string;
   readonly text: string;
 }
@@ -31,7 +31,7 @@ export interface Client {
   readonly id: string;
   readonly title: string;
   readonly samples: (connection: SampleValues) => readonly Sample[];
-  /** Opens the client with everything filled in; it asks before it saves. */
+  /** Opens the client with the settings filled in; the client asks before saving. */
   readonly link?: (connection: SampleValues) => string;
 }
 
@@ -141,8 +141,8 @@ const geminiCli: Client['samples'] = ({ origin, apiKey, model }) => [
 ];
 
 /**
- * The variables Claude Code 2.1 reads (code.claude.com/docs, "Model configuration"). It calls a small model for titles and summaries,
- * and its aliases opus and sonnet are used by subagents: each of them is a model of Anthropic's unless it is named too.
+ * Environment variables of Claude Code 2.1 (code.claude.com/docs, "Model configuration"). Titles and summaries use a
+ * small model, and subagents use the aliases opus and sonnet: each of them is an Anthropic model unless overridden.
  */
 const claudeCodeEnv = ({ origin, apiKey, model }: Pick<SampleValues, 'origin' | 'apiKey' | 'model'>) => ({
   ANTHROPIC_BASE_URL: origin,
@@ -189,7 +189,7 @@ const libreChat: Client['samples'] = ({ origin, apiKey, model, siteName }) => [
 
 const addressAndKey: Client['samples'] = ({ origin, apiKey }) => [{ text: `${origin}/v1` }, { text: apiKey }];
 
-/** Programs people connect, in the order of the tabs. */
+/** Supported clients, in the order of the tabs. */
 export const CLIENTS = [
   { id: 'curl', title: 'curl', samples: curl },
   { id: 'env', title: '.env', samples: (connection) => [{ file: '.env', text: env(openAiEnv(connection)) }] },
@@ -237,12 +237,12 @@ export const CLIENTS = [
 ] as const satisfies readonly Client[];
 export type ClientId = (typeof CLIENTS)[number]['id'];
 
-/** What the samples are filled with. */
+/** Values that the samples are filled with. */
 export interface SampleValues {
-  /** Address of the service, without a slash at the end. */
+  /** Base URL of the service, without a trailing slash. */
   readonly origin: string;
   readonly apiKey: string;
-  /** A chat model this key may call. */
+  /** A chat model this key can call. */
   readonly model: string;
   readonly siteName: string;
 }

@@ -15,7 +15,7 @@ const MODEL_PLACEHOLDER = 'gpt-4o-mini';
 
 interface ConnectPanelProps {
   readonly tokenId: number;
-  /** The page of the list of keys the token is on. */
+  /** Page of the key list that contains the key. */
   readonly page: number;
   /** Only known right after the key was created. */
   readonly apiKey?: string;
@@ -23,7 +23,9 @@ interface ConnectPanelProps {
   readonly allowedModels: readonly string[];
 }
 
-/** How to point each client here, with address, key and model filled in, and a test that waits for the first call. */
+/**
+ * Setup instructions for each client, with base URL, key and model filled in, and a test that waits for the first call.
+ */
 export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPanelProps) {
   const { t } = useTranslation('connect-clients');
   const [clientId, setClientId] = useState<ClientId>('curl');
@@ -88,7 +90,7 @@ interface ClientGuideProps {
   readonly client: Client;
   readonly hint: string;
   readonly connection: SampleValues;
-  /** Whether the key is known, so that a link can carry it. */
+  /** Whether the key is known, so that a deep link can contain it. */
   readonly isComplete: boolean;
 }
 
@@ -129,11 +131,11 @@ const PATIENCE_MS = 180_000;
 
 interface Wait {
   readonly startedAt: number;
-  /** Last use known when the wait began. */
+  /** Last use of the key when the wait started. */
   readonly usedBefore: number | null;
 }
 
-/** Waits until a call with this key has come, and says so. The service notes the use of a key within ten seconds. */
+/** Waits for the first call with this key. The service records the use of a key within ten seconds. */
 function WaitForFirstCall({ tokenId, page }: { readonly tokenId: number; readonly page: number }) {
   const { t } = useTranslation('connect-clients');
   const [wait, setWait] = useState<Wait>();
@@ -190,12 +192,12 @@ const hasCome = ({ usedBefore }: Wait, usedAt: number | null): boolean => usedAt
 
 interface ConnectDialogProps {
   readonly apiKey: ApiKey;
-  /** The page of the list of keys it is on. */
+  /** Page of the key list that contains the key. */
   readonly page: number;
   readonly onClose: () => void;
 }
 
-/** How to use an API key that exists; the key itself is not known any more. */
+/** Setup instructions for an existing API key, whose secret can no longer be shown. */
 export function ConnectDialog({ apiKey, page, onClose }: ConnectDialogProps) {
   const { t } = useTranslation('connect-clients');
   return (

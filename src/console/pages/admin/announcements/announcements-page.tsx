@@ -20,7 +20,7 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { type Announcement, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 
-/** Announcements, which are shown to every account. */
+/** Manages announcements, which every account sees. */
 export function AnnouncementsPage() {
   const { t } = useTranslation(['admin-announcements', 'app']);
   const filters = useListFilters([], ['created']);
@@ -127,7 +127,7 @@ function DeleteAnnouncement({ announcement: { id, title } }: { readonly announce
 }
 
 interface AnnouncementDialogProps {
-  /** Edits this announcement instead of creating one. */
+  /** Announcement to edit; undefined creates one. */
   readonly announcement?: Announcement;
   readonly onClose: () => void;
 }
@@ -188,7 +188,7 @@ function AnnouncementDialog({ announcement, onClose }: AnnouncementDialogProps) 
   );
 }
 
-/** An announcement as its form holds it. */
+/** Form values of an announcement. */
 interface AnnouncementFormValues {
   readonly title: string;
   readonly content: string;

@@ -7,7 +7,7 @@ const PAGE_BY_TARGET: Readonly<Record<string, string>> = {
   'package-card': 'packages',
 };
 
-/** The page of the target of an audit log entry, such as `user:12`; undefined if the target has no page. */
+/** Page of an audit entry's target, such as `user:12`; undefined if the target has no page. */
 export function targetPath(target: string): string | undefined {
   const at = target.indexOf(':');
   const page = PAGE_BY_TARGET[target.slice(0, Math.max(0, at))];
@@ -16,7 +16,7 @@ export function targetPath(target: string): string | undefined {
     : `/admin/${page}/${encodeURIComponent(target.slice(at + 1).replaceAll('/', '~'))}`;
 }
 
-/** Names of what differs between the two sides of a change. */
+/** Names of the fields that differ between both sides of a change. */
 export function changedKeys(before: unknown, after: unknown): string[] {
   const [one, two] = [before, after].map((side) =>
     typeof side === 'object' && side !== null ? (side as Record<string, unknown>) : {},

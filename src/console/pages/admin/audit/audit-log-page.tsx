@@ -18,7 +18,7 @@ import { useUserNames } from '../../../data/names.ts';
 import { changedKeys, targetPath } from './audit-entry.ts';
 import { AuditAndLoginsTabs } from './audit-tabs.tsx';
 
-/** Who changed what. */
+/** Log of changes, with the account that made each. */
 export function AuditLogPage() {
   const { t } = useTranslation(['audit', 'app']);
   const filters = useListFilters(['actor_id', 'action', 'target'], ['time']);
@@ -73,7 +73,7 @@ export function AuditLogPage() {
   );
 }
 
-/** In words; what it is stored as is what programs filter by. */
+/** Name of an action in words, with the stored name, by which programs filter. */
 function AuditAction({ action }: { readonly action: string }) {
   const { t } = useTranslation('audit');
   return (
@@ -97,7 +97,7 @@ function AuditTarget({ target }: { readonly target: string }) {
   );
 }
 
-/** Before and after, side by side. */
+/** Values before and after a change, side by side. */
 function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; readonly onClose: () => void }) {
   const { t } = useTranslation('audit');
   const side = (value: unknown): Record<string, unknown> =>
@@ -144,7 +144,7 @@ function Value({ value }: { readonly value: unknown }) {
 
 const MAX_FIELDS = 4;
 
-/** The names of the fields an audit log entry changed; the values can be opened beside them. */
+/** Names of the fields an audit entry changed; a click opens their values. */
 function ChangedFieldNames({ entry, onOpen }: { readonly entry: AuditEntry; readonly onOpen: () => void }) {
   const { t } = useTranslation('audit');
   const keys = changedKeys(entry.before, entry.after);
@@ -165,11 +165,11 @@ function ChangedFieldNames({ entry, onOpen }: { readonly entry: AuditEntry; read
 
 type T = TFunction<'audit'>;
 
-/** `user.update` → "User changed"; one that has no words here stays as it is stored. */
+/** Converts `user.update` to "User changed"; unknown actions keep their stored name. */
 const describeAction = (t: T, action: string): string =>
   t(`actions.${action as 'user.update'}`, { defaultValue: action });
 
-/** `user:12` → "User 12" */
+/** Converts `user:12` to "User 12". */
 function describeTarget(t: T, target: string): string {
   const at = target.indexOf(':');
   if (at < 0) return target;
@@ -177,11 +177,11 @@ function describeTarget(t: T, target: string): string {
   return t(`targets.${kind}`, { id: target.slice(at + 1), defaultValue: target });
 }
 
-/** Every action with its words, for a list to choose from. */
+/** Every known action with its description, as filter options. */
 const listActions = (t: T): readonly { readonly value: string; readonly label: string }[] =>
   listLeaves(t('actions', { returnObjects: true }));
 
-/** The texts of a tree, each with the path that leads to it: `mailbox.app-password.read`. */
+/** Leaves of a tree of texts, each with its path, such as `mailbox.app-password.read`. */
 const listLeaves = (tree: object, path = ''): { readonly value: string; readonly label: string }[] =>
   Object.entries(tree).flatMap(([key, each]: [string, unknown]) =>
     typeof each === 'string'

@@ -4,7 +4,10 @@ import { SegmentedControl } from '../../../components/segmented-control.tsx';
 
 type RecordsPath = '/admin/audit' | '/admin/logins';
 
-/** Between the two records of who did what: changes, and sign-ins, which are many and hold addresses. */
+/**
+ * Switches between the log of changes and the sign-in history, which is separate because it is large and contains IP
+ * addresses.
+ */
 export function AuditAndLoginsTabs({ current }: { readonly current: RecordsPath }) {
   const { t } = useTranslation('login-history');
   const navigate = useNavigate();

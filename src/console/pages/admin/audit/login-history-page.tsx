@@ -12,7 +12,7 @@ import { listQuery } from '../../../data/admin.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { AuditAndLoginsTabs } from './audit-tabs.tsx';
 
-/** Who signed in to which account, and who tried to. */
+/** Successful and failed sign-ins of all accounts. */
 export function LoginHistoryPage() {
   const { t } = useTranslation('login-history');
   const filters = useListFilters(['user_id', 'failed'], ['time']);

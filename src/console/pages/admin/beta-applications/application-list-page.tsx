@@ -18,7 +18,7 @@ import { listQuery } from '../../../data/admin.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { DecisionButtons, StatusBadge } from './decision-buttons.tsx';
 
-/** Who wants to try what; undecided ones are decided from the list. */
+/** Beta applications; pending ones can be decided from the list. */
 export function AdminBetaApplicationListPage() {
   const { t } = useTranslation(['admin-beta-applications', 'app']);
   const filters = useListFilters(['status', 'feature', 'user_id'], APPLICATION_SORTS);

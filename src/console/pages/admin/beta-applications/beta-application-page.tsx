@@ -14,7 +14,7 @@ import { callApi } from '../../../data/api-client.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { DecisionButtons, StatusBadge } from './decision-buttons.tsx';
 
-/** Where the notice of an application leads. */
+/** One beta application; target of the notification about it. */
 export function AdminBetaApplicationPage() {
   const { t } = useTranslation('admin-beta-applications');
   const id = useRouteId();

@@ -17,7 +17,7 @@ interface DecisionButtonsProps {
 }
 type Decision = 'approve' | 'reject';
 
-/** Two buttons; each asks for a message to the applicant before it decides. */
+/** Buttons to approve or reject; each asks for a message to the applicant first. */
 export function DecisionButtons(application: DecisionButtonsProps) {
   const { t } = useTranslation('admin-beta-applications');
   const [decision, setDecision] = useState<Decision>();
@@ -80,6 +80,7 @@ const STATUS_COLOR: Readonly<Record<ApplicationStatus, string>> = {
   rejected: 'red',
 };
 
+/** Badge with the status of a beta application. */
 export function StatusBadge({ status }: { readonly status: ApplicationStatus }) {
   const { t } = useTranslation('admin-beta-applications');
   return <Badge color={STATUS_COLOR[status]}>{t(`states.${status}`)}</Badge>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { newUpstreamRequestFormValues, toUpstreamRequestBody } from './channel-form-values.ts';
 
-it('reads one pair a line and sends only what was changed', () => {
+it('one pair per line is parsed, and only changes are sent', () => {
   const draft = {
     modelMapping: 'gpt-4o = vendor/gpt-4o\n\n chat=chat-v2 ',
     extraHeaders: 'X-Key: a:b\nx-empty:',

@@ -7,32 +7,34 @@ import { parseCredentialLines, toCredentials } from './credential-values.ts';
 
 type ChannelBody = EndpointPart<typeof makeChannel, 'body'>;
 
-/** A channel as its form holds it. Credentials are entered anew each time: the server never returns them. */
+/** Form values of a channel. Credentials start empty, because the server never returns them. */
 export interface ChannelFormValues extends UpstreamRequestFormValues {
   readonly name: string;
-  /** Which of the vendor's credential schemes is filled in; an index. */
+  /** Index of the vendor's credential scheme that is filled in. */
   readonly scheme: number;
   readonly credentials: Readonly<Record<string, string>>;
-  /** Further ones of a new channel, one per line. */
+  /** Further credentials of a new channel, one per line. */
   readonly moreCredentials: string;
   readonly baseUrl: string;
   readonly models: readonly string[];
   readonly priority: number | string;
   readonly weight: number | string;
-  /** Empty: any number. */
+  /** Empty: unlimited. */
   readonly maxConcurrentTasks: number | string;
   readonly enabled: boolean;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** @param preset the provider that was chosen, with its name in the language of the console */
+/**
+ * Initial values of a new channel. @param preset the selected provider, with its name in the language of the console
+ */
 export const newChannelFormValues = (
   vendor: Vendor,
   preset?: Pick<ChannelPreset, 'base_url' | 'key_page' | 'options'> & { readonly name: string },
 ): ChannelFormValues => ({
   name: preset?.name ?? vendor.title,
   scheme: 0,
-  // A server that needs no key takes any, and a channel has to have one.
+  // A channel must have a credential; a server without authentication accepts any.
   credentials: preset?.key_page === '' ? { api_key: 'none' } : {},
   moreCredentials: '',
   baseUrl: preset?.base_url ?? '',
@@ -68,11 +70,15 @@ export function toChannelFormValues(channel: ChannelDetail, vendor: Vendor): Cha
 export const credentialSchemeOf = (draft: ChannelFormValues, vendor: Vendor): CredentialScheme =>
   vendor.credentials[draft.scheme] ?? vendor.credentials[0] ?? { fields: [] };
 
-/** Whether no credentials were entered, so that the stored ones stay. */
+/** Whether the credential fields are empty, so that the stored credentials are kept. */
 export const keepsStoredCredentials = (draft: ChannelFormValues, vendor: Vendor): boolean =>
   credentialSchemeOf(draft, vendor).fields.every(({ name }) => (draft.credentials[name] ?? '').trim() === '');
 
-/** @throws SyntaxError where a pasted object is not valid JSON; CredentialLineError where a line has too few fields */
+/**
+ * Converts form values to a request body.
+ *
+ * @throws SyntaxError if a pasted object is not valid JSON; CredentialLineError if a line has too few fields
+ */
 export function toChannelBody(draft: ChannelFormValues, vendor: Vendor): ChannelBody {
   const scheme = credentialSchemeOf(draft, vendor);
   const credentials = toCredentials(scheme, draft.credentials);
@@ -95,19 +101,19 @@ export const toSettingsBody = (draft: ChannelFormValues) => ({
   priority: Number(draft.priority),
   weight: Number(draft.weight),
   enabled: draft.enabled,
-  // JSON leaves out what is undefined, which removes the option.
+  // JSON omits undefined values, which removes the option.
   options: { ...draft.options, max_concurrent_tasks: readNumberInput(draft.maxConcurrentTasks) },
   ...toUpstreamRequestBody(draft),
 });
 
 const toNumberInput = (stored: unknown): number | '' => (typeof stored === 'number' ? stored : '');
 
-/** How a channel's upstream is reached, as the form holds it: one `name: value` or `our name = its name` a line. */
+/** Form values for requests to the upstream, with one `name: value` or `our name = its name` per line. */
 interface UpstreamRequestFormValues {
   readonly modelMapping: string;
   readonly extraHeaders: string;
   readonly proxy: string;
-  /** The proxy as it was shown, without its credentials; while it is unchanged, the stored one stays. */
+  /** The proxy as displayed, without credentials; an unchanged value keeps the stored proxy. */
   readonly shownProxy: string;
 }
 
@@ -127,7 +133,9 @@ const toUpstreamRequestFormValues = ({ model_mapping, proxy }: ChannelDetail): U
   shownProxy: proxy,
 });
 
-/** Headers that are left empty and a proxy that is left as it is stay as they are stored. */
+/**
+ * Converts the upstream request fields to a body; empty header values and an unchanged proxy keep their stored values.
+ */
 export function toUpstreamRequestBody({ modelMapping, extraHeaders, proxy, shownProxy }: UpstreamRequestFormValues) {
   return {
     model_mapping: parsePairs(modelMapping, '='),
@@ -136,7 +144,10 @@ export function toUpstreamRequestBody({ modelMapping, extraHeaders, proxy, shown
   };
 }
 
-/** One pair a line, divided at the first separator; a line without one has an empty value, which the service refuses by name. */
+/**
+ * Parses one pair per line, split at the first separator; a line without separator gets an empty value, which the
+ * service rejects by name.
+ */
 function parsePairs(text: string, separator: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return Object.fromEntries(

@@ -31,13 +31,13 @@ interface ChannelFormProps {
   readonly vendor: Vendor;
   readonly initial: ChannelFormValues;
   readonly isNew: boolean;
-  /** Several credentials are changed in a panel of their own. */
+  /** Whether the channel has several credentials, which are edited in a panel of their own. */
   readonly hasSeveralCredentials?: boolean;
   readonly submitLabel: string;
   readonly save: (draft: ChannelFormValues) => Promise<void>;
 }
 
-/** All settings of an upstream account; rarely changed settings are collapsed. */
+/** All settings of a channel; rarely changed ones are collapsed. */
 export function ChannelForm({
   vendor,
   initial,
@@ -105,7 +105,10 @@ interface AddressFieldsProps {
   readonly onChange: (part: Partial<ChannelFormValues>) => void;
 }
 
-/** Where the upstream is. Of a chat protocol this decides who is called, so that it stands among the first fields. */
+/**
+ * Base URL of the upstream and its options. For chat protocols the URL selects the provider, so it is among the first
+ * fields.
+ */
 function AddressFields({ vendor, draft: { baseUrl, options }, onChange }: AddressFieldsProps) {
   const { t } = useTranslation('admin-channels');
   const isPrivate = options.private === true;
@@ -151,7 +154,7 @@ interface CredentialFieldsProps {
   readonly onChange: (part: Partial<ChannelFormValues>) => void;
 }
 
-/** The keys the vendor requires. Those of an existing channel are stored, and stay unless new ones are entered. */
+/** Credential fields of the vendor. An existing channel keeps its stored credentials unless new ones are entered. */
 function CredentialFields({ vendor, draft, isNew, onChange }: CredentialFieldsProps) {
   const { t } = useTranslation('admin-channels');
   const schemeLabel = useSchemeLabel();
@@ -198,7 +201,7 @@ function CredentialFields({ vendor, draft, isNew, onChange }: CredentialFieldsPr
   );
 }
 
-/** The usual name of a set of credentials, derived from its field names; falls back to the field names themselves. */
+/** Common name of a set of credentials, derived from its field names; falls back to the field names. */
 function useSchemeLabel(): (scheme: CredentialScheme) => string {
   const { t } = useTranslation('admin-channels');
   return ({ fields }) => {
@@ -217,10 +220,10 @@ interface CredentialInputProps {
   readonly onChange: (value: string) => void;
 }
 
-/** One field of a credential; what is stored of it is never shown. */
+/** One field of a credential; stored values are never shown. */
 export function CredentialFieldInput({ name, kind, required, value, onChange }: CredentialInputProps) {
   const { t } = useTranslation('admin-channels');
-  // The vendors' own names, as administrators find them in the vendors' consoles; an unknown name is shown unchanged.
+  // The vendors' own field names, as shown in the vendors' consoles; unknown names stay unchanged.
   const label = t(`credentials.fields.${name}` as 'credentials.fields.api_key', { defaultValue: name });
   const shared = { label, required, value } as const;
   if (kind === 'json') {
@@ -261,15 +264,15 @@ interface ModelsFieldProps {
   readonly vendor: Pick<Vendor, 'name' | 'kind'>;
   readonly value: readonly string[];
   readonly onChange: (models: string[]) => void;
-  /** A new channel of a video vendor starts with all there are; what a chat upstream has, its test finds out. */
+  /** Preselects all models for a new channel of a video vendor; models of a chat upstream are found by its test. */
   readonly isNew: boolean;
 }
 
-/** Public names the channel serves; one without a row yet may be typed as well. */
+/** Public names the channel serves; names without a catalogue row can be typed in. */
 function ServedModelsField({ vendor: { name: vendor, kind }, value, onChange, isNew }: ModelsFieldProps) {
   const { t } = useTranslation('admin-channels');
   const rows = useQuery(listQuery(listModelRows, { vendor, page_size: '50' }));
-  // What is kept on the screen meanwhile is the vendor's before.
+  // Placeholder rows belong to the previously selected vendor.
   const known = rows.isPlaceholderData ? undefined : rows.data?.data.map(({ id }) => id);
   const filledFor = useRef<string>(undefined);
   useEffect(() => {
@@ -302,7 +305,10 @@ function ServedModelsField({ vendor: { name: vendor, kind }, value, onChange, is
   );
 }
 
-/** Whether a URL seems to name a host that only a private channel may call, to offer the switch; the server decides. */
+/**
+ * Whether a URL seems to name a host that only a private channel may call; used to offer the switch, the server
+ * decides.
+ */
 function isPrivateAddress(baseUrl: string): boolean {
   const host = /^https?:\/\/(\[[^\]]*\]|[^/:?#]*)/i.exec(baseUrl.trim())?.[1] ?? '';
   return (
@@ -314,11 +320,11 @@ function isPrivateAddress(baseUrl: string): boolean {
 
 interface PriorityWeightAndTaskLimitFieldsProps {
   readonly value: ReturnType<typeof useFormValues<ChannelFormValues>>['value'];
-  /** Whether its vendor makes videos, which can be bounded. */
+  /** Whether the vendor generates videos, so that a limit on unfinished tasks applies. */
   readonly hasVideos: boolean;
 }
 
-/** How much of the calls a channel gets. */
+/** A channel's share of the calls: priority, weight and task limit. */
 function PriorityWeightAndTaskLimitFields({ value, hasVideos }: PriorityWeightAndTaskLimitFieldsProps) {
   const { t } = useTranslation('admin-channels');
   return (
@@ -355,7 +361,7 @@ function PriorityWeightAndTaskLimitFields({ value, hasVideos }: PriorityWeightAn
 
 type Bind = ReturnType<typeof useFormValues<ChannelFormValues>>['text'];
 
-/** The upstream's names of models, extra headers and the proxy. */
+/** The upstream's model names, extra headers and the proxy. */
 function UpstreamRequestFields({ text }: { readonly text: Bind }) {
   const { t } = useTranslation('admin-channels');
   return (

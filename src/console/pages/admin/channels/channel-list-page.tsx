@@ -89,7 +89,7 @@ export function ChannelListPage() {
   );
 }
 
-/** What can be done with several at once. */
+/** Bulk actions for the selected channels. */
 function ChannelBulkBar({ selection }: { readonly selection: RowSelection<ChannelListItem> }) {
   const { t } = useTranslation('admin-channels');
   const invalidate = useInvalidateQueries();
@@ -122,7 +122,7 @@ function ChannelBulkBar({ selection }: { readonly selection: RowSelection<Channe
   );
 }
 
-/** @throws ReelgateError what the vendor says, where the channel does not work */
+/** Tests a channel. @throws ReelgateError with the vendor's message if the test fails */
 async function test({ id }: ChannelListItem): Promise<void> {
   const { data } = await callApi(testChannel, { params: { id: String(id) }, query: {} });
   if (!data.ok) throw new ReelgateError(data.message || data.reason, { code: data.code || data.reason });
@@ -161,7 +161,7 @@ function ChannelModels({ channel }: { readonly channel: ChannelListItem }) {
   );
 }
 
-/** On and off from the list: in an incident there is no time for forms. */
+/** Enables or disables a channel from the list: during an incident, opening a form takes too long. */
 function EnabledSwitch({ channel }: { readonly channel: ChannelListItem }) {
   const { t } = useTranslation(['admin-channels', 'app']);
   const invalidate = useInvalidateQueries();

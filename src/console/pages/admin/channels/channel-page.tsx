@@ -101,7 +101,7 @@ function ChannelDetails({ channel }: { readonly channel: ChannelDetail }) {
 
 interface SummaryPanelProps {
   readonly channel: ChannelDetail;
-  /** Undefined while the vendors are being fetched. */
+  /** Undefined while the vendors are loading. */
   readonly vendor: Vendor | undefined;
 }
 
@@ -202,7 +202,7 @@ function DeleteChannel({ channel: { id, name } }: { readonly channel: ChannelDet
 type Health = ChannelDetail['health'][number];
 const FAILING_RATE = 0.5;
 
-/** How the channel and each model on it have been doing lately. */
+/** Recent health of the channel and of each of its models. */
 function HealthTable({ health }: { readonly health: ChannelDetail['health'] }) {
   const { t } = useTranslation('admin-channels');
   if (health.length === 0)
@@ -242,7 +242,7 @@ function HealthTable({ health }: { readonly health: ChannelDetail['health'] }) {
   );
 }
 
-/** One model's: failing calls count before there are enough of them for the circuit breaker to open. */
+/** Condition of one model: failures count even before there are enough of them to open the circuit breaker. */
 function toCondition(state: Health['state'], failureRate: number): ChannelCondition {
   if (state !== 'healthy') return state;
   return failureRate >= FAILING_RATE ? 'failing' : 'working';

@@ -15,7 +15,7 @@ interface ChannelStatusBadgeProps {
   readonly condition: ChannelCondition;
 }
 
-/** Whether a channel is used at all, and what its calls have shown. */
+/** Whether a channel is enabled, and its condition. */
 export function ChannelStatusBadge({ enabled, condition }: ChannelStatusBadgeProps) {
   const { t } = useTranslation('admin-channels');
   return enabled ? (
@@ -29,7 +29,7 @@ export function ChannelStatusBadge({ enabled, condition }: ChannelStatusBadgePro
 export const needsAttention = ({ enabled, condition }: ChannelStatusBadgeProps): boolean =>
   enabled && condition !== 'working' && condition !== 'untested';
 
-/** Why an upstream refused, and so what to do about it. */
+/** Reasons for a refusal by an upstream; each has its own remedy. */
 export const ERROR_REASONS = [
   'unreachable',
   'auth',
@@ -42,6 +42,8 @@ export const ERROR_REASONS = [
   'missing',
   'other',
 ] as const;
+/** One of the reasons. */
 export type ErrorReason = (typeof ERROR_REASONS)[number];
 
+/** The reason of that name; `other` for unknown names. */
 export const toErrorReason = (text: string): ErrorReason => ERROR_REASONS.find((reason) => reason === text) ?? 'other';

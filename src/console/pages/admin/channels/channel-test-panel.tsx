@@ -14,11 +14,11 @@ import { toErrorReason } from './channel-status.tsx';
 interface ConnectionTestProps {
   readonly id: number;
   readonly isVideo: boolean;
-  /** Tests at once, as after adding a channel. */
+  /** Starts a test on mount, as after adding a channel. */
   readonly runOnMount: boolean;
 }
 
-/** Tests the credentials against the upstream, and explains what to do when they do not work. */
+/** Tests the credentials against the upstream, and explains the remedy for a failure. */
 export function ChannelTestPanel({ id, isVideo, runOnMount }: ConnectionTestProps) {
   const { t } = useTranslation('admin-channels');
   const invalidate = useInvalidateQueries();
@@ -114,16 +114,16 @@ function TestPassed({ result, isVideo }: TestPassedProps) {
 
 type SuggestedModel = ResponseData<typeof testChannel>['suggested_models'][number];
 
-/** As many are selected at once from the start; from a longer list people choose. */
+/** Lists up to this length are fully preselected; in longer ones the administrator chooses. */
 const MAX_PRESELECTED = 10;
 
 interface SuggestedModelsProps {
   readonly channelId: number;
-  /** Those the upstream lists and the channel does not serve. */
+  /** Models the upstream lists and the channel does not serve. */
   readonly models: readonly SuggestedModel[];
 }
 
-/** The step after a test: which of the upstream's models users may call, each with a price. */
+/** The step after a test: selects which of the upstream's models users can call, each with a price. */
 function SuggestedModels({ channelId, models }: SuggestedModelsProps) {
   const { t } = useTranslation(['admin-channels', 'admin-models']);
   const invalidate = useInvalidateQueries();
@@ -182,7 +182,7 @@ function SuggestedModels({ channelId, models }: SuggestedModelsProps) {
   );
 }
 
-/** The focus goes here: the button that had it is disabled by then, and the list below is long. */
+/** Receives the focus, because the previously focused button is disabled by then and the list below is long. */
 function ModelsAdded({ count }: { readonly count: number }) {
   const { t } = useTranslation('admin-channels');
   const result = useRef<HTMLDivElement>(null);

@@ -6,7 +6,7 @@ const secret = (name: string) => ({ name, kind: 'secret' as const });
 const KEY = { fields: [secret('api_key')] };
 const PAIR = { fields: [secret('access_key'), secret('secret_key')] };
 
-it('keys are pasted one per line, each counts once, and empty lines say nothing', () => {
+it('keys are pasted one per line; duplicates and empty lines are ignored', () => {
   assert.deepEqual(parseCredentialLines(' sk-1 \r\n\nsk-2\nsk-1\n', KEY), [{ api_key: 'sk-1' }, { api_key: 'sk-2' }]);
   assert.deepEqual(parseCredentialLines('a|b\nc, d\ne f', PAIR), [
     { access_key: 'a', secret_key: 'b' },
@@ -16,7 +16,7 @@ it('keys are pasted one per line, each counts once, and empty lines say nothing'
   assert.deepEqual(parseCredentialLines('\n', KEY), []);
 });
 
-it('a line with too few or too many fields is named', () => {
+it('a line with too few or too many fields is reported by number', () => {
   for (const [text, scheme, line] of [
     ['sk-1\nsk-2 sk-3', KEY, 2],
     ['a|b\n\nc', PAIR, 3],
@@ -29,7 +29,7 @@ it('a line with too few or too many fields is named', () => {
     );
 });
 
-it('a service account does not fit on a line', () => {
+it('a service account cannot be written on one line', () => {
   assert.equal(fitsOnLines(KEY), true);
   assert.equal(fitsOnLines({ fields: [{ name: 'service_account', kind: 'json' }] }), false);
 });

@@ -5,9 +5,9 @@ import type { CredentialScheme, Vendor } from '../../../data/vendors.ts';
 
 type Credentials = Record<string, string>;
 
-/** A line that does not have the fields a vendor needs. */
+/** A line whose number of fields does not match the vendor's scheme. */
 export class CredentialLineError extends Error {
-  /** Counted from 1. */
+  /** 1-based. */
   readonly line: number;
   constructor(line: number) {
     super(`line ${line}`);
@@ -15,12 +15,13 @@ export class CredentialLineError extends Error {
   }
 }
 
-/** Whether sets of these credentials can be written one per line. */
+/** Whether credentials of this scheme can be written one per line. */
 export const fitsOnLines = ({ fields }: CredentialScheme): boolean =>
   fields.length > 0 && fields.every(({ kind }) => kind !== 'json');
 
 /**
- * Credentials pasted one per line, each once; the fields of one are separated by `|`, a comma or spaces, in the order of the form.
+ * Parses credentials pasted one per line and removes duplicates. Fields are separated by `|`, a comma or spaces, in the
+ * order of the form.
  *
  * @throws CredentialLineError
  */
@@ -40,20 +41,20 @@ export function parseCredentialLines(text: string, { fields }: CredentialScheme)
 export type Credential = ChannelDetail['credential_list'][number];
 export type CredentialListItems = NonNullable<EndpointPart<typeof changeChannel, 'body'>['credential_list']>;
 
-/** The credentials of a channel as they are, to be sent with a change of one of them. */
+/** The current credentials of a channel, to be sent back when one of them changes. */
 export const storedCredentialItems = ({ credential_list: list }: ChannelDetail): CredentialListItems =>
   list.map(({ id }) => ({ id }));
 
-/** How people call a credential. */
+/** Display name of a credential. */
 export const credentialLabel = ({ id, name }: Pick<Credential, 'id' | 'name'>): string =>
   name === '' ? `#${id}` : name;
 
-/** The fields of a credential on file; the vendor's first ones where none fit. */
+/** Scheme that matches the stored field names; falls back to the vendor's first scheme. */
 export const schemeOfKeys = (keys: readonly string[], vendor: Vendor): CredentialScheme =>
   vendor.credentials.find(({ fields }) => keys.every((key) => fields.some(({ name }) => name === key))) ??
   vendor.credentials[0] ?? { fields: [] };
 
-/** What was typed into the fields of a credential. @throws SyntaxError where a pasted object is not valid JSON */
+/** Converts the credential fields of a form. @throws SyntaxError if a pasted object is not valid JSON */
 export const toCredentials = (
   { fields }: CredentialScheme,
   typed: Readonly<Record<string, string>>,

@@ -32,7 +32,7 @@ interface CredentialsPanelProps {
   readonly vendor: Vendor;
 }
 
-/** The credentials of a channel, each with its own health, and a form for more of them. */
+/** Credentials of a channel, each with its own health, and a form to add more. */
 export function CredentialsPanel({ channel, vendor }: CredentialsPanelProps) {
   const { t } = useTranslation('admin-channels');
   const { credential_list: list } = channel;
@@ -80,7 +80,7 @@ export function CredentialsPanel({ channel, vendor }: CredentialsPanelProps) {
 
 interface CredentialFactsProps {
   readonly credential: Credential;
-  /** Its health is the channel's, which is shown already. */
+  /** Whether this is the only credential, whose health equals the channel's, which is already shown. */
   readonly isOnly: boolean;
 }
 
@@ -149,7 +149,7 @@ interface AddCredentialsProps {
   readonly change: (list: CredentialListItems) => Promise<unknown>;
 }
 
-/** More credentials of the kind the channel has: pasted one per line, or one service account at a time. */
+/** Adds credentials of the channel's scheme: pasted one per line, or one service account at a time. */
 function AddCredentials({ channel, vendor, change }: AddCredentialsProps) {
   const { t } = useTranslation(['admin-channels', 'app']);
   const invalidate = useInvalidateQueries();
@@ -205,7 +205,7 @@ interface EditCredentialProps {
   readonly change: (list: CredentialListItems) => Promise<unknown>;
 }
 
-/** A button and its dialog: a new name, or new keys in the place of those on file. */
+/** Button with a dialog to rename a credential or replace its stored keys. */
 function EditCredential(props: EditCredentialProps) {
   const { t } = useTranslation('admin-channels');
   const [opened, setOpened] = useState(false);
@@ -280,7 +280,7 @@ interface TestCredentialProps {
   readonly credential: Credential;
 }
 
-/** Tests one credential against the upstream; the result is a toast, and the health beside it is refetched. */
+/** Tests one credential against the upstream; the result is a toast, and the health next to the button is refetched. */
 function CredentialTestButton({ channelId, credential }: TestCredentialProps) {
   const { t } = useTranslation('admin-channels');
   const invalidate = useInvalidateQueries();

@@ -15,7 +15,7 @@ import { type ChannelFormValues, newChannelFormValues, toChannelBody } from './c
 
 const PRESET = 'preset:';
 
-/** Adds an upstream account and goes to its page, where it is tested at once. */
+/** Adds a channel and opens its page, which tests it immediately. */
 export function NewChannelPage() {
   const { t } = useTranslation('admin-channels');
   const vendors = useVendors();
@@ -81,7 +81,7 @@ export function NewChannelPage() {
 const presetTitle = ({ title, title_zh: titleZh }: ChannelPreset): string =>
   currentLanguage() === 'zh-cn' ? titleZh : title;
 
-/** Where the provider hands out keys, and what differs at it. */
+/** Where to get keys from a provider, and its particularities. */
 function PresetFacts({ preset }: { readonly preset: ChannelPreset }) {
   const { t } = useTranslation('admin-channels');
   return (

@@ -24,7 +24,7 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { type DeviceClient, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 
-/** OAuth clients that may ask users to sign in a device. */
+/** OAuth clients that can request device sign-ins. */
 export function DeviceClientsPage() {
   const { t } = useTranslation(['admin', 'app']);
   const filters = useListFilters([], CLIENT_SORTS);
@@ -77,7 +77,7 @@ export function DeviceClientsPage() {
   );
 }
 
-/** Off: no new codes, polls or refreshes from that moment, which deserves a question; on needs none. */
+/** Disabling asks for confirmation, because codes, polls and refreshes fail immediately; enabling does not. */
 function EnabledSwitch({ client }: { readonly client: DeviceClient }) {
   const { t } = useTranslation(['admin', 'app']);
   const invalidate = useInvalidateQueries();
@@ -154,7 +154,7 @@ function NewClientDialog({ onClose }: { readonly onClose: () => void }) {
 
 const MAX_SECRETS = 2;
 
-/** One secret, or two while programs change over from the old one. */
+/** Secrets of a client: one, or two while programs migrate to the new one. */
 function ClientSecrets({ client }: { readonly client: DeviceClient }) {
   const { t } = useTranslation(['admin', 'app']);
   const invalidate = useInvalidateQueries();
@@ -221,7 +221,7 @@ interface OneTimeSecretProps {
   readonly onClose: () => void;
 }
 
-/** A secret that is shown only once. */
+/** Shows a client secret once. */
 function OneTimeClientSecret({ clientId, secret, onClose }: OneTimeSecretProps) {
   const { t } = useTranslation('admin');
   return (

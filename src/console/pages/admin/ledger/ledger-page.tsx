@@ -20,7 +20,7 @@ import { formatDateTime } from '../../../data/format-times.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { useSelf } from '../../../data/self.ts';
 
-/** Every change of every wallet. */
+/** Ledger entries of all wallets. */
 export function LedgerPage() {
   const { t } = useTranslation(['admin', 'app']);
   const filters = useListFilters(['user_id', 'task_id', 'kind'], ['time']);
@@ -108,7 +108,7 @@ function EntrySource({
   );
 }
 
-/** Runs the audit of the ledger (every balance is the sum of its entries) and shows its result. */
+/** Runs the ledger audit (every balance equals the sum of its entries) and shows the result. */
 function AuditLedger() {
   const { t } = useTranslation('admin');
   const check = useMutation({ mutationFn: async () => (await callApi(checkLedger, {})).data });
@@ -151,11 +151,11 @@ interface ExportLedgerProps {
 }
 
 const PAGE_SIZE = 50;
-/** Above this limit, a query of the database is the better tool. */
+/** Limit of the export; a database query is the better tool above it. */
 const MAX_ROWS = 20_000;
 const COLUMNS = ['id', 'created_time', 'user_id', 'kind', 'amount', 'task_id', 'request_id'] as const;
 
-/** The list as it is filtered, as a table for other programs; amounts in quota. */
+/** Exports the filtered list as CSV, with amounts in quota. */
 function ExportLedger({ filter, total }: ExportLedgerProps) {
   const { t } = useTranslation(['admin', 'app']);
   const toasts = useToasts();

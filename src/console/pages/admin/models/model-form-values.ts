@@ -6,14 +6,14 @@ import { type AnyPrice, type PriceFormValues, toPrice, toPriceFormValues } from 
 
 type ModelBody = EndpointPart<typeof adminCreateModel, 'body'>;
 
-/** A model as its form holds it. */
+/** Form values of a model. */
 export interface ModelFormValues {
   readonly id: string;
   readonly vendor: string;
   readonly kind: ModelKind;
-  /** Empty: it is called by its own name upstream. */
+  /** Empty: the upstream knows the model by the same name. */
   readonly aliasOf: string;
-  /** An alias may cost what its target costs. */
+  /** An alias can use the price of its target. */
   readonly ownPrice: boolean;
   readonly price: PriceFormValues;
   readonly schema: string;
@@ -45,7 +45,7 @@ export const toModelFormValues = (model: Model, perUnit: number): ModelFormValue
   enabled: model.enabled,
 });
 
-/** The body of a change; the schema must have been read without fault before. */
+/** Converts form values to a request body; requires a schema that has already been parsed without error. */
 export function toModelBody(draft: ModelFormValues, perUnit: number) {
   const schema = parseMediaSchema(draft.schema);
   const inherits = draft.aliasOf !== '' && !draft.ownPrice;
@@ -65,7 +65,10 @@ type ParsedMediaSchema =
   | { readonly ok: true; readonly schema: Record<string, unknown> | null; readonly names: readonly string[] }
   | { readonly ok: false; readonly line: number | undefined; readonly what: string };
 
-/** Parses a schema typed as JSON; empty text means no schema. `line`: the line of the syntax error, undefined for valid JSON that is not an object. */
+/**
+ * Parses a schema typed as JSON; empty text means no schema. `line`: line of the syntax error, undefined for valid JSON
+ * that is not an object.
+ */
 export function parseMediaSchema(text: string): ParsedMediaSchema {
   if (text.trim() === '') return { ok: true, schema: null, names: [] };
   try {
@@ -81,10 +84,13 @@ export function parseMediaSchema(text: string): ParsedMediaSchema {
   }
 }
 
-/** Characters of the text that V8 quotes on each side of a token it did not expect. */
+/** Number of characters V8 quotes on each side of an unexpected token. */
 const QUOTED_CHARACTERS = 10;
 
-/** JavaScript engines report the location differently: a line, a position, an excerpt, or only an unexpected end. */
+/**
+ * Line of a syntax error. JavaScript engines report it differently: a line, a position, an excerpt, or only an
+ * unexpected end.
+ */
 function findErrorLine(what: string, text: string): number {
   const line = /line (\d+)/.exec(what)?.[1];
   if (line !== undefined) return Number(line);

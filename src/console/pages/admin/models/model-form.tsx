@@ -109,7 +109,10 @@ export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps)
 
 const isReadable = ({ price }: ModelFormValues): boolean => !price.isLined || areLinesReadable(price.lines);
 
-/** The model that serves this name, of the same vendor and kind; searched on the server, since there may be many. */
+/**
+ * Selects the model that serves this name, of the same vendor and kind; searched on the server, since there may be
+ * many.
+ */
 function AliasField({
   draft,
   onChange,
@@ -201,7 +204,7 @@ function MediaSchemaEditor({ text, onChange }: { readonly text: string; readonly
   );
 }
 
-/** Facts that a price asks for and their values; seconds and counts have fields of their own or are 0. */
+/** Facts in the price's conditions, with their values; seconds have a field of their own, counts are 0. */
 function choicesOf(price: AnyPrice): Readonly<Record<string, readonly string[]>> {
   const choices = new Map<string, Set<string>>();
   const named = [
@@ -216,7 +219,7 @@ function choicesOf(price: AnyPrice): Readonly<Record<string, readonly string[]>>
   return Object.fromEntries([...choices].map(([fact, values]) => [fact, [...values]]));
 }
 
-/** A price that depends on facts is shown first for those of its first line. */
+/** Initial facts of the preview: those of the price's first line. */
 const firstLineFacts = ({ lines = [] }: AnyPrice): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(lines[0]?.when ?? {}).flatMap(([fact, [first]]) =>
@@ -224,7 +227,7 @@ const firstLineFacts = ({ lines = [] }: AnyPrice): Readonly<Record<string, strin
     ),
   );
 
-/** Such as `(0.10 + 0.056 × 5 s) × 2`. */
+/** A formula such as `(0.10 + 0.056 × 5 s) × 2`. */
 function toFormula(
   { terms, times }: PriceExample,
   formatRate: (quota: number) => string,
@@ -247,7 +250,7 @@ interface PricePreviewProps {
 const INPUT_TOKENS = 2_000;
 const OUTPUT_TOKENS = 500;
 
-/** The price worked out for one call, so that a zero too many is seen before anybody pays it. */
+/** The price worked out for one call, so that an extra zero is noticed before a user pays it. */
 function PricePreview({ kind, price }: PricePreviewProps) {
   const { t } = useTranslation('admin-models');
   return (

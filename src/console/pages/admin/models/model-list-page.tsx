@@ -83,7 +83,7 @@ export function ModelListPage() {
   );
 }
 
-/** What can be done with several at once. */
+/** Bulk actions for the selected models. */
 function ModelBulkBar({ selection }: { readonly selection: RowSelection<ModelListItem> }) {
   const { t } = useTranslation('admin-models');
   const invalidate = useInvalidateQueries();

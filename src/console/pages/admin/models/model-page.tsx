@@ -13,6 +13,7 @@ import { useStatus } from '../../../data/self.ts';
 import { ModelForm } from './model-form.tsx';
 import { toModelBody, toModelFormValues } from './model-form-values.ts';
 
+/** Edits one model. */
 export function ModelPage() {
   const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);
   const id = useRouteId();

@@ -4,16 +4,16 @@ import { minimumVideoPrice } from '../../../../contract/pricing.ts';
 import { useFormatPrice } from '../../../components/credit-amount.tsx';
 import type { AnyPrice } from './price-form-values.ts';
 
-/** Of the video whose least price is shown. */
+/** Duration of the video whose lowest price is shown. */
 const USUAL_SECONDS = 5;
 
 interface ModelPriceProps {
   readonly price: unknown;
-  /** Within a line of other text, without the multipliers. */
+  /** Renders within a line of text, without the multipliers. */
   readonly isInline?: boolean;
 }
 
-/** A price in a few words. */
+/** Short description of a price. */
 export function ModelPrice({ price: stored, isInline = false }: ModelPriceProps) {
   const { t } = useTranslation('admin-models');
   const quota = useFormatPrice();

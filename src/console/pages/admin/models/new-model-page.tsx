@@ -12,6 +12,7 @@ import { useVendors } from '../../../data/vendors.ts';
 import { ModelForm } from './model-form.tsx';
 import { newModelFormValues, toModelBody } from './model-form-values.ts';
 
+/** Adds a model to the catalogue. */
 export function NewModelPage() {
   const { t } = useTranslation('admin-models');
   const { data: status } = useStatus();

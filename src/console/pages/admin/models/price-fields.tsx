@@ -39,7 +39,7 @@ interface PriceFieldsProps {
   readonly onChange: (draft: PriceFormValues) => void;
 }
 
-/** Factors the vendors' adapters name; others may be typed, and never apply. */
+/** Factors the vendors' adapters report; others can be typed, but never apply. */
 const FACTORS = ['mode', 'resolution', 'size', 'audio'];
 
 export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
@@ -104,7 +104,10 @@ export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
   );
 }
 
-/** A price with lines has at least one; what was typed in the other form is kept until it is saved. */
+/**
+ * Switches between the two forms of a price. A price with lines has at least one; values typed in the other form are
+ * kept until saving.
+ */
 const toForm = (draft: PriceFormValues, isLined: boolean): PriceFormValues => ({
   ...draft,
   isLined,
@@ -113,7 +116,7 @@ const toForm = (draft: PriceFormValues, isLined: boolean): PriceFormValues => ({
 });
 
 interface MultiplierRowProps {
-  /** Counted from 1, for the labels. */
+  /** 1-based, for the labels. */
   readonly place: number;
   readonly multiplier: MultiplierFormValues;
   readonly onChange: (part: Partial<MultiplierFormValues>) => void;
@@ -169,7 +172,7 @@ const NO_RATES = Object.fromEntries(
   ['input', 'output', ...TOKEN_PART_NAMES].map((name) => [name, '']),
 ) as unknown as RateFormValues;
 
-/** The price of a chat model: input and output, and behind a button all that may cost apart. */
+/** Price of a chat model: input and output, with the separately priced parts behind a button. */
 function TokenPriceFields({ draft, onChange }: TokenPriceFieldsProps) {
   const { t } = useTranslation('admin-models');
   const { rates, tiers } = draft;
@@ -219,7 +222,7 @@ function TokenPriceFields({ draft, onChange }: TokenPriceFieldsProps) {
   );
 }
 
-/** Other rates for calls with a long input. */
+/** Rates for calls with a long input. */
 function TierFields({ draft, onChange }: TokenPriceFieldsProps) {
   const { t } = useTranslation('admin-models');
   const { tiers } = draft;
@@ -304,7 +307,7 @@ interface PriceLineFieldsProps {
   readonly onChange: (draft: PriceFormValues) => void;
 }
 
-/** The lines of a price that depends on facts: the first whose condition fits is charged. */
+/** Lines of a price that depends on facts; the first line with a matching condition is charged. */
 function PriceLinesEditor({ draft, onChange }: PriceLineFieldsProps) {
   const { t } = useTranslation('admin-models');
   const { lines } = draft;
@@ -345,7 +348,7 @@ function PriceLinesEditor({ draft, onChange }: PriceLineFieldsProps) {
 }
 
 interface LineCardProps {
-  /** Counted from 1, for the labels. */
+  /** 1-based, for the labels. */
   readonly place: number;
   readonly line: PriceLineFormValues;
   readonly hasUnits: boolean;
@@ -353,7 +356,7 @@ interface LineCardProps {
   readonly onRemove: () => void;
 }
 
-/** Not amounts: how many units are reserved. */
+/** Line amounts that are not money: numbers of reserved units. */
 const COUNTS: ReadonlySet<string> = new Set(['max_units', 'max_units_per_second']);
 const OF_UNITS: ReadonlySet<string> = new Set(['per_unit', ...COUNTS]);
 
