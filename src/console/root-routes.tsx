@@ -4,7 +4,7 @@ import { AppLayout } from './components/app-layout.tsx';
 import { loadPage, NotFound } from './components/page-error.tsx';
 import { readUserId } from './data/browser-storage.ts';
 
-/** An unknown URL keeps the menu for users who are signed in. */
+/** An unknown URL keeps the menu for signed-in users. */
 const UnknownAddress = () =>
   readUserId() === undefined ? (
     <NotFound />
@@ -16,7 +16,7 @@ const UnknownAddress = () =>
 
 export const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: UnknownAddress });
 
-/** Parent of every page that requires a signed-in user; after signing in, the user returns to the requested page. */
+/** Parent of every page that requires a signed-in user; after sign-in the user returns to the requested page. */
 export const appRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'app',
@@ -26,6 +26,8 @@ export const appRoute = createRoute({
   },
 });
 
-/** The component of a route, loaded when the page is first opened. A failed load shows the page's own error, with a retry. */
+/**
+ * The component of a route, loaded when the page first opens. A failed load shows the page's own error, with a retry.
+ */
 export const lazyPage = (load: () => Promise<ComponentType>) =>
   lazyRouteComponent(async () => ({ default: await loadPage(load) }));

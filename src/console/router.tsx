@@ -11,14 +11,14 @@ import { adminRoutes } from './pages/admin/admin-routes.tsx';
 import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
 import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
 
-/** `back`: the page to return to; whatever is no path of this console is dropped. `ended`: the session was ended. */
+/** `back`: the page to return to, dropped unless it is a path of this console. `ended`: the session has ended. */
 const parseSignInSearch = (search: Record<string, unknown>): { back?: string; ended?: true } =>
   defined({
     back: typeof search.back === 'string' ? toSafeRedirectPath(search.back) : undefined,
     ended: search.ended === true ? (true as const) : undefined,
   });
 
-/** Parse the page number of a list and a text that prefills a form from the URL; invalid values are dropped. */
+/** Parses the page number of a list from the URL; invalid values are dropped. */
 const parsePage = (page: unknown): { page?: number } =>
   Number.isSafeInteger(page) && Number(page) > 1 ? { page: Number(page) } : {};
 const parseText = <Name extends string>(name: Name, value: unknown, longest: number): { [Key in Name]?: string } =>
@@ -188,7 +188,7 @@ const ticketsRoute = createRoute({
   path: '/tickets',
   validateSearch: ({ page, status }: Record<string, unknown>): { page?: number; status?: TicketStatus } => ({
     ...parsePage(page),
-    // The page drops what is none, so that not every page loads the contract of tickets.
+    // The page drops invalid values, so that the contract of tickets is not loaded with every page.
     status: typeof status === 'string' ? (status as TicketStatus) : undefined,
   }),
   component: lazyPage(async () => (await import('./pages/support/ticket-list-page.tsx')).TicketListPage),
@@ -210,7 +210,7 @@ const betaRoute = createRoute({
   validateSearch: ({ feature }: Record<string, unknown>): { feature?: string } => parseText('feature', feature, 100),
   component: lazyPage(async () => (await import('./pages/support/beta-applications-page.tsx')).BetaApplicationsPage),
 });
-/** `/account` alone, as older links have it. */
+/** `/account` alone, used by older links. */
 const accountRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account',
@@ -247,6 +247,7 @@ const appRoutes = [
   adminRoutes,
 ] as const;
 
+/** The console's router; each page's code is loaded on demand. */
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     homeRoute,

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { build, type Plugin } from 'vite';
 
-/** Builds `first-requests.ts`, which has to run before the scripts that other files share, as one small file, and names it in the page. */
+/**
+ * Bundles `first-requests.ts` as one small file, because it must run before the shared scripts have loaded, and adds it
+ * to the page.
+ */
 export function addFirstRequests(): Plugin {
   return {
     name: 'add-first-requests',
@@ -27,7 +30,7 @@ export function addFirstRequests(): Plugin {
         this.emitFile({ type: 'asset', fileName, source });
         const page = bundle['index.html'];
         if (page?.type !== 'asset') throw new Error('no page was built');
-        // Before the style sheets: a script behind one waits for it.
+        // Before the style sheets, which would delay a script after them.
         page.source = String(page.source).replace(
           '<link rel="icon"',
           `<script async fetchpriority="high" src="/${fileName}"></script>\n    $&`,
@@ -37,7 +40,7 @@ export function addFirstRequests(): Plugin {
   };
 }
 
-/** @param names what the script is told of the other files */
+/** @param names constants to define: the names of the other files */
 async function bundleAlone(names: Readonly<Record<string, unknown>>): Promise<string> {
   const result = await build({
     configFile: false,

@@ -4,10 +4,10 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Plugin } from 'vite';
 import { FONT_FILE, FONT_PATH } from '../design/tokens.ts';
 
-/** What the first screen is made of, and every page loads. */
+/** Scripts of the first screen, loaded by every page. */
 const FIRST_SCRIPTS = /(vendor|common|index|studio-page)-[^/]*\.js$/;
 
-/** Puts a `.br` and a `.gz` beside every text file, so that the server compresses nothing while it runs. */
+/** Writes a `.br` and a `.gz` next to every text file, so that the server compresses nothing at run time. */
 export function precompress(): Plugin {
   return {
     name: 'precompress',
@@ -20,7 +20,7 @@ export function precompress(): Plugin {
           if (!/\.(js|css|svg)$/.test(fileName)) continue;
           const source = Buffer.from(file.type === 'chunk' ? file.code : file.source);
           if (source.length < 1024) continue;
-          // What every page loads is worth the time of the build.
+          // Files loaded by every page justify the slowest compression level.
           const level = /(vendor|common|index|first|studio-page)-/.test(fileName) ? 11 : 9;
           const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: level } };
           this.emitFile({ type: 'asset', fileName: `${fileName}.br`, source: brotliCompressSync(source, quality) });
@@ -32,12 +32,12 @@ export function precompress(): Plugin {
 }
 
 /**
- * Chromium compiles a script that begins so as a whole while it arrives, beside the page's thread, in place of each function there when it
- * is first called (V8, explicit compile hints). Elsewhere it is a comment.
+ * Makes Chromium compile the whole script in the background while it arrives, instead of each function on its first
+ * call on the main thread (V8 explicit compile hints). In other browsers it is a comment.
  */
 const COMPILE_HINT = '//# allFunctionsCalledOnLoad\n';
 
-/** Marks the scripts of the first screen, most of whose functions run before it is shown. */
+/** Marks the scripts of the first screen, most of whose functions run before the first paint. */
 export function compileAhead(): Plugin {
   return {
     name: 'compile-ahead',
@@ -53,7 +53,7 @@ export function compileAhead(): Plugin {
   };
 }
 
-/** The bundled font, at the address the tokens name; pages of the server load it from there too. */
+/** Emits the bundled font at the URL named by the design tokens; the server's own pages load it from there too. */
 export function emitFont(): Plugin {
   return {
     name: 'emit-font',
@@ -65,7 +65,10 @@ export function emitFont(): Plugin {
   };
 }
 
-/** Of an endpoint the console needs how it is called and with which credential (`Transport`); what it spreads may hold them too. */
+/**
+ * Properties of an endpoint the console needs to call it with the right credential (`Transport`); spread elements may
+ * contain them and are kept.
+ */
 const KEPT_PROPERTIES: ReadonlySet<string> = new Set(['method', 'path', 'policy']);
 
 interface Node {
@@ -75,7 +78,10 @@ interface Node {
   readonly [part: string]: unknown;
 }
 
-/** Leaves summaries, schemas and examples of endpoints out: they are for the server, the reference and the type checker. */
+/**
+ * Removes summaries, schemas and examples of endpoints, which only the server, the API reference and the type checker
+ * use.
+ */
 export function shortenEndpoints(): Plugin {
   return {
     name: 'shorten-endpoints',
@@ -83,7 +89,7 @@ export function shortenEndpoints(): Plugin {
     transform(code, id) {
       if (!/[\\/]src[\\/]contract[\\/][\w-]+\.ts$/.test(id) || !code.includes('endpoint({')) return undefined;
       let short = code;
-      // From the last one on, so that the places of the others stay.
+      // Backwards, so that the offsets of the remaining nodes stay valid.
       for (const { properties } of findEndpoints(this.parse(code) as unknown as Node).toReversed())
         for (const property of (properties as readonly Node[]).toReversed()) {
           const name = (property.key as { readonly name?: string } | undefined)?.name;
@@ -96,7 +102,7 @@ export function shortenEndpoints(): Plugin {
   };
 }
 
-/** The declarations of `export const … = endpoint({ … })` in a module. */
+/** Arguments of the `export const … = endpoint({ … })` declarations in a module. */
 function findEndpoints(program: Node): Node[] {
   return (program.body as readonly Node[]).flatMap((statement) => {
     const declaration = (statement.declaration ?? statement) as Node;

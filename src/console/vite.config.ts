@@ -4,14 +4,14 @@ import { defineConfig } from 'vite';
 import { addFirstRequests } from './vite-first-requests.ts';
 import { compileAhead, emitFont, precompress, shortenEndpoints } from './vite-plugins.ts';
 
-/** All scripts are files named by their content: the page has none inline. */
+/** The page has no inline scripts; every script is a file named by its content hash. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
   cacheDir: join(import.meta.dirname, '../../out/vite'),
   plugins: [react(), shortenEndpoints(), emitFont(), compileAhead(), addFirstRequests(), precompress()],
-  // The console needs only the paths of endpoints; their schemas are for the server and the type checker.
+  // The console only needs the method, path and policy of endpoints; schemas are for the server and the type checker.
   resolve: { alias: { typebox: join(import.meta.dirname, 'data/typebox-stub.ts') } },
   html: { cspNonce: '__NONCE__' },
   build: {
@@ -23,7 +23,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
     target: 'es2023',
     rolldownOptions: {
-      // A schema that nothing uses is left out, with the endpoint it belongs to.
+      // Lets the bundler drop unused schemas together with their endpoints.
       treeshake: { manualPureFunctions: ['Type', 'endpoint', 'Ok', 'ListOf', 'LongListOf', 'SortBy'] },
       output: {
         codeSplitting: {
@@ -35,9 +35,9 @@ export default defineConfig({
             },
             { name: 'first-texts-en', test: /strings[\\/]en[\\/](app|studio)\.ts$/, priority: 3 },
             { name: 'first-texts-zh-cn', test: /strings[\\/]zh-cn[\\/](app|studio)\.ts$/, priority: 3 },
-            // The frame of the console, which every page loads.
+            // Frame of the console, loaded by every page.
             { name: 'frame', tags: ['$initial'], priority: 2 },
-            // One file for code that many pages share: a request costs more than code that a page does not need.
+            // One file for widely shared code: an extra request costs more than code a page does not need.
             { name: 'common', minShareCount: 24, priority: 1 },
             // Icons are smaller than the headers of a request.
             { name: 'icons', test: /@tabler/, priority: 1 },

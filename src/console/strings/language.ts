@@ -6,10 +6,13 @@ import { LANGUAGE_KEY, type Language, preferredLanguage } from './preferred-lang
 const stringFiles = import.meta.glob<{ default: object }>('./{en,zh-cn}/*.ts');
 
 export const currentLanguage = (): Language =>
-  // Before the first texts have arrived i18next has no language yet, and requests name one already.
+  // Requests already name a language before i18next has loaded its first texts.
   (i18next.language ?? preferredLanguage()) === 'zh-cn' ? 'zh-cn' : 'en';
 
-/** Texts come by language and area, each when a page first needs it. @param first the areas to begin with, besides `app` */
+/**
+ * Sets up i18next; texts load per language and namespace when first needed. @param first namespaces to load initially,
+ * besides `app`
+ */
 export async function initLanguage(first: readonly Namespace[]): Promise<void> {
   await i18next
     .use({
@@ -22,7 +25,7 @@ export async function initLanguage(first: readonly Namespace[]): Promise<void> {
     })
     .use(initReactI18next)
     .init({
-      // The texts are asked for at once, and not with the next turn of the page's thread.
+      // Starts loading texts in this task instead of the next one.
       initAsync: false,
       lng: preferredLanguage(),
       fallbackLng: false,

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 
-it('every namespace has the file of its name in each language, from which its texts are loaded', () => {
+it('every namespace has a text file in each language, under its own name', () => {
   const source = readFileSync(join(import.meta.dirname, 'namespaces.ts'), 'utf8');
   const resources = /interface Resources \{([\s\S]*?)\n\}/.exec(source)?.[1] ?? '';
   const namespaces = [...resources.matchAll(/^ {2}'?([\w-]+)'?: typeof/gm)].map(([, name]) => String(name));

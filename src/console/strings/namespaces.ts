@@ -28,7 +28,7 @@ import type studio from './en/studio.ts';
 import type support from './en/support.ts';
 import type failures from './en/video-failures.ts';
 
-/** One namespace for each area of the console, named after its pages; `app` is used by all of them. */
+/** One namespace per area of the console, named after its pages; `app` is shared by all. */
 interface Resources {
   app: typeof app;
   'sign-in': typeof signIn;
@@ -61,7 +61,7 @@ interface Resources {
 }
 export type Namespace = keyof Resources;
 
-/** The shape of the English texts with any string in each place; a translation with a missing or extra key does not compile. */
+/** Type of the English texts with any string values; a translation with a missing or extra key does not compile. */
 export type Translated<Texts> = {
   readonly [Key in keyof Texts]: Texts[Key] extends string ? string : Translated<Texts[Key]>;
 };

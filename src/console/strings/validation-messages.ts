@@ -6,8 +6,9 @@ const isField = (target: EventTarget | null): target is Field =>
   target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
 
 /**
- * Browsers explain invalid fields in their own language, which need not be the one chosen here. Each field is given our text
- * when it is found invalid, and loses it when it is changed: a text left in place would keep it invalid.
+ * Replaces the browser's validation messages, which are in the browser's language instead of the selected one. Each
+ * field gets our text when it is found invalid and loses it on the next change, because a remaining text would keep the
+ * field invalid.
  */
 export function translateBrowserValidationMessages(): void {
   document.addEventListener(

@@ -334,7 +334,7 @@ interface ApiKeyRateLimitFieldsProps {
   readonly value: (name: LimitName) => { value: number | string; onChange: (next: number | string) => void };
 }
 
-/** Limits of a key: calls per minute and concurrent calls. */
+/** Limits of a key: requests and tokens per minute, concurrent calls and tasks. */
 function ApiKeyRateLimitFields({ value }: ApiKeyRateLimitFieldsProps) {
   const { t } = useTranslation('account');
   return (

@@ -3,7 +3,7 @@ import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
 import { COST_FILTERS, CostExplorer } from './cost-explorer.tsx';
 
-/** What all accounts spent on what. */
+/** Costs of all accounts. */
 export function AdminCostsPage() {
   const { t } = useTranslation(['costs', 'app']);
   return (

@@ -13,7 +13,7 @@ import { useStatus } from '../../data/self.ts';
 
 interface BudgetDialogProps {
   readonly budget: BudgetEntry | 'new';
-  /** The only key it can be for. */
+  /** Id of the key the budget is limited to; undefined lets the user choose. */
   readonly tokenId: number | undefined;
   readonly onClose: () => void;
 }

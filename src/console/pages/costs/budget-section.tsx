@@ -10,7 +10,7 @@ import { type BudgetEntry, budgetsQuery } from '../../data/costs.ts';
 
 const BudgetDialog = lazy(() => import('./budget-dialog.tsx'));
 
-/** The monthly budgets of the account and of its keys. @param tokenId of one key alone */
+/** Monthly budgets of the account and its keys. @param tokenId limits the section to one key */
 export function BudgetSection({ tokenId }: { readonly tokenId?: number }) {
   const { t } = useTranslation('costs');
   const [edited, setEdited] = useState<BudgetEntry | 'new'>();
@@ -57,7 +57,7 @@ export function BudgetSection({ tokenId }: { readonly tokenId?: number }) {
   );
 }
 
-/** How much of a budget is spent, and what the month will cost at this pace. */
+/** Spent share of a budget, with a forecast for the month. */
 function BudgetBar({ budget }: { readonly budget: BudgetEntry }) {
   const { t } = useTranslation('costs');
   const credits = useFormatCredits();
@@ -84,12 +84,12 @@ function BudgetBar({ budget }: { readonly budget: BudgetEntry }) {
   );
 }
 
-/** What a month will cost at the pace so far. @param month of UTC, such as `2026-11` */
+/** Expected cost of the month at the current pace. @param month UTC month, such as `2026-11` */
 function forecast(spent: number, month: string, nowMs: number): number {
   const [year = 0, number = 1] = month.split('-').map(Number);
   const begin = Date.UTC(year, number - 1, 1);
   const end = Date.UTC(year, number, 1);
-  // In the first hours nothing can be said.
+  // Counts at least 2 % of the month as elapsed: a forecast from the first hours would be meaningless.
   const passed = Math.max(0.02, Math.min(1, (nowMs - begin) / (end - begin)));
   return Math.round(spent / passed);
 }

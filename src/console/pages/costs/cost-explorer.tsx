@@ -30,17 +30,17 @@ import { currentLanguage } from '../../strings/language.ts';
 import { dayCountOf, formatDay, PRESET_DAYS, rangeBefore, toDayRange } from './day-range.ts';
 import { keyOf, relativeChange, toGroupCosts } from './group-costs.ts';
 
-/** Loaded when they are asked for, or the address has one. */
+/** Loaded once opened, or if the URL has a filter. */
 const CostFilters = lazy(() => import('./cost-filters.tsx'));
 
-/** What the address of a view of the costs may have. */
+/** URL parameters of a cost view. */
 export const COST_FILTERS = ['by', 'days', 'from', 'to', 'model', 'token_id', 'user_id', 'channel_id'] as const;
 const CSV_COLUMNS = ['name', 'id', 'calls', 'tokens', 'quota', 'quota_before', 'share'] as const;
 
-/** What was spent on what, over any days, beside the period of the same length before. */
+/** Costs by group over a range of days, compared with the preceding period of the same length. */
 export function CostExplorer({ scope, filters }: { readonly scope: RequestScope; readonly filters: ListFilters }) {
   const { t } = useTranslation('costs');
-  // Whole minutes: a range that moves with every drawing would be fetched with every drawing.
+  // Rounded to whole minutes: a range that changes with every render would be refetched with every render.
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const choices = COST_GROUPS.filter((group) => scope === 'all' || group === 'model' || group === 'token');
   const by: CostGroup = choices.find((group) => group === filters.value.by) ?? 'model';
@@ -188,7 +188,7 @@ interface CostTableProps {
 
 const FILTER_NAME = { model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
 
-/** A row for each group; its name opens the calls behind it. */
+/** One row per group, linked to the calls behind it. */
 function CostTable({ scope, by, range, groups, filters, stale }: CostTableProps) {
   const { t } = useTranslation('costs');
   const name: Column<ShownGroup> = {
@@ -234,7 +234,7 @@ function GroupName({ scope, by, range, group: { key, name, share } }: GroupNameP
   );
 }
 
-/** What a group used, how well its calls went, and what they cost. */
+/** Columns for usage, performance and cost of a group. */
 function useFigureColumns(): readonly Column<ShownGroup>[] {
   const { t } = useTranslation('costs');
   const count = new Intl.NumberFormat(currentLanguage()).format;
@@ -314,7 +314,7 @@ function Latency({ p50_ms: p50, p95_ms: p95 }: { readonly p50_ms?: number | null
   );
 }
 
-/** So many days up to today, or any days between two. */
+/** Selects the last N days or any two days. */
 function RangePicker({ filters, range }: { readonly filters: ListFilters; readonly range: DayRange }) {
   const { t } = useTranslation('costs');
   const isFree = filters.value.from !== undefined || filters.value.to !== undefined;
@@ -375,7 +375,7 @@ interface CostView {
 
 const NO_ROWS: readonly CostRow[] = [];
 
-/** What a view of the costs shows: rows by day for the chart, groups for the table, totals of this range and the one before. */
+/** Data of a cost view: rows by day for the chart, groups for the table, totals of this range and the preceding one. */
 function useCosts({ scope, by, range, filter }: CostView) {
   const shared = { placeholderData: keepPreviousData };
   const now = useQuery({ ...costsQuery(scope, range, `day,${by}`, filter), ...shared });
@@ -398,7 +398,7 @@ function useCosts({ scope, by, range, filter }: CostView) {
 }
 type ShownGroup = ReturnType<typeof useCosts>['groups'][number];
 
-/** Names of what is grouped by. */
+/** Display names of the groups. */
 function useGroupNames(scope: RequestScope, by: CostGroup, groups: readonly { readonly key: string }[]) {
   const { t } = useTranslation('costs');
   const users = useUserNames(by === 'user' ? groups.map(({ key }) => Number(key)) : []);

@@ -7,7 +7,7 @@ interface CostFiltersProps {
   readonly filters: ListFilters;
 }
 
-/** Costs of one model, key, user or channel. */
+/** Filters costs by model, key, user or channel. */
 export default function CostFilters({ scope, filters }: CostFiltersProps) {
   return (
     <>

@@ -5,7 +5,7 @@ import { dayCountOf, formatDay, rangeBefore, toDayRange } from './day-range.ts';
 const now = Date.UTC(2026, 10, 23, 1);
 const days = (range: { fromDay: number; toDay: number }) => [formatDay(range.fromDay), formatDay(range.toDay)];
 
-test('an address names so many days up to today, or two days, and nothing later than today', () => {
+test('a URL names the last N days or two days, and no day in the future', () => {
   assert.deepEqual(days(toDayRange({}, now)), ['2026-10-25', '2026-11-23']);
   assert.deepEqual(days(toDayRange({ days: '7' }, now)), ['2026-11-17', '2026-11-23']);
   assert.deepEqual(days(toDayRange({ from: '2026-11-01', to: '2026-11-10' }, now)), ['2026-11-01', '2026-11-10']);
@@ -16,7 +16,7 @@ test('an address names so many days up to today, or two days, and nothing later 
     assert.deepEqual(days(toDayRange({ from: junk, days: junk }, now)), ['2026-10-25', '2026-11-23']);
 });
 
-test('the range before has as many days and ends the day before', () => {
+test('the preceding range has as many days and ends the day before', () => {
   assert.deepEqual(days(rangeBefore(toDayRange({ from: '2026-11-01', to: '2026-11-10' }, now))), [
     '2026-10-22',
     '2026-10-31',

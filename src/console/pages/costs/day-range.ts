@@ -4,10 +4,10 @@ import type { DayRange } from '../../data/costs.ts';
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 export const PRESET_DAYS = ['7', '30', '90'] as const;
 const DEFAULT_DAYS = 30;
-/** The service answers for at most so many. */
+/** Longest range the service accepts. */
 const MAX_DAYS = 366;
 
-/** `2026-11-30` → days since 1970; undefined for anything else. */
+/** Converts `2026-11-30` to days since 1970; undefined for anything else. */
 function parseDay(text: string | undefined): number | undefined {
   const ms = DAY.test(text ?? '') ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   return Number.isFinite(ms) ? ms / DAY_MS : undefined;
@@ -20,7 +20,7 @@ interface RangeText {
   readonly to?: string;
 }
 
-/** The range an address names: two days, or so many up to today. */
+/** The range in a URL: two days, or the last N days. */
 export function toDayRange({ days, from, to }: RangeText, nowMs: number): DayRange {
   const today = Math.floor(nowMs / DAY_MS);
   const toDay = Math.min(today, parseDay(to) ?? today);
@@ -31,7 +31,7 @@ export function toDayRange({ days, from, to }: RangeText, nowMs: number): DayRan
 
 export const dayCountOf = ({ fromDay, toDay }: DayRange): number => toDay - fromDay + 1;
 
-/** The days just before, as many. */
+/** The preceding range of the same length. */
 export const rangeBefore = (range: DayRange): DayRange => ({
   fromDay: range.fromDay - dayCountOf(range),
   toDay: range.fromDay - 1,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { relativeChange, toGroupCosts } from './group-costs.ts';
 
-test('groups add up, are compared with the range before, and none is forgotten', () => {
+test('groups are summed and compared with the preceding range, including groups that only appear there', () => {
   const row = (model: string, quota: number) => ({ model, quota, requests: 1, prompt_tokens: 2, completion_tokens: 3 });
   const groups = toGroupCosts([row('a', 10), row('b', 60), row('a', 30)], [row('a', 20), row('c', 5)], 'model');
   assert.deepEqual(

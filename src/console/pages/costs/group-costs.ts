@@ -1,16 +1,16 @@
 import type { CostGroup, CostRow } from '../../data/costs.ts';
 
-/** What one model, key, user or channel cost in a range, and in the one before. */
+/** Cost of one model, key, user or channel in a range and in the preceding one. */
 export interface GroupCost {
-  /** Model, or id. */
+  /** Model name, or id. */
   readonly key: string;
   readonly requests: number;
   readonly tokens: number;
   readonly quota: number;
   readonly quotaBefore: number;
-  /** Of all costs in the range, 0 to 1. */
+  /** Share of all costs in the range, 0 to 1. */
   readonly share: number;
-  /** Relative change to the range before; null where there was none. */
+  /** Relative change from the preceding range; null if that had no cost. */
   readonly change: number | null;
 }
 
@@ -18,11 +18,11 @@ const GROUP_COLUMN = { model: 'model', token: 'token_id', user: 'user_id', chann
 
 export const keyOf = (row: Partial<CostRow>, by: CostGroup): string => String(row[GROUP_COLUMN[by]] ?? '');
 
-/** 0.5: half as much more; null where nothing can be compared. */
+/** Relative change, for example 0.5 for an increase by half; null without a previous value. */
 export const relativeChange = (now: number, before: number): number | null =>
   before === 0 ? null : (now - before) / before;
 
-/** Sums by group, the dearest first; groups that cost something before only are there too. */
+/** Sums by group, most expensive first, including groups with costs only in the preceding range. */
 export function toGroupCosts(rows: readonly CostRow[], before: readonly CostRow[], by: CostGroup): GroupCost[] {
   const groups = new Map<string, { requests: number; tokens: number; quota: number; quotaBefore: number }>();
   const groupOf = (row: CostRow) => {

@@ -30,7 +30,7 @@ import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { useSelf } from '../../data/self.ts';
 
-/** Secrets are fetched when the page is opened and discarded when the user leaves it. */
+/** Secrets are fetched when the page opens and dropped when the user leaves it. */
 const NO_CACHE = { staleTime: 0, gcTime: 0 } as const;
 
 export function MailboxPage() {
@@ -126,7 +126,7 @@ function MailboxApplicationForm() {
 
 type AppPassword = EndpointPart<typeof getAppPassword, 'response'>['data'];
 
-/** The application password, whether it still works, and what a mail program wants to know, ready to copy. */
+/** The app password with its status, and the settings for an e-mail program, with copy buttons. */
 function AppPasswordAndMailServerSettings() {
   const { t } = useTranslation('mailbox');
   const queries = useQueryClient();
@@ -234,7 +234,7 @@ function SettingRow({ name, value }: { readonly name: string; readonly value: st
   );
 }
 
-/** A secret that is hidden until the user reveals it, so that bystanders cannot read it from the screen. */
+/** A secret hidden until revealed, so that bystanders cannot read it from the screen. */
 function RevealableSecretText({ label, text }: { readonly label: string; readonly text: string }) {
   const { t } = useTranslation('mailbox');
   const [shown, setShown] = useState(false);

@@ -12,7 +12,7 @@ import { notificationsQuery } from '../../data/notifications.ts';
 
 const PAGE_SIZE = 20;
 
-/** All notifications of this account, newest first, updated live. */
+/** All notifications of the account, newest first, updated live. */
 export function NotificationsPage() {
   const { t } = useTranslation('notifications');
   const { page = 1, unread = false } = useSearch({ from: '/app/notifications' });

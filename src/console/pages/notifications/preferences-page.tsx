@@ -15,7 +15,7 @@ import { type MailSettings, mailSettingsQuery, preferencesQuery } from '../../da
 
 type Channel = 'topics' | 'mail';
 
-/** What this account wants to hear of, in the console and by mail. Each switch counts at once. */
+/** Notification preferences of the account, in the console and by e-mail. Each switch is saved immediately. */
 export function NotificationPreferencesPage() {
   const { t } = useTranslation('notifications');
   const queries = useQueryClient();
@@ -74,7 +74,7 @@ export function NotificationPreferencesPage() {
 }
 
 interface TopicSwitchProps {
-  /** Of the topic. */
+  /** Name of the topic. */
   readonly name: string;
   readonly channel: string;
   readonly isOn: boolean;
@@ -104,7 +104,7 @@ function TopicSwitch({ name, channel, isOn, isLocked, onChange }: TopicSwitchPro
 
 const LANGUAGE_NAMES: Readonly<Record<Locale, string>> = { en: 'English', 'zh-CN': '简体中文' };
 
-/** When notifications are mailed. Shows nothing where the service sends no mail. */
+/** Schedule of notification e-mails. Renders nothing if the service sends no e-mail. */
 function MailScheduleSection() {
   const { t } = useTranslation('notifications');
   const { data } = useQuery(mailSettingsQuery);

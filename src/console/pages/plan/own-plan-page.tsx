@@ -38,7 +38,7 @@ import {
 } from '../../data/plans.ts';
 import { currentLanguage } from '../../strings/language.ts';
 
-/** What the account has, how a code is redeemed, and what there is to be had. */
+/** The account's subscription, code redemption, and the plans on offer. */
 export function OwnPlanPage() {
   const { t } = useTranslation('plan');
   const own = useQuery(currentPlanQuery);
@@ -76,7 +76,7 @@ export function OwnPlanPage() {
 
 type Allowance = CurrentPlan['windows'][number];
 
-/** The active plan: its remaining allowance, when that is renewed, and which plan follows. */
+/** The active plan: remaining allowance, its renewal time, and the queued plan. */
 function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
   const { t } = useTranslation('plan');
   const none = current.package_code === NO_PACKAGE;
@@ -132,10 +132,13 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
   );
 }
 
-/** A forecast from the first few calls of a window would alarm for nothing. */
+/**
+ * A forecast is shown below this percentage only: one based on the first few calls of a window would cause false
+ * alarms.
+ */
 const FORECAST_BELOW_PERCENT = 75;
 
-/** The rest of one allowance, and when it runs out at the current pace. */
+/** Remainder of one allowance, with a forecast of when it runs out. */
 function AllowanceMeter({ window }: { readonly window: Allowance }) {
   const { t } = useTranslation('plan');
   const quota = useFormatCredits();
@@ -173,7 +176,7 @@ function AllowanceMeter({ window }: { readonly window: Allowance }) {
 }
 
 const HOUR_SECONDS = 3600;
-/** One plan as it is offered. */
+/** One plan on offer. */
 function PurchasablePlanCard({
   card: plan,
   current,
@@ -236,7 +239,10 @@ function Allowances({ card: plan }: { readonly card: PurchasablePlan }) {
 
 type GrantResult = EndpointPart<typeof redeemCode, 'response'>['data'];
 
-/** Redeems a code for a plan or credits. A link may prefill the code (`/packages?code=…`), but the user has to submit it. */
+/**
+ * Redeems a code for a plan or credits. A link may prefill the code (`/packages?code=…`), but the user has to submit
+ * it.
+ */
 function RedeemCode() {
   const { t } = useTranslation('plan');
   const queries = useQueryClient();

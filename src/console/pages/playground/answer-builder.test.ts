@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AnswerBuilder } from './answer-builder.ts';
 
-test('an answer is put together from its events: text, thinking in both spellings, tools in pieces, usage', () => {
+test('an answer is assembled from its events: text, thinking under both names, tool calls in parts, usage', () => {
   const builder = new AnswerBuilder('m');
   for (const delta of [
     { reasoning_content: 'First ' },

@@ -7,7 +7,7 @@ interface ToolDelta {
   readonly function?: { readonly name?: string; readonly arguments?: string };
 }
 
-/** Puts the events of a stream together; what upstreams call thinking has two names. */
+/** Assembles the events of a stream into an answer; upstreams use two names for thinking. */
 export class AnswerBuilder {
   readonly #model: string;
   readonly #startedAt = performance.now();
@@ -32,7 +32,7 @@ export class AnswerBuilder {
     this.#usage = usage ?? this.#usage;
   }
 
-  /** @param end what is known once it has ended */
+  /** The answer so far. @param end fields known only after the stream has ended */
   toTurn(end: { readonly requestId?: string; readonly error?: string } = {}): Turn {
     return defined({
       role: 'assistant' as const,

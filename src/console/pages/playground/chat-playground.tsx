@@ -48,7 +48,7 @@ const newConversation = (settings = NO_SETTINGS): Conversation => ({
   turns: [],
 });
 
-/** A conversation with a model, with what each answer used and cost. */
+/** Chat with a model, showing tokens, time and cost of each answer. */
 export function ChatPlayground() {
   const { t } = useTranslation('playground');
   const [kept, setKept] = useState(readConversations);
@@ -144,7 +144,7 @@ function ChatActions({ isReady, isBusy, onCode, onNew }: ChatActionsProps) {
   );
 }
 
-/** What the last call sent. */
+/** Turns up to the last question: the messages of the last call. */
 const upToLastQuestion = (turns: readonly Turn[]): readonly Turn[] =>
   turns.slice(0, turns.findLastIndex(({ role }) => role === 'user') + 1);
 
@@ -164,7 +164,7 @@ interface KeptConversationsProps {
   readonly onForget: (id: string) => void;
 }
 
-/** Conversations of this browser. */
+/** Conversations stored in this browser. */
 function KeptConversations({ kept, current, onOpen, onForget }: KeptConversationsProps) {
   const { t } = useTranslation('playground');
   if (kept.length === 0) return null;
@@ -262,14 +262,14 @@ function ChatSettings({ settings, onChange }: ChatSettingsProps) {
   );
 }
 
-/** The body of a streamed call, as it is sent. */
+/** Body of a streamed call, as sent. */
 const toStreamingRequest = (request: ChatRequest) => ({
   ...request,
   stream: true,
   stream_options: { include_usage: true },
 });
 
-/** Under /api a refusal may have the status of a success. @throws ReelgateError */
+/** Under /api an error can have a success status. @throws ReelgateError */
 async function throwRefusal(response: Response): Promise<void> {
   if (response.headers.get('content-type')?.startsWith('application/json') !== true) return;
   const body: unknown = await response
@@ -280,19 +280,19 @@ async function throwRefusal(response: Response): Promise<void> {
   if (failure !== undefined) throw failure;
 }
 
-/** Streams answers; one at a time. */
+/** Streams answers, one at a time. */
 function useStreamedAnswer() {
   const { t } = useTranslation();
   const [partial, setPartial] = useState<Turn>();
   const controller = useRef<AbortController>(undefined);
 
-  /** The answer, complete or as far as it came; never rejects. */
+  /** The complete answer, or as much as arrived; never rejects. */
   const ask = async (request: ChatRequest): Promise<Turn> => {
     const abort = new AbortController();
     controller.current = abort;
     const builder = new AnswerBuilder(request.model);
     let requestId: string | undefined;
-    // The same call as with a key, by the session of the console.
+    // The same call as with an API key, but authenticated by the console's session.
     const chat = new Chat({
       send: async (_endpoint, input, options) => {
         const response = await sendRequest(ownChatCompletions, input as never, options);

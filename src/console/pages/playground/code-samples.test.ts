@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chatSamples } from './code-samples.ts';
 
-test('the code of a call is quoted for each language', () => {
+test('code samples of a call are quoted for each language', () => {
   const body = { model: 'm', messages: [{ role: 'user' as const, content: `It's "$x" \\ true` }], stream: true };
   const { curl, Python, TypeScript } = chatSamples(body, 'http://127.0.0.1:1');
   assert.ok(curl.includes(`It'\\''s`) && curl.includes('http://127.0.0.1:1/v1/chat/completions'));

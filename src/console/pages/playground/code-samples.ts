@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../../sdk/chat.ts';
 import { API_KEY_PLACEHOLDER, toCurl, toPython } from '../../components/code-sample-formatting.ts';
 
-/** Exactly this call as a program, by an API key. */
+/** A chat call as code in several languages, with an API key. */
 export function chatSamples(body: ChatRequest & { readonly stream?: boolean }, origin: string) {
   const { messages, ...rest } = body;
   const keywords = Object.entries({ ...rest, messages }).map(([name, value]) => `    ${name}=${toPython(value)},`);
@@ -37,7 +37,7 @@ export interface ImageRequest {
   readonly size?: string;
 }
 
-/** Exactly this call as a program, by an API key. */
+/** An image call as code in several languages, with an API key. */
 export const imageSamples = (body: ImageRequest, origin: string) => ({
   curl: toCurl(origin, '/v1/images/generations', body),
   Python: [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_SETTINGS, parseTools, toChatRequest } from './conversations.ts';
 
-test('a request has what was set and said, and no empty answers', () => {
+test('a request contains the settings and messages, and no empty answers', () => {
   const request = toChatRequest(
     { ...NO_SETTINGS, model: 'm', system: 'Be brief.', temperature: 0, tools: '[{"a":1}]' },
     [

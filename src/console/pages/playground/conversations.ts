@@ -8,11 +8,11 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** One message; the figures are those of an answer. */
+/** One message; durations, tokens and cost are set for answers only. */
 export interface Turn {
   readonly role: 'user' | 'assistant';
   readonly text: string;
-  /** `data:` addresses. */
+  /** `data:` URLs. */
   readonly images?: readonly string[];
   readonly thinking?: string;
   readonly toolCalls?: readonly ToolCall[];
@@ -21,9 +21,9 @@ export interface Turn {
   readonly outputTokens?: number;
   readonly firstTokenMs?: number;
   readonly durationMs?: number;
-  /** Names its receipt. */
+  /** Identifies the receipt. */
   readonly requestId?: string;
-  /** Why it is not complete. */
+  /** Why the answer is incomplete. */
   readonly error?: string;
 }
 
@@ -32,7 +32,7 @@ export interface ChatSettings {
   readonly system: string;
   readonly temperature: number | string;
   readonly maxTokens: number | string;
-  /** JSON list of tools in OpenAI's form; empty: none. */
+  /** JSON array of tools in OpenAI's format; empty: none. */
   readonly tools: string;
 }
 
@@ -45,11 +45,11 @@ export interface Conversation {
 
 export const NO_SETTINGS: ChatSettings = { model: '', system: '', temperature: '', maxTokens: '', tools: '' };
 
-/** Conversations are kept in this browser only; signing out deletes them, as all drafts. */
+/** Conversations are stored in this browser only; signing out deletes them, like all drafts. */
 const KEY = `${DRAFT_KEY_PREFIX}.playground`;
 const MAX_KEPT = 30;
 
-/** Newest first. */
+/** Stored conversations, newest first. */
 export function readConversations(): readonly Conversation[] {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]');
@@ -59,7 +59,7 @@ export function readConversations(): readonly Conversation[] {
   }
 }
 
-/** Keeps a conversation; pictures are left out where they do not fit. */
+/** Stores a conversation; drops images, then older conversations, if the browser's storage is full. */
 export function storeConversation(conversation: Conversation): readonly Conversation[] {
   const others = readConversations().filter(({ id }) => id !== conversation.id);
   const all = [conversation, ...others].slice(0, MAX_KEPT);
@@ -69,7 +69,7 @@ export function storeConversation(conversation: Conversation): readonly Conversa
       localStorage.setItem(KEY, JSON.stringify(candidate));
       return candidate;
     } catch {
-      // The browser's space is used up: less is tried next.
+      // Storage quota exceeded: try the next smaller version.
     }
   return others;
 }
@@ -88,7 +88,7 @@ const toMessage = ({ role, text, images = [] }: Turn): ChatMessage =>
         content: [{ type: 'text', text }, ...images.map((url) => ({ type: 'image_url', image_url: { url } }))],
       };
 
-/** The tools a person wrote; undefined where there are none. @throws SyntaxError for what is no JSON list */
+/** Parses the tools a user entered; undefined if empty. @throws SyntaxError if the text is not a JSON array */
 export function parseTools(text: string): readonly unknown[] | undefined {
   if (text.trim() === '') return undefined;
   const tools: unknown = JSON.parse(text);
@@ -96,10 +96,12 @@ export function parseTools(text: string): readonly unknown[] | undefined {
   return tools;
 }
 
-/** The request of a conversation, as it is sent and shown as code. @throws SyntaxError for tools that cannot be read */
+/**
+ * Request of a conversation, both for sending and for code samples. @throws SyntaxError if the tools cannot be parsed
+ */
 export function toChatRequest(settings: ChatSettings, turns: readonly Turn[]): ChatRequest {
   const tools = parseTools(settings.tools);
-  // An answer without a text (a tool call, an error) would be refused when it is sent back.
+  // An answer without text (a tool call, an error) would be refused in the next request.
   const told = turns.filter(({ role, text }) => role === 'user' || text !== '');
   return defined({
     model: settings.model,

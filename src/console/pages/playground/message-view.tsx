@@ -32,7 +32,7 @@ import { formatMilliseconds } from '../../data/format-times.ts';
 import { receiptQuery } from '../../data/requests.ts';
 import type { Turn } from './conversations.ts';
 
-/** One message. What a model says is only text: nothing of it becomes a part of the page. */
+/** One message. Model output is rendered as plain text only, never as markup. */
 export function MessageView({ turn, busy = false }: { readonly turn: Turn; readonly busy?: boolean }) {
   const { t } = useTranslation('playground');
   const isOwn = turn.role === 'user';
@@ -103,7 +103,7 @@ function Thinking({ text }: { readonly text: string }) {
   );
 }
 
-/** Tokens, times and cost of an answer; the cost is that of its receipt. */
+/** Tokens, durations and cost of an answer; the cost is read from its receipt. */
 function Figures({ turn }: { readonly turn: Turn }) {
   const { t } = useTranslation('playground');
   const price = useFormatPrice();
@@ -111,7 +111,7 @@ function Figures({ turn }: { readonly turn: Turn }) {
   const receipt = useQuery({
     ...receiptQuery(id ?? ''),
     enabled: id !== undefined,
-    // The charge is written a moment after the answer has ended.
+    // The charge is written shortly after the answer has ended.
     retry: 5,
     retryDelay: 1_000,
     staleTime: Number.POSITIVE_INFINITY,
@@ -148,7 +148,7 @@ interface ComposerProps {
 const TYPES = 'image/png,image/jpeg,image/webp,image/gif';
 const MAX_BYTES = 10 * 1024 * 1024;
 
-/** Where a message is written; pictures are chosen or pasted. Enter sends, Shift+Enter begins a line. */
+/** Message input; images are picked or pasted. Enter sends, Shift + Enter inserts a line break. */
 export function Composer({ busy, disabled, onSend, onStop }: ComposerProps) {
   const { t } = useTranslation('playground');
   const toasts = useToasts();
@@ -180,7 +180,7 @@ export function Composer({ busy, disabled, onSend, onStop }: ComposerProps) {
         onChange={({ currentTarget: { value } }) => setText(value)}
         onPaste={({ clipboardData }) => void addImages([...clipboardData.files])}
         onKeyDown={(event) => {
-          // While an input method composes, Enter chooses a word.
+          // During input method composition, Enter selects a candidate.
           if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();
           send();
@@ -220,14 +220,14 @@ export function Composer({ busy, disabled, onSend, onStop }: ComposerProps) {
 }
 
 interface MessageImagesProps {
-  /** `data:` addresses. */
+  /** `data:` URLs. */
   readonly images: readonly string[];
   readonly height: number;
-  /** Without it they stay. */
+  /** Undefined: images cannot be removed. */
   readonly onRemove?: (place: number) => void;
 }
 
-/** Pictures of a message, side by side. */
+/** Images of a message in a row. */
 function MessageImages({ images, height, onRemove }: MessageImagesProps) {
   const { t } = useTranslation('playground');
   if (images.length === 0) return null;

@@ -31,7 +31,7 @@ import { usableModelsQuery } from '../../data/models.ts';
 import { ChatPlayground } from './chat-playground.tsx';
 import { type ImageRequest, imageSamples } from './code-samples.ts';
 
-/** Tries chat and image models, charged like any call. */
+/** Playground for chat and image models; calls are charged as usual. */
 export function PlaygroundPage() {
   const { t } = useTranslation(['playground', 'app']);
   const filters = useListFilters(['mode']);
@@ -64,7 +64,7 @@ interface Generated {
   readonly requestId: string | undefined;
 }
 
-/** Pictures from a text. */
+/** Generates images from text. */
 function ImagePlayground() {
   const { t } = useTranslation('playground');
   const models = useQuery(usableModelsQuery);
@@ -156,7 +156,7 @@ function Results({ images, requestId, prompt }: Generated & { readonly prompt: s
       <SimpleGrid cols={{ base: 1, sm: images.length > 1 ? 2 : 1 }}>
         {images.map(({ url, b64_json: data }, index) =>
           data === undefined ? (
-            // Pictures of other hosts are not loaded into the console.
+            // Images on other hosts are linked instead of loaded, so that they do not learn about the user.
             // biome-ignore lint/suspicious/noArrayIndexKey: pictures have no other name
             <Anchor key={index} href={safeUrl(url)} target="_blank" rel="noopener noreferrer">
               {t('openImage', { number: index + 1 })}
@@ -186,5 +186,5 @@ function Results({ images, requestId, prompt }: Generated & { readonly prompt: s
   );
 }
 
-/** An upstream names the address: a script in it must not run. */
+/** Accepts http(s) URLs only: the upstream supplies the URL, and a `javascript:` URL must not run. */
 const safeUrl = (url: string | undefined): string => (url !== undefined && /^https?:\/\//i.test(url) ? url : '#');

@@ -4,7 +4,7 @@ import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { useAdminRequestColumns } from './request-columns.tsx';
 import { REQUEST_FILTERS, RequestLog, useRequestRows } from './request-log.tsx';
 
-/** Every call and video of all accounts that has ended. */
+/** Finished calls and videos of all accounts. */
 export function AdminRequestsPage() {
   const { t } = useTranslation('requests');
   const filters = useListFilters(REQUEST_FILTERS);

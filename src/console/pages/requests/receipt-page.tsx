@@ -18,7 +18,7 @@ import { currentLanguage } from '../../strings/language.ts';
 
 const COLORS = { open: 'blue', charged: 'teal', refunded: 'gray' } as const;
 
-/** What one call or video cost, and why. */
+/** Receipt of one call or video: its cost and how it was computed. */
 export function ReceiptPage() {
   const { t } = useTranslation('requests');
   const ref = useRouteId();
@@ -106,7 +106,7 @@ function useSummary(receipt: Receipt) {
   ] as const;
 }
 
-/** What the call changed in wallet and allowance. */
+/** Ledger entries of the call, for wallet and allowance. */
 function LedgerEntries({ receipt }: { readonly receipt: Receipt }) {
   const { t } = useTranslation('requests');
   if (receipt.ledger.length === 0)
@@ -148,11 +148,11 @@ const MILLION = 1_000_000;
 
 interface PriceLinesTableProps {
   readonly lines: Receipt['lines'];
-  /** What they add up to, rounded up. */
+  /** Sum of the lines, rounded up. */
   readonly total: number;
 }
 
-/** How a cost is made up: a line for each term of the price, as receipts and quotes have them. */
+/** Composition of a cost: one row per term of the price, as in receipts and quotes. */
 function ReceiptLinesTable({ lines, total }: PriceLinesTableProps) {
   const { t } = useTranslation('requests');
   const price = useFormatPrice();
@@ -160,7 +160,7 @@ function ReceiptLinesTable({ lines, total }: PriceLinesTableProps) {
   return (
     <Table.ScrollContainer
       minWidth={380}
-      // Where it scrolls, the keyboard must be able to scroll it.
+      // A scrollable region must be scrollable by keyboard.
       scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': t('linesTitle'), role: 'region' } }}
     >
       <Table verticalSpacing={6} horizontalSpacing="xs" aria-label={t('linesTitle')}>

@@ -10,7 +10,7 @@ import { currentLanguage } from '../../strings/language.ts';
 
 const COLORS = { ok: 'teal', failed: 'red', cancelled: 'gray' } as const;
 
-/** Columns of the request log that everybody sees. */
+/** Columns of the request log for all users. */
 export function useRequestColumns(): {
   readonly first: readonly Column<RequestEntry>[];
   readonly last: readonly Column<RequestEntry>[];
@@ -41,7 +41,7 @@ export function useOwnRequestColumns(): readonly Column<RequestEntry>[] {
   return [...first, { label: t('apiKey'), cell: (row) => <KeyCell row={row} /> }, ...last];
 }
 
-/** With who made the call and which channel served it. @param rows those on the screen, for the names of users */
+/** Columns with account and channel. @param rows rows on the screen, to look up names of users */
 export function useAdminRequestColumns(rows: readonly RequestEntry[]): readonly Column<RequestEntry>[] {
   const { t } = useTranslation('requests');
   const { first, last } = useRequestColumns();
@@ -121,7 +121,7 @@ function KeyCell({ row }: { readonly row: RequestEntry }) {
   );
 }
 
-/** Tokens in and out, of videos their seconds. */
+/** Input and output tokens; for videos their seconds. */
 function UsageCell({ row }: { readonly row: RequestEntry }) {
   const { t } = useTranslation('requests');
   const format = new Intl.NumberFormat(currentLanguage()).format;

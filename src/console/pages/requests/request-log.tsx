@@ -19,20 +19,20 @@ import {
   requestsQuery,
 } from '../../data/requests.ts';
 
-/** What the address of a request log may filter by. */
+/** Filters of a request log in the URL. */
 export const REQUEST_FILTERS = ['model', 'token_id', 'status', 'kind', 'user_id', 'channel_id', 'from', 'to'] as const;
 
 interface RequestLogProps {
   readonly scope: RequestScope;
   readonly filters: ListFilters;
   readonly lead: string;
-  /** Filters beside those everybody has. */
+  /** Additional filters for administrators. */
   readonly filterFields: ReactNode;
   readonly columns: readonly Column<RequestEntry>[];
   readonly rows: RequestRows;
 }
 
-/** The calls that have ended: filters, pages, a live view and a download. */
+/** Finished calls with filters, pages, a live view and an export. */
 export function RequestLog({ scope, filters, lead, filterFields, columns, rows: log }: RequestLogProps) {
   const { t } = useTranslation(['requests', 'app', 'list']);
   return (
@@ -93,7 +93,7 @@ export function RequestLog({ scope, filters, lead, filterFields, columns, rows: 
   );
 }
 
-/** The rows of the page that is open, with those of the live view before them. */
+/** Rows of the current page, preceded by those of the live view. */
 export function useRequestRows(scope: RequestScope, filters: ListFilters) {
   const isLive = filters.flag('live') && filters.after === undefined;
   const page = useQuery(requestsQuery(scope, filters.value, filters.after));
@@ -132,7 +132,7 @@ function NoRequests({ filters }: { readonly filters: ListFilters }) {
   );
 }
 
-/** Steps through a list whose pages have no numbers: to older rows, and back to the newest. */
+/** Navigation of a list without page numbers: to older rows, and back to the newest. */
 function KeysetPager({ filters, next }: { readonly filters: ListFilters; readonly next: string | null }) {
   const { t } = useTranslation('list');
   if (filters.after === undefined && next === null) return null;
@@ -172,10 +172,10 @@ function ExportButton({ scope, filters }: { readonly scope: RequestScope; readon
   );
 }
 
-/** More than anybody reads; older ones are on the next page. */
+/** Limit of the live view; older rows are on the next page. */
 const MAX_ROWS = 200;
 
-/** Calls that ended since the view was switched on, newest first, and why it ended. */
+/** Calls that finished since the live view was enabled, newest first, and the error that ended it. */
 function useLiveRequests(
   scope: RequestScope,
   filter: RequestFilter,

@@ -4,7 +4,7 @@ import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { useOwnRequestColumns } from './request-columns.tsx';
 import { REQUEST_FILTERS, RequestLog, useRequestRows } from './request-log.tsx';
 
-/** Every own call and video that has ended. */
+/** Finished calls and videos of the account. */
 export function RequestsPage() {
   const { t } = useTranslation('requests');
   const filters = useListFilters(REQUEST_FILTERS.filter((name) => name !== 'user_id' && name !== 'channel_id'));

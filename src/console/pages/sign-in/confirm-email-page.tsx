@@ -9,8 +9,8 @@ import { callApi } from '../../data/api-client.ts';
 import { readLinkToken, SignInFrame } from './sign-in-frame.tsx';
 
 /**
- * Where the link of a confirmation mail leads. It takes a press of a button, because mail filters open links, and one of them
- * must not confirm an address for somebody who only received the mail.
+ * Target of the link in a confirmation e-mail. Requires a click, because mail filters open links, and a filter must not
+ * confirm an address on behalf of someone who only received the e-mail.
  */
 export function ConfirmEmailPage() {
   const { t } = useTranslation('sign-in');

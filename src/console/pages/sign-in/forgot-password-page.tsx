@@ -8,7 +8,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 
-/** Asks for the e-mail a link for a new password is sent to. */
+/** Asks for the e-mail address to send a password reset link to. */
 export function ForgotPasswordPage() {
   const { t } = useTranslation('sign-in');
   const [email, setEmail] = useState('');

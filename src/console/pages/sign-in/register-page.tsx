@@ -12,6 +12,7 @@ import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { useStatus } from '../../data/self.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 
+/** Creates an account. */
 export function RegisterPage() {
   const { t } = useTranslation(['sign-in', 'app']);
   const { back } = useSearch({ from: '/register' });

@@ -9,14 +9,14 @@ import { callApi } from '../../data/api-client.ts';
 import { clearUserId } from '../../data/browser-storage.ts';
 import { readLinkToken, SignInFrame } from './sign-in-frame.tsx';
 
-/** Where the link of a mail for a new password leads. */
+/** Target of a password reset link. */
 export function ResetPasswordPage() {
   const { t } = useTranslation('sign-in');
   const [token] = useState(readLinkToken);
   const [password, setPassword] = useState('');
   const reset = useMutation({
     mutationFn: () => callApi(resetPassword, { body: { token, password } }),
-    // Every session has ended, this browser's too.
+    // The server has ended all sessions, including this browser's.
     onSuccess: clearUserId,
   });
   return (

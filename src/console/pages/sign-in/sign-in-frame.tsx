@@ -3,7 +3,7 @@ import { type ReactNode, useEffect } from 'react';
 import { LanguageAndThemeMenus } from '../../components/menus.tsx';
 import { useSiteName } from '../../data/self.ts';
 
-/** The frame of the pages before one is signed in. */
+/** Frame of the pages for signed-out users. */
 export function SignInFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   const siteName = useSiteName();
   useEffect(() => {
@@ -34,10 +34,13 @@ export function SignInFrame({ title, children }: { readonly title: string; reado
   );
 }
 
-/** By page, for as long as it is open. React mounts a page anew when a part of it had to be loaded first, and forgets its state. */
+/** Tokens by page path. Kept outside React, which drops a page's state if it suspends while first mounting. */
 const taken = new Map<string, string>();
 
-/** The token behind `#` of a link; empty where there is none. It is taken out of the URL, so that no history keeps it. */
+/**
+ * Reads the token after `#` in the URL; empty without one. The token is removed from the URL, so that it does not stay
+ * in the history.
+ */
 export function readLinkToken(): string {
   const { hash, pathname } = location;
   if (hash.length > 1) {

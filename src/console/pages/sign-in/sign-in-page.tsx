@@ -13,7 +13,7 @@ import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { useStatus } from '../../data/self.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 
-/** Asks for the password, then for the code if the account requires one; then returns to the requested page. */
+/** Asks for the password, then for a code if the account requires one, and returns to the requested page. */
 export function SignInPage() {
   const { t } = useTranslation('sign-in');
   const { back } = useSearch({ from: '/sign-in' });
@@ -122,7 +122,7 @@ function CodeForm({ onDone, onBack }: { onDone: (id: number) => Promise<void>; o
   });
   const change = (next: string): void => {
     setCode(next);
-    // Six digits are a complete code, so the form is submitted without a button press.
+    // Six digits are a complete code, so the form is submitted without a click.
     if (/^\d{6}$/.test(next.trim()) && !verify.isPending) verify.mutate(next);
   };
   return (
@@ -165,11 +165,11 @@ const sessionEndQuery = {
   queryFn: async ({ signal }: { readonly signal: AbortSignal }) => (await callApi(getSessionEnd, {}, { signal })).data,
 };
 
-/** Why somebody who was signed in has to sign in again. Its height does not change when the reason arrives. */
+/** Explains why the session ended. Its height does not change when the reason arrives. */
 function SessionEndNotice() {
   const { t } = useTranslation('sign-in');
   const end = useQuery(sessionEndQuery);
-  // A cookie that is gone has expired: whatever else ends a session leaves the cookie.
+  // Every other cause leaves the cookie in place, so a missing cookie has expired.
   const reason = end.data?.reason ?? 'expired';
   return (
     <Alert

@@ -14,7 +14,7 @@ interface CompareStageProps {
   readonly actions: RemixActions;
 }
 
-/** The videos of one prompt beside each other, played together; below each its cost and its time. */
+/** Videos of one prompt side by side, played in sync, each with its cost and duration. */
 export default function ComparedVideos({ videos, actions }: CompareStageProps) {
   const { t } = useTranslation('studio');
   const play = useSynchronousPlay();
@@ -110,19 +110,19 @@ function MutedVideo({
 
 interface SynchronousPlay {
   readonly playing: boolean;
-  /** Seconds; of the longest video. */
+  /** Position in seconds, in the longest video. */
   readonly time: number;
   readonly duration: number;
-  /** Ref of every video that plays along. */
+  /** Ref for each video to synchronize. */
   readonly register: (video: HTMLVideoElement | null) => (() => void) | undefined;
   readonly toggle: () => void;
   readonly seek: (seconds: number) => void;
 }
 
-/** How far videos may be apart before one is set to the time of the others; below it, setting would be seen as a jerk. */
+/** Drift at which a video is set to the position of the others; correcting less would be visible as a jerk. */
 const MAX_DRIFT_SECONDS = 0.12;
 
-/** Plays several videos as one: they start, stop and are searched together, and all begin again after the longest. */
+/** Plays several videos in sync: they start, stop and seek together, and restart together after the longest. */
 function useSynchronousPlay(): SynchronousPlay {
   const videos = useRef(new Set<HTMLVideoElement>());
   const [playing, setPlaying] = useState(false);

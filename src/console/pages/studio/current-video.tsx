@@ -19,7 +19,10 @@ import { VideoPlayer } from '../../components/video-player.tsx';
 import { formatElapsed } from '../../data/format-times.ts';
 import { downloadVideo, uploadPoster, type Video, type VideoDetail, videoQuery } from '../../data/videos.ts';
 
-/** One video in the middle of the studio, as large as there is room: its progress, then the player; of a failure why. */
+/**
+ * One video in the middle of the studio, as large as possible: its progress, then the player, or the reason of its
+ * failure.
+ */
 export function CurrentVideo({ video, actions }: { readonly video: Video; readonly actions: RemixActions }) {
   const { t } = useTranslation('studio');
   const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
@@ -40,12 +43,12 @@ export function CurrentVideo({ video, actions }: { readonly video: Video; readon
   );
 }
 
-/** Model, cost and time of one video in a line. */
+/** Model, cost and duration of one video in a line. */
 export function VideoFacts({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
   return (
     <Group gap={8} c="dimmed" fz="xs">
-      {/* Read out as it changes: the video may end while its author is elsewhere on the page. */}
+      {/* Live region, because the video may finish while the user is elsewhere on the page. */}
       <span role="status">
         <VideoStatusBadge status={video.status} />
       </span>
@@ -77,24 +80,25 @@ function StagePlayer({ video }: { readonly video: Video }) {
   return <VideoPlayer src={detail.data.play_url} title={video.prompt} frameControls {...firstFrameUpload(video)} />;
 }
 
-/** The first frame that is shown becomes the poster of a video that has none. */
+/** Uploads the first frame shown as the poster of a video without one. */
 export const firstFrameUpload = (
   video: Pick<VideoDetail, 'poster_url' | 'task_id'>,
 ): { readonly onFrame?: (frame: HTMLVideoElement) => void } =>
   video.poster_url === '' ? { onFrame: (frame) => uploadPoster(video.task_id, frame) } : {};
 
-/** What can be made of a video; each fills the form, and nothing is started before the price was shown. */
+/** Actions based on a video; each fills the form, and nothing is submitted before the price is shown. */
 export interface RemixActions {
-  /** The same with another seed. */
+  /** Same parameters with a different seed. */
   readonly vary: (taskId: string) => void;
-  /** The same prompt and settings, to be changed. */
+  /** Same prompt and parameters, to be edited. */
   readonly remix: (taskId: string) => void;
-  /** The same settings, beginning where it ends. */
+  /** Same parameters, starting from the last frame. */
   readonly extend: (taskId: string) => void;
-  /** Its end as the first picture of the form as it is. */
+  /** Uses the last frame as the first image of the current form. */
   readonly takeLastFrame: (taskId: string) => void;
 }
 
+/** Buttons that reuse a video's parameters or frames, download it, or mark it as a favourite. */
 export function RemixButtons({ video, actions }: { readonly video: Video; readonly actions: RemixActions }) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();

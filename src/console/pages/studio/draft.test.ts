@@ -26,7 +26,7 @@ const MODELS = [model('a', [5, 10]), model('b', [4, 8]), model('c', [5], false)]
 const draft = { ...EMPTY_DRAFT, model: 'a', prompt: 'A fox', seconds: 10 };
 
 describe('a comparison of models', () => {
-  it('sends each model what it can do, and keeps the form as it is', () => {
+  it('sends each model only the parameters it supports, and leaves the form unchanged', () => {
     const compared = { ...draft, compare: ['b'] };
     const bodies = bodiesFor(compared, modelsOfDraft(compared, MODELS));
     assert.deepEqual(bodies, [
@@ -35,16 +35,16 @@ describe('a comparison of models', () => {
     ]);
   });
 
-  it('leaves out models that are gone or outside the plan, and one that is named twice', () => {
+  it('omits models that are gone or outside the plan, and duplicates', () => {
     const ids = modelsOfDraft({ ...draft, compare: ['a', 'c', 'gone', 'b'] }, MODELS).map(({ id }) => id);
     assert.deepEqual(ids, ['a', 'b']);
   });
 
-  it('has no requests while the further parameters are no JSON', () => {
+  it('has no requests while the additional parameters are not valid JSON', () => {
     assert.equal(bodiesFor({ ...draft, metadata: '{' }, MODELS), undefined);
   });
 
-  it('takes at most four models, and each away again', () => {
+  it('adds at most four models, and removes each again', () => {
     let compare = draft.compare;
     for (const id of ['a', 'b', 'd', 'e', 'f']) compare = toggleCompared({ ...draft, compare }, id);
     assert.deepEqual(compare, ['b', 'd', 'e']);

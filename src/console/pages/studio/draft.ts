@@ -3,16 +3,16 @@ import { DRAFT_KEY_PREFIX } from '../../data/browser-storage.ts';
 import type { UsableModel } from '../../data/models.ts';
 import type { VideoBody } from '../../data/videos.ts';
 
-/** A picture given by link, or as a data URL after it was dropped, pasted or picked. */
+/** An image given by link, or as a data URL after a drop, paste or file selection. */
 export interface ImageInput {
   readonly src: string;
   readonly name: string;
 }
 
-/** The values of the form. Empty texts and undefined mean the default of the model. */
+/** Values of the studio form. Empty texts and undefined select the model's default. */
 export interface Draft {
   readonly model: string;
-  /** Further models the same video is made with, beside each other. */
+  /** Further models to generate the same video with, for comparison. */
   readonly compare: readonly string[];
   readonly prompt: string;
   readonly negative: string;
@@ -24,7 +24,7 @@ export interface Draft {
   readonly audio: boolean | undefined;
   readonly seed: string;
   readonly pictures: readonly ImageInput[];
-  /** Further parameters, as JSON text of the vendor's own words. */
+  /** Additional parameters as JSON text, by the vendor's names. */
   readonly metadata: string;
   /** Values of the model's media schema. */
   readonly extra: Readonly<Record<string, unknown>>;
@@ -49,12 +49,12 @@ export const EMPTY_DRAFT: Draft = {
 
 export type DraftField = keyof Draft;
 
-/** The durations a model accepts, in whole seconds. */
+/** Durations a model accepts, in whole seconds. */
 export type DurationRange =
   | { readonly values: readonly number[]; readonly default: number }
   | { readonly min: number; readonly max: number; readonly default: number };
 
-/** The controls a model has: what it can do, as far as its vendor's requests have a word for it. */
+/** The controls shown for a model: its capabilities, as far as its vendor's requests have a field for them. */
 export interface AvailableControls {
   readonly seconds: DurationRange | undefined;
   readonly ratios: readonly string[];
@@ -99,7 +99,7 @@ export function controlsFor(model: UsableModel | undefined): AvailableControls {
   };
 }
 
-/** Makes a draft fit a model: keeps what fits, and names what had to be dropped or changed. */
+/** Adapts a draft to a model: keeps supported values, and lists the fields that were dropped or changed. */
 export function fitDraftToModel(
   draft: Draft,
   model: UsableModel,
@@ -142,7 +142,7 @@ function isAllowedDuration(seconds: number | undefined, can: DurationRange | und
   return 'values' in can ? can.values.includes(seconds) : seconds >= can.min && seconds <= can.max;
 }
 
-/** Fields of the studio's form by the names the server gives their places in a request. */
+/** Form fields by the names the server uses for them in `fields`. */
 const FIELD_NAMES = {
   seconds: 'seconds',
   size: 'size',
@@ -155,12 +155,12 @@ const FIELD_NAMES = {
 } as const;
 type FormField = keyof typeof FIELD_NAMES;
 
-/** Dotted places in a request body by form field; a field the vendor has no place for is missing and is not offered. */
+/** Dotted paths in a request body by form field; fields the vendor does not support are missing and not offered. */
 type RequestPaths = Readonly<Partial<Record<FormField, string>>>;
 
 const COMMON_PATHS: RequestPaths = { seconds: 'duration', size: 'size', mode: 'mode' };
 
-/** Where the form's fields go in a request for this model; the common places for a model that is no longer available. */
+/** Request paths of the form's fields for a model; the common paths for a model that is no longer available. */
 export function requestPathsFor(model: Pick<UsableModel, 'fields'> | undefined): RequestPaths {
   if (model === undefined) return COMMON_PATHS;
   const entries = Object.entries(FIELD_NAMES).map(([field, name]) => [field, model.fields[name]] as const);
@@ -169,7 +169,7 @@ export function requestPathsFor(model: Pick<UsableModel, 'fields'> | undefined):
 
 type Json = Record<string, unknown>;
 
-/** The request of a draft. @throws SyntaxError where the further parameters are not a JSON object */
+/** Request body of a draft. @throws SyntaxError if the additional parameters are not a JSON object */
 function toBody(draft: Draft, paths: RequestPaths): Json & { model: string } {
   const body: Json & { model: string } = { model: draft.model };
   if (draft.prompt.trim() !== '') body.prompt = draft.prompt.trim();
@@ -224,7 +224,7 @@ function removeAtPath(body: Json, path: string): unknown {
   return value;
 }
 
-/** The draft a kept request came from, for using it again. Pictures that were uploaded are not kept with requests. */
+/** Restores the draft of a stored request, for reuse. Stored requests do not contain uploaded images. */
 export function fromBody(request: unknown, paths: RequestPaths, empty: Draft): { draft: Draft; lostPictures: number } {
   const body: Json = isObject(request) ? structuredClone(request) : {};
   const draft: { -readonly [Field in keyof Draft]: Draft[Field] } = { ...empty };
@@ -247,7 +247,7 @@ export function fromBody(request: unknown, paths: RequestPaths, empty: Draft): {
   return { draft, lostPictures: given.length - links.length };
 }
 
-/** Without the objects that have become empty. */
+/** Omits objects that have become empty. */
 function omitEmptyObjects(value: unknown): unknown {
   if (!isObject(value)) return value;
   const kept = Object.entries(value)
@@ -258,13 +258,16 @@ function omitEmptyObjects(value: unknown): unknown {
 
 export const MAX_COMPARED = 4;
 
-/** The models a draft is made with, the one of the form first; models that are gone are left out. */
+/** Models of a draft, starting with the form's own; models that are no longer available are omitted. */
 export function modelsOfDraft(draft: Draft, models: readonly UsableModel[]): readonly UsableModel[] {
   const ids = [...new Set([draft.model, ...draft.compare])];
   return ids.flatMap((id) => models.find((model) => model.id === id && model.permitted) ?? []).slice(0, MAX_COMPARED);
 }
 
-/** The request of a draft for each of the models, made to fit what each can do; undefined where the draft is no request. */
+/**
+ * Requests of a draft, one per model, each adapted to the model's capabilities; undefined if the draft is not a valid
+ * request.
+ */
 export function bodiesFor(draft: Draft, models: readonly UsableModel[]): readonly VideoBody[] | undefined {
   try {
     return models.map((model) => toModelBody(draft, model));
@@ -273,25 +276,27 @@ export function bodiesFor(draft: Draft, models: readonly UsableModel[]): readonl
   }
 }
 
-/** @throws SyntaxError where the further parameters are not a JSON object */
+/**
+ * Request body of a draft, adapted to the model. @throws SyntaxError if the additional parameters are not a JSON object
+ */
 export function toModelBody(draft: Draft, model: UsableModel): VideoBody {
   const fitted = model.id === draft.model ? draft : fitDraftToModel(draft, model).draft;
   return toBody(fitted, requestPathsFor(model)) as VideoBody;
 }
 
-/** Adds a model to the comparison or takes it out; the first stays the model of the form. */
+/** Adds a model to the comparison or removes it; the first model stays the form's model. */
 export function toggleCompared(draft: Draft, id: string): Draft['compare'] {
   if (draft.compare.includes(id)) return draft.compare.filter((each) => each !== id);
   return id === draft.model || draft.compare.length >= MAX_COMPARED - 1 ? draft.compare : [...draft.compare, id];
 }
 
-/** A form that was kept in this browser, by the name of a template or the beginning of its prompt. */
+/** A form stored in this browser, named by the user (template) or by its prompt (draft). */
 export interface SavedDraft {
   readonly name: string;
   readonly draft: Draft;
 }
 
-/** `templates` are kept until they are deleted; `drafts` are the forms that were replaced last. */
+/** `templates` are kept until deleted; `drafts` are the most recently replaced forms. */
 export type SavedFormList = 'templates' | 'drafts';
 const CAPACITY: Readonly<Record<SavedFormList, number>> = { templates: 50, drafts: 8 };
 const MAX_NAME_LENGTH = 60;
@@ -309,7 +314,9 @@ export function readSavedForms(list: SavedFormList): readonly SavedDraft[] {
   }
 }
 
-/** Adds a form to a list, in place of one of the same name. Uploaded pictures are not kept: a browser has little room. */
+/**
+ * Adds a form to a list, replacing one of the same name. Uploaded images are omitted, because browser storage is small.
+ */
 export function saveDraft(list: SavedFormList, draft: Draft, name = draft.prompt.trim()): void {
   const label = name.slice(0, MAX_NAME_LENGTH);
   if (label === '') return;
@@ -318,6 +325,7 @@ export function saveDraft(list: SavedFormList, draft: Draft, name = draft.prompt
   write(list, [{ name: label, draft: links }, ...others].slice(0, CAPACITY[list]));
 }
 
+/** Removes a form from a list. */
 export function removeSavedForm(list: SavedFormList, name: string): void {
   write(
     list,

@@ -3,12 +3,12 @@ import type { ImageInput } from './draft.ts';
 
 const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/webp'];
 export const ACCEPTED_TYPES = IMAGE_TYPES.join(',');
-/** What most vendors take at most. */
+/** Size limit of most vendors. */
 const MAX_BYTES = 10 * 1024 * 1024;
 
 type ImageProblem = 'type' | 'size';
 
-/** Reads a dropped, pasted or picked file. Throws the problem with it. */
+/** Reads an image file that was dropped, pasted or selected. @throws Error with the reason the file is unusable */
 export async function readImage(file: File): Promise<ImageInput> {
   if (!IMAGE_TYPES.includes(file.type)) throw toProblem('type');
   if (file.size > MAX_BYTES) throw toProblem('size');
@@ -20,6 +20,6 @@ const toProblem = (problem: ImageProblem): Error => new Error(problem);
 
 export const isLink = (text: string): boolean => /^https?:\/\/\S+$/i.test(text.trim());
 
-/** Pictures among what was dropped or pasted. */
+/** Images in dropped or pasted data. */
 export const imageFilesOf = (data: DataTransfer | null): File[] =>
   [...(data?.files ?? [])].filter(({ type }) => type.startsWith('image/'));

@@ -14,7 +14,7 @@ interface ImageSlotsProps {
   readonly onChange: (pictures: readonly ImageInput[]) => void;
 }
 
-/** Slots for the pictures a video starts from, ends at or takes its subjects from; filled by drop, paste, pick or link. */
+/** Slots for the first and last frame or reference images of a video; filled by drop, paste, file selection or link. */
 export function ImageSlots({ limits, pictures, onChange }: ImageSlotsProps) {
   const { t } = useTranslation('studio');
   const [problem, setProblem] = useState<string>();
@@ -37,7 +37,7 @@ export function ImageSlots({ limits, pictures, onChange }: ImageSlotsProps) {
     if (role === 'first_frame') return t('firstFrame');
     return role === 'last_frame' ? t('lastFrame') : t('reference');
   };
-  // One empty slot more than there are pictures: the next thing that can be done.
+  // One empty slot more than there are images.
   const slots = Math.min(limits.max, Math.max(pictures.length + 1, limits.roles.includes('last_frame') ? 2 : 1));
   return (
     <Stack gap={6}>
@@ -154,8 +154,8 @@ function EmptySlot({ role, onFiles, onLink }: EmptySlotProps) {
 }
 
 /**
- * Takes pictures that are dropped or pasted anywhere on the page; whether some are dragged over it. Undefined: the model takes none, and
- * the browser does what it does without.
+ * Handles images dropped or pasted anywhere on the page. `take` is undefined if the model accepts no images; the
+ * browser's default applies then. @returns whether images are being dragged over the page
  */
 function usePictureDropAndPaste(take: ((files: readonly File[]) => Promise<void>) | undefined): boolean {
   const [isDragged, setDragged] = useState(false);
@@ -173,7 +173,7 @@ function usePictureDropAndPaste(take: ((files: readonly File[]) => Promise<void>
     const onPaste = (event: ClipboardEvent): void => accept(event, event.clipboardData);
     const onDragOver = (event: DragEvent): void => {
       if (event.dataTransfer?.types.includes('Files') !== true) return;
-      // Without this the browser would leave the page for the picture.
+      // Otherwise the browser would navigate to the image.
       event.preventDefault();
       setDragged(true);
     };

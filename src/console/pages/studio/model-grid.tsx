@@ -21,12 +21,15 @@ interface ModelGridProps {
   readonly onClose: () => void;
 }
 
-/** All models, the favourites and those used last before the others by vendor, each with its price for the present settings and how long it takes; searched by words. */
+/**
+ * All models with price for the current settings and usual duration: favourites and recent models first, then the
+ * others by vendor; searchable.
+ */
 export default function ModelGrid({ title, models, draft, selected, onSelect, onClose }: ModelGridProps) {
   const { t } = useTranslation('studio');
   const [search, setSearch] = useState('');
   const [marks] = useState(readFavouriteAndRecentModels);
-  // Always open; Escape, which would close it, closes the dialog.
+  // Always open: Escape closes the dialog instead of the combobox.
   const combobox = useCombobox({ opened: true, onOpenedChange: (opened) => (opened ? undefined : onClose()) });
   const found = models.filter((model) => matchesSearch(model, search));
   const groups = groupModels(found, marks, { favourites: t('favourites'), recent: t('recent') });
@@ -79,7 +82,7 @@ interface ModelGroup {
   readonly members: readonly UsableModel[];
 }
 
-/** Favourites and the models used last before those of each vendor; each model is in one group. */
+/** Groups models: favourites and recent ones, then one group per vendor; each model is in one group. */
 function groupModels(
   models: readonly UsableModel[],
   marks: FavouriteAndRecentModels,
@@ -100,7 +103,7 @@ function groupModels(
   ].filter(({ members }) => members.length > 0);
 }
 
-/** Whether every word of the search is in the vendor's name, the model's title or its id. */
+/** Whether the vendor's name, the model's title or its id together contain every word of the search. */
 function matchesSearch(model: UsableModel, search: string): boolean {
   const text = `${model.vendor_title} ${modelLabel(model)} ${model.id}`.toLowerCase();
   return search
@@ -115,7 +118,10 @@ interface ModelOptionProps {
   readonly active: boolean;
 }
 
-/** One card of the grid: name, what the model takes, price for the present settings, usual wait. Those outside the plan cannot be selected. */
+/**
+ * One card of the grid: name, supported inputs, price for the current settings, usual duration. Models outside the plan
+ * cannot be selected.
+ */
 function ModelOption({ model, draft, active }: ModelOptionProps) {
   const { t } = useTranslation('studio');
   const can = controlsFor(model);

@@ -16,7 +16,7 @@ interface ModelPickerProps {
   readonly onChange: (model: UsableModel) => void;
 }
 
-/** The button that names the model, the grid of all models it opens, and whether the model is a favourite there. */
+/** Button that names the model and opens the grid of all models, next to its favourite toggle. */
 export function ModelPicker({ models, draft, opened, setOpened, onChange }: ModelPickerProps) {
   const { t } = useTranslation('studio');
   const [{ favourites }, setMarks] = useState(readFavouriteAndRecentModels);

@@ -18,7 +18,7 @@ const quoteQuery = (body: VideoBody | undefined) =>
     retry: false,
   });
 
-/** What these requests cost together, in quota; null while it is not known. `quote`: of a single request. */
+/** Total price of the requests in quota; null while unknown. `quote`: only for a single request. */
 export function useTotalPrice(bodies: readonly VideoBody[] | undefined) {
   const [debounced] = useDebouncedValue(bodies, 250);
   return useQueries({
@@ -35,9 +35,10 @@ export function useTotalPrice(bodies: readonly VideoBody[] | undefined) {
 }
 
 /**
- * What a model costs with the present settings, in quota; asked of the service where the price depends on more than seconds.
+ * Price of a model for the current settings, in quota; requested from the service if the price depends on more than
+ * seconds.
  *
- * @param isWanted whether it is in sight: a hundred models are not asked for at once
+ * @param isWanted whether the model is visible, so that a hundred quotes are not requested at once
  */
 export function useModelPrice(model: UsableModel, draft: Draft, isWanted: boolean): number | null {
   const known = plainPrice(model, draft);
@@ -46,7 +47,7 @@ export function useModelPrice(model: UsableModel, draft: Draft, isWanted: boolea
   return known ?? quote.data?.quota ?? null;
 }
 
-/** The price where it consists of a sum for each video and each second. */
+/** The price if it consists of amounts per video and per second only. */
 function plainPrice(model: UsableModel, draft: Draft): number | undefined {
   const { price } = model;
   if (isChatPrice(price) || price.lines !== undefined || price.multipliers !== undefined) return undefined;
@@ -54,7 +55,10 @@ function plainPrice(model: UsableModel, draft: Draft): number | undefined {
   return seconds === undefined ? undefined : priceMedia(price, { seconds, factors: {} }).quota;
 }
 
-/** The request of a form that is not complete yet: a price needs neither the words nor the pictures themselves. */
+/**
+ * Request for a quote of an incomplete form: a price depends on neither the prompt nor the image contents, so
+ * placeholders are used.
+ */
 function quotedBody(model: UsableModel, draft: Draft): VideoBody | undefined {
   const missing = Math.max(0, controlsFor(model).pictures.min - draft.pictures.length);
   const placeholders = Array.from({ length: missing }, () => ({ src: 'https://pictures.invalid/0.png', name: '' }));
@@ -68,10 +72,10 @@ function quotedBody(model: UsableModel, draft: Draft): VideoBody | undefined {
   }
 }
 
-/** Models a user marked or used last, kept in this browser for each account. */
+/** Favourite and recently used models, stored in this browser per account. */
 export interface FavouriteAndRecentModels {
   readonly favourites: readonly string[];
-  /** The last one first. */
+  /** Most recent first. */
   readonly recent: readonly string[];
 }
 
@@ -92,14 +96,14 @@ export function readFavouriteAndRecentModels(): FavouriteAndRecentModels {
 const toIds = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((id): id is string => typeof id === 'string') : [];
 
-/** Marks a model as a favourite, or removes the mark. */
+/** Adds or removes a model as a favourite. */
 export const toggleFavouriteModel = (id: string): FavouriteAndRecentModels =>
   write(({ favourites, recent }) => ({
     favourites: favourites.includes(id) ? favourites.filter((each) => each !== id) : [...favourites, id],
     recent,
   }));
 
-/** Puts models that were just used before the others. */
+/** Moves models that were just used to the front of the recent ones. */
 export const addRecentModels = (ids: readonly string[]): FavouriteAndRecentModels =>
   write(({ favourites, recent }) => ({ favourites, recent: [...new Set([...ids, ...recent])].slice(0, MAX_RECENT) }));
 
@@ -109,7 +113,7 @@ function write(change: (marks: FavouriteAndRecentModels) => FavouriteAndRecentMo
   return marks;
 }
 
-/** The vendor's title of the model, with the id if it adds information, as for an alias. */
+/** The vendor's title of the model, followed by the id if that adds information, as for an alias. */
 export function modelLabel({ id, capability }: UsableModel): string {
   if (capability === null) return id;
   const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '');

@@ -30,7 +30,7 @@ interface ParametersProps {
   readonly onChange: (change: Partial<Draft>) => void;
 }
 
-/** The controls of what this model can do, and nothing else; rarer ones are collapsed. */
+/** Controls for exactly the parameters the model supports; less common ones are collapsed. */
 export function ParameterControls({ model, draft, onChange }: ParametersProps) {
   const { t } = useTranslation('studio');
   const can = controlsFor(model);
@@ -127,13 +127,13 @@ interface ChoiceProps {
   readonly label: string;
   readonly values: readonly string[];
   readonly value: string;
-  /** Offers "as the model likes" too. */
+  /** Offers the model's default as a choice. */
   readonly auto?: boolean;
   readonly show?: (value: string) => string;
   readonly onChange: (value: string) => void;
 }
 
-/** A few values side by side, many in a list. */
+/** Shows a few values as segments, many as a select. */
 function ChoiceField({ label, values, value, auto = false, show = (each) => each, onChange }: ChoiceProps) {
   const { t } = useTranslation('studio');
   if (values.length === 0) return null;
@@ -235,7 +235,10 @@ interface MediaSchemaFieldsProps {
   readonly onChange: (values: Readonly<Record<string, unknown>>) => void;
 }
 
-/** Fields of a model's media schema beyond the common ones: texts, numbers, choices and switches; required ones are marked. */
+/**
+ * Inputs for media schema properties beyond the common ones: texts, numbers, choices and switches; required ones are
+ * marked.
+ */
 function MediaSchemaFields({ schema, values, onChange }: MediaSchemaFieldsProps) {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     readonly properties?: Readonly<Record<string, Property>>;
@@ -268,12 +271,12 @@ interface GrowingTextareaProps extends Omit<TextareaProps, 'autosize'> {
 /** CSS Basic User Interface 4, section 5.2. */
 const CAN_SIZE_BY_CSS = CSS.supports('field-sizing', 'content');
 
-/** Of so many lines, with padding and border. */
+/** Height of the given number of rows, with padding and border. */
 const heightOf = (rows: number): string => `calc(${rows} * 1lh + 2 * var(--input-padding-y) + 2px)`;
 
 /**
- * Grows with its text. Where the browser can do that by style sheet, it does: measuring a second field, as the component library
- * does, makes it lay the page out twice before it is first shown.
+ * A text area that grows with its content. Uses CSS where supported: Mantine measures a hidden second field, which
+ * causes two layouts before the first paint.
  */
 export function GrowingTextarea({ minRows, maxRows, ...others }: GrowingTextareaProps) {
   return CAN_SIZE_BY_CSS ? (

@@ -9,7 +9,7 @@ interface PictureLinkProps {
   readonly onLink: (link: string) => void;
 }
 
-/** Takes the address of a picture instead of a file. */
+/** Takes the URL of an image instead of a file. */
 export default function PictureLinkInput({ target, onLink }: PictureLinkProps) {
   const { t } = useTranslation('studio');
   const [link, setLink] = useState('');

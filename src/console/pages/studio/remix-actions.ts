@@ -17,7 +17,7 @@ import {
 
 const MAX_SEED = 2_147_483_647;
 
-/** Fills the form from earlier videos. The form that is replaced is kept among the drafts. */
+/** Fills the form from earlier videos. The replaced form is stored among the drafts. */
 export function useRemixActions(
   draft: Draft,
   models: readonly UsableModel[],
@@ -27,14 +27,14 @@ export function useRemixActions(
   const queries = useQueryClient();
   const toasts = useToasts();
 
-  /** Runs an action that makes a draft; where `id` is focused shows what comes next. */
+  /** Applies a new draft and moves the focus to the element with the given id. */
   const fill = (make: () => Promise<Draft>, id: 'prompt' | 'generate'): void => {
     make().then(
       (next) => {
         saveDraft('drafts', draft);
         replace(next);
         window.scrollTo({ top: 0, behavior: 'smooth' });
-        // After the form has the new values: a button is enabled by them.
+        // Waits until the form has the new values, because they may enable the button.
         setTimeout(() => document.getElementById(id)?.focus({ preventScroll: true }), 100);
       },
       (error: Error) => toasts.error(error.message === '' ? t('playFailed') : error.message),
@@ -45,7 +45,7 @@ export function useRemixActions(
     if (lostPictures > 0) toasts.error(t('lostPictures'));
     return { ...next, compare: [] };
   };
-  /** The draft with a picture as its first frame, in place of the one it had. */
+  /** The draft with a new first frame, replacing any existing one. */
   const beginningWith = (base: Draft, picture: ImageInput): Draft => {
     const model = models.find(({ id }) => id === base.model);
     if (controlsFor(model).pictures.max === 0) throw new Error(t('noPictures'));
@@ -69,7 +69,7 @@ export function useRemixActions(
   };
 }
 
-/** The form as it was when this video was started, as far as that is kept; made to fit what the model can do today. */
+/** The form as submitted for this video, as far as it was stored, adapted to the model's current capabilities. */
 async function draftFromVideo(
   queries: QueryClient,
   taskId: string,
@@ -85,13 +85,13 @@ async function draftFromVideo(
 }
 
 const QUALITY = 0.92;
-/** Before the end, where every browser still shows a frame. */
+/** Offset from the end at which every browser still shows a frame. */
 const END_MARGIN_SECONDS = 0.04;
 
 /**
- * The last frame of a finished video as a picture, read in the browser.
+ * Captures the last frame of a finished video as an image, in the browser.
  *
- * @throws Error where the file cannot be played
+ * @throws Error if the file cannot be played
  */
 async function extractLastFrame(queries: QueryClient, taskId: string): Promise<ImageInput> {
   const { play_url } = await queries.fetchQuery(videoQuery(taskId));
@@ -112,7 +112,7 @@ async function extractLastFrame(queries: QueryClient, taskId: string): Promise<I
   return { src: canvas.toDataURL('image/jpeg', QUALITY), name: `${taskId}.jpg` };
 }
 
-/** Waits for an event of a video that an action causes. */
+/** Resolves with the video event that `act` triggers; rejects on an error event. */
 function once(video: HTMLVideoElement, event: string, act: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     video.addEventListener(event, () => resolve(), { once: true });

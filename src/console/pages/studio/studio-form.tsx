@@ -58,7 +58,7 @@ interface StudioFormProps {
   readonly draft: Draft;
   readonly change: (part: Partial<Draft>) => void;
   readonly replace: (draft: Draft) => void;
-  /** Puts videos on the stage. */
+  /** Shows videos on the stage. */
   readonly onShow: (taskIds: readonly string[]) => void;
 }
 
@@ -141,7 +141,7 @@ interface FormFooterProps {
   readonly draft: Draft;
   readonly replace: (draft: Draft) => void;
   readonly onClear: () => void;
-  /** Undefined while there is no request to show as code. */
+  /** Undefined while there is no valid request to show as code. */
   readonly onShowCode: (() => void) | undefined;
 }
 
@@ -175,7 +175,7 @@ function FormFooter({ draft, replace, onClear, onShowCode }: FormFooterProps) {
   );
 }
 
-/** What another model does not offer and was therefore reset. */
+/** Parameters that were reset because the new model does not support them. */
 function DroppedFields({ fields, onClose }: { readonly fields: readonly DraftField[]; readonly onClose: () => void }) {
   const { t } = useTranslation(['studio', 'app']);
   if (fields.length === 0) return null;
@@ -186,7 +186,7 @@ function DroppedFields({ fields, onClose }: { readonly fields: readonly DraftFie
   );
 }
 
-/** "Length, seed": named at the beginning of a sentence. */
+/** "Length, seed": joined names with a capital first letter, as at the start of a sentence. */
 function joinNames(names: readonly string[]): string {
   const text = names.join(', ');
   return text.slice(0, 1).toUpperCase() + text.slice(1);
@@ -218,7 +218,7 @@ function needsPrompt(model: UsableModel | undefined): boolean {
 
 type T = ReturnType<typeof useTranslation<'studio'>>['t'];
 
-/** The first reason, as text, why the form cannot be submitted yet; undefined if it can. */
+/** First reason why the form cannot be submitted yet, as text; undefined if it can. */
 function missingInput(model: UsableModel, draft: Draft, t: T): string | undefined {
   const { min } = controlsFor(model).pictures;
   if (needsPrompt(model) && draft.prompt.trim() === '') return t('promptRequired');
@@ -234,7 +234,7 @@ interface ComparePickerProps {
   readonly onChange: (compare: Draft['compare']) => void;
 }
 
-/** Further models to make the same video with: up to four together. */
+/** Selects further models to generate the same video with; up to four in total. */
 function CompareModelsPicker({ models, draft, onChange }: ComparePickerProps) {
   const { t } = useTranslation('studio');
   const [opened, setOpened] = useState(false);
@@ -301,23 +301,23 @@ function CompareModelsPicker({ models, draft, onChange }: ComparePickerProps) {
 }
 
 interface GenerateBarProps {
-  /** One for each model; undefined while the form is not complete. */
+  /** One request per model; undefined while the form is incomplete. */
   readonly bodies: readonly VideoBody[] | undefined;
-  /** What is missing, in words. */
+  /** Text naming the missing input. */
   readonly missing: string | undefined;
   readonly busy: boolean;
   readonly error: unknown;
   readonly onRun: () => void;
 }
 
-/** The price, on the button itself before it is pressed, and the balance that would be left. */
+/** Submit button with the price, and the balance that remains. */
 function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBarProps) {
   const { t } = useTranslation('studio');
   const formatCredits = useFormatCredits();
   const { data: self } = useSelf();
   const price = useTotalPrice(bodies);
   const cost = price.quota;
-  // What a plan pays of a single video is known; of several the service says what each is paid from.
+  // For a single video the quote says how much the plan pays; several are counted against the wallet.
   const fromBalance = price.quote === null ? cost : price.quote.from_wallet;
   const left = self === undefined || fromBalance === null ? undefined : self.quota - fromBalance;
   const isShort = left !== undefined && left < 0;
@@ -325,7 +325,7 @@ function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBarProps) 
   const label = (): string => (cost === null ? t('run') : t('runPrice', { price: formatCredits(cost) }));
   const labelOfMany = (): string =>
     cost === null ? t('runMany', { count }) : t('runManyPrice', { count, price: formatCredits(cost) });
-  // Where a plan pays, a small wallet is no reason to stop: the service decides then.
+  // With a plan, a low balance does not block submitting; the service decides.
   const hint = missing ?? describeBalance();
   function describeBalance(): string {
     if (left === undefined) return '';
@@ -335,7 +335,7 @@ function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBarProps) 
   return (
     <Stack gap="xs">
       {isShort && error !== null && cost !== null && self !== undefined ? (
-        // The service counts in quota units; the message uses credits, like the rest of the console.
+        // The service counts in quota; the message uses credits, like the rest of the console.
         <Alert color="red" icon={<IconAlertTriangle />} role="alert">
           {t('notEnough', { price: formatCredits(cost), balance: formatCredits(self.quota) })}
         </Alert>
@@ -366,7 +366,7 @@ function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBarProps) 
           {t('shortcut')}
         </Kbd>
       </Group>
-      {/* Its line is there before it: the button would move when the quote comes, away from a press under way. */}
+      {/* Reserves the line's height, so that the arrival of the quote does not move the button away from a click in progress. */}
       <Box mih="calc(var(--mantine-font-size-xs) * var(--mantine-line-height-xs))">
         {price.quote === null || missing !== undefined ? null : <AffordableVideosHint quote={price.quote} />}
       </Box>
@@ -374,7 +374,7 @@ function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBarProps) 
   );
 }
 
-/** How many videos like this the account can generate now and today, and when an allowance that was used begins anew. */
+/** How many such videos the account can pay for now and today, and when a used allowance is renewed. */
 function AffordableVideosHint({ quote }: { readonly quote: VideoQuote }) {
   const { t } = useTranslation('studio');
   const formatCredits = useFormatCredits();
@@ -402,9 +402,9 @@ function AffordableVideosHint({ quote }: { readonly quote: VideoQuote }) {
 }
 
 /**
- * Starts a video for each request and names those that came of it. A press starts each once even if its request has to be sent again:
- * the keys are renewed after each press. A request that a vendor refused is a video that failed: the list has its reason in our words,
- * so the vendor's are not shown as the error of the form.
+ * Submits one request per video and shows the resulting videos. Idempotency keys are renewed after each click, so a
+ * retried request starts no second video. A request refused by a vendor becomes a failed video: the list shows its
+ * reason in our words, so the vendor's error is not shown in the form.
  */
 function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
   const { t } = useTranslation('studio');
@@ -447,14 +447,17 @@ interface StudioKeys {
 }
 
 const focus = (selector: string): void => document.querySelector<HTMLElement>(selector)?.focus();
-/** Presses a button of the page by the key it states. */
+/** Clicks the button with the given `aria-keyshortcuts`. */
 const press = (key: string): void => document.querySelector<HTMLElement>(`[aria-keyshortcuts="${key}"]`)?.click();
-/** Letters belong to a dialog while one is open. */
+/** Ignores shortcuts while a dialog is open. */
 const outsideDialogs = (act: () => void) => () => {
   if (document.querySelector('[role=dialog]') === null) act();
 };
 
-/** The studio by keyboard: letters act outside of fields, Ctrl + Enter everywhere. Each is stated as `aria-keyshortcuts`. */
+/**
+ * Keyboard shortcuts of the studio: letters work outside of inputs, Ctrl + Enter everywhere. Buttons declare theirs in
+ * `aria-keyshortcuts`.
+ */
 function useStudioShortcuts({ submit, pickModel }: StudioKeys): void {
   useHotkeys([
     ['m', outsideDialogs(pickModel)],

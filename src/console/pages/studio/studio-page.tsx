@@ -21,7 +21,7 @@ import { StudioForm } from './studio-form.tsx';
 
 const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 
-/** The form on one side; on the other the video it made, large, above the newest ones. */
+/** The studio: the form, the current video, and the newest videos below. */
 export function StudioPage() {
   const { t } = useTranslation('studio');
   const [draft, change, replace] = useStudioDraft();
@@ -30,7 +30,7 @@ export function StudioPage() {
   const actions = useRemixActions(draft, videoModels, replace);
   useReuseFromAddress(actions);
   const [shown, show] = useShownVideos();
-  // A first visit starts with a model selected, because the controls of the form depend on it.
+  // Preselects a model on the first visit, because the form's controls depend on it.
   const first = cheapestTextModel(videoModels);
   const named = useModelFromAddress(videoModels);
   useEffect(() => {
@@ -58,7 +58,7 @@ export function StudioPage() {
   );
 }
 
-/** The videos on the stage, by the address (`/studio?show=ID,ID`), so that a reload shows them again. */
+/** Videos on the stage, stored in the URL (`/studio?show=ID,ID`), so that a reload shows them again. */
 function useShownVideos(): readonly [readonly string[], (taskIds: readonly string[]) => void] {
   const navigate = useNavigate();
   const { show } = useSearch({ from: '/app/studio' });
@@ -69,7 +69,7 @@ function useShownVideos(): readonly [readonly string[], (taskIds: readonly strin
   ];
 }
 
-/** The model the address names (`/studio?model=ID`), once; the address is plain again afterwards. */
+/** Reads the model from the URL (`/studio?model=ID`) once and removes it from the URL. */
 function useModelFromAddress(models: readonly UsableModel[]): UsableModel | undefined {
   const navigate = useNavigate();
   const { model: id } = useSearch({ from: '/app/studio' });
@@ -80,7 +80,7 @@ function useModelFromAddress(models: readonly UsableModel[]): UsableModel | unde
   return model;
 }
 
-/** Fills the form from an earlier video where the address requests it (`/studio?again=task_…`). */
+/** Fills the form from an earlier video if the URL requests it (`/studio?again=task_…`). */
 function useReuseFromAddress({ remix }: RemixActions): void {
   const navigate = useNavigate();
   const { again } = useSearch({ from: '/app/studio' });
@@ -93,7 +93,7 @@ function useReuseFromAddress({ remix }: RemixActions): void {
   }, [again, navigate]);
 }
 
-/** Of the models that the user's plan includes and that need no picture, the one whose default video costs least. */
+/** The model whose default video is cheapest, among those in the user's plan that need no image. */
 function cheapestTextModel(models: readonly UsableModel[]): UsableModel | undefined {
   return models
     .filter(({ permitted, capability }) => permitted && capability?.images.min === 0)
@@ -103,7 +103,7 @@ function cheapestTextModel(models: readonly UsableModel[]): UsableModel | undefi
     );
 }
 
-/** The least quota of a video of the default duration, without multipliers. */
+/** Lowest price of a video of the default duration in quota, without multipliers. */
 function defaultCost(model: UsableModel): number {
   const seconds = controlsFor(model).seconds?.default ?? 0;
   return isChatPrice(model.price) ? 0 : minimumVideoPrice(model.price, seconds);
@@ -149,7 +149,7 @@ function Results({ shown, onShow, actions }: ResultsProps) {
   );
 }
 
-/** A video that ends may bring its price back: the balance is asked for again. */
+/** Refetches the balance when a video finishes, because a failure refunds its price. */
 function useFreshBalance(videos: readonly Video[] | undefined): void {
   const queries = useQueryClient();
   const running = videos?.filter(({ status }) => !isTerminal(status)).length ?? 0;
@@ -160,7 +160,7 @@ function useFreshBalance(videos: readonly Video[] | undefined): void {
   }, [running, queries]);
 }
 
-/** As many as a wide screen shows of the row. */
+/** Number of thumbnails visible on a wide screen. */
 const FIRST_COUNT = 12;
 
 interface NewestVideosStripProps {
@@ -169,10 +169,10 @@ interface NewestVideosStripProps {
   readonly onShow: (taskId: string) => void;
 }
 
-/** The newest videos in a row; arrow keys move along it. */
+/** The newest videos in a row, navigable by arrow keys. */
 function NewestVideosStrip({ videos, shown, onShow }: NewestVideosStripProps) {
   const { t } = useTranslation('studio');
-  // Those beyond the end of the row come once the page is shown.
+  // Thumbnails beyond the visible part are rendered after the first paint.
   const count = useDeferredValue(Number.POSITIVE_INFINITY, FIRST_COUNT);
   const move = (event: KeyboardEvent<HTMLElement>): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -211,7 +211,7 @@ interface ThumbnailProps {
   readonly onShow: () => void;
 }
 
-/** Its picture comes once it is in sight: `loading="lazy"` would load many beyond the end of the row. */
+/** Loads its image only when visible: `loading="lazy"` would also load many images beyond the end of the row. */
 function Thumbnail({ video, active, onShow }: ThumbnailProps) {
   const { t } = useTranslation('studio');
   const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
@@ -246,10 +246,10 @@ function Thumbnail({ video, active, onShow }: ThumbnailProps) {
   );
 }
 
-/** Browsers keep about five million characters for one site. */
+/** Browsers store about five million characters per site. */
 const MAX_CHARACTERS = 3_000_000;
 
-/** The form as it was left, in this browser. */
+/** The last state of the form, stored in this browser. */
 function readDraft(): Draft {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}');
@@ -259,7 +259,7 @@ function readDraft(): Draft {
   }
 }
 
-/** Keeps a draft; uploaded pictures are left out where they would not fit. */
+/** Stores a draft; uploaded images are omitted if they do not fit. */
 function storeDraft(draft: Draft): void {
   const whole = JSON.stringify(draft);
   const links = { ...draft, pictures: draft.pictures.filter(({ src }) => !src.startsWith('data:')) };
@@ -274,7 +274,8 @@ function useStudioDraft(): readonly [Draft, (change: Partial<Draft>) => void, (d
       storeDraft(draft);
     };
     const timer = setTimeout(store, 200);
-    // A reload may come before the timer. Once stored, nothing is stored again: another tab may have a newer draft.
+    // A reload may happen before the timer fires. A stored draft is not stored twice, because another tab may have a
+    // newer one.
     addEventListener('pagehide', store);
     const cancel = (): void => {
       clearTimeout(timer);

@@ -18,7 +18,7 @@ interface SavedMenuProps {
   readonly onUse: (draft: Draft) => void;
 }
 
-/** Templates to begin with, made of the form as it is, and the forms that were replaced last. */
+/** Menu of templates saved from the form, and of recently replaced forms. */
 export default function TemplatesAndDraftsMenu({ target, draft, onUse }: SavedMenuProps) {
   const { t } = useTranslation('studio');
   const [opened, setOpened] = useOpenedOnMount();

@@ -4,20 +4,20 @@ import { videoCodeSamples } from './video-code-samples.ts';
 
 const BODY = { model: 'm', prompt: 'true "story"', metadata: { sound: true, seed: null } };
 
-test('the Python sample writes the words of JSON as Python does, and leaves texts alone', () => {
+test('the Python sample uses Python literals for JSON values, and leaves texts unchanged', () => {
   const text = videoCodeSamples(BODY, 'https://gate.example').Python;
   assert.match(text, /"sound": True,\n\s+"seed": None/);
   assert.match(text, /"prompt": "true \\"story\\""/);
 });
 
-test('the Node sample makes the request, waits for the end and saves the file', async (context) => {
+test('the Node sample submits the request, waits for the result and saves the file', async (context) => {
   const calls: string[] = [];
   const answers = [{ id: 'v1', status: 'failed' }];
   context.mock.method(globalThis, 'fetch', (url: string, init: { method?: string; body?: string }) => {
     calls.push(`${init.method ?? 'GET'} ${url}`);
     return Promise.resolve({ json: () => answers[0], arrayBuffer: () => new ArrayBuffer(0) });
   });
-  // Its last line writes a file; everything before it is run as it is shown.
+  // The last line writes a file; everything before it runs as shown.
   const lines = videoCodeSamples(BODY, 'https://gate.example')['Node.js'].split('\n').slice(1, -1);
   const run = new Function(`return (async () => {${lines.join('\n')}})()`) as () => Promise<void>;
   await run();

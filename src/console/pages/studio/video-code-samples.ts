@@ -1,11 +1,11 @@
 import { API_KEY_PLACEHOLDER, quoteForShell, toCurl, toPython } from '../../components/code-sample-formatting.ts';
 
-/** Pictures are too long to read; a program takes its own. */
+/** Replaces uploaded images, which are too long to read in a sample. */
 const IMAGE_PLACEHOLDER = 'https://example.com/picture.png';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Uploaded pictures are replaced by a placeholder for a URL. */
+/** Replaces uploaded images by a placeholder URL. */
 function withoutUploads(body: Body): Body {
   const short = (value: unknown): unknown =>
     typeof value === 'string' && value.startsWith('data:') ? IMAGE_PLACEHOLDER : value;
@@ -14,7 +14,7 @@ function withoutUploads(body: Body): Body {
   );
 }
 
-/** The request of a video by an API key, in several languages. */
+/** A video request as code in several languages, with an API key. */
 export const videoCodeSamples = (body: Body, baseUrl: string) => ({
   curl: toCurl(baseUrl, '/v1/video/generations', withoutUploads(body)),
   Python: toPythonSample(body, baseUrl),
@@ -59,7 +59,7 @@ function toNodeSample(body: Body, baseUrl: string): string {
   ].join('\n');
 }
 
-/** Options of `reelgate video create` by the field of the request they fill. */
+/** Options of `reelgate video create` by the request field they set. */
 const CLI_OPTIONS: Readonly<Record<string, string>> = {
   model: '--model',
   duration: '--seconds',

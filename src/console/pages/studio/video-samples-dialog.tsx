@@ -7,7 +7,7 @@ interface VideoCodeSamplesDialogProps {
   readonly onClose: () => void;
 }
 
-/** The request of the form as a program in several languages. */
+/** The form's request as code in several languages. */
 export default function VideoCodeSamplesDialog({ body, onClose }: VideoCodeSamplesDialogProps) {
   const { t } = useTranslation('studio');
   return (

@@ -14,7 +14,7 @@ import { videosQuery } from '../../data/videos.ts';
 
 const CATEGORIES = ['video', 'billing', 'account', 'mailbox', 'other'] as const;
 
-/** Opens a ticket; `?task=` names the video it is about. */
+/** Opens a ticket; `?task=` names the video concerned. */
 export function NewTicketPage() {
   const { t } = useTranslation('support');
   const { task: linkedTask } = useSearch({ from: '/app/tickets/new' });
@@ -96,7 +96,7 @@ interface VideoSelectProps {
   readonly onChange: (task: string | null) => void;
 }
 
-/** The latest videos to choose from, so that the user need not copy an id. */
+/** Selects one of the latest videos, so that users need not copy an id. */
 function VideoSelect({ value, linkedTask, onChange }: VideoSelectProps) {
   const { t } = useTranslation('support');
   const videos = useQuery(videosQuery(1, 20));

@@ -12,7 +12,7 @@ import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { TicketStatusBadge, TicketWaitingFor } from '../../components/tickets.tsx';
 import { PAGE_SIZE, type Ticket, ticketsQuery } from '../../data/tickets.ts';
 
-/** The tickets of the user. */
+/** Tickets of the user. */
 export function TicketListPage() {
   const { t } = useTranslation('support');
   const { page = 1, status: named } = useSearch({ from: '/app/tickets' });

@@ -131,7 +131,7 @@ function Message({ by_staff, content, task_id, created_time }: MessageProps) {
   );
 }
 
-/** Adds a reply; refused if somebody has replied meanwhile, so that the user reads that reply before sending. */
+/** Adds a reply; refused if someone else has replied meanwhile, so that the user reads that reply first. */
 function UserReplyForm({ ticket }: { readonly ticket: TicketDetail }) {
   const { t } = useTranslation('support');
   const queries = useQueryClient();

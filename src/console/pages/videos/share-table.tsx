@@ -11,11 +11,11 @@ import { endShare, type Share } from '../../data/shares.ts';
 
 interface ShareTableProps {
   readonly shares: readonly Share[];
-  /** Links to the video of each; not on the page of the video itself. */
+  /** Adds a column with the video; false on the page of the video itself. */
   readonly withVideo: boolean;
 }
 
-/** Links that work, each with what ends it. */
+/** Active share links, each with its expiry and a button to revoke it. */
 export function ShareTable({ shares, withVideo }: ShareTableProps) {
   const { t } = useTranslation(['studio', 'app']);
   const queries = useQueryClient();

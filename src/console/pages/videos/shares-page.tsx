@@ -12,7 +12,7 @@ import { ShareTable } from './share-table.tsx';
 
 const PAGE_SIZE = 20;
 
-/** The links by which others watch videos of the account. */
+/** Share links of the account's videos. */
 export function SharesPage() {
   const { t } = useTranslation('studio');
   const [page, setPage] = useState(1);

@@ -30,12 +30,12 @@ import { downloadVideo, uploadPoster, type Video, videoQuery } from '../../data/
 interface VideoCardProps {
   readonly video: Video;
   readonly onReuse: (video: Video) => void;
-  /** Where videos are chosen to be dealt with together. */
+  /** Set while videos are being selected for a bulk action. */
   readonly selected?: boolean;
   readonly onSelect?: () => void;
 }
 
-/** One video of one's own, from being sent to being played; of a failure why, and whether it cost anything. */
+/** One video of the user, from submission to playback; for a failure the reason, and whether it was charged. */
 export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoCardProps) {
   const { t } = useTranslation('studio');
   const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
@@ -102,7 +102,7 @@ export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoC
   );
 }
 
-/** The poster until the video is wanted; the player where there is no poster, which then makes one. */
+/** Shows the poster until playback is requested. A video without a poster shows the player, which then creates one. */
 function PosterOrPlayer({ video }: { readonly video: Video }) {
   const [isWanted, setWanted] = useState(false);
   const [hasFailed, setFailed] = useState(false);
@@ -119,7 +119,7 @@ function PosterOrPlayer({ video }: { readonly video: Video }) {
   );
 }
 
-/** The player, once the card is on the screen. */
+/** The player, loaded once the card is visible. */
 function LazyPlayer({ video, autoPlay }: { readonly video: Video; readonly autoPlay: boolean }) {
   const { t } = useTranslation('studio');
   const { ref, inViewport } = useInViewport();
@@ -168,11 +168,11 @@ interface VideoPosterProps {
   readonly src: string;
   readonly title: string;
   readonly onPlay: () => void;
-  /** The picture cannot be shown. */
+  /** Called if the image cannot be shown. */
   readonly onError: () => void;
 }
 
-/** The poster of a video, which begins to play when it is pressed. */
+/** Poster of a video; a click starts playback. */
 function VideoPoster({ src, title, onPlay, onError }: VideoPosterProps) {
   const { t } = useTranslation('studio');
   return (

@@ -60,7 +60,7 @@ export function VideoListPage() {
       actions={
         <>
           {selection.videos === undefined && shown.length === 0 ? null : (
-            // One button for both ways, so that the focus stays where it was.
+            // One button toggles the selection mode, so that the focus does not move.
             <Button
               variant="default"
               leftSection={<IconSquareCheck size={16} />}
@@ -128,7 +128,7 @@ function NoVideos({ search, action }: { readonly search: VideosSearchParams; rea
   );
 }
 
-/** A day in the local time zone at a time of day → Unix seconds as text. */
+/** Converts a day in the local time zone and a time of day to Unix seconds, as text. */
 const dayToUnixSeconds = (day: string | undefined, time: string): string | undefined =>
   day === undefined ? undefined : String(Math.floor(new Date(`${day}T${time}`).getTime() / 1000));
 
@@ -139,7 +139,7 @@ interface VideoFiltersProps {
   readonly set: (part: VideosSearchParams) => void;
 }
 
-/** What narrows the list of own videos. */
+/** Filters of the user's videos. */
 function VideoFilters({ search, set }: VideoFiltersProps) {
   const { t } = useTranslation('studio');
   const { status, model, from, to, favourite } = search;
@@ -238,7 +238,7 @@ interface SelectionBarProps {
   readonly shown: readonly Video[];
 }
 
-/** What can be done with the chosen videos; stays in sight while they are chosen. */
+/** Bulk actions for the selected videos; sticky while any video is selected. */
 function VideoSelectionBar({ selection, selected, shown }: SelectionBarProps) {
   const { t } = useTranslation(['studio', 'app']);
   const queries = useQueryClient();
@@ -311,7 +311,7 @@ function VideoSelectionBar({ selection, selected, shown }: SelectionBarProps) {
   );
 }
 
-/** Videos chosen to be dealt with together, those of other pages and filters included. */
+/** Videos selected for a bulk action, including those on other pages and outside the current filters. */
 interface Selection {
   /** Undefined: selection mode is off. */
   readonly videos: readonly Video[] | undefined;
@@ -345,7 +345,7 @@ function useVideoSelection(): Selection {
 const GB = 1024 ** 3;
 const MB = 1024 ** 2;
 
-/** How much of its space the account's stored videos take. Shows nothing where videos are not stored. */
+/** Space used by the account's stored videos. Renders nothing if videos are not stored. */
 function VideoStorageUsage() {
   const { t, i18n } = useTranslation('studio');
   const { data } = useQuery(storageQuery);
@@ -365,7 +365,7 @@ function VideoStorageUsage() {
   );
 }
 
-/** Space of the stored copies of the own videos. */
+/** Space used by stored copies of the user's videos. */
 const storageQuery = queryOptions({
   queryKey: ['videos', 'storage'],
   queryFn: async ({ signal }) => (await callApi(getStorage, {}, { signal })).data,

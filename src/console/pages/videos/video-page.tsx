@@ -40,7 +40,7 @@ import { createShare, videoSharesQuery } from '../../data/shares.ts';
 import { deleteVideo, type VideoDetail, videoQuery } from '../../data/videos.ts';
 import { ShareTable } from './share-table.tsx';
 
-/** One video with everything known about it. */
+/** One video with all its details. */
 export function VideoPage() {
   const { t } = useTranslation('studio');
   const { taskId } = useParams({ from: '/app/videos/$taskId' });
@@ -89,14 +89,14 @@ export function VideoPage() {
 
 const MAX_TITLE_LENGTH = 80;
 
-/** The beginning of the prompt, to a whole word. */
+/** Start of the prompt, cut at a word boundary. */
 function videoTitle(prompt: string, fallback: string): string {
   const line = prompt.trim().split('\n', 1)[0] ?? '';
   if (line.length <= MAX_TITLE_LENGTH) return line === '' ? fallback : line;
   return `${line.slice(0, MAX_TITLE_LENGTH).replace(/\s+\S*$/, '')}…`;
 }
 
-/** The links by which others watch it, where it has some. */
+/** Share links of the video, if any. */
 function VideoShares({ taskId }: { readonly taskId: string }) {
   const { t } = useTranslation('studio');
   const { data: shares = [] } = useQuery(videoSharesQuery(taskId));
@@ -235,7 +235,7 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
 
 /** Lifetimes of a link in days; 0: until the video is deleted. */
 const PERIODS = [1, 7, 30, 0] as const;
-/** Creates links that let others watch a video. */
+/** Creates share links for a video. */
 function ShareButton({ taskId }: { readonly taskId: string }) {
   const { t } = useTranslation('studio');
   const [isOpen, setIsOpen] = useState(false);
@@ -265,7 +265,7 @@ function ShareDialog({ taskId, onClose }: { readonly taskId: string; readonly on
       ),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['shares'] }),
   });
-  // A form that stayed open would create a second link with the next press.
+  // A form that stayed open would create a second link on the next click.
   if (save.data !== undefined)
     return (
       <Dialog title={t('share.made')} onClose={onClose}>

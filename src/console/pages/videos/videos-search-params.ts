@@ -1,9 +1,9 @@
-/** The filters of the list as its URL contains them; invalid values are dropped. */
+/** Filters of the list as stored in the URL; invalid values are dropped. */
 export interface VideosSearchParams {
   readonly page?: number;
-  /** Where a page beyond what the list counts begins. */
+  /** Cursor of a page beyond the counted total. */
   readonly after?: string;
-  /** Words of the prompt. */
+  /** Search words for the prompt. */
   readonly q?: string;
   readonly status?: string;
   readonly model?: string;
@@ -13,15 +13,16 @@ export interface VideosSearchParams {
   readonly favourite?: true;
 }
 
-/** Whether anything but the page is chosen. */
+/** Whether any filter is set; the page does not count. */
 export const hasFilters = ({ page: _page, after: _after, ...filters }: VideosSearchParams): boolean =>
   Object.values(filters).some((each) => each !== undefined);
 
+/** Parses filters from the URL; invalid values are dropped. */
 export function parseVideosSearchParams(search: Record<string, unknown>): VideosSearchParams {
   const page = Number(search.page);
   const day = (value: unknown): string | undefined =>
     typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) ? value : undefined;
-  // A router reads `q=35` as a number.
+  // The router parses `q=35` as a number.
   const words = typeof search.q === 'string' || typeof search.q === 'number' ? String(search.q).slice(0, 200) : '';
   return {
     page: Number.isSafeInteger(page) && page > 1 ? page : undefined,

@@ -1,4 +1,4 @@
-/** The log of changes: each action in words, by the subject and the verb it is stored as (`user.update`), and what it was done to. */
+/** Audit log: each action in words, by its stored subject and verb (`user.update`), and the kinds of targets. */
 export default {
   lead: 'Who changed what, and from which address. Secrets are never recorded.',
   action: 'Action',

@@ -4,7 +4,7 @@ import { type AnyPrice, formatWhen, parseWhen, toPrice, toPriceFormValues } from
 
 const PER_UNIT = 500_000;
 
-test('a price comes back from its form as it went in', () => {
+test('a price survives the round trip through its form', () => {
   const videos: AnyPrice[] = [
     { per_call: 0, per_second: 28_000, multipliers: { mode: { pro: 1.75 }, audio: { true: 2 } } },
     { per_call: 1, per_second: 0 },
@@ -33,7 +33,7 @@ test('a price comes back from its form as it went in', () => {
     assert.deepEqual(toPrice(toPriceFormValues(price, PER_UNIT), 'chat', PER_UNIT), price);
 });
 
-test('unfinished multipliers are left out', () => {
+test('unfinished multipliers are omitted', () => {
   const draft = {
     ...toPriceFormValues({ per_second: 10 }, 10),
     multipliers: [{ key: 1, factor: 'mode', value: ' ', by: 2 }],
@@ -41,7 +41,7 @@ test('unfinished multipliers are left out', () => {
   assert.deepEqual(toPrice(draft, 'video', 10), { per_call: 0, per_second: 10 });
 });
 
-test('conditions of lines are read as they are written, and nothing else', () => {
+test('conditions of lines are parsed as documented, anything else is rejected', () => {
   assert.deepEqual(parseWhen(' mode = pro , seconds=5/10, audio=true '), {
     mode: ['pro'],
     seconds: [5, 10],

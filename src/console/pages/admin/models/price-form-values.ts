@@ -11,7 +11,7 @@ import {
   type VideoPrice,
 } from '../../../../contract/pricing.ts';
 
-/** One multiplier of a price as its form holds it. */
+/** Form values of one multiplier. */
 export interface MultiplierFormValues {
   readonly key: number;
   readonly factor: string;
@@ -19,30 +19,30 @@ export interface MultiplierFormValues {
   readonly by: number | string;
 }
 export const TOKEN_PART_NAMES = Object.keys(TOKEN_PARTS) as readonly TokenPart[];
-/** Names of rates without `_per_million`. */
+/** Names of rates, without `_per_million`. */
 export type RateName = TokenPart | 'input' | 'output';
 const RATES: readonly RateName[] = ['input', 'output', ...TOKEN_PART_NAMES];
-/** Credits a million tokens by rate; empty: the price names none. */
+/** Credits per million tokens, by rate; empty: not part of the price. */
 export type RateFormValues = Readonly<Record<RateName, number | string>>;
-/** A tier of a chat price as its form holds it. */
+/** Form values of a tier of a chat price. */
 export interface TierFormValues extends RateFormValues {
   readonly key: number;
   readonly above: number | string;
 }
-/** A price as its form holds it, in credits; quota is whole and small, which nobody wants to type. */
+/** Form values of a price, in credits; quota amounts would be long integers, tedious to type. */
 export interface PriceFormValues {
   readonly perCall: number | string;
   readonly perSecond: number | string;
   readonly rates: RateFormValues;
   readonly tiers: readonly TierFormValues[];
   readonly multipliers: readonly MultiplierFormValues[];
-  /** The price has lines instead of one rate. */
+  /** Whether the price has lines instead of one rate. */
   readonly isLined: boolean;
   readonly lines: readonly PriceLineFormValues[];
   readonly settleBy: 'request' | 'vendor';
 }
 
-/** The shapes of the contract's prices, each key optional as they are sent. */
+/** Union of the contract's price types, with every key optional. */
 export type AnyPrice = VideoPrice & ChatPrice;
 
 export const DECIMALS = 6;
@@ -110,7 +110,7 @@ const toRates = (drafts: RateFormValues, quota: (credits: number | string) => nu
     RATES.filter((name) => drafts[name] !== '').map((name) => [`${name}_per_million`, quota(drafts[name])]),
   );
 
-/** Amounts of a line, in the order of the form. Those of `CREDITS` are credits there and quota in the price. */
+/** Amounts of a line, in the order of the form. Those in `CREDITS` are credits in the form and quota in the price. */
 export const LINE_AMOUNTS = [
   'per_second',
   'per_call',
@@ -121,13 +121,13 @@ export const LINE_AMOUNTS = [
 ] as const;
 type LineAmount = (typeof LINE_AMOUNTS)[number];
 const CREDITS: ReadonlySet<LineAmount> = new Set(['per_second', 'per_call', 'per_input_image', 'per_unit']);
-/** Those that may have decimals of quota. */
+/** Amounts that can be fractions of a quota. */
 const FRACTIONS: ReadonlySet<LineAmount> = new Set(['per_unit', 'max_units', 'max_units_per_second']);
 
-/** One line of a price as its form holds it; empty amounts are not part of the price. */
+/** Form values of one line of a price; empty amounts are not part of the price. */
 export interface PriceLineFormValues {
   readonly key: number;
-  /** `mode=pro, seconds=5/10`; empty: the line always fits. */
+  /** `mode=pro, seconds=5/10`; empty: always matches. */
   readonly when: string;
   readonly amounts: Readonly<Record<LineAmount, number | string>>;
 }
@@ -135,7 +135,7 @@ export interface PriceLineFormValues {
 const MICRO = 1_000_000;
 const LINE_DECIMALS = 12;
 
-/** Facts that are numbers; others are text, apart from true and false. */
+/** Numeric facts; all others are text, apart from true and false. */
 const NUMBERS: ReadonlySet<string> = new Set(['seconds', 'input_images', 'units', 'frames']);
 
 const toValue = (fact: string, text: string): string | number | boolean => {
@@ -143,7 +143,7 @@ const toValue = (fact: string, text: string): string | number | boolean => {
   return text === 'true' ? true : text === 'false' ? false : text;
 };
 
-/** Reads `mode=pro, seconds=5/10`. Undefined where it is not of that form. */
+/** Parses `mode=pro, seconds=5/10`. Undefined for any other syntax. */
 export function parseWhen(text: string): NonNullable<MediaLine['when']> | undefined {
   const facts: NonNullable<MediaLine['when']> = {};
   for (const part of text.split(',').map((each) => each.trim())) {
@@ -175,7 +175,7 @@ const toPriceLineFormValues = (lines: VideoPrice['lines'], perUnit: number): rea
     ) as PriceLineFormValues['amounts'],
   }));
 
-/** The lines of a price. A condition that cannot be read is left out of the line only while it is typed: `areLinesReadable`. */
+/** Lines of a price. An unreadable condition is dropped only while typing: `areLinesReadable` blocks saving. */
 const toLines = (drafts: readonly PriceLineFormValues[], perUnit: number): MediaLine[] =>
   drafts.map(({ when, amounts }) => {
     const facts = parseWhen(when) ?? {};
@@ -196,21 +196,21 @@ export const emptyLine = (key: number): PriceLineFormValues => ({
   amounts: Object.fromEntries(LINE_AMOUNTS.map((name) => [name, ''])) as PriceLineFormValues['amounts'],
 });
 
-/** What one video costs, by the same rule the server charges by. */
+/** Price of one video, computed by the server's own rule. */
 export interface PriceExample {
   readonly quota: number;
   readonly terms: readonly PriceLine[];
-  /** Multipliers that applied. */
+  /** Multipliers applied. */
   readonly times: readonly number[];
 }
 
-/** @returns undefined where no line of the price fits: such a call is refused */
+/** Price of an example video. @returns undefined if no line of the price matches; such a call is refused */
 export function examplePrice(
   price: AnyPrice,
   seconds: number,
   factors: Readonly<Record<string, string>>,
 ): PriceExample | undefined {
-  // During typing, the form may contain durations that are not whole numbers yet.
+  // While typing, the duration may not be a whole number yet.
   const whole = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 0;
   try {
     const { quota, lines, multipliers } = priceMedia(price as VideoPrice, { seconds: whole, factors });

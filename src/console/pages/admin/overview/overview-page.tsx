@@ -30,12 +30,12 @@ import { ServiceStatus, UsersWithRefusedCalls } from './service-status.tsx';
 const PERIODS = ['7', '30', '90'] as const;
 const REFRESH_MS = 30_000;
 
-/** How the service does: what is used, what waits, what fails. */
+/** State of the service: usage, backlog and failures. */
 export function OverviewPage() {
   const { t } = useTranslation(['admin', 'app']);
   const filters = useListFilters(['days']);
   const days = Number(PERIODS.find((span) => span === filters.value.days) ?? 30);
-  // Whole minutes: a span that moves with every drawing would be fetched with every drawing.
+  // Rounded to whole minutes: a time span that changes with every render would be refetched with every render.
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const from = String(nowMs / 1000 - (days - 1) * DAY_SECONDS);
   const usage = useQuery(dataQuery(getAllUsage, { query: { from, by: 'day,model' } }));
@@ -43,7 +43,7 @@ export function OverviewPage() {
   const channels = useQuery({ ...listQuery(listChannels, { page_size: '50' }), refetchInterval: REFRESH_MS });
   const operations = useQuery({ ...dataQuery(getServiceStatus, {}), refetchInterval: REFRESH_MS });
   const error = usage.error ?? channels.error;
-  // What may stand above everything else is waited for, so that nothing moves when it comes.
+  // Waits for the notices above the figures, so that nothing shifts when they appear.
   const isReady = useIsGettingStartedDecided() && !channels.isPending && !operations.isPending;
   return (
     <Page
@@ -84,7 +84,7 @@ interface OverviewStatsProps {
   readonly channels: readonly ListItem<typeof listChannels>[] | undefined;
 }
 
-/** Key figures that show whether everything works; each links to the list it summarizes. */
+/** Key figures of the service's health; each links to the list it summarizes. */
 function OverviewStats({ days, nowMs, usage, channels }: OverviewStatsProps) {
   const { t } = useTranslation('admin');
   const formatCredits = useFormatCredits();
@@ -137,13 +137,13 @@ function OverviewStats({ days, nowMs, usage, channels }: OverviewStatsProps) {
 }
 
 interface GettingStartedProps {
-  /** Undefined while they are being fetched. */
+  /** Undefined while loading. */
   readonly channels: readonly ListItem<typeof listChannels>[] | undefined;
 }
 
 const firstTaskQuery = listQuery(listTasks, { page_size: '1' });
 
-/** Whether it is known by now if the steps to the first video are to be shown. */
+/** Whether the data has loaded that decides if the setup steps are shown. */
 function useIsGettingStartedDecided(): boolean {
   const tasks = useQuery(firstTaskQuery);
   const models = useQuery(usableModelsQuery);
@@ -151,7 +151,7 @@ function useIsGettingStartedDecided(): boolean {
   return !tasks.isPending && !models.isPending && !self.isPending;
 }
 
-/** The steps to the first video; hidden once there is one. */
+/** Setup steps up to the first video; hidden once a video exists. */
 function GettingStarted({ channels }: GettingStartedProps) {
   const { t } = useTranslation('admin');
   const tasks = useQuery(firstTaskQuery);
@@ -170,7 +170,7 @@ function GettingStarted({ channels }: GettingStartedProps) {
     { key: 'channel', done: channels.length > 0, to: '/admin/channels/new' },
     { key: 'test', done: channels.some(({ condition }) => condition === 'working'), to: '/admin/channels' },
     { key: 'model', done: models.data.length > 0, to: '/admin/models' },
-    // Below root nobody gives to himself.
+    // Only root can give credits to their own account.
     ...(may ? [{ key: 'credits', done: self.quota > 0, to: '/admin/users/$id' } as const] : []),
     { key: 'video', done: false, to: '/studio' },
   ] as const;
@@ -211,7 +211,7 @@ function GettingStarted({ channels }: GettingStartedProps) {
 
 interface StatCardProps {
   readonly label: string;
-  /** Undefined while it is fetched. */
+  /** Undefined while loading. */
   readonly value: number | string | undefined;
   readonly total?: number;
   readonly alert?: boolean;
@@ -219,7 +219,7 @@ interface StatCardProps {
   readonly search?: Readonly<Record<string, string | boolean>>;
 }
 
-/** One number, as a link to the list it counts. */
+/** One figure, linked to the list it counts. */
 function StatCard({ label, value, total, alert = false, to, search }: StatCardProps) {
   const text = typeof value === 'number' ? new Intl.NumberFormat(currentLanguage()).format(value) : value;
   return (
@@ -268,7 +268,7 @@ interface RankingProps {
 
 const MAX_ROWS = 8;
 
-/** Who or what used most. */
+/** The models or users with the highest usage. */
 function ModelOrUserUsageRanking({ title, rows, by }: RankingProps) {
   const { t } = useTranslation('admin');
   const sums = new Map<string, { requests: number; quota: number }>();

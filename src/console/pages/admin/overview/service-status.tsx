@@ -17,7 +17,7 @@ type IncidentId = keyof typeof operationStrings.incidents;
 
 /** Incidents whose subjects are channels. */
 const OF_CHANNELS: ReadonlySet<string> = new Set(['key_revoked', 'no_balance', 'billing_difference']);
-/** Where to act. */
+/** Page with the remedy, by incident. */
 const PAGES: Readonly<Partial<Record<IncidentId, string>>> = {
   vendor_down: '/admin/channels',
   vendor_slow: '/admin/channels',
@@ -28,7 +28,7 @@ const PAGES: Readonly<Partial<Record<IncidentId, string>>> = {
   backlog_grows: '/admin/tasks',
 };
 
-/** Whether everything works, and what to do where it does not. */
+/** Current incidents, each with its remedy. */
 export function ServiceStatus({ state }: { readonly state: UseQueryResult<OperationState> }) {
   const { t } = useTranslation('admin-service-status');
   const open = state.data?.incidents.filter(({ is_open: isOpen }) => isOpen) ?? [];
@@ -111,7 +111,7 @@ function OpenIncident({ incident }: { readonly incident: Incident }) {
 
 type BlockReason = keyof typeof operationStrings.reasons;
 
-/** Whose calls were refused in the last day, and why. */
+/** Users whose calls were refused in the last day, with the reasons. */
 export function UsersWithRefusedCalls({ blocked }: { readonly blocked: OperationState['blocked'] | undefined }) {
   const { t } = useTranslation('admin-service-status');
   return (

@@ -11,6 +11,7 @@ import { useStatus } from '../../../data/self.ts';
 import { PlanForm } from './plan-form.tsx';
 import { EMPTY_PLAN, toPlanBody } from './plan-form-values.ts';
 
+/** Creates a plan. */
 export function NewPlanPage() {
   const { t } = useTranslation('admin-plans');
   const { data: status } = useStatus();

@@ -27,14 +27,14 @@ const CARD: Plan = {
   storage_gb: null,
 };
 
-test('a plan comes back from its form as it went in', () => {
+test('a plan survives the round trip through its form', () => {
   for (const card of [CARD, { ...CARD, refresh_interval_seconds: 0, interval_quota: 0, daily_quota: 7, status: 1 }]) {
     const { id: _id, system_builtin: _builtin, created_time: _created, ...fields } = card;
     assert.deepEqual(toPlanBody(toPlanFormValues(card, PER_UNIT), PER_UNIT), fields);
   }
 });
 
-test('a plan renewed each day has no period, and the other way round', () => {
+test('a plan renewed daily has no interval, and vice versa', () => {
   const daily = toPlanBody({ ...EMPTY_PLAN, code: ' start ', name: 'Start' }, PER_UNIT);
   assert.deepEqual([daily.refresh_interval_seconds, daily.interval_quota], [0, 0]);
   assert.equal(daily.package_code, 'start');

@@ -2,7 +2,7 @@ import type { Plan } from '../../../data/admin.ts';
 
 const HOUR_SECONDS = 3600;
 
-/** A plan as its form holds it; amounts in credits. */
+/** Form values of a plan; amounts in credits. */
 export interface PlanFormValues {
   readonly code: string;
   readonly name: string;
@@ -14,13 +14,13 @@ export interface PlanFormValues {
   readonly hours: number | string;
   readonly credits: number | string;
   readonly weekly: number | string;
-  /** Days that copies of videos are kept, and their space in GiB; empty: what the settings say. */
+  /** Retention of stored videos in days, and their space in GiB; empty: the site's settings apply. */
   readonly storageDays: number | string;
   readonly storageGb: number | string;
   readonly models: readonly string[];
-  /** What prices are multiplied by. */
+  /** Factor applied to prices. */
   readonly factor: number | string;
-  /** Ids of channels; empty: all. */
+  /** Channel ids; empty: all. */
   readonly channels: readonly string[];
   readonly purchasable: boolean;
   readonly enabled: boolean;
@@ -69,7 +69,7 @@ export function toPlanFormValues(card: Plan, perUnit: number): PlanFormValues {
   };
 }
 
-/** The editable fields of the default plan (users without a plan): its level, duration and price have no effect. */
+/** The editable fields of the default plan (accounts without a plan): its level, duration and price have no effect. */
 export function toBuiltinPlanBody(draft: PlanFormValues, perUnit: number) {
   const { package_code, level, price_amount, duration_days, purchasable, status, ...editable } = toPlanBody(
     draft,
@@ -78,6 +78,7 @@ export function toBuiltinPlanBody(draft: PlanFormValues, perUnit: number) {
   return editable;
 }
 
+/** Converts form values to a request body. @param perUnit quota per credit */
 export function toPlanBody(draft: PlanFormValues, perUnit: number) {
   const quota = (credits: number | string): number => Math.round(Number(credits) * perUnit);
   const isDaily = draft.renewal === 'day';

@@ -19,7 +19,7 @@ import type { PlanFormValues } from './plan-form-values.ts';
 interface PlanFormProps {
   readonly initial: PlanFormValues;
   readonly isNew: boolean;
-  /** The plan of accounts without one: it has no level, duration or price, and is always enabled. */
+  /** The plan of accounts without a subscription: has no level, duration or price, and is always enabled. */
   readonly isBuiltin?: boolean;
   readonly submitLabel: string;
   readonly save: (draft: PlanFormValues) => Promise<void>;
@@ -27,7 +27,7 @@ interface PlanFormProps {
 
 type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly' | 'storageDays' | 'storageGb' | 'factor';
 
-/** Whole numbers; empty means what the settings of the service say. */
+/** Whole numbers; empty: the site's settings apply. */
 const OPTIONAL = { required: false, allowDecimal: false } as const;
 
 export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save }: PlanFormProps) {
@@ -135,12 +135,12 @@ function PlanSwitches({ purchasable, enabled }: { readonly purchasable: Checked;
 interface ChannelsSelectProps {
   readonly label: string;
   readonly description: string;
-  /** Ids. */
+  /** Channel ids. */
   readonly value: readonly string[];
   readonly onChange: (channels: readonly string[]) => void;
 }
 
-/** Several of the channels there are; one that was removed stays selected until it is taken out. */
+/** Selects several channels; a deleted channel stays selected until removed. */
 function ChannelsSelect({ label, description, value, onChange }: ChannelsSelectProps) {
   const { t } = useTranslation();
   const known = useChannels().map(({ id, name }) => ({ value: String(id), label: `${name} (${id})` }));

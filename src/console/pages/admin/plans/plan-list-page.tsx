@@ -15,7 +15,7 @@ import { currentLanguage } from '../../../strings/language.ts';
 type PlanListItem = ListItem<typeof adminListPackageCards>;
 const HOUR_SECONDS = 3600;
 
-/** What codes can be made for. */
+/** Plans, for which redemption codes can be created. */
 export function PlanListPage() {
   const { t } = useTranslation(['admin-plans', 'app']);
   const filters = useListFilters([], PLAN_SORTS);

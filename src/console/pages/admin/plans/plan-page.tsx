@@ -13,6 +13,7 @@ import { useStatus } from '../../../data/self.ts';
 import { PlanForm } from './plan-form.tsx';
 import { toBuiltinPlanBody, toPlanBody, toPlanFormValues } from './plan-form-values.ts';
 
+/** Edits one plan. */
 export function PlanPage() {
   const { t } = useTranslation('admin-plans');
   const id = useRouteId();

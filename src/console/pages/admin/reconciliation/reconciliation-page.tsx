@@ -23,7 +23,7 @@ import { dataQuery, type ListItem, listQuery, type ResponseData, useInvalidateQu
 import { callApi } from '../../../data/api-client.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
 
-/** What was settled against what vendors billed, by channel. */
+/** Compares settled amounts with the vendors' bills, by channel. */
 export function ReconciliationPage() {
   const { t } = useTranslation(['reconciliation', 'app']);
   const filters = useListFilters(['channel_id', 'by']);
@@ -63,7 +63,7 @@ export function ReconciliationPage() {
 
 type Reading = ListItem<typeof listReconciliations>;
 
-/** Every reading of an account, or the days of each channel: what was settled beside what the vendor took. */
+/** Settled and billed amounts: one row per reading of a vendor account, or per day and channel. */
 function SettledAndBilledTable({ filters }: { readonly filters: ListFilters }) {
   const { t } = useTranslation('reconciliation');
   const readings = useQuery(listQuery(listReconciliations, filters.query));
@@ -124,7 +124,7 @@ function Difference({ reading }: { readonly reading: Reading }) {
 
 type Account = ResponseData<typeof listReconciledAccounts>[number];
 
-/** Accounts whose vendor reports what it charged: when they were read, and whether a day's figures agree. */
+/** Accounts whose vendor reports its charges: the last reading, and whether a day's figures agree. */
 function VendorAccountTable({ accounts }: { readonly accounts: readonly Account[] | undefined }) {
   const { t } = useTranslation('reconciliation');
   const units = useFormatVendorUnits();
@@ -220,7 +220,7 @@ function ReadNow({ account: { channel_id: id, channel_name: name } }: { readonly
 
 const MOST_DECIMALS = 3;
 
-/** Formats amounts of a vendor's own units, such as `1.5 units`. */
+/** Formats amounts in a vendor's own units, such as `1.5 units`. */
 function useFormatVendorUnits(): (amount: number, unit: string) => string {
   const { t, i18n } = useTranslation('reconciliation');
   return (amount, unit) =>

@@ -55,7 +55,7 @@ const STATUS_COLOR: Readonly<Record<CodeStatus, string>> = {
   expired: 'gray',
 };
 
-/** Redemption codes, masked, and what became of them. */
+/** Masked redemption codes with their state. */
 export function RedemptionCodesPage() {
   const { t } = useTranslation(['admin-redemption-codes', 'app']);
   const filters = useListFilters(['status', 'batch_id', 'package_code'], CODE_SORTS);
@@ -137,7 +137,7 @@ export function RedemptionCodesPage() {
   );
 }
 
-/** What can be done with several at once. */
+/** Bulk actions for the selected codes. */
 function CodeBulkBar({ selection }: { readonly selection: RowSelection<CodeListItem> }) {
   const { t } = useTranslation('admin-redemption-codes');
   const invalidate = useInvalidateQueries();
@@ -205,7 +205,7 @@ const INITIAL_FORM = {
   note: '',
 };
 
-/** Makes a batch and shows it this once. */
+/** Creates a batch of codes and shows them once. */
 function NewCodesDialog({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation(['admin-redemption-codes', 'app']);
   const invalidate = useInvalidateQueries();
@@ -281,7 +281,7 @@ interface CreatedCodesProps {
   readonly onClose: () => void;
 }
 
-/** New codes, which are shown only once. */
+/** New codes, shown only once. */
 function CreatedCodes({ codes, batch, onClose }: CreatedCodesProps) {
   const { t } = useTranslation(['admin-redemption-codes', 'app']);
   const text = codes.join('\n');
@@ -315,7 +315,7 @@ function CreatedCodes({ codes, batch, onClose }: CreatedCodesProps) {
   );
 }
 
-/** What can still be done with a code: an expired one may be given more time, an unused one withdrawn. */
+/** Actions on a code: extend an expired one, revoke an unused one. */
 function CodeActions({ code }: { readonly code: CodeListItem }) {
   const { t } = useTranslation('admin-redemption-codes');
   const invalidate = useInvalidateQueries();
@@ -378,7 +378,7 @@ function ExpiryDialog({ code, onClose }: { readonly code: CodeListItem; readonly
   );
 }
 
-/** Revokes leaked codes; codes that are already redeemed stay redeemed. */
+/** Revokes the codes of a leaked batch; redeemed codes stay redeemed. */
 function RevokeCodeBatch({ id }: { readonly id: number }) {
   const { t } = useTranslation('admin-redemption-codes');
   const invalidate = useInvalidateQueries();

@@ -25,7 +25,7 @@ import { callApi } from '../../../data/api-client.ts';
 import { readFileAsDataUrl } from '../../../data/data-url.ts';
 import type en from '../../../strings/en/admin-settings.ts';
 
-/** The settings of the site, by subject; each is saved alone and says where its value comes from. */
+/** Site settings by subject; each is saved separately and shows the source of its value. */
 export function SettingsPage() {
   const { t } = useTranslation(['admin-settings', 'app']);
   const settings = useQuery(dataQuery(listSiteSettings, {}));
@@ -53,7 +53,7 @@ export function SettingsPage() {
 
 const SOURCE_COLORS = { environment: 'blue', database: 'teal', default: 'gray' } as const;
 
-/** One setting: its field, where its value comes from, and what can be done about it. */
+/** One setting: its input, the source of its value, and its actions. */
 function SettingRow({ setting }: { readonly setting: SiteSetting }) {
   const { t } = useTranslation('admin-settings');
   const queries = useQueryClient();
@@ -96,7 +96,7 @@ function SettingRow({ setting }: { readonly setting: SiteSetting }) {
   );
 }
 
-/** Fetches colours and logo anew; the pages of others do so when they are opened. */
+/** Reloads colours and logo on this page; other users get them with their next page load. */
 function refreshLook(): void {
   const version = Date.now();
   for (const link of document.querySelectorAll<HTMLLinkElement>('link[href^="/tokens.css"], link[href^="/logo"]'))
@@ -113,7 +113,7 @@ interface SettingFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** The field of a setting by its kind. */
+/** The input of a setting, by its kind. */
 function SettingField({ setting, value, onChange }: SettingFieldProps) {
   const { t } = useTranslation('admin-settings');
   const formatCredits = useFormatCredits();

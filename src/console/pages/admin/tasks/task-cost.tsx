@@ -8,7 +8,7 @@ interface TaskCostProps {
   readonly imported: boolean;
 }
 
-/** What a video costs; of a failed one what was returned; of an imported one what was paid elsewhere. */
+/** Price of a video; for a failed video the amount refunded, for an imported one the amount paid elsewhere. */
 export function TaskCost({ status, quota, imported }: TaskCostProps) {
   const { t } = useTranslation('admin');
   const format = useFormatCredits();

@@ -24,7 +24,7 @@ import { TaskCost } from './task-cost.tsx';
 type TaskListItem = ListItem<typeof listTasks>;
 const REFRESH_MS = 10_000;
 
-/** Everybody's videos. */
+/** Videos of all accounts. */
 export function TaskListPage() {
   const { t } = useTranslation(['admin', 'app']);
   const filters = useListFilters(

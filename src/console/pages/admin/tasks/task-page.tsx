@@ -21,7 +21,7 @@ import { TaskCost } from './task-cost.tsx';
 
 const REFRESH_MS = 3_000;
 
-/** One video: its channels and states, its cost, and the vendor's response. */
+/** One video: its channels, states and cost, and the vendor's response. */
 export function TaskPage() {
   const { t } = useTranslation('admin');
   const id = useRouteId();
@@ -153,7 +153,7 @@ const EVENT_STYLE = {
 type TimelineEvent = keyof typeof EVENT_STYLE;
 const isTimelineEvent = (name: string): name is TimelineEvent => name in EVENT_STYLE;
 
-/** The history of a task: every attempt with its channel and credential. */
+/** History of a task: every attempt with its channel and credential. */
 function TaskTimeline({ task }: { readonly task: Task }) {
   const { t } = useTranslation(['admin', 'admin-channels']);
   const { timeline } = task;
@@ -208,7 +208,7 @@ function TaskTimeline({ task }: { readonly task: Task }) {
   );
 }
 
-/** What was reserved, settled and given back, from the ledger itself. */
+/** Ledger entries of a task: reserved, settled and refunded amounts. */
 function TaskLedgerEntries({ money: entries }: { readonly money: Task['money'] }) {
   const { t } = useTranslation('admin');
   const quota = useFormatCredits();

@@ -30,7 +30,7 @@ import { WaitingFor } from './admin-tickets-page.tsx';
 
 const REFRESH_MS = 10_000;
 
-/** One ticket with its replies and notes; new entries of others appear automatically. */
+/** One ticket with its replies and notes; new entries by others appear automatically. */
 export function AdminTicketPage() {
   const { t } = useTranslation('admin-tickets');
   const id = useRouteId();
@@ -90,7 +90,7 @@ function TicketDetails({ ticket }: { readonly ticket: AdminTicket }) {
   );
 }
 
-/** Information about the ticket's author that an administrator needs for a reply, without leaving the page. */
+/** Facts about the ticket's author an administrator needs for a reply. */
 function RequesterPanel({ ticket }: { readonly ticket: AdminTicket }) {
   const { t } = useTranslation(['admin-tickets', 'admin']);
   const { data: user } = useQuery(dataQuery(adminGetUser, { params: { id: String(ticket.user_id) } }));
@@ -156,7 +156,7 @@ function StatusSelect({ ticket }: { readonly ticket: AdminTicket }) {
 
 type Reply = AdminTicket['replies'][number];
 
-/** The ticket's text, its replies and the internal notes of administrators, oldest first. */
+/** The ticket's text, its replies and the administrators' internal notes, oldest first. */
 function Conversation({ ticket }: { readonly ticket: AdminTicket }) {
   const { t } = useTranslation('admin-tickets');
   const names = useUserNames([ticket.user_id, ...ticket.replies.map(({ author_id: id }) => id)]);
@@ -207,13 +207,15 @@ function Message({ reply, by }: { readonly reply: Reply; readonly by: string }) 
   );
 }
 
-/** A reply to the user or an internal note. A reply is refused if somebody has written since the page was loaded. */
+/**
+ * A reply to the user or an internal note. A reply is refused if someone else has written since the page was loaded.
+ */
 function AdminReplyForm({ ticket }: { readonly ticket: AdminTicket }) {
   const { t } = useTranslation('admin-tickets');
   const invalidate = useInvalidateQueries();
   const [kind, setKind] = useState<'answer' | 'note'>('answer');
   const isNote = kind === 'note';
-  // Each kind has its own draft, so that a note begun is never sent to the user by mistake.
+  // Separate drafts per kind, so that an unfinished note is never sent to the user by mistake.
   const draftName = `admin-ticket.${ticket.id}.${kind}`;
   return (
     <Stack gap="sm">

@@ -25,7 +25,7 @@ import { useUserNames } from '../../../data/names.ts';
 type TicketListItem = ListItem<typeof adminListTickets>;
 const REFRESH_MS = 15_000;
 
-/** The tickets of all users; tickets that wait for a reply are highlighted. */
+/** Tickets of all users; those waiting for a reply are highlighted. */
 export function AdminTicketListPage() {
   const { t } = useTranslation(['admin-tickets', 'support', 'app']);
   const filters = useListFilters(['unprocessed', 'status', 'category', 'user_id'], TICKET_SORTS);
@@ -126,6 +126,7 @@ function Subject({ ticket: { id, title, category } }: { readonly ticket: TicketL
   );
 }
 
+/** Badge showing who has to act next on a ticket. */
 export function WaitingFor({ turn: waitingFor }: { readonly turn: TicketListItem['waiting_for'] }) {
   const { t } = useTranslation('admin-tickets');
   return (

@@ -94,7 +94,7 @@ export function UserListPage() {
   );
 }
 
-/** What can be done with several at once. */
+/** Bulk actions for the selected users. */
 function UserBulkBar({ selection }: { readonly selection: RowSelection<UserListItem> }) {
   const { t } = useTranslation('admin');
   const invalidate = useInvalidateQueries();
@@ -152,7 +152,7 @@ const EMPTY_FORM = {
   credits: '' as number | string,
 };
 
-/** Creates an account for another user and opens its page afterwards. */
+/** Creates an account for another person and opens its page. */
 function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation(['admin', 'app']);
   const perUnit = useStatus().data?.quota_per_unit;

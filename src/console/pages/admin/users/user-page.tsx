@@ -110,7 +110,7 @@ function UserDetails({ user }: { readonly user: User }) {
       </Stack>
       {dialog === 'edit' ? <EditUserDialog user={user} onClose={() => setDialog(undefined)} /> : null}
       {dialog === 'reset' ? <ResetLinkDialog user={user} onClose={() => setDialog(undefined)} /> : null}
-      {/* Its texts come when it is first opened; the page stays meanwhile. */}
+      {/* Texts of the dialog load when it first opens; the page stays visible meanwhile. */}
       <Suspense>
         {dialog === 'plan' ? <AssignPlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}
       </Suspense>
@@ -166,7 +166,7 @@ function AccountPanel({ user }: { readonly user: User }) {
   );
 }
 
-/** Sends only what was changed, so that two administrators do not undo each other's work. */
+/** Sends only changed fields, so that two administrators do not overwrite each other's changes. */
 function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
   const { t } = useTranslation(['admin', 'app']);
   const mayGive = useCanManageRole();
@@ -223,7 +223,7 @@ function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClo
 
 const toStatus = (status: number): 1 | 2 => (status === 1 ? 1 : 2);
 
-/** Adds to or takes from a wallet; never sets it, as a video may be paid from it at this very moment. */
+/** Adds to or subtracts from a wallet; never sets it, because a video may be charged to it concurrently. */
 function BalanceDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
   const { t } = useTranslation('admin');
   const quota = useFormatCredits();
@@ -281,7 +281,10 @@ function BalanceDialog({ user, onClose }: { readonly user: User; readonly onClos
   );
 }
 
-/** A link for a new password, which the administrator passes on: for users whose mails do not arrive, or where none are sent. */
+/**
+ * Creates a password reset link for the administrator to pass on: for users who do not receive e-mail, or services that
+ * send none.
+ */
 function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
   const { t } = useTranslation(['admin', 'app']);
   const invalidate = useInvalidateQueries();
@@ -325,7 +328,7 @@ function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onCl
 
 const PAGE_SIZE = 10;
 
-/** Where a user is signed in; a browser that was lost or stolen is signed out alone. */
+/** Sessions of a user, each of which can be ended separately, for example for a lost or stolen device. */
 function UserSessions({ user }: { readonly user: User }) {
   const { t } = useTranslation(['admin', 'account']);
   const invalidate = useInvalidateQueries();
@@ -388,7 +391,7 @@ interface AssignPlanDialogProps {
   readonly onClose: () => void;
 }
 
-/** Gives an account a plan without a code, or ends the one it has. */
+/** Assigns a plan without a code, or ends the current subscription. */
 function AssignPlanDialog({ user, onClose }: AssignPlanDialogProps) {
   const { t } = useTranslation(['admin-plans', 'admin-redemption-codes']);
   const plans = usePlanOptions();
