@@ -14,6 +14,7 @@ const UnknownAddress = () =>
     </AppLayout>
   );
 
+/** Root of the route tree. */
 export const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: UnknownAddress });
 
 /** Parent of every page that requires a signed-in user; after sign-in the user returns to the requested page. */

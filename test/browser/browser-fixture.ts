@@ -18,6 +18,7 @@ export interface PageProblems {
   readonly foreignRequests: string[];
 }
 
+/** A running service with a browser. */
 export interface BrowserFixture {
   readonly running: TestService;
   readonly phone: FakeSmsService;
@@ -28,6 +29,7 @@ export interface BrowserFixture {
   stop(): Promise<void>;
 }
 
+/** Language, colour scheme, window size and cookies of a browser context. */
 export interface ContextOptions {
   readonly language?: 'en' | 'zh-cn';
   readonly scheme?: 'light' | 'dark';

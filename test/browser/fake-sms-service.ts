@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
+/** A stub of an operator's SMS service. */
 export interface FakeSmsService {
   /** Where an operator's SMS service would be. */
   readonly url: string;

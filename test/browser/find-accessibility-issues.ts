@@ -27,6 +27,7 @@ export async function findAccessibilityIssues(page: Page): Promise<string[]> {
   return [...faults, ...(fits ? [] : ['wider than the window']), ...truncated.map((text) => `truncated: ${text}`)];
 }
 
+/** Fails with the list of accessibility issues of a page. */
 export async function assertAccessible(page: Page, name: string): Promise<void> {
   assert.deepEqual(await findAccessibilityIssues(page), [], name);
 }

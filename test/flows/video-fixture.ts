@@ -5,6 +5,7 @@ import { callModelApi } from '../call-model-api.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 import { CONTRACT_CASES } from '../vendors/load-adapter-contract-cases.ts';
 
+/** A JSON object. */
 export type Fields = { readonly [key: string]: unknown };
 
 /** A simulator of a vendor, and a model that makes videos from text alone. Veo has a simulator for each of its two routes. */
@@ -77,8 +78,10 @@ export class ApiCaller {
   }
 }
 
+/** Id of a submitted video, in either response format. */
 export const idOf = (submitted: Fields): string => String(submitted.id ?? submitted.task_id);
 
+/** The running service with simulated vendors, and helpers for callers of the video API. */
 export interface VideoService extends SandboxService {
   readonly caller: ApiCaller;
   /** The job a prompt began at a simulator; one that is not there, or is there twice, fails the test. */

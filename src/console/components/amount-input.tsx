@@ -2,6 +2,7 @@ import { NumberInput, type NumberInputProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useAmountUnitName } from './credit-amount.tsx';
 
+/** A number input whose label is a text. */
 export interface AmountInputProps extends NumberInputProps {
   readonly label: string;
 }

@@ -2,6 +2,7 @@ import { Code, ScrollArea, Tabs, Text } from '@mantine/core';
 import { CopyIconButton } from './copy-button.tsx';
 import { Dialog } from './dialog.tsx';
 
+/** Title, hint and samples of the dialog. */
 export interface CodeSamplesDialogProps {
   readonly title: string;
   readonly hint: string;

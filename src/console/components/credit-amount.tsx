@@ -33,6 +33,7 @@ export function useAmountUnit(): AmountUnit {
 /** Name of the site's unit, as shown in field labels. */
 export const useAmountUnitName = (): string => amountUnitName(useAmountUnit(), currentLanguage());
 
+/** Formats an amount of quota with the site's unit. */
 export function useFormatCredits(): (quota: number) => string {
   const unit = useAmountUnit();
   return (quota) => formatAmount(quota, unit, currentLanguage());

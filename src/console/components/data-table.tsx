@@ -18,6 +18,7 @@ import { useTranslation } from 'react-i18next';
 import { formatSort, parseSort, type Sort } from '../../contract/responses.ts';
 import { nextSort, sortRows } from './list/sort-rows.ts';
 
+/** One column of a table: its label and the content of its cells. */
 export interface Column<Row> {
   readonly label: string;
   readonly cell: (row: Row) => ReactNode;

@@ -115,6 +115,7 @@ interface NavigationSection {
   readonly items: readonly NavigationItem[];
 }
 
+/** Menu of an account. */
 export const USER_SECTIONS: readonly NavigationSection[] = [
   {
     title: 'create',

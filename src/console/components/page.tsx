@@ -38,6 +38,7 @@ export function Page({ title, tabTitle = title, subtitle, actions, size = 'lg', 
   );
 }
 
+/** Shown while a page loads. */
 export function PageLoadingIndicator() {
   return (
     <Center h="60vh" role="status" aria-label="…">

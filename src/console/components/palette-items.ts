@@ -13,12 +13,14 @@ import { videosQuery } from '../data/videos.ts';
 import type paletteStrings from '../strings/en/command-palette.ts';
 import { ADMIN_SECTIONS, OTHER_ADMIN_SECTIONS, USER_SECTIONS } from './navigation.tsx';
 
+/** One result in the palette. */
 export interface CommandPaletteItem {
   readonly id: string;
   readonly label: string;
   readonly hint?: string;
   readonly open: () => void;
 }
+/** Results of one kind. */
 export interface CommandPaletteGroup {
   readonly id: keyof typeof paletteStrings.groups;
   readonly items: readonly CommandPaletteItem[];

@@ -1,6 +1,7 @@
 import { Box, Group, Paper, SimpleGrid, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
+/** A titled card. */
 export function Panel({
   title,
   actions,

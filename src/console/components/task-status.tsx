@@ -9,6 +9,7 @@ import { formatElapsed, formatSeconds } from '../data/format-times.ts';
 import { durationsQuery, type Video } from '../data/videos.ts';
 import { useFormatCredits } from './credit-amount.tsx';
 
+/** Badge with the state of a video, in a user's words. */
 export function VideoStatusBadge({ status }: { readonly status: TaskStatus }) {
   const { t } = useTranslation('studio');
   return (
@@ -29,6 +30,7 @@ const TASK_STATUS_COLOR: Readonly<Record<TaskStatus, string>> = {
   UNKNOWN: 'yellow',
 };
 
+/** Badge with the state of a task, in an administrator's words. */
 export function TaskStatusBadge({ status }: { readonly status: TaskStatus }) {
   const { t } = useTranslation('admin');
   return <Badge color={TASK_STATUS_COLOR[status]}>{t(`tasks.states.${status}`)}</Badge>;

@@ -97,6 +97,7 @@ const STATUS_COLOR: Readonly<Record<TicketStatus, string>> = {
   closed: 'gray',
 };
 
+/** Badge with the status of a ticket. */
 export function TicketStatusBadge({ status }: { readonly status: TicketStatus }) {
   const { t } = useTranslation('support');
   return (

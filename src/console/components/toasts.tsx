@@ -16,6 +16,7 @@ interface Toasts {
 }
 
 const Context = createContext<Toasts>({ success: () => {}, error: () => {} });
+/** Functions that show toasts. */
 export const useToasts = (): Toasts => useContext(Context);
 
 const DURATION_MS = { done: 4_000, failed: 9_000 } as const;

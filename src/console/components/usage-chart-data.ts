@@ -6,7 +6,9 @@ export interface UsagePoint {
   readonly requests: number;
   readonly quota: number;
 }
+/** Figure shown by the chart: number of calls, or quota. */
 export type UsageMeasure = 'requests' | 'quota';
+/** Data of a stacked chart: one record per day, one series per model. */
 export interface ChartSeries {
   /** Largest first; models beyond `most` are combined under `others`. */
   readonly models: readonly string[];

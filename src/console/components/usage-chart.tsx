@@ -9,6 +9,7 @@ import { evenlySpacedTicks, toChartSeries, type UsageMeasure, type UsagePoint } 
 
 const COLORS = ['accent.6', 'teal.6', 'indigo.5', 'yellow.6', 'grape.5', 'gray.5'] as const;
 
+/** Rows, measure and size of the chart. */
 export interface UsageChartProps {
   readonly rows: readonly UsagePoint[];
   readonly measure: UsageMeasure;

@@ -19,6 +19,7 @@ import { refetchPlanAndCredits } from './plans.ts';
 export const ADMIN_PAGE_SIZE = 25;
 
 type QueryParams = Readonly<Record<string, string | undefined>>;
+/** Response of a list endpoint. */
 export interface ListResponse<Row> {
   readonly data: readonly Row[];
   readonly total: number;

@@ -53,6 +53,7 @@ export async function fetchStatus(): Promise<PublicStatus> {
 /** Called when the service rejects the session. */
 let onSignedOut: () => void = () => {};
 
+/** Registers the callback for a rejected session. */
 export const setSignedOutListener = (listener: () => void): void => {
   onSignedOut = listener;
 };
@@ -61,6 +62,7 @@ const onError = (error: unknown): void => {
   if (error instanceof ReelgateError && error.status === 401 && readUserId() !== undefined) onSignedOut();
 };
 
+/** Query cache of the console. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),

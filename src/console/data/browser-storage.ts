@@ -15,12 +15,14 @@ export function readUserId(): number | undefined {
   return Number.isSafeInteger(id) && id > 0 ? id : undefined;
 }
 
+/** Stores the user id at sign-in; deletes the drafts of another user. */
 export function storeUserId(id: number): void {
   if (localStorage.getItem(LAST_USER_ID_KEY) !== String(id)) clearStoredDrafts();
   localStorage.setItem(LAST_USER_ID_KEY, String(id));
   localStorage.setItem(USER_ID_KEY, String(id));
 }
 
+/** Forgets the user id after the session has ended. */
 export function clearUserId(): void {
   localStorage.removeItem(USER_ID_KEY);
 }

@@ -9,6 +9,7 @@ import type { RequestScope } from './requests.ts';
 
 /** Dimensions by which costs can be grouped. */
 export const COST_GROUPS = ['model', 'token', 'user', 'channel'] as const;
+/** One dimension by which costs can be grouped. */
 export type CostGroup = (typeof COST_GROUPS)[number];
 
 /** UTC days, both inclusive, as days since 1970. */
@@ -17,9 +18,11 @@ export interface DayRange {
   readonly toDay: number;
 }
 
+/** Filters of costs, by query parameter. */
 export type CostFilter = Readonly<Partial<Record<'model' | 'token_id' | 'user_id' | 'channel_id', string | undefined>>>;
 
 type Usage = EndpointPart<typeof getAllUsage, 'response'>['data'];
+/** Usage of one combination of the requested groups. */
 export type CostRow = Usage['rows'][number];
 type Statistics = EndpointPart<typeof getAllRequestStatistics, 'response'>['data'];
 
@@ -59,8 +62,10 @@ export const performanceQuery = (scope: RequestScope, range: DayRange, by: CostG
     },
   });
 
+/** A monthly budget with the amount spent. */
 export type BudgetEntry = EndpointPart<typeof listBudgets, 'response'>['data'][number];
 
+/** Budgets of the account. */
 export const budgetsQuery = queryOptions({
   queryKey: ['budgets'],
   queryFn: async ({ signal }) => (await callApi(listBudgets, {}, { signal })).data,

@@ -34,6 +34,7 @@ export function formatMilliseconds(ms: number): string {
   }).format(value);
 }
 
+/** A date. @param seconds Unix seconds */
 export function formatDate(seconds: number): string {
   return new Intl.DateTimeFormat(currentLanguage(), { dateStyle: 'medium' }).format(seconds * 1000);
 }

@@ -23,5 +23,7 @@ export const apiKeyQuery = (id: number) =>
       (await callApi(apiTokenEndpoints.getToken, { params: { id: String(id) } }, { signal })).data,
   });
 
+/** An API key as listed; its secret is not included. */
 export type ApiKey = EndpointPart<typeof apiTokenEndpoints.listTokens, 'response'>['data'][number];
+/** Request body that creates or changes an API key. */
 export type ApiKeyBody = EndpointPart<typeof apiTokenEndpoints.createToken, 'body'>;

@@ -22,6 +22,7 @@ export function useUsersById(ids: readonly number[] | undefined) {
   return new Map(data?.data.map((user) => [user.id, user]));
 }
 
+/** Names of users by id. */
 export function useUserNames(ids: readonly number[] | undefined): NameLookup {
   const users = useUsersById(ids);
   return (id) => users.get(id)?.username;

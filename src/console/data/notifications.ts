@@ -5,14 +5,18 @@ import { followNotifications, type StreamEvent } from '../../sdk/notifications.t
 import { sleep } from '../../sdk/transport.ts';
 import { callApi, sendRequest } from './api-client.ts';
 
+/** A notification as listed by the service. */
 export type NotificationItemData = EndpointPart<
   typeof notificationEndpoints.listNotifications,
   'response'
 >['data'][number];
+/** Schedule of notification e-mails. */
 export type MailSettings = EndpointPart<typeof notificationEndpoints.getMailSettings, 'response'>['data'];
 
+/** Prefix of all query keys about notifications. */
 export const NOTIFICATIONS_KEY = ['notifications'] as const;
 
+/** One page of notifications, newest first. */
 export const notificationsQuery = (page: number, pageSize: number, onlyUnread: boolean) =>
   queryOptions({
     queryKey: [...NOTIFICATIONS_KEY, 'list', page, pageSize, onlyUnread],
@@ -24,22 +28,27 @@ export const notificationsQuery = (page: number, pageSize: number, onlyUnread: b
       ),
   });
 
+/** Number of unread notifications. */
 export const unreadCountQuery = queryOptions({
   queryKey: [...NOTIFICATIONS_KEY, 'unread'],
   queryFn: async ({ signal }) => (await callApi(notificationEndpoints.countUnread, { query: {} }, { signal })).data,
 });
 
+/** Notification preferences by topic. */
 export const preferencesQuery = queryOptions({
   queryKey: ['preferences'],
   queryFn: async ({ signal }) => (await callApi(notificationEndpoints.getPreferences, {}, { signal })).data,
 });
 
+/** Schedule of notification e-mails. */
 export const mailSettingsQuery = queryOptions({
   queryKey: ['mail-settings'],
   queryFn: async ({ signal }) => (await callApi(notificationEndpoints.getMailSettings, {}, { signal })).data,
 });
 
+/** Marks one notification as read. */
 export const markRead = (id: number) => callApi(notificationEndpoints.markRead, { params: { id: String(id) } });
+/** Marks all notifications as read. */
 export const markAllRead = () => callApi(notificationEndpoints.markAllRead, { query: {} });
 
 /** Target of a notification; `related_id` is resolved by the notification's type. Undefined if there is no target. */

@@ -5,17 +5,21 @@ import { callApi } from './api-client.ts';
 import { usableModelsQuery } from './models.ts';
 import { selfQuery } from './self.ts';
 
+/** The account's active and queued plan. */
 export type CurrentPlan = EndpointPart<typeof getOwnPackage, 'response'>['data'];
+/** A plan on offer. */
 export type PurchasablePlan = EndpointPart<typeof listPackageCards, 'response'>['data'][number];
 
 /** Prefix of all query keys about plans. */
 export const PLAN_KEY = ['plan'] as const;
 
+/** Active and queued plan of the account. */
 export const currentPlanQuery = queryOptions({
   queryKey: [...PLAN_KEY, 'own'],
   queryFn: async ({ signal }) => (await callApi(getOwnPackage, {}, { signal })).data,
 });
 
+/** Plans on offer. */
 export const purchasablePlansQuery = queryOptions({
   queryKey: [...PLAN_KEY, 'purchasable'],
   queryFn: async ({ signal }) => (await callApi(listPackageCards, {}, { signal })).data,

@@ -14,7 +14,9 @@ type AdminEntry = EndpointPart<typeof endpoints.listAllRequests, 'response'>['da
 /** One finished call; the account and channel are visible to administrators only. */
 export type RequestEntry = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number] &
   Partial<Pick<AdminEntry, 'user_id' | 'channel_id' | 'served_model'>>;
+/** Cost breakdown of a call or video. */
 export type Receipt = EndpointPart<typeof getReceipt, 'response'>['data'];
+/** Filters of the request log, by query parameter. */
 export type RequestFilter = Readonly<Record<string, string | undefined>>;
 
 interface RequestPage {
@@ -41,6 +43,7 @@ const toQuery = ({ to, ...filter }: RequestFilter): RequestFilter => ({
 const readCursor = (text: string | undefined): string | undefined =>
   text !== undefined && new RegExp(endpoints.CURSOR_PATTERN).test(text) ? text : undefined;
 
+/** One page of finished calls. @param after cursor; undefined: the newest page */
 export const requestsQuery = (scope: RequestScope, filter: RequestFilter, after: string | undefined) =>
   queryOptions({
     queryKey: ['requests', scope, filter, after],

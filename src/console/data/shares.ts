@@ -3,6 +3,7 @@ import type { EndpointPart } from '../../contract/endpoint.ts';
 import * as endpoints from '../../contract/video-shares.ts';
 import { callApi } from './api-client.ts';
 
+/** A share link of a video. */
 export type Share = EndpointPart<typeof endpoints.listShares, 'response'>['data'][number];
 type NewShare = EndpointPart<typeof endpoints.createShare, 'body'>;
 
@@ -22,10 +23,12 @@ export const videoSharesQuery = (taskId: string) =>
       (await callApi(endpoints.listVideoShares, { params: { task_id: taskId } }, { signal })).data,
   });
 
+/** Creates a share link. @returns its URL */
 export async function createShare(taskId: string, body: NewShare): Promise<string> {
   return (await callApi(endpoints.createShare, { params: { task_id: taskId }, body })).data.url;
 }
 
+/** Revokes a share link. */
 export async function endShare({ task_id, id }: Share): Promise<void> {
   await callApi(endpoints.deleteShare, { params: { task_id, id: String(id) } });
 }

@@ -6,10 +6,14 @@ import { callApi } from './api-client.ts';
 
 export const PAGE_SIZE = 20;
 
+/** A ticket as listed. */
 export type Ticket = EndpointPart<typeof listTickets, 'response'>['data'][number];
+/** A ticket with its replies. */
 export type TicketDetail = EndpointPart<typeof getTicket, 'response'>['data'];
+/** A beta application of the account. */
 export type BetaApplication = EndpointPart<typeof listBetaApplications, 'response'>['data'][number];
 
+/** One page of the account's tickets. @param status undefined: all */
 export const ticketsQuery = (page: number, status: TicketStatus | undefined) =>
   queryOptions({
     queryKey: ['tickets', 'list', page, status],
@@ -17,12 +21,14 @@ export const ticketsQuery = (page: number, status: TicketStatus | undefined) =>
       callApi(listTickets, { query: { page: String(page), page_size: String(PAGE_SIZE), status } }, { signal }),
   });
 
+/** One ticket with its replies. */
 export const ticketQuery = (id: string) =>
   queryOptions({
     queryKey: ['tickets', 'one', id],
     queryFn: async ({ signal }) => (await callApi(getTicket, { params: { id } }, { signal })).data,
   });
 
+/** One page of the account's beta applications. */
 export const betaApplicationsQuery = (page: number) =>
   queryOptions({
     queryKey: ['beta', page],

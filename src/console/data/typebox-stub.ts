@@ -8,5 +8,6 @@ const stub: object = new Proxy(function schema() {}, {
   ownKeys: () => ['prototype'],
 });
 
+/** The stub under TypeBox's own name. */
 export const Type = stub;
 export default stub;

@@ -3,9 +3,11 @@ import { listChannelPresets } from '../../contract/channels.ts';
 import { listVendors } from '../../contract/models.ts';
 import { dataQuery, type ResponseData } from './admin.ts';
 
+/** A vendor with its credential schemes. */
 export type Vendor = ResponseData<typeof listVendors>[number];
 /** One set of credential fields a vendor accepts. */
 export type CredentialScheme = Vendor['credentials'][number];
+/** One field of a credential scheme. */
 export type CredentialField = CredentialScheme['fields'][number];
 
 /** The list of vendors only changes with a release of the server. */
@@ -22,6 +24,7 @@ export const toVendorOptions = (vendors: readonly Vendor[]) =>
 export const vendorTitle = (vendors: readonly Vendor[], name: string): string =>
   vendors.find((vendor) => vendor.name === name)?.title ?? name;
 
+/** Preset of a known chat provider. */
 export type ChannelPreset = ResponseData<typeof listChannelPresets>[number];
 
 /** Presets of known chat providers; empty while loading. */

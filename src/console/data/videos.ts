@@ -11,11 +11,16 @@ import { isTerminal } from '../../contract/task-states.ts';
 import { getOwnVideo, listOwnVideos } from '../../contract/video.ts';
 import { callApi } from './api-client.ts';
 
+/** A video as listed. */
 export type Video = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
+/** A video with its playback URL. */
 export type VideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
+/** Price of a request, and how many such videos the account can pay for. */
 export type VideoQuote = EndpointPart<typeof quoteVideo, 'response'>['data'];
+/** Request body of a submit. */
 export type VideoBody = EndpointPart<typeof submitOwnVideo, 'body'>;
 
+/** Filters of the list of videos, by query parameter. */
 export interface VideoFilter {
   readonly status?: string;
   readonly model?: string;
@@ -30,6 +35,7 @@ export interface VideoFilter {
 /** Polling interval of unfinished videos; short, because the list is cheap for the service. */
 const POLL_INTERVAL_MS = 2_000;
 
+/** One page of the user's videos, newest first; polled while any is unfinished. */
 export const videosQuery = (page: number, pageSize: number, filter: VideoFilter = {}) =>
   queryOptions({
     queryKey: ['videos', 'list', page, pageSize, filter],
@@ -71,6 +77,7 @@ export async function fetchVideoQuote(body: VideoBody, signal: AbortSignal): Pro
   return (await callApi(quoteVideo, { body: withoutPictures(body) }, { signal })).data;
 }
 
+/** Deletes a video of the user. */
 export const deleteVideo = (id: string) => callApi(deleteOwnVideo, { params: { task_id: id } });
 
 /** Replaces images by placeholder URLs: a price may depend on their number, but not on their content. */
@@ -102,6 +109,7 @@ export async function downloadVideo(queries: QueryClient, id: string): Promise<v
   link.click();
 }
 
+/** Downloads several videos sequentially. */
 export async function downloadVideos(queries: QueryClient, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     await downloadVideo(queries, id);

@@ -3,7 +3,9 @@ import type { EndpointPart } from '../../contract/endpoint.ts';
 import * as endpoints from '../../contract/webhooks.ts';
 import { callApi } from './api-client.ts';
 
+/** A webhook of the account. */
 export type Webhook = EndpointPart<typeof endpoints.getWebhook, 'response'>['data'];
+/** One delivery of an event to a webhook. */
 export type WebhookDelivery = EndpointPart<typeof endpoints.listDeliveries, 'response'>['data']['deliveries'][number];
 
 /** An account has at most ten webhooks, so one page lists all of them. */
@@ -12,6 +14,7 @@ export const webhooksQuery = queryOptions({
   queryFn: ({ signal }) => callApi(endpoints.listWebhooks, { query: {} }, { signal }),
 });
 
+/** One webhook of the account. */
 export const webhookQuery = (id: string) =>
   queryOptions({
     queryKey: ['webhooks', id],

@@ -73,6 +73,7 @@ export function TextFilter({
   );
 }
 
+/** Numeric id of an entity in the URL. */
 export const ID_PATTERN = /^[1-9][0-9]{0,15}$/;
 
 /** A filter with a few values; empty selects all. */

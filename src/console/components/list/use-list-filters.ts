@@ -6,6 +6,7 @@ import { ADMIN_PAGE_SIZE } from '../../data/admin.ts';
 /** Filters, sort and page of a list as stored in the URL; each list reads those it supports. */
 export type ListSearch = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** State of a list's filters, sort and page, with their setters. */
 export interface ListFilters {
   /** Values by filter name; undefined if nothing is selected. */
   readonly value: Readonly<Record<string, string | undefined>>;

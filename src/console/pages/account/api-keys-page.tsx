@@ -37,6 +37,7 @@ import { type ApiKey, type ApiKeyBody, apiKeysQuery, PAGE_SIZE } from '../../dat
 import { useStatus } from '../../data/self.ts';
 import { ConnectDialog, ConnectPanel } from './connect-clients/connect-panel.tsx';
 
+/** API keys of the account. */
 export function ApiKeyListPage() {
   const { t } = useTranslation(['account', 'app']);
   const filters = useListFilters([], TOKEN_SORTS);

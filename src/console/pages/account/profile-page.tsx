@@ -12,6 +12,7 @@ import { formatDate } from '../../data/format-times.ts';
 import { type Self, selfQuery, useSelf, useStatus } from '../../data/self.ts';
 import { emailQuery } from '../../data/sessions.ts';
 
+/** Profile of the account, and its linked e-mail, phone and messaging app. */
 export function ProfilePage() {
   const { t } = useTranslation('account');
   const self = useSelf();

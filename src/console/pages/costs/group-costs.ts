@@ -16,6 +16,7 @@ export interface GroupCost {
 
 const GROUP_COLUMN = { model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
 
+/** The group of a row: a model name or an id. */
 export const keyOf = (row: Partial<CostRow>, by: CostGroup): string => String(row[GROUP_COLUMN[by]] ?? '');
 
 /** Relative change, for example 0.5 for an increase by half; null without a previous value. */

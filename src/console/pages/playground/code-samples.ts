@@ -30,6 +30,7 @@ export function chatSamples(body: ChatRequest & { readonly stream?: boolean }, o
   };
 }
 
+/** Request body of an image call. */
 export interface ImageRequest {
   readonly model: string;
   readonly prompt: string;

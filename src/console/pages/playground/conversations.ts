@@ -3,6 +3,7 @@ import type { ChatMessage, ChatRequest } from '../../../sdk/chat.ts';
 import { DRAFT_KEY_PREFIX } from '../../data/browser-storage.ts';
 import { readNumberInput } from '../../data/field-values.ts';
 
+/** A tool call in an answer; `arguments` is JSON text. */
 export interface ToolCall {
   readonly name: string;
   readonly arguments: string;
@@ -27,6 +28,7 @@ export interface Turn {
   readonly error?: string;
 }
 
+/** Settings of a conversation; empty texts select the model's default. */
 export interface ChatSettings {
   readonly model: string;
   readonly system: string;
@@ -36,6 +38,7 @@ export interface ChatSettings {
   readonly tools: string;
 }
 
+/** A stored conversation. */
 export interface Conversation {
   readonly id: string;
   readonly savedAt: number;
@@ -74,6 +77,7 @@ export function storeConversation(conversation: Conversation): readonly Conversa
   return others;
 }
 
+/** Deletes a conversation. @returns the remaining ones */
 export function removeStoredConversation(id: string): readonly Conversation[] {
   const left = readConversations().filter((each) => each.id !== id);
   localStorage.setItem(KEY, JSON.stringify(left));

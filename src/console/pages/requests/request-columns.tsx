@@ -35,6 +35,7 @@ export function useRequestColumns(): {
   return { first, last };
 }
 
+/** Columns of a user's own request log. */
 export function useOwnRequestColumns(): readonly Column<RequestEntry>[] {
   const { t } = useTranslation('requests');
   const { first, last } = useRequestColumns();

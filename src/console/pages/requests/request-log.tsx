@@ -26,7 +26,7 @@ interface RequestLogProps {
   readonly scope: RequestScope;
   readonly filters: ListFilters;
   readonly lead: string;
-  /** Additional filters for administrators. */
+  /** Filters specific to the scope. */
   readonly filterFields: ReactNode;
   readonly columns: readonly Column<RequestEntry>[];
   readonly rows: RequestRows;

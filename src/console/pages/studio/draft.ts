@@ -30,6 +30,7 @@ export interface Draft {
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
+/** A draft with every default. */
 export const EMPTY_DRAFT: Draft = {
   model: '',
   compare: [],
@@ -47,6 +48,7 @@ export const EMPTY_DRAFT: Draft = {
   extra: {},
 };
 
+/** Name of a field of the form. */
 export type DraftField = keyof Draft;
 
 /** Durations a model accepts, in whole seconds. */
@@ -79,6 +81,7 @@ const DEFAULT_CONTROLS: AvailableControls = {
   pictures: { min: 0, max: 2, roles: ['first_frame', 'last_frame'] },
 };
 
+/** Controls of a model; common ones if the model is unknown. */
 export function controlsFor(model: UsableModel | undefined): AvailableControls {
   const capability = model?.capability;
   if (model === undefined || capability == null) return DEFAULT_CONTROLS;
@@ -256,6 +259,7 @@ function omitEmptyObjects(value: unknown): unknown {
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
+/** Maximum number of models in a comparison. */
 export const MAX_COMPARED = 4;
 
 /** Models of a draft, starting with the form's own; models that are no longer available are omitted. */
@@ -303,6 +307,7 @@ const MAX_NAME_LENGTH = 60;
 
 const keyOf = (list: SavedFormList): string => `${DRAFT_KEY_PREFIX}.${list}`;
 
+/** Reads a list of stored forms; empty if it is missing or unreadable. */
 export function readSavedForms(list: SavedFormList): readonly SavedDraft[] {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(keyOf(list)) ?? '[]');

@@ -2,6 +2,7 @@ import { readFileAsDataUrl } from '../../data/data-url.ts';
 import type { ImageInput } from './draft.ts';
 
 const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/webp'];
+/** Value of `accept` for file inputs. */
 export const ACCEPTED_TYPES = IMAGE_TYPES.join(',');
 /** Size limit of most vendors. */
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -18,6 +19,7 @@ export async function readImage(file: File): Promise<ImageInput> {
 
 const toProblem = (problem: ImageProblem): Error => new Error(problem);
 
+/** Whether a text is an http(s) URL. */
 export const isLink = (text: string): boolean => /^https?:\/\/\S+$/i.test(text.trim());
 
 /** Images in dropped or pasted data. */

@@ -1,5 +1,6 @@
 import { NumberInput, Select, Switch, TextInput } from '@mantine/core';
 
+/** The supported part of a JSON Schema property. */
 export interface Property {
   readonly type?: string;
   readonly title?: string;

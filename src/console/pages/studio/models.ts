@@ -82,6 +82,7 @@ export interface FavouriteAndRecentModels {
 const MAX_RECENT = 4;
 const key = (): string => `reelgate.models.${readUserId() ?? 0}`;
 
+/** Reads the stored models; empty if they are missing or unreadable. */
 export function readFavouriteAndRecentModels(): FavouriteAndRecentModels {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(key()) ?? '{}');

@@ -62,6 +62,7 @@ interface StudioFormProps {
   readonly onShow: (taskIds: readonly string[]) => void;
 }
 
+/** The studio's form: prompt, model, images, parameters, price and submit button. */
 export function StudioForm({ models, draft, change, replace, onShow }: StudioFormProps) {
   const { t } = useTranslation(['studio', 'app']);
   const [dropped, setDropped] = useState<readonly DraftField[]>([]);

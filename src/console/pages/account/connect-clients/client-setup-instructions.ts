@@ -27,6 +27,7 @@ interface Sample {
   readonly text: string;
 }
 
+/** Setup instructions for one client. */
 export interface Client {
   readonly id: string;
   readonly title: string;
@@ -235,6 +236,7 @@ export const CLIENTS = [
     ],
   },
 ] as const satisfies readonly Client[];
+/** Id of a supported client. */
 export type ClientId = (typeof CLIENTS)[number]['id'];
 
 /** Values that the samples are filled with. */

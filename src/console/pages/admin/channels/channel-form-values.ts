@@ -47,6 +47,7 @@ export const newChannelFormValues = (
   ...newUpstreamRequestFormValues(),
 });
 
+/** Form values of an existing channel. */
 export function toChannelFormValues(channel: ChannelDetail, vendor: Vendor): ChannelFormValues {
   const scheme = vendor.credentials.findIndex(({ fields }) =>
     channel.credential_keys.every((key) => fields.some(({ name }) => name === key)),
@@ -67,6 +68,7 @@ export function toChannelFormValues(channel: ChannelDetail, vendor: Vendor): Cha
   };
 }
 
+/** The credential scheme selected in the form. */
 export const credentialSchemeOf = (draft: ChannelFormValues, vendor: Vendor): CredentialScheme =>
   vendor.credentials[draft.scheme] ?? vendor.credentials[0] ?? { fields: [] };
 

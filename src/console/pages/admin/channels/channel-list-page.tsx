@@ -20,6 +20,7 @@ import { ChannelStatusBadge } from './channel-status.tsx';
 
 type ChannelListItem = ListItem<typeof listChannels>;
 
+/** All channels with their health. */
 export function ChannelListPage() {
   const { t } = useTranslation(['admin-channels', 'app']);
   const vendors = useVendors();

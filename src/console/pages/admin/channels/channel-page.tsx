@@ -25,6 +25,7 @@ import { ChannelStatusBadge, toErrorReason } from './channel-status.tsx';
 import { ChannelTestPanel } from './channel-test-panel.tsx';
 import { CredentialsPanel } from './credentials-panel.tsx';
 
+/** One channel: test, health, credentials and settings. */
 export function ChannelPage() {
   const { t } = useTranslation('admin-channels');
   const id = useRouteId();

@@ -38,7 +38,9 @@ export function parseCredentialLines(text: string, { fields }: CredentialScheme)
   return [...found.values()];
 }
 
+/** A stored credential of a channel, without its keys. */
 export type Credential = ChannelDetail['credential_list'][number];
+/** Credentials in the body of a channel change. */
 export type CredentialListItems = NonNullable<EndpointPart<typeof changeChannel, 'body'>['credential_list']>;
 
 /** The current credentials of a channel, to be sent back when one of them changes. */

@@ -21,6 +21,7 @@ export interface ModelFormValues {
   readonly enabled: boolean;
 }
 
+/** Initial values of a new model. @param perUnit quota per credit */
 export const newModelFormValues = (vendor: string, perUnit: number): ModelFormValues => ({
   id: '',
   vendor,
@@ -33,6 +34,7 @@ export const newModelFormValues = (vendor: string, perUnit: number): ModelFormVa
   enabled: true,
 });
 
+/** Form values of an existing model. @param perUnit quota per credit */
 export const toModelFormValues = (model: Model, perUnit: number): ModelFormValues => ({
   id: model.id,
   vendor: model.vendor,

@@ -34,6 +34,7 @@ interface ModelFormProps {
   readonly save: (draft: ModelFormValues) => Promise<void>;
 }
 
+/** All settings of a model. */
 export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps) {
   const { t } = useTranslation(['admin-models', 'admin-channels']);
   const perUnit = useStatus().data?.quota_per_unit ?? 1;

@@ -20,6 +20,7 @@ import { ModelPrice } from './model-price.tsx';
 
 type ModelListItem = ListItem<typeof listModelRows>;
 
+/** The model catalogue. */
 export function ModelListPage() {
   const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);
   const vendors = useVendors();

@@ -42,6 +42,7 @@ interface PriceFieldsProps {
 /** Factors the vendors' adapters report; others can be typed, but never apply. */
 const FACTORS = ['mode', 'resolution', 'size', 'audio'];
 
+/** Inputs of a price, by the kind of the model. */
 export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
   const { t } = useTranslation('admin-models');
   const amount = (name: 'perCall' | 'perSecond') => (

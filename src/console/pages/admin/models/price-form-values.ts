@@ -47,6 +47,7 @@ export type AnyPrice = VideoPrice & ChatPrice;
 
 export const DECIMALS = 6;
 
+/** Form values of a price; null starts an empty one. @param perUnit quota per credit */
 export function toPriceFormValues(price: AnyPrice | null, perUnit: number): PriceFormValues {
   const credits = (quota: number | undefined): number => Number(((quota ?? 0) / perUnit).toFixed(DECIMALS + 3));
   const pairs = Object.entries(price?.multipliers ?? {}).flatMap(([factor, values]) =>
@@ -72,6 +73,7 @@ export function toPriceFormValues(price: AnyPrice | null, perUnit: number): Pric
   };
 }
 
+/** Converts form values to a price. @param perUnit quota per credit */
 export function toPrice(draft: PriceFormValues, kind: ModelKind, perUnit: number): AnyPrice {
   const quota = (credits: number | string): number => Math.round(Number(credits) * perUnit);
   if (kind === 'chat') {
@@ -157,6 +159,7 @@ export function parseWhen(text: string): NonNullable<MediaLine['when']> | undefi
   return facts;
 }
 
+/** Writes a condition as `mode=pro, seconds=5/10`. */
 export const formatWhen = (when: MediaLine['when']): string =>
   Object.entries(when ?? {})
     .map(([fact, values]) => `${fact}=${values.join('/')}`)
@@ -187,9 +190,11 @@ const toLines = (drafts: readonly PriceLineFormValues[], perUnit: number): Media
     return defined({ when: known, ...Object.fromEntries(named) });
   });
 
+/** Whether every condition can be parsed. */
 export const areLinesReadable = (drafts: readonly PriceLineFormValues[]): boolean =>
   drafts.every(({ when }) => parseWhen(when) !== undefined);
 
+/** A new, empty line. @param key React key of the line */
 export const emptyLine = (key: number): PriceLineFormValues => ({
   key,
   when: '',

@@ -26,6 +26,7 @@ export interface PlanFormValues {
   readonly enabled: boolean;
 }
 
+/** Initial values of a new plan. */
 export const EMPTY_PLAN: PlanFormValues = {
   code: '',
   name: '',
@@ -46,6 +47,7 @@ export const EMPTY_PLAN: PlanFormValues = {
   enabled: true,
 };
 
+/** Form values of an existing plan. @param perUnit quota per credit */
 export function toPlanFormValues(card: Plan, perUnit: number): PlanFormValues {
   const isDaily = card.refresh_interval_seconds === 0;
   return {

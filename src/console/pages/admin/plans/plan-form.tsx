@@ -30,6 +30,7 @@ type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly' | 
 /** Whole numbers; empty: the site's settings apply. */
 const OPTIONAL = { required: false, allowDecimal: false } as const;
 
+/** All settings of a plan. */
 export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save }: PlanFormProps) {
   const { t } = useTranslation(['admin-plans', 'app']);
   const { draft, set, text, value, checked } = useFormValues(initial);

@@ -26,8 +26,10 @@ import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/field-values.ts';
 import { useStatus } from '../../../data/self.ts';
 
+/** One row of the list of users. */
 export type UserListItem = ListItem<typeof adminListUsers>;
 
+/** Users of the service. */
 export function UserListPage() {
   const { t } = useTranslation(['admin', 'app']);
   const filters = useListFilters(['q', 'role', 'status'], ['time']);

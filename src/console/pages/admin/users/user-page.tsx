@@ -39,6 +39,7 @@ import { useStatus } from '../../../data/self.ts';
 
 const DAYS = 30;
 
+/** One user, with the actions an administrator can take. */
 export function UserPage() {
   const { t } = useTranslation('admin');
   const id = useRouteId();
