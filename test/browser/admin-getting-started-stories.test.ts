@@ -13,7 +13,9 @@ import { ROOT } from './demo-data.ts';
 const MODEL = 'kling-v3';
 const PROMPT = 'A paper boat drifts down a rainy street';
 
-describe('from nothing to a file', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+describe('from an empty installation to a downloaded video', {
+  skip: chromiumPath === undefined && !process.env.CI,
+}, () => {
   for (const language of ['en', 'zh-cn'] as const)
     it(`guides the first administrator: channel, credits, video, download (${language})`, async () => {
       const { admin, adminChannels, studio } = STRINGS[language];
@@ -55,7 +57,7 @@ describe('from nothing to a file', { skip: chromiumPath === undefined && !proces
         assert.equal(file.subarray(4, 8).toString(), 'ftyp');
         assert.match(download.suggestedFilename(), /^task_\w+\.mp4$/);
 
-        // The administrators' page shows the same, with the channel and the cost.
+        // The admin page shows the same video, with its channel and cost.
         await page.goto('/admin/tasks');
         await waitForContent(page);
         assert.equal(await page.getByText(admin.gettingStarted.title).count(), 0);

@@ -39,7 +39,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
     } = STRINGS[language];
     const suffix = language === 'en' ? 'en' : 'zh';
 
-    it(`carries a request from its user to an administrator and back, each in a browser of their own (${language})`, async () => {
+    it(`carries a ticket from the user to an administrator and back, each in their own browser (${language})`, async () => {
       await fixture.running.signUp(`client-${suffix}`);
       const user = await fixture.open({ language });
       await signIn(user, `client-${suffix}`, PASSWORD);
@@ -66,7 +66,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await staff.keyboard.press('Control+Enter');
       await staff.getByRole('article').nth(2).waitFor();
 
-      // It arrives without a reload, and the note does not.
+      // The reply arrives without a reload; the internal note does not.
       await user.getByRole('article', { name: support.staff }).waitFor();
       assert.equal(await user.getByText('Pays late.').count(), 0);
       await user.getByLabel(support.reply).fill('Thank you!');
@@ -83,7 +83,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await staff.context().close();
     });
 
-    it(`adds a user, gives and takes credits, makes codes once, and switches the user off (${language})`, async () => {
+    it(`adds a user, adds and removes credits, creates codes once, and disables the user (${language})`, async () => {
       const page = await asRoot(language);
       const name = `hand-${suffix}`;
       await page.goto('/admin/users');
@@ -153,7 +153,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await see(user, signInWords.ended.reasons.account_disabled);
       await user.context().close();
 
-      // The log names who did it, and the page of the user.
+      // The audit log names the administrator and links to the user.
       await page.goto(`/admin/audit?target=user:${id}`);
       await see(page, audit.actions.user.update);
       await see(page, audit.targets.user.replace('{{id}}', String(id)));
@@ -201,7 +201,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
     });
   }
 
-  it('keeps filters in the address, forwards and backwards, and says what to do where nothing matches', async () => {
+  it('keeps filters in the URL across back and forward, and explains an empty result', async () => {
     const { admin, list } = STRINGS.en;
     const page = await asRoot('en');
     await page.goto('/admin/users');
@@ -216,7 +216,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
     await page.context().close();
   });
 
-  it('shows no page of the administration to other accounts', async () => {
+  it('shows no admin page to other accounts', async () => {
     await fixture.running.signUp('outsider');
     const page = await fixture.open();
     await signIn(page, 'outsider', PASSWORD);
@@ -226,7 +226,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
     await page.context().close();
   });
 
-  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

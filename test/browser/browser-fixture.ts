@@ -9,12 +9,12 @@ import { buildConsoleIfOutdated } from './build-console-if-outdated.ts';
 import { startChromium } from './chromium.ts';
 import { type FakeSmsService, startFakeSmsService } from './fake-sms-service.ts';
 
-/** What a page must never do; read at the end of every test. */
+/** Problems a page must never cause; asserted at the end of every test file. */
 export interface PageProblems {
   readonly violations: string[];
   readonly dialogs: string[];
   readonly errors: string[];
-  /** Requests to any other host. */
+  /** Requests to other hosts. */
   readonly foreignRequests: string[];
 }
 
@@ -24,12 +24,12 @@ export interface BrowserFixture {
   readonly phone: FakeSmsService;
   readonly databaseUrl: string;
   readonly problems: PageProblems;
-  /** A browser of its own: cookies, storage, language. */
+  /** Opens a page in a new browser context, with its own cookies, storage and language. */
   open(options?: ContextOptions): Promise<Page>;
   stop(): Promise<void>;
 }
 
-/** Language, colour scheme, window size and cookies of a browser context. */
+/** Language, colour scheme and window size of a browser context. */
 export interface ContextOptions {
   readonly language?: 'en' | 'zh-cn';
   readonly scheme?: 'light' | 'dark';
@@ -37,7 +37,7 @@ export interface ContextOptions {
   readonly height?: number;
 }
 
-/** The whole service with simulated vendors, and Chromium to open its pages. */
+/** Starts the whole service with simulated vendors, and Chromium to open its pages. */
 export async function openBrowserFixture(
   env: Readonly<Record<string, string>> = {},
   overrides: AppOverrides = {},
@@ -86,12 +86,12 @@ async function recordProblems(context: BrowserContext, url: string, offences: Pa
   });
   context.on('weberror', (error) => offences.errors.push(String(error.error())));
   await context.exposeFunction('reportViolation', (text: string) => void offences.violations.push(text));
-  // As text: this file is checked without the types of a browser.
+  // Passed as text, because this file is type-checked without browser types.
   await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) =>
     window.reportViolation([event.violatedDirective, event.blockedURI, event.sourceFile, event.sample].join(' ')))`);
 }
 
-/** Waits until a page has its content: the live stream of the console keeps the network busy, so `networkidle` never happens. */
+/** Waits until a page has its content. `networkidle` never occurs, because the console's live stream stays open. */
 export async function waitForContent(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor();
   const waiting = page.locator('.mantine-Skeleton-root, .mantine-Loader-root, [data-loading]');
@@ -99,8 +99,8 @@ export async function waitForContent(page: Page): Promise<void> {
 }
 
 /**
- * Goes to a page within the console, without a reload, which costs two and a half times as much: the scripts and what was fetched stay. The
- * heading of the page that is left is marked, so that its disappearance can be waited for.
+ * Navigates within the console without a reload, which would take 2.5 times as long: scripts and cached data stay.
+ * Marks the heading of the current page, so that its removal can be awaited.
  */
 export async function navigateWithin(page: Page, path: string): Promise<void> {
   await page.evaluate(`for (const heading of document.querySelectorAll('h1')) heading.setAttribute('data-left', '');
@@ -109,7 +109,7 @@ export async function navigateWithin(page: Page, path: string): Promise<void> {
   await waitForContent(page);
 }
 
-/** Signs in by the page, as a person does. */
+/** Signs in through the page, as a user does. */
 export async function signIn(page: Page, username: string, password: string): Promise<void> {
   await page.goto('/sign-in');
   await page.locator('input[autocomplete=username]').fill(username);
@@ -119,8 +119,8 @@ export async function signIn(page: Page, username: string, password: string): Pr
 }
 
 /**
- * Waits until an expression is true in the page. Playwright's own wait evaluates it inside the page when it checks
- * again, which the page's content security policy forbids.
+ * Waits until an expression is true in the page. Playwright's own wait re-evaluates it inside the page, which the
+ * page's content security policy forbids.
  */
 export async function waitForExpression(page: Page, expression: string): Promise<void> {
   const endsAt = Date.now() + 30_000;

@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '../..');
 const lock = join(root, 'out/console-build.lock');
 const STALE_LOCK_MS = 180_000;
 
-/** Builds the console where its build is missing or older than what it is built from; test files beside each other take turns. */
+/** Builds the console if its build is missing or older than its sources; concurrent test files take turns. */
 export function buildConsoleIfOutdated(): void {
   if (isConsoleFresh(root)) return;
   mkdirSync(join(root, 'out'), { recursive: true });
@@ -25,7 +25,7 @@ function acquireLock(): boolean {
     return true;
   } catch {
     const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    // Whoever held it was killed.
+    // A killed process left its lock behind.
     if (Date.now() - since > STALE_LOCK_MS) rmdirSync(lock);
     return false;
   }

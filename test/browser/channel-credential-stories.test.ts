@@ -12,7 +12,7 @@ const keyOf = (name: string): string => `sk-secret-of-account-${name}`;
 describe('the credentials of a channel in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let fixture: BrowserFixture;
   let upstream: ScriptedUpstream;
-  /** Keys the upstream refuses. */
+  /** Keys the simulated upstream refuses. */
   const refused = new Set<string>();
   before(async () => {
     upstream = await startScriptedUpstream();
@@ -77,7 +77,7 @@ describe('the credentials of a channel in Chromium', { skip: chromiumPath === un
       await row('spare').getByText(states.working).waitFor();
       assert.equal(upstream.requests.at(-1)?.headers.authorization, `Bearer ${keyOf('new')}`);
 
-      // The switch itself is behind its track.
+      // The track covers the switch itself.
       await row('#3').locator('.mantine-Switch-track').click();
       await row('#3').getByText(states.off).waitFor();
 
@@ -105,7 +105,7 @@ describe('the credentials of a channel in Chromium', { skip: chromiumPath === un
     });
   }
 
-  it('made no page break a rule', () => {
+  it('cause no policy violation, error or request to another host', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -15,10 +15,10 @@ const COMPLETION = {
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 };
 
-describe('a provider of chat in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+describe('a chat provider in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let fixture: BrowserFixture;
   let upstream: ScriptedUpstream;
-  /** The beginning of the names of its models. */
+  /** Prefix of the provider's model names. */
   let lab = '';
   before(async () => {
     upstream = await startScriptedUpstream();
@@ -37,7 +37,7 @@ describe('a provider of chat in Chromium', { skip: chromiumPath === undefined &&
 
   for (const language of ['en', 'zh-cn'] as const) {
     const { channels, credentials, presets, states, suggest } = STRINGS[language].adminChannels;
-    it(`is chosen from a list, tested, and its models are added, until a call works (${language})`, async () => {
+    it(`is chosen from a list and tested, and its models are added until a call works (${language})`, async () => {
       lab = `lab-${language}`;
       const { root } = fixture.running;
       const page = await fixture.open({ language });
@@ -75,7 +75,7 @@ describe('a provider of chat in Chromium', { skip: chromiumPath === undefined &&
       await button(channels.saveAndTest).click();
       await page.waitForURL(/\/admin\/channels\/\d+/);
 
-      // What comes next stands below the result of the test.
+      // The next step is shown below the result of the test.
       await page.getByRole('checkbox', { name: `${lab}/spare` }).uncheck();
       await button(suggest.add_other.replace('{{count}}', '2')).click();
       await page.getByText(suggest.added_other.replace('{{count}}', '2')).waitFor();
@@ -107,7 +107,7 @@ describe('a provider of chat in Chromium', { skip: chromiumPath === undefined &&
     });
   }
 
-  it('made no page break a rule', () => {
+  it('causes no policy violation, error or request to another host', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

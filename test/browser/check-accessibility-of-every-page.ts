@@ -13,7 +13,10 @@ import { CONSOLE_PATHS, findLinkedPath, LINKED_PAGES } from './console-paths.ts'
 import { fillWithDemoData, ROOT } from './demo-data.ts';
 import { findAccessibilityIssues } from './find-accessibility-issues.ts';
 
-/** Checks every page of the console as one kind of visitor sees it. One file for each, so that they run beside each other. */
+/**
+ * Checks every page of the console for one combination of language, scheme and window size. Each combination has its
+ * own test file, so that they run in parallel.
+ */
 export function checkAccessibilityOfEveryPage({ language, scheme, width, height }: Required<ContextOptions>): void {
   const name = `every page of the console in Chromium, in ${language}, ${scheme}, ${width} px`;
   describe(name, { skip: chromiumPath === undefined && !process.env.CI }, () => {
@@ -24,7 +27,7 @@ export function checkAccessibilityOfEveryPage({ language, scheme, width, height 
     });
     after(() => fixture.stop());
 
-    it('has no fault for axe and fits its window', async () => {
+    it('has no issue reported by axe and fits its window', async () => {
       const page = await fixture.open({ language, scheme, width, height });
       const faults: string[] = [];
       const check = async (path: string): Promise<void> => {
@@ -54,7 +57,7 @@ export function checkAccessibilityOfEveryPage({ language, scheme, width, height 
       await page.context().close();
     });
 
-    it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+    it('violates no content security policy, sends no request to other origins and throws no error', () => {
       assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
     });
   });

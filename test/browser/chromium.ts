@@ -3,10 +3,10 @@ import { type Browser, chromium } from 'playwright-core';
 
 const INSTALL_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Where Chromium is installed; undefined: tests that need it are skipped, except under CI. */
+/** Path of an installed Chromium; if undefined, tests that need it are skipped, except in CI. */
 export const chromiumPath = INSTALL_PATHS.find((path) => existsSync(path));
 
-/** Debian's Chromium, without requests of its own. Close it when done. */
+/** Starts Debian's Chromium with its own background requests disabled. The caller closes it. */
 export const startChromium = (): Promise<Browser> =>
   chromium.launch({
     ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
@@ -14,7 +14,7 @@ export const startChromium = (): Promise<Browser> =>
       '--no-sandbox',
       '--headless',
       '--disable-gpu',
-      // Nothing is drawn by GL then, not even in software, which took a fifth of the CPU time of a page.
+      // Disables GL rendering, including in software, which took a fifth of a page's CPU time.
       '--use-gl=disabled',
       '--disable-software-rasterizer',
       '--disable-quic',

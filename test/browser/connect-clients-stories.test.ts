@@ -7,7 +7,7 @@ import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
 
-/** Clients that register a scheme by which they take a provider. */
+/** Clients with a URL scheme for adding a provider. */
 const DEEP_LINKS: Readonly<Record<string, string>> = {
   cherryStudio: 'cherrystudio://providers/api-keys?',
   chatbox: 'chatbox://provider/import?',
@@ -26,7 +26,7 @@ describe('from an API key to the first call, in Chromium', {
     ['en', 1280],
     ['zh-cn', 390],
   ] as const) {
-    it(`shows every client with the key filled in, and tells when the first call came (${language}, ${width} px)`, async () => {
+    it(`shows every client with the key filled in, and reports the first call (${language}, ${width} px)`, async () => {
       const { account, connect } = STRINGS[language];
       const username = `maker-${language}`;
       await fixture.running.signUp(username);

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** Every page of a signed-in person by the name its picture has, as `fillWithDemoData` leaves them filled. */
+/** Pages of a signed-in user by the name of their screenshot, filled by `fillWithDemoData`. */
 export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   studio: '/studio',
   playground: '/playground',
@@ -51,14 +51,14 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   'admin-device-clients': '/admin/device-clients',
 };
 
-/** Pages whose address has a name that is new each time: the page that leads to them, and where their links begin. */
+/** Pages whose URL contains a generated id: the page that links to them, and the prefix of the link. */
 export const LINKED_PAGES: Readonly<Record<string, readonly [from: string, href: string]>> = {
   video: ['/videos', '/videos/task_'],
   receipt: ['/account/requests', '/account/receipts/'],
   'admin-task': ['/admin/tasks', '/admin/tasks/task_'],
 };
 
-/** The address of a page that is led to by the one that is open. */
+/** Path of the first link on the current page that starts with `href`. */
 export async function findLinkedPath(page: Page, href: string): Promise<string> {
   const path = await page.locator(`main a[href^="${href}"]`).first().getAttribute('href');
   if (path === null) throw new Error(`no link to ${href}`);

@@ -8,8 +8,8 @@ import { ROOT } from './demo-data.ts';
 
 const PHONE_WIDTH = 390;
 
-/** Each was found wrong in a review of the console, in the language where it can be seen. */
-describe('the console where things go wrong, in Chromium', {
+/** Regressions found in reviews of the console, each tested in the language in which it appeared. */
+describe('regressions of the console, in Chromium', {
   skip: chromiumPath === undefined && !process.env.CI,
 }, () => {
   let fixture: BrowserFixture;
@@ -52,13 +52,13 @@ describe('the console where things go wrong, in Chromium', {
     await fixture.running.root.ok('DELETE', `/api/admin/channels/${id}`);
   });
 
-  it('shows each model with its price for the settings in the picker, and finds models by words although one is selected', async () => {
+  it('shows each model with its price for the current settings in the picker, and finds models by words while one is selected', async () => {
     const { studio } = STRINGS.en;
     await open('/studio');
     const picker = page.getByRole('button', { name: new RegExp(`^${studio.model}: `) });
     await picker.click();
     const prices = page.getByRole('option').getByText(/^[\d.]+ credits$/);
-    // Those in sight; the others when they are scrolled to.
+    // Prices are requested for visible models only; the others follow on scrolling.
     await prices.nth(7).waitFor();
     const list = await page.getByRole('listbox').boundingBox();
     const price = await prices.first().boundingBox();
@@ -71,7 +71,7 @@ describe('the console where things go wrong, in Chromium', {
     await page.getByRole('button', { name: /: Sora/i }).waitFor();
   });
 
-  it('waits for the service where a page cannot be loaded, and opens it once the service is back', async () => {
+  it('waits for the service if a page cannot be loaded, and opens it once the service is back', async () => {
     const { app } = STRINGS.en;
     await open('/studio');
     await page.context().setOffline(true);
@@ -81,19 +81,19 @@ describe('the console where things go wrong, in Chromium', {
     await page.getByRole('heading', { name: STRINGS.en.mailbox.title }).waitFor();
   });
 
-  it('says before two-step verification is set up what turning it on ends', async () => {
+  it('warns what enabling two-step verification ends, before it is set up', async () => {
     await open('/account/security');
     await page.getByText(STRINGS.en.account.security.setUpWarning).waitFor();
   });
 
-  it('says where codes go when there is no SMS service, and offers no messaging app that cannot be linked', async () => {
+  it('says where codes are sent without an SMS service, and offers no messaging app that cannot be linked', async () => {
     const { account } = STRINGS.en;
     await open('/account/profile');
     await page.getByText(account.profile.phoneLogHint).waitFor();
     assert.equal(await page.getByText(account.profile.messaging, { exact: true }).count(), 0);
   });
 
-  it('shows unit prices with all their decimals, so that the example multiplies as one expects', async () => {
+  it('shows unit prices with all decimals, so that the example multiplies exactly', async () => {
     await open('/admin/models/wan2.6-t2v');
     const example = (await page.getByText(/ × 5 s = /).textContent()) ?? '';
     const [, unit = '', sum = ''] = /^([\d.]+) × 5 s = ([\d.]+) credits$/.exec(example) ?? [];
@@ -103,7 +103,7 @@ describe('the console where things go wrong, in Chromium', {
     await page.getByText('0.14 × 2 units = 0.28 credits').waitFor();
   });
 
-  it('explains invalid fields in the language of the page, whatever the browser speaks', async () => {
+  it('explains invalid fields in the language of the page, whatever the language of the browser', async () => {
     const words = STRINGS['zh-cn'].app.validation;
     await open('/admin/users');
     await page.evaluate(`localStorage.setItem('reelgate.language', 'zh-cn')`);
@@ -124,7 +124,7 @@ describe('the console where things go wrong, in Chromium', {
     await page.evaluate(`localStorage.setItem('reelgate.language', 'en')`);
   });
 
-  it('keeps the menu at an address that is none', async () => {
+  it('keeps the menu at an unknown URL', async () => {
     await open('/no/such/page');
     await page.getByText(STRINGS.en.app.notFound.title).waitFor();
     await page.getByRole('link', { name: STRINGS.en.app.pages.studio, exact: true }).waitFor();
@@ -149,7 +149,7 @@ describe('the console where things go wrong, in Chromium', {
     await phone.context().close();
   });
 
-  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -56,11 +56,11 @@ import zhSupport from '../../src/console/strings/zh-cn/support.ts';
 import zhFailures from '../../src/console/strings/zh-cn/video-failures.ts';
 import { amountUnitName } from '../../src/contract/amounts.ts';
 
-/** An amount as a site without a currency writes it: `4.00 credits`. */
+/** An amount as shown by a site without a currency: `4.00 credits`. */
 export const inCredits = (amount: string, language: 'en' | 'zh-cn'): string =>
   `${amount} ${amountUnitName({ quotaPerCredit: 1, currency: '' }, language)}`;
 
-/** The texts of the console by language and namespace, so that one story runs in both languages. */
+/** Texts of the console by language and namespace, so that each story runs in both languages. */
 export const STRINGS = {
   en: {
     account: enAccount,

@@ -25,7 +25,7 @@ describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && 
   for (const language of ['en', 'zh-cn'] as const) {
     const { costs } = STRINGS[language];
 
-    it(`explores own costs by the address, sorts and saves them, and sets and removes a budget (${language})`, async () => {
+    it(`filters own costs by URL, sorts and exports them, and sets and removes a budget (${language})`, async () => {
       const page = await fixture.open({ language });
       await signIn(page, 'spender', PASSWORD);
       await page.goto('/account/overview?days=7');
@@ -61,7 +61,7 @@ describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && 
     });
   }
 
-  it('shows an administrator what each channel and each user cost, and the calls behind it', async () => {
+  it('shows an administrator the cost of each channel and user, and the calls behind it', async () => {
     const { costs, app } = STRINGS.en;
     const page = await fixture.open();
     await signIn(page, ROOT.username, ROOT.password);

@@ -3,7 +3,7 @@ import { CLI_OAUTH_CLIENT } from '../../src/contract/device-auth.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import type { BrowserFixture } from './browser-fixture.ts';
 
-/** The first administrator of a running app. */
+/** The first administrator of the test service. */
 export const ROOT = { username: 'root', password: 'root-password-1' };
 
 const VIDEO_REQUESTS = [
@@ -18,7 +18,10 @@ const VIDEO_REQUESTS = [
 
 const PHONE = '+4915112345678';
 
-/** An account that has been used for a while: money, tokens, videos made and failed, a plan, a mailbox, questions asked. */
+/**
+ * Fills an account with the data of typical use: credits, API keys, finished and failed videos, a plan, a mailbox,
+ * tickets.
+ */
 export async function fillWithDemoData({
   running: { root },
   phone,
@@ -40,7 +43,7 @@ export async function fillWithDemoData({
   await root.ok('POST', '/api/user/mailbox/app-password');
 }
 
-/** Every one begun and ended. */
+/** Submits videos and waits until all have finished. */
 async function makeVideos(person: TestUser): Promise<void> {
   for (const request of VIDEO_REQUESTS) await person.ok('POST', '/api/videos', request);
   for (let attempts = 0; attempts < 60; attempts += 1) {
@@ -86,7 +89,7 @@ async function signInDevice(person: TestUser): Promise<void> {
   });
 }
 
-/** A ticket with a reply, and applications with a decision. */
+/** Opens a ticket with a reply, and applications with a decision. */
 async function openTicketsAndApplications(root: TestUser): Promise<void> {
   const { id } = await root.ok<{ id: number }>('POST', '/api/tickets', {
     title: 'The colours of my last video are off',

@@ -42,7 +42,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
   };
 
   for (const variant of VARIANTS) {
-    it(`has no fault for axe, in ${variant.locale}, ${variant.colorScheme}, ${variant.viewport?.width} px`, async () => {
+    it(`have no issue reported by axe, in ${variant.locale}, ${variant.colorScheme}, ${variant.viewport?.width} px`, async () => {
       const page = await open(variant);
       const code = await service.code({ client_name: 'MacBook', device_id: JSON.stringify(variant) }, '203.0.113.9');
       await page.goto(`${service.url}/authorize`);
@@ -62,7 +62,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
       await page.fill('#password', PASSWORD);
       await page.click('main button');
       await assertAccessible(page, 'consent');
-      // Deny stands before Allow, is as large, and nothing has the focus.
+      // Deny precedes Allow and has the same size, and neither has the focus.
       const [deny, allow] = await Promise.all(
         ['deny', 'approve'].map((action) => page.locator(`form[action="/authorize/${action}"] button`).boundingBox()),
       );
@@ -87,7 +87,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
     });
   }
 
-  it('works without scripts, with the second step, in the language switched to', async () => {
+  it('work without scripts, with two-step verification, in the selected language', async () => {
     const ada = service.anonymous();
     await ada.register('grace');
     await ada.logIn('grace');
@@ -114,7 +114,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
     service.clock.advance(12 * 60 * 60_000 + 1);
     const later = await service.code();
     await page.goto(`${service.url}/authorize?code=${later.user_code}&lang=zh-CN`);
-    // axe is a script, so it checks the same page in a browser with JavaScript enabled.
+    // axe is a script, so it checks the same page in a context with JavaScript enabled.
     const scripted = await open({ locale: 'en', storageState: await page.context().storageState() });
     await scripted.goto(page.url());
     assert.equal(await scripted.locator('#otp').count(), 1);
@@ -132,7 +132,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
     await page.context().close();
   });
 
-  it('shows hostile names as text and runs nothing', async () => {
+  it('show hostile names as text and execute nothing', async () => {
     const page = await open();
     await page.goto(`${service.url}/authorize`);
     for (const name of [
@@ -161,7 +161,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
     await page.context().close();
   });
 
-  it('stays empty in a frame of another page', async () => {
+  it('stay empty in a frame of another page', async () => {
     const page = await open();
     await page.goto(`${service.url}/authorize`);
     const outside = await open();
@@ -174,7 +174,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
     await page.context().close();
   });
 
-  it('violates no content security policy and requests nothing from other origins', () => {
+  it('violate no content security policy and send no request to other origins', () => {
     assert.deepEqual(complaints, []);
   });
 });

@@ -4,14 +4,14 @@ import { text } from 'node:stream/consumers';
 
 /** A stub of an operator's SMS service. */
 export interface FakeSmsService {
-  /** Where an operator's SMS service would be. */
+  /** URL of the stub, for the service's SMS setting. */
   readonly url: string;
-  /** The code last sent to a number. */
+  /** The last code sent to a number. */
   codeOf(number: string): string;
   close(): void;
 }
 
-/** Stands for the SMS service: takes what is sent and shows it. */
+/** Starts a stub of an SMS service that records messages. */
 export async function startFakeSmsService(): Promise<FakeSmsService> {
   const codes = new Map<string, string>();
   const server = createServer((request, response) => {

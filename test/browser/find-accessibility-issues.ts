@@ -6,8 +6,8 @@ import type { Page } from 'playwright-core';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /**
- * Whatever axe finds wrong, whether the page is wider than its window, and which values of its switches are truncated. Axe runs beside the page's own policy, which lets no
- * foreign script in: evaluated by the browser's debugger.
+ * Issues reported by axe, horizontal overflow of the page, and truncated values of switches. Axe is evaluated through
+ * the debugger, because the page's content security policy blocks foreign scripts.
  */
 export async function findAccessibilityIssues(page: Page): Promise<string[]> {
   if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(AXE);

@@ -9,14 +9,14 @@ import { ROOT } from './demo-data.ts';
 
 const DIST = join(import.meta.dirname, '../../dist/console');
 
-describe('what the first screen fetches', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+describe('scripts and data of the first screen', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let fixture: BrowserFixture;
   before(async () => {
     fixture = await openBrowserFixture();
   });
   after(() => fixture.stop());
 
-  /** Names of the scripts a page has requested until it is rendered. */
+  /** Names of the scripts a page requests until it is rendered. */
   const scriptsOf = async (path: string, signedIn: boolean): Promise<string[]> => {
     const page = await fixture.open();
     if (signedIn) {
@@ -35,7 +35,8 @@ describe('what the first screen fetches', { skip: chromiumPath === undefined && 
   const gzipped = (paths: readonly string[]): number =>
     paths.reduce((sum, path) => sum + gzipSync(readFileSync(join(DIST, path)), { level: 9 }).length, 0);
 
-  // 250 KB with the library's modules patched in the build; the rest is its popovers, which tables and fields import.
+  // The limit was 250 KB while the build patched Mantine's modules; the rest is its popovers, which tables and fields
+  // import.
   const kilobytes = 287;
   for (const { path, files } of [
     { path: '/sign-in', files: 25 },
@@ -43,11 +44,11 @@ describe('what the first screen fetches', { skip: chromiumPath === undefined && 
     { path: '/account/overview', files: 30 },
     { path: '/admin/overview', files: 25 },
   ])
-    it(`is less than ${kilobytes} KB of gzipped script in at most ${files} files at ${path}, without any page that was not asked for`, async (t) => {
+    it(`is less than ${kilobytes} KB of gzipped script in at most ${files} files at ${path}, without the code of other pages`, async (t) => {
       const scripts = await scriptsOf(path, path !== '/sign-in');
       assert.ok(scripts.length > 3, 'the page runs on scripts');
       const bytes = gzipped(scripts);
-      // Plots come after what the page has to say.
+      // Charts load after the rest of the page.
       const plots = scripts.filter((name) => /chart|plot/i.test(name));
       assert.ok(bytes - gzipped(plots) < kilobytes * 1024, `${bytes} bytes: ${scripts.join(' ')}`);
       assert.ok(scripts.length - plots.length <= files, `${scripts.length} files: ${scripts.join(' ')}`);
@@ -55,14 +56,14 @@ describe('what the first screen fetches', { skip: chromiumPath === undefined && 
       assert.ok(scripts.filter((name) => /-page-/.test(name)).length <= 1, scripts.join(' '));
     });
 
-  it('asks for the data of the studio once, before the scripts that render it', async () => {
+  it('requests the data of the studio once, before the scripts that render it', async () => {
     const page = await fixture.open();
     await signIn(page, ROOT.username, ROOT.password);
     await waitForContent(page);
     const asked: string[] = [];
     page.on('request', (request) => {
       const { pathname, search } = new URL(request.url());
-      // What the page that is left still asks for is not counted.
+      // Ignores requests of the page being left.
       if (request.resourceType() === 'document') asked.length = 0;
       if (pathname.startsWith('/api/')) asked.push(pathname + search);
     });

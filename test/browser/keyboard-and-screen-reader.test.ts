@@ -10,15 +10,14 @@ import { assertAccessible } from './find-accessibility-issues.ts';
 
 const MAX_TABS = 80;
 const VIDEO = { model: 'kling-v1-6', prompt: 'A paper boat on a river' };
-/** The beginning of a text with a placeholder. */
+/** Matches the start of a text up to its placeholder. */
 const starts = (text: string): RegExp => new RegExp(`^${text.split('{{')[0]?.trim() ?? text}`);
 
 /**
- * The main ways by the keyboard alone, and with what a screen reader has: everything is found by its role and name, focus moves
- * as Tab moves it, and what happens is read from live regions. No test here points at anything. Axe finds nothing wrong in what
- * opens on the way.
+ * The main user journeys by keyboard alone, with the means of a screen reader: elements are found by role and name, the
+ * focus moves by Tab, and results are read from live regions. No test uses a pointer. Axe checks everything that opens.
  */
-describe('the main ways by keyboard and screen reader, in Chromium', {
+describe('the main journeys by keyboard and screen reader, in Chromium', {
   skip: chromiumPath === undefined && !process.env.CI,
 }, () => {
   let fixture: BrowserFixture;
@@ -47,10 +46,10 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await tabTo(page, target);
     await page.keyboard.type(text);
   };
-  /** Waits until a live region says something. */
+  /** Waits until a live region contains the text. */
   const hear = (page: Page, text: string | RegExp): Promise<void> =>
     page.getByRole('status').or(page.getByRole('alert')).getByText(text).first().waitFor({ timeout: 60_000 });
-  /** Opens something by its name in the palette. */
+  /** Opens a page by name in the command palette. */
   const goTo = async (page: Page, name: string, url: string | RegExp): Promise<void> => {
     const { palette } = STRINGS.en;
     await page.keyboard.press('Control+k');
@@ -75,10 +74,10 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     return page;
   };
 
-  it('makes a video', async () => {
+  it('generates a video', async () => {
     const { app, studio } = STRINGS.en;
     const page = await signInByKeyboard('walker', PASSWORD);
-    // By the menu's skip link to the form, and along its fields to the button that names the price.
+    // Uses the skip link to the form, then Tab along its fields to the button with the price.
     await press(page, page.getByRole('link', { name: app.skipToContent }));
     const model = page.getByRole('button', { name: starts(`${studio.model}: `) });
     await press(page, model);
@@ -88,7 +87,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await assertAccessible(page, 'the grid of models');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    // The focus is back where it was, not at the beginning of the page.
+    // The focus returns to its previous position, not to the top of the page.
     await model.and(page.locator(':focus')).waitFor();
     await write(page, page.getByRole('textbox', { name: studio.prompt, exact: true }), VIDEO.prompt);
     await press(page, page.getByRole('button', { name: /^Generate video · [\d.]+ credits$/ }));
@@ -100,7 +99,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await page.context().close();
   });
 
-  it('makes an API key, finds its client and learns that the first call came', async () => {
+  it('creates an API key, finds the setup of a client and learns of the first call', async () => {
     const { account, connect } = STRINGS.en;
     const page = await signInByKeyboard('walker', PASSWORD);
     await goTo(page, STRINGS.en.app.pages.apiKeys, '**/account/tokens');
@@ -130,7 +129,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await page.context().close();
   });
 
-  it('reads what was used and the receipt of one call', async () => {
+  it('reads the usage and the receipt of one call', async () => {
     const { account, app, requests } = STRINGS.en;
     await person.ok('POST', '/api/videos', { ...VIDEO, prompt: 'One to be paid' });
     const page = await signInByKeyboard('walker', PASSWORD);
@@ -152,7 +151,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await page.context().close();
   });
 
-  it('answers a ticket, of which a notification tells its author', async () => {
+  it('replies to a ticket, and a notification informs its author', async () => {
     const { adminTickets, app, notifications, support } = STRINGS.en;
     const { id } = await person.ok<{ id: number }>('POST', '/api/tickets', { title: 'An invoice', content: 'Please.' });
     const author = await signInByKeyboard('walker', PASSWORD);
@@ -198,7 +197,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await press(page, dialog.getByRole('button', { name: admin.users.add }));
     await dialog.waitFor({ state: 'detached' });
     await hear(page, admin.users.balanceChanged.replace('{{name}}', 'receiver'));
-    // The focus is back where it was, not at the beginning of the page.
+    // The focus returns to its previous position, not to the top of the page.
     await change.and(page.locator(':focus')).waitFor();
 
     const [channel] = await fixture.running.root.ok<{ id: number; name: string }[]>('GET', '/api/admin/channels');
@@ -209,7 +208,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await page.context().close();
   });
 
-  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

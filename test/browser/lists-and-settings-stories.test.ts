@@ -30,7 +30,7 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
   const inDialog = (name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true });
   const firstUser = () => page.getByRole('row').nth(1).getByRole('link').first();
 
-  it('sorts a list on the server, both ways, and keeps the order in the address', async () => {
+  it('sorts a list on the server in both directions, and keeps the order in the URL', async () => {
     await page.goto('/admin/users');
     await waitForContent(page);
     assert.equal(await firstUser().textContent(), 'cid');
@@ -78,7 +78,7 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
     await phone.context().close();
   });
 
-  it('does something with several rows: counts them, asks, and says what came of each', async () => {
+  it('runs a bulk action: counts the rows, asks for confirmation, and shows each result', async () => {
     await page.goto('/admin/users');
     await waitForContent(page);
     await page.getByRole('checkbox', { name: list.selectPage }).check();
@@ -87,7 +87,7 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
     await button(admin.users.disable).click();
     await page.getByRole('dialog').getByText(admin.users.maySignInHint).waitFor();
     await inDialog(`${admin.users.disable} (3)`).click();
-    // Root is the last one who can sign in and stays.
+    // Root is the last account that can sign in and cannot be disabled.
     await page
       .getByRole('dialog')
       .getByText(list.bulkDone.replace('{{done}}', '2').replace('{{failed}}', '1'))
@@ -97,13 +97,13 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
     const disabled = page.getByRole('table').getByText(admin.users.disabled, { exact: true });
     await disabled.nth(1).waitFor();
     assert.equal(await disabled.count(), 2);
-    // What failed stays chosen.
+    // Failed rows stay selected.
     await page.getByRole('region', { name: list.selection }).getByText('1 selected').waitFor();
     await button(list.clearSelection).click();
     await page.getByRole('region', { name: list.selection }).waitFor({ state: 'detached' });
   });
 
-  it('keeps filters and order as a view under a name', async () => {
+  it('saves filters and order as a named view', async () => {
     await page.goto('/admin/users?status=2&sort=time');
     await waitForContent(page);
     await button(list.views.title).click();
@@ -143,7 +143,7 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
     await page.getByText(account.apiKeys.emptyTitle).waitFor();
   });
 
-  it('changes the settings of the site, shows where each comes from, and locks what the environment gives', async () => {
+  it('changes the site settings, shows the source of each, and locks those set by the environment', async () => {
     await page.goto('/admin/settings');
     await waitForContent(page);
     const setting = (name: string) => page.locator(`[data-setting=${name}]`);
@@ -186,7 +186,7 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
   });
 
   for (const path of ['/account/overview', '/admin/overview'])
-    it(`shows ${path} without moving what is already there`, async () => {
+    it(`shows ${path} without layout shift`, async () => {
       await page.addInitScript(`window.shift = 0; new PerformanceObserver((entries) => {
         for (const entry of entries.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
       }).observe({ type: 'layout-shift', buffered: true });`);
@@ -194,11 +194,11 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
       await waitForContent(page);
       await page.waitForTimeout(500);
       const shift = Number(await page.evaluate('window.shift'));
-      // Google calls a shift of up to 0.1 good.
+      // Google rates a cumulative layout shift below 0.1 as good.
       assert.ok(shift < 0.1, String(shift));
     });
 
-  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -9,7 +9,7 @@ import { assertAccessible } from './find-accessibility-issues.ts';
 
 const { app, palette } = STRINGS.en;
 
-describe('finding the way in the console, in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+describe('navigation in the console, in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let fixture: BrowserFixture;
   before(async () => {
     fixture = await openBrowserFixture();
@@ -23,7 +23,7 @@ describe('finding the way in the console, in Chromium', { skip: chromiumPath ===
     return page;
   };
 
-  it('has a menu for the account and one for the administration', async () => {
+  it('has one menu for the account and one for the administration', async () => {
     const page = await signedIn();
     await page.goto('/studio');
     const menu = page.getByRole('navigation', { name: app.menu });
@@ -38,7 +38,7 @@ describe('finding the way in the console, in Chromium', { skip: chromiumPath ===
     await page.context().close();
   });
 
-  it('opens pages, users and models by the keyboard alone', async () => {
+  it('opens pages, users and models by keyboard alone', async () => {
     await fixture.running.signUp('wilhelmina');
     const page = await signedIn();
     const search = page.getByRole('combobox', { name: palette.title });
@@ -78,7 +78,7 @@ describe('finding the way in the console, in Chromium', { skip: chromiumPath ===
     await page.context().close();
   });
 
-  it('says that it reconnects while the service is away, and fetches again what failed', async () => {
+  it('reports that it reconnects while the service is down, and refetches failed requests', async () => {
     const page = await signedIn();
     await page.goto('/videos');
     await waitForContent(page);

@@ -10,7 +10,7 @@ import { assertAccessible } from './find-accessibility-issues.ts';
 
 const { account, admin, adminBetaApplications, adminPlans, adminTickets, app } = STRINGS.en;
 
-/** The actions of an administrator on pages about another account's data. */
+/** Buttons for administrators on pages about the data of another account. */
 const ACTIONS = {
   user: [app.edit, adminPlans.assign.action, admin.users.changeBalance, admin.users.remove],
   ticket: [adminTickets.remove],
@@ -44,7 +44,7 @@ describe('an administrator who is not root, in Chromium', {
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const kinds = Object.keys(ACTIONS) as (keyof typeof ACTIONS)[];
 
-  it('shows no button that would be refused, and explains why', async () => {
+  it('sees no button that would be refused, and an explanation', async () => {
     const pages = await belongings(fixture.running.root);
     const reasons = {
       user: admin.users.outOfRank,
@@ -67,7 +67,7 @@ describe('an administrator who is not root, in Chromium', {
     assert.equal(await button(adminBetaApplications.approve).count(), 0);
   });
 
-  it('finds them all where the user stands below', async () => {
+  it('sees every button for a user with a lower role', async () => {
     const pages = await belongings(await fixture.running.signUp('customer'));
     for (const kind of kinds) {
       await page.goto(pages[kind]);
@@ -92,7 +92,7 @@ describe('an administrator who is not root, in Chromium', {
     await own.context().close();
   });
 
-  it('is offered no role he cannot give', async () => {
+  it('is offered no role above their own', async () => {
     await page.goto('/admin/users');
     await waitForContent(page);
     await button(admin.users.make).click();
@@ -100,7 +100,7 @@ describe('an administrator who is not root, in Chromium', {
     assert.deepEqual(await page.getByRole('option').allTextContents(), [admin.roles.user]);
   });
 
-  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -23,7 +23,7 @@ describe('the playground in Chromium', { skip: chromiumPath === undefined && !pr
   for (const language of ['en', 'zh-cn'] as const) {
     const { playground, requests } = STRINGS[language];
 
-    it(`streams an answer with tokens and cost, keeps it over a reload, shows its code, and runs nothing of it (${language})`, async () => {
+    it(`streams an answer with tokens and cost, keeps it across a reload, shows its code, and executes none of it (${language})`, async () => {
       const page = await fixture.open({ language });
       await signIn(page, ROOT.username, ROOT.password);
       await page.goto('/playground');

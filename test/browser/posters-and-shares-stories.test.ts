@@ -21,7 +21,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
   const folder = mkdtempSync(join(tmpdir(), 'rg-shares-'));
   let fixture: BrowserFixture;
   before(async () => {
-    // Without ffmpeg, so that the browser makes the posters of vendors that have none.
+    // Without ffmpeg, so that the browser creates posters for vendors that supply none.
     const env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' };
     fixture = await openBrowserFixture(env, { ffmpeg: join(folder, 'none') });
   });
@@ -35,7 +35,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
     readonly poster_url: string;
     readonly stored: boolean;
   }
-  /** A finished video of a new account whose file is stored. */
+  /** A finished video of a new account, with its file stored. */
   const makeVideo = async (username: string, prompt: string): Promise<{ person: TestUser; id: string }> => {
     const person = await fixture.running.signUp(username);
     await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 50_000_000, note: 'start' });
@@ -47,7 +47,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
       isStored = (await person.ok<Row>('GET', `/api/videos/${id}`)).stored;
     return { person, id };
   };
-  /** Paths of the files a page asks for from now on. */
+  /** Records the paths of files the page requests from now on. */
   const recordFiles = (page: Page): string[] => {
     const files: string[] = [];
     page.on('request', (request) => {
@@ -57,7 +57,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
     return files;
   };
 
-  it('the browser makes a poster once; from then on the gallery loads posters and no video', async () => {
+  it('the browser creates a poster once; afterwards the gallery loads posters and no video', async () => {
     const { person, id } = await makeVideo('poster-maker', 'A lighthouse in fog');
     const page = await fixture.open();
     await signIn(page, 'poster-maker', PASSWORD);
@@ -84,7 +84,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
   ] as const) {
     const { studio } = STRINGS[language];
 
-    it(`a link with a password is made, opened by somebody without an account, and ended (${language}, ${scheme})`, async () => {
+    it(`a link with a password is created, opened without an account, and revoked (${language}, ${scheme})`, async () => {
       const username = `sharer-${language}`;
       const { person, id } = await makeVideo(username, 'A secret prompt');
       const page = await fixture.open({ language, scheme });
@@ -137,7 +137,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
     });
   }
 
-  it('no page broke its policy, asked another host or threw', () => {
+  it('no page violated its policy, contacted another host or threw an error', () => {
     const { violations, foreignRequests, errors } = fixture.problems;
     assert.deepEqual({ violations, foreignRequests, errors }, { violations: [], foreignRequests: [], errors: [] });
   });

@@ -24,7 +24,7 @@ describe('the request log in Chromium', { skip: chromiumPath === undefined && !p
   });
   after(() => fixture.stop());
 
-  /** Waits until so many calls of the account have ended. */
+  /** Waits until the log contains the given number of finished calls of the account. */
   const untilLogged = async (count: number): Promise<void> => {
     for (;;) {
       const { body } = await maker.send('GET', '/api/requests');
@@ -37,7 +37,7 @@ describe('the request log in Chromium', { skip: chromiumPath === undefined && !p
   for (const language of ['en', 'zh-cn'] as const) {
     const { requests, list } = STRINGS[language];
 
-    it(`filters by the address, downloads what it shows, and opens a receipt whose lines add up (${language})`, async () => {
+    it(`filters by URL, exports the filtered rows, and opens a receipt whose lines add up (${language})`, async () => {
       const page = await fixture.open({ language });
       await signIn(page, 'maker', PASSWORD);
       await page.goto('/account/requests?status=ok');
@@ -62,7 +62,7 @@ describe('the request log in Chromium', { skip: chromiumPath === undefined && !p
     });
   }
 
-  it('shows calls as they end without a reload, to the account and to an administrator who filters by names', async () => {
+  it('shows calls without a reload as they finish, to the account and to an administrator who filters by name', async () => {
     const { requests, list } = STRINGS.en;
     const own = await fixture.open();
     await signIn(own, 'maker', PASSWORD);
@@ -86,7 +86,7 @@ describe('the request log in Chromium', { skip: chromiumPath === undefined && !p
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 
-  it('says what to do where nothing matches, and where the receipt does not exist', async () => {
+  it('explains an empty result and a missing receipt', async () => {
     const { requests, list, app } = STRINGS.en;
     const page = await fixture.open();
     await signIn(page, 'maker', PASSWORD);

@@ -22,12 +22,12 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
   after(() => fixture.stop());
 
   for (const language of ['en', 'zh-cn'] as const)
-    it(`is shown as text and runs nothing, on every page (${language})`, async () => {
+    it(`is shown as text and executes nothing, on every page (${language})`, async () => {
       const page = await fixture.open({ language });
       await signIn(page, ROOT.username, ROOT.password);
       let seen = 0;
       for (const path of Object.values(CONSOLE_PATHS)) {
-        // The first page is loaded whole; the others are shown within it, as a click shows them.
+        // The first page is loaded in full; the others are opened by client-side navigation.
         if (path === CONSOLE_PATHS.studio) await page.goto(path);
         else await navigateWithin(page, path);
         await waitForContent(page);
@@ -36,7 +36,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
         assert.equal(await page.locator('a[href^="javascript:" i]').count(), 0, path);
         if (((await page.locator('body').textContent()) ?? '').includes('window.owned')) seen += 1;
       }
-      // The pages did show it: nothing was tested otherwise.
+      // Guards against a vacuous test: the pages must have shown the text.
       assert.ok(seen >= 12, `only ${seen} pages showed any of it`);
       await page.getByRole('banner').getByRole('button').first().click();
       await page.getByRole('dialog').waitFor();
@@ -44,14 +44,14 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
       await page.context().close();
     });
 
-  it('breaks no policy, opens no dialog and asks no other host', () => {
+  it('violates no policy, opens no dialog and contacts no other host', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });
 
-/** Puts the text wherever the service keeps what a person or an operator wrote. */
+/** Stores the text in every field that a user or operator can write. */
 async function storeHostileText({ running: { root } }: BrowserFixture, text: string, index: number): Promise<void> {
-  // Some fields refuse such characters, which is as good.
+  // Some fields reject such characters, which is equally safe.
   await root.send('PUT', '/api/user/self', { display_name: text.slice(0, 60) });
   await root.send('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: text });
   await root.send('POST', '/api/tokens', { name: text });

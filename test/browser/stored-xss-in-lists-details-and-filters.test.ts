@@ -7,12 +7,12 @@ import { chromiumPath } from './chromium.ts';
 import { CONSOLE_PATHS } from './console-paths.ts';
 import { ROOT } from './demo-data.ts';
 
-/** Scripts in every way a page might run them, and what frameworks might expand. */
+/** Markup that would run a script in various contexts, and expressions that template engines would expand. */
 const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script></textarea></title><svg onload=alert(3)>"'{{7*7}}\${7*7}$t(save) javascript:alert(4) =1+1`;
-/** Where a name must be short. */
+/** For names with a short limit. */
 const SHORT = '<img src=x onerror=alert(5)>';
 const MODEL = 'vendor/model.of:many@signs';
-/** Pages that must show it, so that what is asserted of them means something. */
+/** Pages that must show the text; otherwise the assertions would be vacuous. */
 const ADMIN_PATHS = [
   'packages',
   'notifications',
@@ -41,7 +41,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
   });
   after(() => fixture.stop());
 
-  /** Nothing of the text became a part of the page, and nothing was expanded. */
+  /** Asserts that the text added no element to the page and no expression was expanded. */
   const assertInert = async (path: string): Promise<string> => {
     await waitForContent(page);
     assert.equal(await page.locator('main img[src=x], main script, svg[onload], [onerror]').count(), 0, path);
@@ -55,15 +55,15 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
   };
 
   for (const [name, path] of Object.entries(CONSOLE_PATHS))
-    it(`T85: is only text at ${name}`, async () => {
-      // The first page is loaded whole; the others are shown within it, as a click shows them.
+    it(`T85: is plain text at ${name}`, async () => {
+      // The first page is loaded in full; the others are opened by client-side navigation.
       if (path === CONSOLE_PATHS.studio) await page.goto(path);
       else await navigateWithin(page, path);
       const text = await assertInert(path);
       if (ADMIN_PATHS.includes(name)) assert.ok(text.includes('<img src=x onerror='), 'not shown at all');
     });
 
-  it('is only text to its author', async () => {
+  it('is plain text to its author', async () => {
     const admin = page;
     page = await fixture.open();
     await signIn(page, 'mallory', PASSWORD);
@@ -75,7 +75,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
     page = admin;
   });
 
-  it('is only text where a row leads', async () => {
+  it('is plain text on the detail pages of list rows', async () => {
     for (const list of ['users', 'channels', 'tasks', 'tickets', 'beta-applications', 'packages', 'models']) {
       await navigateWithin(page, `/admin/${list}`);
       const first = page.locator(`main a[href^="/admin/${list}/"]:not([href$="/new"])`).first();
@@ -85,9 +85,9 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
     }
   });
 
-  it('is only text in the answers of the service, in filters of the address and in what the audit log opens', async () => {
+  it('is plain text in responses of the service, in filters from the URL and in expanded audit entries', async () => {
     for (const list of ['users?q=', 'tasks?model=', 'audit?action=', 'codes?package_code=', 'tickets?category=']) {
-      // The address is read when the console starts.
+      // The console reads the URL when it starts.
       await page.goto(`/admin/${list}${encodeURIComponent(SHORT)}`);
       await assertInert(list);
     }
@@ -100,12 +100,12 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
     await assertInert('a task of that name');
   });
 
-  it('ran nothing, navigated nowhere and violated no content security policy', () => {
+  it('ran no script, caused no navigation and violated no content security policy', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });
 
-/** Puts the text wherever the service keeps text, as a user and as a careless administrator. */
+/** Stores the text in every text field, both as a user and as a careless administrator. */
 async function storeHostileText(root: TestUser, mallory: TestUser): Promise<void> {
   await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: HOSTILE });
   await root.ok('PUT', `/api/admin/users/${mallory.id}`, { quota_delta: 50_000_000, display_name: SHORT });

@@ -10,7 +10,7 @@ import { assertAccessible } from './find-accessibility-issues.ts';
 const BALANCE = 50_000_000;
 const { studio } = STRINGS.en;
 
-describe('the studio beyond one video', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+describe('comparing and remixing in the studio', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let fixture: BrowserFixture;
   before(async () => {
     fixture = await openBrowserFixture();
@@ -32,7 +32,7 @@ describe('the studio beyond one video', { skip: chromiumPath === undefined && !p
     await page.keyboard.press('Enter');
   };
 
-  it('makes one prompt with two models by keyboard, and plays both together with their costs', async () => {
+  it('generates one prompt with two models by keyboard, and plays both in sync with their costs', async () => {
     const page = await open('comparer');
     await page.locator('h1').click();
     await page.keyboard.press('m');
@@ -69,7 +69,7 @@ describe('the studio beyond one video', { skip: chromiumPath === undefined && !p
     await page.context().close();
   });
 
-  it('extends a video from its last frame, varies it with another seed, and keeps the form that was replaced', async () => {
+  it('extends a video from its last frame, varies it with another seed, and keeps the replaced form', async () => {
     const page = await open('extender');
     await page.getByRole('button', { name: new RegExp(`^${studio.model}`) }).click();
     await pick(page, 'kling-v1-6');
@@ -90,7 +90,7 @@ describe('the studio beyond one video', { skip: chromiumPath === undefined && !p
     await page.context().close();
   });
 
-  it('keeps a template, and takes a picture that is dropped anywhere', async () => {
+  it('saves a template, and accepts an image dropped anywhere', async () => {
     const page = await open('keeper');
     await page.getByRole('button', { name: new RegExp(`^${studio.model}`) }).click();
     await pick(page, 'kling-v1-6');
@@ -118,7 +118,7 @@ describe('the studio beyond one video', { skip: chromiumPath === undefined && !p
     await page.context().close();
   });
 
-  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -6,7 +6,7 @@ import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
 
-describe('what the studio says before and after a submit', {
+describe('messages of the studio before and after a submit', {
   skip: chromiumPath === undefined && !process.env.CI,
 }, () => {
   let fixture: BrowserFixture;
@@ -25,7 +25,7 @@ describe('what the studio says before and after a submit', {
   const starts = (text: string): string => text.split('{{')[0]?.trim() ?? text;
 
   for (const language of ['en', 'zh-cn'] as const) {
-    it(`says why a vendor refused a request and what to do, and keeps the whole form (${language})`, async () => {
+    it(`shows why a vendor refused a request and the remedy, and keeps the whole form (${language})`, async () => {
       const { studio, failures } = STRINGS[language];
       const { person, page } = await open(`refused-${language}`, language);
       await page.goto('/studio?model=kling-v1-6');
@@ -45,7 +45,7 @@ describe('what the studio says before and after a submit', {
       assert.equal(await prompt.inputValue(), 'A duel at dawn [policy]');
       assert.equal(await negative.inputValue(), 'rain');
       assert.equal((await person.ok<{ quota: number }>('GET', '/api/user/self')).quota, 1_000_000);
-      // The next press works with what is there.
+      // The form can be submitted again after a correction.
       await prompt.fill('Two dancers at dawn');
       await page.getByRole('button', { name: new RegExp(`^${starts(studio.runPrice)}.*\\d`) }).click();
       await page.getByRole('article', { name: 'Two dancers at dawn' }).waitFor();
@@ -53,7 +53,7 @@ describe('what the studio says before and after a submit', {
     });
   }
 
-  it('leaves the button where it is when the quote comes, so that a press under way is not lost', async () => {
+  it('keeps the button in place when the quote arrives, so that a click in progress is not lost', async () => {
     const { page } = await open('presser');
     const held = Promise.withResolvers<void>();
     await page.route('**/api/videos/quote', async (route) => {
@@ -71,7 +71,7 @@ describe('what the studio says before and after a submit', {
     await page.context().close();
   });
 
-  it('says how many videos the balance and the plan pay for, and when the allowance is full again', async () => {
+  it('shows how many videos the balance and the plan pay for, and when the allowance is renewed', async () => {
     const { studio } = STRINGS.en;
     const { person, page } = await open('planner');
     await page.goto('/studio?model=kling-v1-6');
@@ -101,7 +101,7 @@ describe('what the studio says before and after a submit', {
     await page.context().close();
   });
 
-  it('puts favourite models and those used last before the others', async () => {
+  it('lists favourite and recently used models before the others', async () => {
     const { studio } = STRINGS.en;
     const { page } = await open('collector');
     await page.goto('/studio?model=kling-v1-6');
@@ -122,7 +122,7 @@ describe('what the studio says before and after a submit', {
     await page.context().close();
   });
 
-  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -32,7 +32,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     const { failures, studio, app } = STRINGS[language];
     const starts = (text: string) => text.split('{{')[0]?.trim() ?? text;
 
-    it(`makes a video: price first, progress, player, download, the same again (${language})`, async () => {
+    it(`generates a video: price first, progress, player, download, reuse (${language})`, async () => {
       const username = `maker-${language}`;
       const person = await customer(username);
       const page = await fixture.open({ language });
@@ -65,7 +65,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
 
       await card.getByRole('link', { name: studio.open }).click();
       await page.waitForURL(/\/videos\/./);
-      // Seeking works: the file is served in ranges.
+      // Seeking requires that the file is served in ranges.
       const video = page.locator('video');
       await video.waitFor();
       await waitForExpression(page, `document.querySelector('video')?.readyState >= 1`);
@@ -77,7 +77,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
       await page.context().close();
     });
 
-    it(`says why a video failed and that it cost nothing (${language})`, async () => {
+    it(`shows why a video failed and that it was not charged (${language})`, async () => {
       const username = `loser-${language}`;
       const person = await customer(username);
       const page = await fixture.open({ language });
@@ -101,7 +101,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
       await page.context().close();
     });
 
-    it(`says what is missing before the button is pressed (${language})`, async () => {
+    it(`names missing input before the button is pressed (${language})`, async () => {
       await fixture.running.signUp(`poor-${language}`);
       const page = await fixture.open({ language });
       await signIn(page, `poor-${language}`, PASSWORD);
@@ -116,7 +116,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     });
   }
 
-  it('finds videos by their prompt, keeps favourites, and downloads and deletes several at once', async () => {
+  it('finds videos by prompt, marks favourites, and downloads and deletes several at once', async () => {
     const { studio } = STRINGS.en;
     const person = await customer('collector');
     for (const prompt of ['A red fox in the snow', 'A grey owl in the snow', 'A boat [fail]'])
@@ -172,7 +172,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     await page.context().close();
   });
 
-  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

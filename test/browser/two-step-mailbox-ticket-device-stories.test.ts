@@ -30,7 +30,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     const words = STRINGS[language];
     const suffix = language === 'en' ? 'en' : 'zh';
 
-    it(`turns two-step verification on, signs in with it and with a backup code (${language})`, async () => {
+    it(`enables two-step verification, and signs in with a code and with a backup code (${language})`, async () => {
       const username = `mira-${suffix}`;
       const mira = await fixture.running.signUp(username);
       const page = await fixture.open({ language });
@@ -49,7 +49,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await see(page, words.account.security.backupTitle);
       const backup = (await page.locator('code').first().textContent()) ?? '';
       await button(page, words.account.security.kept).click();
-      // Whoever was signed in elsewhere with the password alone is out.
+      // Sessions opened with the password alone have ended.
       await mira.fails(401, 'GET', '/api/user/self');
 
       await page.getByRole('button', { name: words.app.accountMenu }).click();
@@ -68,7 +68,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.context().close();
     });
 
-    it(`redeems a code, however it is typed, and shows the plan (${language})`, async () => {
+    it(`redeems a code, however it is formatted, and shows the plan (${language})`, async () => {
       const { root } = fixture.running;
       const code = `plan-${suffix}`;
       const card = { package_code: code, name: `Plan ${suffix}`, level: 1, duration_days: 30, daily_quota: 1_000_000 };
@@ -87,7 +87,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await button(page, words.plan.redeemAction).click();
       await page.getByRole('region', { name: `Plan ${suffix}` }).waitFor();
       await page.getByRole('progressbar').first().waitFor();
-      // The same code again is refused in words.
+      // The same code is refused the second time, with an explanation.
       await page.getByRole('textbox', { name: words.plan.code }).fill(String(codes[0]));
       await button(page, words.plan.redeemAction).click();
       await page.getByRole('alert').filter({ hasNotText: code }).waitFor();
@@ -95,7 +95,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.context().close();
     });
 
-    it(`binds a phone, gets a mailbox and the settings for a mail program (${language})`, async () => {
+    it(`links a phone, gets a mailbox and the settings for an e-mail program (${language})`, async () => {
       await fixture.running.signUp(`writer-${suffix}`);
       const page = await fixture.open({ language });
       await signIn(page, `writer-${suffix}`, PASSWORD);
@@ -123,7 +123,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.context().close();
     });
 
-    it(`takes a ticket to the operators and their answer back, live (${language})`, async () => {
+    it(`delivers a ticket to the operators and their reply back, live (${language})`, async () => {
       const { root } = fixture.running;
       await fixture.running.signUp(`asker-${suffix}`);
       const page = await fixture.open({ language });
@@ -132,7 +132,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.getByLabel(words.support.subject).fill(`Colours ${suffix}`);
       await page.getByLabel(words.support.text).fill('Too green.');
       await page.reload();
-      // What was half-written is still there.
+      // The unsent draft is kept.
       assert.equal(await page.getByLabel(words.support.subject).inputValue(), `Colours ${suffix}`);
       await button(page, words.support.send).click();
       await page.waitForURL(/\/tickets\/\d+$/);
@@ -149,7 +149,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
         replies.map(({ content }) => content),
         ['Use a seed.', 'That helped.'],
       );
-      // The bell leads to the ticket and is read by that.
+      // The bell links to the ticket, and opening it marks the notification as read.
       await page.goto('/studio');
       await page.getByRole('banner').getByRole('button', { name: /1|one/ }).first().click();
       await page
@@ -161,7 +161,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.context().close();
     });
 
-    it(`names a device that was let in, lists it, and ends it (${language})`, async () => {
+    it(`names an approved device, lists it, and revokes it (${language})`, async () => {
       const keeper = await fixture.running.signUp(`keeper-${suffix}`);
       const issued = await keeper.ok<Record<string, string>>('POST', '/api/auth/device/code', {
         client_id: CLI_OAUTH_CLIENT.id,
@@ -170,7 +170,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       });
       const page = await fixture.open({ language });
       await signIn(page, `keeper-${suffix}`, PASSWORD);
-      // The user is already signed in here: the page of the code asks for consent only.
+      // The user is already signed in: the page only asks for consent.
       await page.goto(`/authorize?code=${issued.user_code}`);
       await page.click('form[action="/authorize/approve"] button');
       assert.equal(await page.inputValue('#name'), 'Edit suite');
@@ -201,7 +201,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     });
   }
 
-  it('ends another session, and brings its browser to the sign-in page and back', async () => {
+  it('ends another session, sends its browser to the sign-in page with the reason, and lists failed sign-ins', async () => {
     await fixture.running.signUp('twice');
     const [here, there] = [await fixture.open(), await fixture.open()];
     await signIn(here, 'twice', PASSWORD);
@@ -227,10 +227,10 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     await history.getByText(STRINGS.en.logins.outcomes.success, { exact: true }).first().waitFor();
     await history.getByRole('switch', { name: STRINGS.en.logins.onlyFailed }).check({ force: true });
     await history.getByText(STRINGS.en.logins.outcomes.success, { exact: true }).first().waitFor({ state: 'detached' });
-    // The list is empty while it is read again.
+    // The list is empty while it is refetched.
     await history.getByText(STRINGS.en.logins.outcomes.wrong_password).waitFor();
     assert.equal(await history.getByText(STRINGS.en.logins.outcomes.wrong_password).count(), 1);
-    // The address has the switch, so that the list can be reloaded and linked to.
+    // The URL contains the switch, so that the list can be reloaded and linked.
     assert.match(here.url(), /\/account\/security\?failed=true$/);
     await here.reload();
     await history.getByText(STRINGS.en.logins.outcomes.wrong_password).waitFor();
@@ -239,7 +239,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     await here.context().close();
   });
 
-  it('tells by keyboard alone where one is', async () => {
+  it('moves the focus to the content by the skip link', async () => {
     await fixture.running.signUp('keys');
     const page = await fixture.open();
     await signIn(page, 'keys', PASSWORD);
@@ -251,7 +251,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     await page.context().close();
   });
 
-  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

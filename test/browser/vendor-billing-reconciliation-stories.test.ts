@@ -38,7 +38,7 @@ describe('reconciliation in Chromium', { skip: chromiumPath === undefined && !pr
     await waitForContent(page);
     return page;
   };
-  /** Makes a video and waits until it has ended. */
+  /** Submits a video and waits until it has finished. */
   const makeVideo = async (model: string): Promise<void> => {
     const { root } = fixture.running;
     await root.ok('POST', '/api/videos', { model, prompt: 'herons', duration: 5 });
@@ -56,7 +56,7 @@ describe('reconciliation in Chromium', { skip: chromiumPath === undefined && !pr
   ] as const) {
     const { app, list, reconciliation } = STRINGS[language];
 
-    it(`reads an account twice and shows what was settled beside what was billed (${language})`, async () => {
+    it(`reads an account twice and shows settled and billed amounts side by side (${language})`, async () => {
       const { id, name } = channelOf(vendor);
       const page = await openPage(language);
       const account = page
@@ -103,7 +103,7 @@ describe('reconciliation in Chromium', { skip: chromiumPath === undefined && !pr
     });
   }
 
-  it('says why an account could not be read', async () => {
+  it('shows why an account could not be read', async () => {
     const { reconciliation } = STRINGS.en;
     const { base_url } = channelOf('vidu');
     await fixture.running.root.ok('POST', '/api/admin/channels', {

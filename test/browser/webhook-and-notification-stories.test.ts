@@ -9,7 +9,7 @@ import { STRINGS } from './console-strings.ts';
 
 const LANGUAGES = ['en', 'zh-cn'] as const;
 
-describe('webhooks and notifications by mail, in Chromium', {
+describe('webhooks and notifications by e-mail, in Chromium', {
   skip: chromiumPath === undefined && !process.env.CI,
 }, () => {
   let fixture: BrowserFixture;
@@ -18,7 +18,7 @@ describe('webhooks and notifications by mail, in Chromium', {
     receiver = await new WebhookReceiver().listen();
     fixture = await openBrowserFixture({
       WEBHOOK_PRIVATE_HOSTS: receiver.host,
-      // Nothing listens there: only that mail can be sent matters to these pages.
+      // No server listens on this port: the pages only require that e-mail is configured.
       SMTP_URL: 'smtp://127.0.0.1:1',
       SMTP_FROM: 'Reelgate <reelgate@example.org>',
     });
@@ -42,7 +42,7 @@ describe('webhooks and notifications by mail, in Chromium', {
     const words = STRINGS[language];
     const t = words.account.webhooks;
 
-    it(`adds a webhook, reads the request of a failed delivery and its status, delivers it again and replays (${language})`, async () => {
+    it(`adds a webhook, shows request and status of a failed delivery, redelivers it and replays events (${language})`, async () => {
       const hook = `/${language}`;
       receiver.answer = ({ path }) => (path === hook ? { status: 500, body: 'the disk is full' } : { status: 204 });
       const [person, page] = await join(`hooks-${language}`, language);
@@ -64,7 +64,7 @@ describe('webhooks and notifications by mail, in Chromium', {
       await dialog.getByText('status 500').first().waitFor();
       const shown = (await dialog.textContent()) ?? '';
       assert.ok(shown.includes(receiver.url(hook)) && shown.includes('webhook.test'), shown);
-      // The receiver is a host of WEBHOOK_PRIVATE_HOSTS: what it answers is not the account's to read.
+      // The receiver's host is listed in WEBHOOK_PRIVATE_HOSTS, so its response bodies are not shown to the account.
       assert.ok(!shown.includes('the disk is full'), shown);
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
@@ -77,7 +77,7 @@ describe('webhooks and notifications by mail, in Chromium', {
       const [first, second] = await receiver.waitFor(hook, 2);
       assert.equal(second?.headers['webhook-id'], first?.headers['webhook-id']);
 
-      // Events of the account are delivered once more, with their ids.
+      // Events of the account are delivered again, with the same ids.
       const { database, events } = fixture.running.app;
       await database.transaction((trx) =>
         events.eventLog.write(trx, { type: 'wallet.low', userId: person.id, subject: 'wallet', data: { left: 1 } }),
@@ -104,7 +104,7 @@ describe('webhooks and notifications by mail, in Chromium', {
       await page.context().close();
     });
 
-    it(`chooses what is notified and mailed, quiet hours and one mail a day (${language})`, async () => {
+    it(`sets notification topics, e-mail topics, quiet hours and a daily digest (${language})`, async () => {
       const texts = words.notifications;
       const [person, page] = await join(`mails-${language}`, language);
       await page.goto('/notifications/settings');
@@ -134,7 +134,7 @@ describe('webhooks and notifications by mail, in Chromium', {
       const stored = await person.ok<Record<string, unknown>>('GET', '/api/notifications/mail');
       assert.equal(stored.digest_at, '07:30');
       assert.deepEqual(stored.quiet_hours, { from: '21:15', to: '06:45' });
-      // They are there again for who comes back.
+      // The preferences persist across a reload.
       await page.reload();
       await page.getByLabel(texts.mail.digestAt).waitFor();
       await waitForExpression(
@@ -145,7 +145,7 @@ describe('webhooks and notifications by mail, in Chromium', {
     });
   }
 
-  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });
