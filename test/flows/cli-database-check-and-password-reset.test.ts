@@ -6,7 +6,7 @@ import { type SandboxService, startSandboxService } from '../service-with-sandbo
 
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
 
-describe('administration on the server', () => {
+describe('maintenance commands on the server', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: SandboxService;
     let databaseUrl: string;
@@ -24,7 +24,7 @@ describe('administration on the server', () => {
     before(async () => {
       databaseUrl = await freshUrl();
       service = await startSandboxService(databaseUrl);
-      // A charged video, so that the ledger has what is audited.
+      // A charged video, so that the audit has ledger entries to check.
       await service.operator.grantQuota(1_000_000_000);
       await service.addChannel('kling', ['kling-v1-6']);
       const program = machine({ REELGATE_API_KEY: await service.operator.makeToken() });
@@ -36,7 +36,7 @@ describe('administration on the server', () => {
       for (const each of machines) each.remove();
     });
 
-    it('resets a password on the server, and audits the ledger', async () => {
+    it('reset a password and audit the ledger', async () => {
       const onServer = machine({ DATABASE_URL: databaseUrl, MASTER_KEY });
       assert.deepEqual(parseJsonOutput(await onServer.run('admin', 'check', '--json')), {
         ok: true,

@@ -33,7 +33,7 @@ describe('notifications and tickets from a terminal', () => {
         content: 'Tonight\nat ten.',
       });
 
-    it('a ticket from its question to its end, with its notifications', async () => {
+    it('a ticket is opened, answered and closed, with its notifications', async () => {
       const { id } = parse<{ id: number }>(
         await mine.run('tickets', 'new', 'Too dark', 'It is black.', '--category', 'video', '--json'),
       );
@@ -69,7 +69,7 @@ describe('notifications and tickets from a terminal', () => {
       assert.match((await mine.run('notifications', 'read', '987654321')).stderr, /Invalid notification ID/);
     });
 
-    it('watches what arrives, one document a line, until it is interrupted', async () => {
+    it('watch prints one JSON document per line until interrupted', async () => {
       const watching = mine.start('notifications', '--watch', '--json');
       const people = mine.start('notifications', '--watch');
       await people.waitForStderr(/Waiting for notifications/);
@@ -77,7 +77,7 @@ describe('notifications and tickets from a terminal', () => {
         for (let attempts = 0; attempts < 300 && !on.stdout.includes(text); attempts += 1) await pause(20);
         assert.ok(on.stdout.includes(text), on.stderr);
       };
-      // The one with --json does not say when it listens.
+      // With --json the command does not print when it has connected.
       for (let tries = 0; tries < 100 && service.app.notifications.streams.size < 2; tries += 1) await pause(20);
       await announce('first');
       await announce('second');
@@ -97,7 +97,7 @@ describe('notifications and tickets from a terminal', () => {
       assert.deepEqual([ended.code, told.code], [130, 130]);
     });
 
-    it('in the SDK: resumes after the last event, and stops for good when signed out', async () => {
+    it('the SDK resumes after the last event, and stops when signed out', async () => {
       const stop = new AbortController();
       const seen: LiveNotification[] = [];
       for await (const event of reelgate.notifications.follow({ signal: stop.signal })) {
@@ -131,7 +131,7 @@ describe('notifications and tickets from a terminal', () => {
   });
 });
 
-it('refuses a wrong call before it sends a request', async () => {
+it('an invalid command line is refused before a request is sent', async () => {
   const mine = new CliMachine('http://127.0.0.1:9');
   const calls = [
     ['notifications', 'read'],

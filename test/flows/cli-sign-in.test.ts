@@ -17,7 +17,7 @@ describe('signing in from a terminal', () => {
     };
     const decide = (verb: 'approve' | 'deny', user_code: string) =>
       service.operator.requestData('POST', `/api/auth/device/${verb}`, { user_code });
-    /** Signs in and checks that no secret was printed on the way. */
+    /** Signs in and checks that no secret was printed. */
     async function signIn(on: CliMachine, ...args: string[]): Promise<ProcessResult> {
       const { command, code } = await on.startLogin(...args);
       await decide('approve', code);
@@ -41,7 +41,7 @@ describe('signing in from a terminal', () => {
       for (const each of machines) each.remove();
     });
 
-    it('approved: who, where the tokens are, and every command as that account', async () => {
+    it('approved: shows the account and where the tokens are stored, and every command acts as that account', async () => {
       const mine = machine();
       const ended = await signIn(mine, '--json', '--name', 'a laptop');
       assert.equal(parseJsonOutput(ended).username, 'root');
@@ -59,13 +59,14 @@ describe('signing in from a terminal', () => {
       const models = parseJsonOutput<{ id: string }[]>(await mine.run('models', '--json'));
       assert.ok(models.some(({ id }) => id === 'sora-2'));
 
-      // The device may not create what outlives its sign-in, and without a terminal nobody can enter a password.
+      // A device may not create credentials that outlive its sign-in, and without a terminal no password can be
+      // entered.
       const refused = await mine.run('tokens');
       assert.equal(refused.code, 2);
       assert.match(refused.stderr, /REELGATE_ACCESS_TOKEN/);
     });
 
-    it('denied, cancelled, refused in CI: distinguished, none signed in', async () => {
+    it('denied, cancelled, refused in CI: distinct messages, not signed in', async () => {
       const [denied, cancelled, inCi] = [machine(), machine(), machine({ CI: 'true' })];
       const [first, second] = await Promise.all([denied.startLogin(), cancelled.startLogin()]);
       second.command.interrupt();
@@ -86,7 +87,7 @@ describe('signing in from a terminal', () => {
       assert.equal(existsSync(inCi.credentialsPath), false);
     });
 
-    it('ten processes at once refresh once, and none is signed out', async () => {
+    it('ten concurrent processes refresh once, and none is signed out', async () => {
       const mine = machine();
       await mine.storeCredentials(service.operator);
       const before = mine.storedTokens();
@@ -109,7 +110,7 @@ describe('signing in from a terminal', () => {
       assert.equal(statSync(mine.credentialsPath).mode & 0o777, 0o600);
     });
 
-    it('an access_token that ended early is renewed behind the command', async () => {
+    it('an access_token that ended early is refreshed transparently', async () => {
       const mine = machine();
       await mine.storeCredentials(service.operator);
       await service.app.database.kysely.updateTable('device_authorizations').set({ access_expires_at: 1 }).execute();
@@ -139,7 +140,7 @@ describe('signing in from a terminal', () => {
 
 describe('a code that is never confirmed', () => {
   forEachDatabase((_name, _open, freshUrl) => {
-    it('expires, with a way on', async () => {
+    it('expires, with a hint how to continue', async () => {
       const service = await startSandboxService(await freshUrl(), { env: { DEVICE_CODE_TTL_SECONDS: '2' } });
       const mine = new CliMachine(service.baseUrl);
       const ended = await mine.run('login', '--force');

@@ -13,7 +13,7 @@ import { type SandboxService, startSandboxService } from '../service-with-sandbo
 const QUICK = ['--every', '1'];
 const MAIN = new URL('../../src/cli/main.ts', import.meta.url).pathname;
 
-describe('videos for a person who is signed in', () => {
+describe('videos of a signed-in user', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-terminal-'));
   let service: SandboxService;
   let mine: CliMachine;
@@ -23,7 +23,7 @@ describe('videos for a person who is signed in', () => {
     await service.operator.grantQuota(1_000_000_000);
     mine = new CliMachine(service.baseUrl);
     await mine.storeCredentials(service.operator);
-    // Five finished videos, as few as times are measured from. They end before anything asks for these.
+    // Five finished videos are the minimum for measured durations. They finish before anything queries them.
     const start = () => service.operator.requestData('POST', '/api/videos', { model: 'viduq2', prompt: 'a boat' });
     await Promise.all(Array.from({ length: 5 }, start));
     const finished = () => service.operator.requestData<unknown[]>('GET', '/api/videos?status=SUCCESS');
@@ -35,7 +35,7 @@ describe('videos for a person who is signed in', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Runs a command on a terminal of its own; both outputs arrive together. */
+  /** Runs a command on a pseudo-terminal; stdout and stderr arrive combined. */
   const runOnTerminal = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> => {
     const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
     const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
@@ -69,13 +69,13 @@ describe('videos for a person who is signed in', () => {
     assert.match(wrong.stderr, /--seconds/);
   });
 
-  it('a failure in our words, what to do, and that it was not charged', async () => {
+  it('a failure in our own words, with the remedy, and that it was not charged', async () => {
     const failed = await mine.run('video', 'create', 'a kite [fail]', ...QUICK);
     assert.equal(failed.code, 5);
     assert.match(failed.stderr, /Error: .*\n.*\nIt was not charged\.\nThe vendor's message: /);
   });
 
-  it('on a terminal: colours, an aligned table, measured times while it waits; in a pipe none of these', async () => {
+  it('on a terminal: colours, an aligned table, measured durations while waiting; in a pipe none of these', async () => {
     const waited = await runOnTerminal(['video', 'create', 'a boat', ...QUICK]);
     assert.match(waited, /usually take \d+ seconds?; nine of ten/);
     assert.match(
@@ -97,13 +97,13 @@ describe('videos for a person who is signed in', () => {
     assert.ok(forced.stdout.includes('\u001b[32mcompleted'));
   });
 
-  it('a service that cannot be reached is said before that nobody is signed in', async () => {
+  it('an unreachable service is reported before a missing sign-in', async () => {
     const away = await new CliMachine('http://127.0.0.1:9').run('video', 'list', '--json');
     assert.equal(parseJsonOutput<{ error: { code: string } }>(away).error.code, 'network');
   });
 });
 
-describe('videos of an account, in each database', () => {
+describe('videos of an account, on each database', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: SandboxService;
     const machines: CliMachine[] = [];

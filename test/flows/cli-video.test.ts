@@ -38,7 +38,7 @@ describe('videos from a terminal', () => {
       mine.remove();
     });
 
-    it('made, followed and saved; a file is never lost by it', async () => {
+    it('are created, followed and saved; none is started that could not be saved', async () => {
       const before = await quota();
       const out = file('cat.mp4');
       const made = await mine.run('video', 'create', 'a cat', ...SORA, '--out', out);
@@ -59,7 +59,7 @@ describe('videos from a terminal', () => {
       assert.equal(await quota(), paid, 'nothing was started that could not be saved');
     });
 
-    it('one JSON document each: started, waited for, shown, listed, fetched, deleted', async () => {
+    it('print one JSON document each: started, waited for, shown, listed, downloaded, deleted', async () => {
       const { id } = parseJsonOutput<{ id: string }>(
         await mine.run('video', 'create', 'a kite', ...SORA, '--no-wait', '--json'),
       );
@@ -76,7 +76,7 @@ describe('videos from a terminal', () => {
       assert.deepEqual([gone.code, parseJsonOutput<Failure>(gone).error.code], [1, 'task_not_exist']);
     });
 
-    it('a cut download goes on where it stopped, in this run and in a later one', async () => {
+    it('an interrupted download resumes where it stopped, in the same run and in a later one', async () => {
       const id = (await mine.run('video', 'create', 'a boat', ...SORA, '--no-wait')).stdout.trim();
       assert.equal((await mine.run('video', 'wait', id, '--every', '1')).code, 0);
       const whole = file('whole.mp4');
@@ -99,7 +99,7 @@ describe('videos from a terminal', () => {
       assert.ok(!readdirSync(mine.folder).some((name) => name.endsWith('.part')));
     });
 
-    it('an outage in the middle of the wait ends nothing', async () => {
+    it('an outage does not end the wait', async () => {
       const making = mine.start('video', 'create', 'a lighthouse', ...SORA);
       await making.waitForStderr(/queued|in progress/);
       proxy.isDown = true;
@@ -109,7 +109,7 @@ describe('videos from a terminal', () => {
       assert.equal(ended.code, 0, ended.stderr);
     });
 
-    it('Ctrl-C leaves the task and says how to come back to it', async () => {
+    it('Ctrl-C keeps the task running and says how to resume', async () => {
       for (const format of [[], ['--json']]) {
         const making = mine.start('video', 'create', 'a [stuck] clock', ...SORA, ...format);
         await (format.length === 0
@@ -123,7 +123,7 @@ describe('videos from a terminal', () => {
       }
     });
 
-    it('tells by the exit status what happened', async () => {
+    it('the exit status identifies the outcome', async () => {
       const ends: readonly [code: number, word: string, ...args: string[]][] = [
         [5, 'task_failed', 'video', 'create', 'it will [fail]', ...SORA],
         [6, 'timeout', 'video', 'create', 'it is [stuck]', ...SORA, '--timeout', '1'],

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import Fastify from 'fastify';
 import { sendContent } from '../../src/server/video/content-routes.ts';
 
-it('T66: a download that reads nothing is ended, one that reads slowly is not', async () => {
+it('T66: a stalled download is ended, a slow one is not', async () => {
   const open = new Set<Readable>();
   const endless = (): Readable => {
     const body = new Readable({ read: () => void body.push(Buffer.alloc(64 * 1024)) });

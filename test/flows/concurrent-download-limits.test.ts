@@ -13,7 +13,7 @@ import { ApiCaller, idOf, startVideoService, type VideoService } from './video-f
 
 type Host = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Sends as fast as it is read, and never ends. */
+/** Sends as fast as the client reads, without end. */
 const endless: Host = (_, response) => {
   response.writeHead(200, { 'content-type': 'video/mp4' });
   response.write(ENDLESS_VIDEO_START);
@@ -27,7 +27,7 @@ const endless: Host = (_, response) => {
 const short: Host = (_, response) =>
   response.writeHead(200, { 'content-type': 'video/mp4' }).end(smallVideo('a video'));
 
-describe('T66: downloads of one account', () => {
+describe('T66: concurrent downloads of one account', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let database: ReturnType<typeof openReadOnly>;
@@ -63,7 +63,7 @@ describe('T66: downloads of one account', () => {
       await service.stop();
     });
 
-    /** A finished video whose file is at the test's host. */
+    /** Creates a finished video whose file is on the test's host. */
     async function placed(viewer: ApiCaller): Promise<string> {
       const id = idOf(await viewer.submit({ model: 'kling-v1-6', prompt: 'a file' }));
       await viewer.waitUntilEnded(id);
@@ -77,7 +77,7 @@ describe('T66: downloads of one account', () => {
 
     const path = (id: string) => `/v1/videos/${id}/content`;
 
-    /** Asks and, once the head has come, reads no more. */
+    /** Requests a file and stops reading after the response headers. */
     async function standStill(to = path(own), viewer = service.caller): Promise<IncomingMessage> {
       const call = request(`${service.baseUrl}${to}`, { headers: { authorization: `Bearer ${viewer.key}` } });
       readers.add(call);
@@ -105,7 +105,7 @@ describe('T66: downloads of one account', () => {
       }
       assert.fail('never let in again');
     }
-    /** Every place is free, and there is none too many: all of them can be taken, and the next is refused. */
+    /** Asserts that every slot is free and none is in excess: all can be taken, and the next download is refused. */
     async function allAreFree(): Promise<void> {
       for (let tries = 0; ; tries += 1) {
         answer = endless;
@@ -121,7 +121,7 @@ describe('T66: downloads of one account', () => {
       await letIn();
     }
 
-    it('are refused to a client that stalls, and to no other; allowed again once it has left', async () => {
+    it('are refused to a client that stalls, but to no other, and allowed again once it has left', async () => {
       const { play_url } = await service.operator.requestData<{ play_url: string }>('GET', `/api/videos/${own}`);
       await fill();
       const refused = await service.caller.request('GET', path(own));
@@ -140,7 +140,7 @@ describe('T66: downloads of one account', () => {
       await letIn();
     });
 
-    it('count together, by key and by signed address', async () => {
+    it('are counted together for API keys and signed URLs', async () => {
       const { play_url } = await service.operator.requestData<{ play_url: string }>('GET', `/api/videos/${own}`);
       answer = endless;
       for (let index = 0; index < MAX_DOWNLOADS_EACH; index += 1)
@@ -200,7 +200,7 @@ describe('T66: downloads of one account', () => {
         ask: async () => void (await standStill()).destroy(),
       },
     };
-    it('give their places back, each once, however they end', async () => {
+    it('release their slots, once each, however they end', async () => {
       for (const [name, { host: does, ask = get }] of Object.entries(OUTCOMES)) {
         for (let round = 0; round < 8; round += 1) {
           answer = does;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { VENDORS } from '../../src/contract/model-kinds.ts';
 import { type Fields, idOf, startVideoService, VENDOR_MODELS, type VideoService } from './video-fixture.ts';
 
-/** The calls of docs/models/*.md, run by curl as they are documented: a reader who copies one gets a video. */
+/** Runs the curl calls of docs/models/*.md as documented, so that a copied call generates a video. */
 const folder = new URL('../../docs/models/', import.meta.url);
 const calls = readdirSync(folder).flatMap((file) =>
   [...readFileSync(new URL(file, folder), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, call = '']) => ({
@@ -28,7 +28,7 @@ describe('the documented call of every vendor', { concurrency: 8 }, () => {
   });
   after(() => service.stop());
 
-  it('is there', () => assert.equal(calls.length, VENDORS.length));
+  it('exists', () => assert.equal(calls.length, VENDORS.length));
 
   for (const { call, model } of calls)
     it(model, async () => {

@@ -43,7 +43,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The block with what a reader fills in. */
+/** Replaces the placeholders a reader fills in. */
 const fillIn = (code: string): string =>
   code
     .replaceAll('http://127.0.0.1:3000', service.baseUrl)
@@ -88,7 +88,7 @@ for (const document of ['README.md', 'README.zh-CN.md'])
     rmSync(join(folder, 'cat.mp4'));
   });
 
-it('the script, the commands on the server and the program of docs/cli-scripts.md', async () => {
+it('the script, server commands and program of docs/cli-scripts.md', async () => {
   const [script = '', onServer = '', program = ''] = blocksOf('docs/cli-scripts.md');
   await shell(fillIn(script));
   assert.ok(statSync(join(folder, 'kite.mp4')).size > 1000);

@@ -16,7 +16,7 @@ interface Reply {
   readonly body: Fields & { readonly data?: unknown };
 }
 
-/** A token as Kling's own samples make it: HS256 over `iss`, `exp` and `nbf`. */
+/** A token as created by Kling's own samples: HS256 over `iss`, `exp` and `nbf`. */
 function klingToken(accessKey: string, secretKey: string): string {
   const now = Math.floor(Date.now() / 1000);
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -24,7 +24,7 @@ function klingToken(accessKey: string, secretKey: string): string {
   return `${signed}.${createHmac('sha256', secretKey).update(signed).digest('base64url')}`;
 }
 
-/** Headers as `@volcengine/openapi` 1.36 sends them: it signs two headers and names the scope in `Authorization`. */
+/** Headers as sent by `@volcengine/openapi` 1.36, which signs two headers and names the scope in `Authorization`. */
 function volcengineHeaders(accessKey: string, secretKey: string, query: string, body: string): Record<string, string> {
   const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
   const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
@@ -43,7 +43,7 @@ function volcengineHeaders(accessKey: string, secretKey: string, query: string, 
   };
 }
 
-describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
+describe('the native APIs of Kling and Jimeng', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     before(async () => {
@@ -85,7 +85,7 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         return dataOf(await kling(`${path}/${String(id)}`));
       };
 
-      it('submits, and is polled by id or by external_task_id until it succeeds', async () => {
+      it('accepts a task, and is polled by id or by external_task_id until it succeeds', async () => {
         const body = { prompt: 'native text', external_task_id: 'mine-1', duration: '5', callback_url: null };
         const { task_id: id, task_info } = await submit(body);
         assert.deepEqual(task_info, { external_task_id: 'mine-1' });
@@ -102,7 +102,7 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         assert.equal('callback_url' in input.body, false);
       });
 
-      it('gives an external_task_id to one of several submits at the same instant, and refuses the others', async () => {
+      it('grants an external_task_id to one of several concurrent submits, and refuses the others', async () => {
         const quota = async () => (await service.operator.quota()).quota;
         const start = await quota();
         const body = { model_name: 'kling-v1-6', prompt: 'native at once', external_task_id: 'at-once' };
@@ -128,7 +128,7 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         assert.ok([1300, 1301].includes(Number(refused.body.code)), JSON.stringify(refused.body));
       });
 
-      it('has the vendor’s statuses and codes for errors', async () => {
+      it('uses the vendor’s statuses and codes for errors', async () => {
         const cases: readonly (readonly [Promise<Reply>, number, number])[] = [
           [kling(`${TEXT}/none`), 404, 1203],
           [kling(TEXT, { model_name: 'kling-v9', prompt: 'x' }), 404, 1203],
@@ -157,14 +157,14 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         assert.equal((await list(`${TEXT}?pageNum=2&pageSize=500`)).length, 0);
       });
 
-      it('takes the token of a client with a key pair, whose access key is the key of this service', async () => {
+      it('accepts the token of a client with a key pair, whose access key is an API key of this service', async () => {
         const { key } = service.caller;
         const listed = await kling(TEXT, undefined, klingToken(key, key));
         assert.equal(listed.status, 200, JSON.stringify(listed.body));
         assert.equal((await kling(TEXT, undefined, klingToken('sk-wrong', key))).status, 401);
       });
 
-      it('makes a video of an image without a prompt; of a text it needs one', async () => {
+      it('generates a video from an image without a prompt; from text it requires one', async () => {
         for (const path of [IMAGE, '/kling/v1/videos/image2video']) {
           const body = { model_name: 'kling-v1-6', image: picture };
           assert.equal((await kling(path, body)).status, 200, path);
@@ -182,7 +182,7 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         return quota - (await service.operator.quota()).quota;
       };
 
-      it('takes model as a spelling of model_name, and refuses two that differ', async () => {
+      it('accepts model as a synonym of model_name, and refuses different values', async () => {
         const prompt = 'spelled model';
         assert.equal(
           await priceOf({ model: 'kling-v1-6', prompt }),
@@ -194,7 +194,7 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         assert.deepEqual([status, body.message], [400, 'model and model_name contradict each other.']);
       });
 
-      it('accepts a callback_url, which is not sent to the vendor, and refuses one that is no public URL', async () => {
+      it('accepts a callback_url, which is not sent to the vendor, and refuses a non-public URL', async () => {
         const body = { model_name: 'kling-v1-6', prompt: 'called back' };
         assert.equal((await kling(PATH, { ...body, callback_url: 'https://caller.example/hook' })).status, 200);
         const input = service.job('kling', 'called back').input as { body: Fields };
@@ -206,7 +206,7 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         }
       });
 
-      it('names the model of its tasks in lists', async () => {
+      it('includes the model of each task in lists', async () => {
         const { data } = (await service.caller.request('GET', '/v1/videos?limit=100')).body as unknown as {
           data: Fields[];
         };
@@ -220,7 +220,7 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         send(`${to}${query}`, volcengineHeaders(key, 'any secret', query.slice(1), JSON.stringify(body)), body);
       const SHAPE = ['code', 'data', 'message', 'request_id', 'status', 'time_elapsed'];
 
-      it('submits and is polled as its SDK does, signed with a key pair', async () => {
+      it('accepts and is polled by requests of its SDK, signed with a key pair', async () => {
         const submitted = await jimeng(ACTION, {
           req_key: 'jimeng_t2v_v30',
           prompt: 'native jimeng',
@@ -239,7 +239,7 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         const { status, video_url: url } = dataOf(done);
         assert.equal(status, 'done');
         assert.match(String(url), /^http/);
-        // Without the slash, and with a plain bearer key.
+        // Without the trailing slash, and with a plain bearer key.
         const bare = await send(
           `/jimeng/native${RESULT}`,
           { authorization: `Bearer ${service.caller.key}` },
@@ -270,7 +270,7 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         assert.deepEqual([unknown.status, unknown.body.code], [400, 50_200]);
       });
 
-      it('in the contract’s own format needs its Version, with or without the slash', async () => {
+      it('requires its Version in the contract’s own format, with or without the slash', async () => {
         const body = { req_key: 'jimeng_t2v_v30', prompt: 'slashless' };
         const headers = { authorization: `Bearer ${service.caller.key}` };
         assert.equal((await send(`/jimeng${ACTION}`, headers, body)).status, 200);

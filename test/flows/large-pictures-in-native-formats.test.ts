@@ -25,21 +25,21 @@ describe('large images in the formats of Kling and Jimeng', () => {
     const sentToKling = (prompt: string) => (service.job('kling', prompt).input as { readonly body: Fields }).body;
 
     for (const path of [IMAGE, NATIVE_IMAGE])
-      it(`are sent whole: ${path}`, async () => {
+      it(`are sent in full: ${path}`, async () => {
         const body = { model_name: 'kling-v1-6', prompt: `by ${path}`, image: first, image_tail: second };
         assert.equal((await service.caller.request('POST', path, body)).status, 200);
         const sent = sentToKling(`by ${path}`);
         assert.deepEqual([sent.image === first, sent.image_tail === second], [true, true]);
       });
 
-    it('are sent whole in a list, and signed', async () => {
+    it('are sent in full in a list, and in a signed request', async () => {
       const body = { req_key: 'jimeng_i2v_first_v30', prompt: 'signed', binary_data_base64: [first] };
       assert.equal((await service.caller.request('POST', JIMENG, body)).status, 200);
       const sent = service.job('jimeng', 'signed').input as { readonly binary_data_base64: unknown[] };
       assert.equal(sent.binary_data_base64[0] === first, true);
     });
 
-    it('are sent whole where a media schema declares them', async () => {
+    it('are sent in full in fields declared by a media schema', async () => {
       await service.operator.requestData('POST', '/api/admin/models', {
         id: 'kling-with-tail',
         alias_of: 'kling-v1-6',
@@ -50,7 +50,7 @@ describe('large images in the formats of Kling and Jimeng', () => {
       assert.equal(sentToKling('declared').image_tail === second, true);
     });
 
-    it('that are private addresses far behind blanks, or no pictures, are refused', async () => {
+    it('are refused if they are private URLs after long whitespace, or not images', async () => {
       const blanks = ' '.repeat(70_000);
       for (const picture of [
         `${blanks}http://127.0.0.1/`,
@@ -69,7 +69,7 @@ describe('large images in the formats of Kling and Jimeng', () => {
       assert.equal(service.sandbox.control.jobs('kling').filter(({ prompt }) => prompt === 'private').length, 0);
     });
 
-    it('a long string that is no Base64 is sent without its prefix, as a short one is', async () => {
+    it('a long string that is not Base64 is sent without its prefix, like a short one', async () => {
       const image_tail = `data:image/png;base64,${second}é`;
       const body = { model_name: 'kling-v1-6', prompt: 'not Base64', image: first, image_tail };
       await service.caller.request('POST', IMAGE, body);

@@ -23,7 +23,7 @@ describe('the master key', () => {
         env: { MAIL_BACKEND: 'sandbox', ...env },
         sandbox: { port: (name) => ports.get(name) ?? 0 },
       });
-    // Simulators restart on the same ports, because the channels keep their URLs.
+    // Simulators restart on the same ports, because channels keep their URLs.
     const ports = new Map<string, number>();
     const logIn = async (app: App, username: string): Promise<TestUser> => {
       const person = new TestUser(app.http.fastify, '127.0.0.1');
@@ -64,7 +64,7 @@ describe('the master key', () => {
     });
     after(() => service.stop());
 
-    it('opens a value in its own place alone', async () => {
+    it('opens a value only in its own place', async () => {
       const { kysely } = service.app.database;
       const [one, two] = await kysely.selectFrom('app_passwords').selectAll().orderBy('mailbox_id').execute();
       assert.ok(one !== undefined && two !== undefined);
@@ -84,7 +84,7 @@ describe('the master key', () => {
       await ada.ok('GET', '/api/user/mailbox/app-password');
     });
 
-    it('is changed while the service is used, without an error', async () => {
+    it('is changed while the service is in use, without errors', async () => {
       const before = await sealed();
       await service.stop();
       service = await start({ MASTER_KEY: next, MASTER_KEY_PREVIOUS: old });
@@ -125,7 +125,7 @@ describe('the master key', () => {
       onServer.remove();
     });
 
-    it('is the new one alone from then on', async () => {
+    it('is the new one alone afterwards', async () => {
       await service.stop();
       const lost = new CliMachine('', { DATABASE_URL: url, MASTER_KEY: old });
       const refused = await lost.run('admin', 'reseal');

@@ -8,7 +8,7 @@ const picture = loadMedia('picture.png').bytes.toString('base64');
 const JIMENG = '/jimeng/?Action=';
 const VERSION = '&Version=2022-08-31';
 
-describe('the vendors’ own formats of Kling and Jimeng', () => {
+describe('requests in the formats of Kling and Jimeng with unified responses', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     before(async () => {
@@ -20,7 +20,7 @@ describe('the vendors’ own formats of Kling and Jimeng', () => {
     });
     after(() => service.stop());
 
-    /** The JSON body the vendor got for a prompt. */
+    /** The JSON body that the vendor received for a prompt. */
     const received = (vendor: string, prompt: string): Fields => {
       const input = service.job(vendor, prompt).input as Fields;
       return (vendor === 'kling' ? input.body : input) as Fields;
@@ -35,7 +35,7 @@ describe('the vendors’ own formats of Kling and Jimeng', () => {
       assert.equal((await service.operator.quota()).quota, quota);
     };
 
-    it('A: the official body arrives as it came, the answer is ours', async () => {
+    it('A: the official body arrives unchanged, and the response is in our format', async () => {
       const body = {
         model_name: 'kling-v1-6',
         prompt: 'official text',
@@ -63,7 +63,7 @@ describe('the vendors’ own formats of Kling and Jimeng', () => {
       assert.deepEqual([task.status, task.progress, task.action], ['SUCCESS', '100%', 'textGenerate']);
     });
 
-    it('A: from pictures', async () => {
+    it('A: from images', async () => {
       const body = { model_name: 'kling-v1-6', prompt: 'official picture', image: picture, image_tail: picture };
       const submitted = await service.caller.submit(body, '/kling/v1/videos/image2video');
       const sent = received('kling', 'official picture');
@@ -72,7 +72,7 @@ describe('the vendors’ own formats of Kling and Jimeng', () => {
       assert.equal(task.action, 'firstTailGenerate');
     });
 
-    it('A and B: numbers as texts and texts as numbers, empty pictures and data URLs take the vendor’s form', async () => {
+    it('A and B: numeric strings and numbers, empty images and data URLs are converted to the vendor’s form', async () => {
       const data = `data:image/jpg;charset=utf-8;base64,${picture}`;
       const kling = { model_name: 'kling-v1-6', prompt: 'loose kling', duration: 10, cfg_scale: '0.5', image: data };
       await service.caller.submit({ ...kling, image_tail: '' }, '/kling/v1/videos/image2video');
@@ -85,7 +85,7 @@ describe('the vendors’ own formats of Kling and Jimeng', () => {
       assert.deepEqual(received('jimeng', 'loose jimeng'), { ...rest, seed: 7, frames: 241 });
     });
 
-    it('A: what cannot be done is refused before anything is paid', async () => {
+    it('A: unsupported requests are refused before anything is charged', async () => {
       const path = '/kling/v1/videos/text2video';
       await refused('/kling/v1/videos/image2video', { model_name: 'kling-v1-6', prompt: 'x' }, /image is required/);
       await refused(path, { model_name: 'kling-v1-6', prompt: 'x', duration: true }, /duration must be a string/);
@@ -116,7 +116,7 @@ describe('the vendors’ own formats of Kling and Jimeng', () => {
       assert.equal((answer.data as Fields).status, 'SUCCESS');
     });
 
-    it('B: what cannot be done is refused', async () => {
+    it('B: unsupported requests are refused', async () => {
       const body = { req_key: 'jimeng_t2v_v30', prompt: 'x' };
       const path = `${JIMENG}CVSync2AsyncSubmitTask${VERSION}`;
       await refused(`${JIMENG}CVProcess${VERSION}`, body, /Action/);

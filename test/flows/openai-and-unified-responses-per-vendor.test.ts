@@ -5,22 +5,22 @@ import { Compile } from 'typebox/compile';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type Fields, idOf, startVideoService, VENDOR_MODELS, type VideoService } from './video-fixture.ts';
 
-/** What the contract requires of one vendor API's OpenAI-style object. `undefined`: the key is absent. */
+/** The contract's requirements on one vendor's OpenAI-style object. `undefined`: the key is absent. */
 interface Expected {
   readonly modelIsEmpty: boolean;
   readonly taskId: boolean;
-  /** Before the end, and after a success. */
+  /** Before the task has finished, and after a success. */
   readonly url: readonly [before: 'absent' | 'empty', after: 'absent' | 'address'];
   readonly completedAt: 'record' | 'upstream' | 'passthrough';
   readonly seconds: string | undefined;
   readonly error: { readonly message: RegExp; readonly code: string | RegExp };
-  /** In `fail_reason`, where it differs from `error.message`. */
+  /** Pattern of `fail_reason`, if it differs from `error.message`. */
   readonly reason: RegExp;
 }
 
 const NOTHING = { modelIsEmpty: false, taskId: false, completedAt: 'record', seconds: undefined } as const;
 const ANY_TEXT = { message: /\S/, code: /\S/ };
-/** What the contract says of a vendor it does not name. */
+/** The contract's rules for vendors it does not name. */
 const USUAL: Expected = { ...NOTHING, url: ['empty', 'address'], error: ANY_TEXT, reason: /\S/ };
 const EXPECTED: Readonly<Record<string, Expected>> = {
   kling: {
@@ -28,9 +28,9 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     modelIsEmpty: true,
     url: ['absent', 'address'],
     completedAt: 'upstream',
-    // The values of the generated video, not those of the request.
+    // Values of the generated video, not those of the request.
     seconds: '5.1',
-    // The failed task's own envelope says code 0, which is no error code.
+    // The failed task's own envelope has code 0, which is not an error code.
     error: { message: /\S/, code: '' },
     reason: /\S/,
   },
@@ -75,7 +75,7 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   },
 };
 
-/** How OpenAI's own clients are told. */
+/** Header by which OpenAI's own clients are recognized. */
 const OPENAI_SDK = { 'x-stainless-lang': 'js' };
 const videoSchema = Compile(
   JSON.parse(readFileSync(new URL('../video/openai-video-schema.json', import.meta.url), 'utf8')),
@@ -97,7 +97,7 @@ const UNIFIED_KEYS = [
 const isSeconds = (value: unknown): boolean =>
   Number.isInteger(value) && Math.abs(Number(value) - Date.now() / 1000) < 600;
 
-describe('the videos of each vendor in both formats', () => {
+describe('videos of each vendor in both formats', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     before(async () => {
@@ -105,7 +105,7 @@ describe('the videos of each vendor in both formats', () => {
     });
     after(() => service.stop());
 
-    it('Hailuo: no error object where the business code of a failed task means success', async () => {
+    it('Hailuo: no error object if the business code of a failed task means success', async () => {
       const submitted = await service.caller.submit({ model: 'MiniMax-Hailuo-02', prompt: 'A deer [cancel]' });
       const video = await service.caller.waitUntilEnded(idOf(submitted));
       assert.equal(video.status, 'failed');
@@ -114,13 +114,13 @@ describe('the videos of each vendor in both formats', () => {
       assert.match(String(reason), /^(?!success$)\S/);
     });
 
-    describe('one by one', { concurrency: VENDOR_MODELS.length }, () => {
+    describe('by vendor', { concurrency: VENDOR_MODELS.length }, () => {
       for (const vendor of VENDOR_MODELS) {
         describe(vendor.name, () => {
           const expected = EXPECTED[vendor.name] ?? USUAL;
           const isVeo = /^veo/.test(vendor.name);
           const isSora = vendor.name === 'sora';
-          /** By the outcome of their jobs; each is submitted by the path beside it. */
+          /** Submitted tasks by the outcome of their jobs, each with the path it was submitted to. */
           const submitted: Record<string, Fields> = {};
           const videos: Record<string, Fields> = {};
           const unified: Record<string, Fields> = {};
@@ -142,7 +142,7 @@ describe('the videos of each vendor in both formats', () => {
           const video = (outcome: string) => videos[outcome] as Fields;
           const task = (outcome: string) => unified[outcome] as Fields;
 
-          it('submit: the skeleton', () => {
+          it('submit: the minimal object', () => {
             for (const [outcome, answer] of Object.entries(submitted)) {
               if (vendor.name === 'veo-vertex') {
                 assert.deepEqual(Object.keys(answer), ['task_id'], outcome);
@@ -167,7 +167,7 @@ describe('the videos of each vendor in both formats', () => {
             }
           });
 
-          it('always: id, object, status, progress, created_at', () => {
+          it('always present: id, object, status, progress, created_at', () => {
             const status = { done: 'completed', failed: 'failed', running: /^(queued|in_progress)$/ } as const;
             for (const outcome of ['done', 'failed', 'running'] as const) {
               const object = video(outcome);
@@ -238,7 +238,7 @@ describe('the videos of each vendor in both formats', () => {
             assert.ok(Number.isInteger(data.expires_at));
           });
 
-          it('OpenAI’s own client: its complete Video object, at every stage', async () => {
+          it('OpenAI’s own client: the complete Video object, at every stage', async () => {
             const prompt = `${vendor.name} sdk [stuck]`;
             const made = await service.caller.submit({ model: vendor.model, prompt }, '/v1/videos', OPENAI_SDK);
             assertCompleteVideo(made);
@@ -260,14 +260,14 @@ describe('the videos of each vendor in both formats', () => {
               assert.equal(body.completed_at === null, outcome === 'running', outcome);
               assert.equal(body.error === null, outcome !== 'failed', outcome);
               assert.match(String(body.seconds), /^\d+(\.\d+)?$/);
-              // What the contract has for everybody stays there.
+              // Fields the contract defines for all vendors stay in `metadata`.
               assert.deepEqual(body.metadata, video(outcome).metadata);
             }
             const list = await service.caller.request('GET', '/v1/videos?limit=100', undefined, OPENAI_SDK);
             for (const each of list.body.data as unknown as Fields[]) assertCompleteVideo(each);
           });
 
-          it('unified: every key always there', () => {
+          it('unified: every key is always present', () => {
             for (const object of Object.values(unified)) assert.deepEqual(Object.keys(object).sort(), UNIFIED_KEYS);
           });
 
@@ -287,7 +287,7 @@ describe('the videos of each vendor in both formats', () => {
             }
           });
 
-          it('unified: fail_reason is the reason, or the address', () => {
+          it('unified: fail_reason is the reason, or the URL', () => {
             assert.match(String(task('failed').fail_reason), expected.reason);
             assert.equal(task('running').fail_reason, '');
             const id = idOf(submitted.done as Fields);
@@ -297,7 +297,7 @@ describe('the videos of each vendor in both formats', () => {
             else assert.equal(address, (video('done').metadata as { url: string }).url);
           });
 
-          it('unified: data is the upstream’s last answer', () => {
+          it('unified: data is the upstream’s last response', () => {
             assert.equal(typeof task('done').data, 'object');
             assert.notDeepEqual(task('done').data, {});
           });

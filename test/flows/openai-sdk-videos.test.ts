@@ -10,7 +10,7 @@ import { startVideoService, VENDOR_MODELS, type VideoService } from './video-fix
 const isVideo = (bytes: ArrayBuffer): boolean => Buffer.from(bytes).toString('latin1', 4, 8) === 'ftyp';
 const picture = loadMedia('picture.png').bytes;
 
-/** OpenAI's own client in ordinary use; only its base URL is different. */
+/** OpenAI's own client in typical use; only its base URL differs. */
 describe('the official openai client', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
@@ -33,7 +33,7 @@ describe('the official openai client', () => {
       return assert.fail(`${id} did not end`);
     }
 
-    /** The error a call ends with. */
+    /** The error with which a call fails. */
     const errorOf = async (call: Promise<unknown>): Promise<APIError> => {
       const error = await call.then(
         () => assert.fail('it should have failed'),
@@ -71,7 +71,7 @@ describe('the official openai client', () => {
       assert.equal(new Set(seen).size, seen.length);
     });
 
-    it('sends a picture as a file, and as an address', async () => {
+    it('sends an image as a file, and as a URL', async () => {
       const file = await openai.videos.create({
         prompt: 'from a file',
         seconds: '8',
@@ -84,7 +84,7 @@ describe('the official openai client', () => {
         .filter(({ body }) => body.includes('from a file'));
       assert.match(String(upload?.headers['content-type']), /^multipart\/form-data/);
       assert.ok(upload?.body.includes(picture));
-      // Veo takes bytes alone; Wan takes the data URL.
+      // Veo accepts bytes only; Wan accepts the data URL.
       for (const model of ['veo-3.1-generate-preview', 'wan2.5-i2v-preview']) {
         if (model.startsWith('wan')) await service.addChannel('wan', [model]);
         const image_url = `data:image/png;base64,${picture.toString('base64')}`;
@@ -93,7 +93,7 @@ describe('the official openai client', () => {
       }
     });
 
-    it('remixes', async () => {
+    it('remixes a video', async () => {
       const first = await openai.videos.create({ prompt: 'the first', seconds: '8' });
       const early = await errorOf(openai.videos.remix(first.id, { prompt: 'too early' }));
       assert.ok(early instanceof BadRequestError);
@@ -109,7 +109,7 @@ describe('the official openai client', () => {
       assert.equal((await errorOf(openai.videos.remix(kling.id, { prompt: 'again' }))).code, 'remix_unsupported');
     });
 
-    it('fetches the pictures of a video', async () => {
+    it('downloads the thumbnail of a video', async () => {
       const { id } = await openai.videos.create({ prompt: 'with pictures' });
       await ended(id);
       const thumbnail = await openai.videos.downloadContent(id, { variant: 'thumbnail' });
@@ -144,7 +144,7 @@ describe('the official openai client', () => {
       assert.deepEqual([notYet.status, notYet.code], [400, 'task_not_completed']);
     });
 
-    it('shows why a deleted video is not there, although the contract’s body for it has no error', async () => {
+    it('shows why a deleted video is missing, although the contract’s body for it has no error', async () => {
       const { id } = await openai.videos.create({ prompt: 'to be deleted' });
       await ended(id);
       assert.equal((await openai.videos.delete(id)).deleted, true);
@@ -157,7 +157,7 @@ describe('the official openai client', () => {
       assert.deepEqual(plain.body, { code: 'task_not_exist', message: 'task_not_exist', data: null });
     });
 
-    it('refuses edits, extensions and characters as not offered', async () => {
+    it('refuses edits, extensions and characters as unsupported', async () => {
       const video = await toFile(picture, 'clip.mp4');
       for (const [operation, call] of [
         ['videos.edit', () => openai.videos.edit({ prompt: 'in rain', video })],
@@ -178,7 +178,7 @@ describe('the official openai client', () => {
       assert.match(String(error?.message), /could not be generated/);
     });
 
-    it('asks sora-2 of another vendor by an alias, unchanged', async () => {
+    it('requests sora-2 unchanged, served by another vendor through an alias', async () => {
       await service.operator.requestData('PUT', '/api/admin/models/sora-2', { alias_of: 'veo-3.1-generate-preview' });
       const video = await openai.videos.create({
         model: 'sora-2',

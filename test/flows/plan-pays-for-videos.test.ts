@@ -19,7 +19,7 @@ interface Own {
   readonly wallet: number;
 }
 
-describe('a plan pays for videos', () => {
+describe('a plan that pays for videos', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let url: string;
@@ -46,7 +46,7 @@ describe('a plan pays for videos', () => {
       return [allowance_left / PRICE, (INITIAL_QUOTA - wallet) / PRICE];
     };
 
-    /** What happened to the quota of the task that failed, the only one refunded. */
+    /** Ledger entries of the failed task, the only refunded one. */
     const entries = async () => {
       const database = openReadOnly(url);
       const { kysely } = database;
@@ -61,7 +61,7 @@ describe('a plan pays for videos', () => {
       return rows;
     };
 
-    it('takes the allowance first and the wallet for the rest, and gives back what failed', async () => {
+    it('charges the allowance first and the wallet for the rest, and refunds a failure', async () => {
       assert.deepEqual(await left(), [2.5, 0]);
       const first = await service.caller.submit({ model: 'kling-v1-6', prompt: 'a paid film' });
       assert.deepEqual(await left(), [1.5, 0]);
@@ -83,7 +83,7 @@ describe('a plan pays for videos', () => {
       assert.equal(used_quota, 3 * PRICE);
     });
 
-    it('serves the models of the card alone', async () => {
+    it('serves only the models of the plan', async () => {
       for (const path of ['/v1/videos', '/v1/video/generations']) {
         const refused = await service.caller.request('POST', path, { model: 'sora-2', prompt: 'not in the card' });
         assert.deepEqual([refused.status, refused.body.code], [403, 'model_not_allowed']);

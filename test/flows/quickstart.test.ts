@@ -11,7 +11,7 @@ const SCRIPT = join(import.meta.dirname, '..', '..', 'scripts', 'quickstart.ts')
 const folder = mkdtempSync(join(tmpdir(), 'rg-quickstart-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The script under way, with all it has printed. */
+/** The running script and its output so far. */
 class Quickstart {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
@@ -27,7 +27,7 @@ class Quickstart {
       });
   }
 
-  /** Resolves with the first group of the pattern once it is printed. */
+  /** Resolves with the first capture group of the pattern once the output matches. */
   async waitFor(pattern: RegExp): Promise<string> {
     for (;;) {
       const [, group] = pattern.exec(this.output) ?? [];
@@ -44,7 +44,7 @@ class Quickstart {
   }
 }
 
-it('makes a video, opens a mailbox, and starts again after root has changed the password', async () => {
+it('the quickstart generates a video, opens a mailbox, and restarts after root has changed the password', async () => {
   const first = new Quickstart();
   await first.waitFor(/(The service is running)/);
   assert.ok(statSync(join(folder, 'data', 'first-video.mp4')).size > 1000);

@@ -12,7 +12,7 @@ const TASKS = 40;
 const PERIOD_MS = 2_000;
 
 forEachDatabase((name, _open, freshUrl) => {
-  // SQLite serves one process.
+  // SQLite supports a single process only.
   if (name === 'sqlite') return;
 
   describe('two processes on one database', () => {
@@ -61,7 +61,7 @@ forEachDatabase((name, _open, freshUrl) => {
       }
     });
 
-    test('a key revoked on one ends on the other with the next request', async () => {
+    test('a key revoked on one is refused by the other on the next request', async () => {
       const url = await freshUrl();
       const running = await startSandboxService(url);
       const second = await makeApp(parseConfig(testEnvironment(url)), { log: openLog('silent') });

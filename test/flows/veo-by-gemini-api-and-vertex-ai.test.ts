@@ -10,7 +10,7 @@ import { startTestService, type TestService } from '../test-service.ts';
 const NATIVE = 'veo-3.1-generate-preview';
 const CLOUD = 'veo-3.1-generate-001';
 const GIVEN = 100_000_000;
-/** Eight seconds at the first price of both models. */
+/** Eight seconds at the base price of both models. */
 const PRICE = 8 * 200_000;
 
 type Fields = Record<string, unknown>;
@@ -57,7 +57,10 @@ describe('Veo by both routes', () => {
       assert.equal(answer.status, 200);
       return (await answer.json()) as Fields;
     }
-    /** A query refreshes at most once a second, so the end is seen at the second one at the latest. */
+    /**
+     * Polls until the end. A query refreshes at most once per second, so the final state is seen by the second query at
+     * the latest.
+     */
     async function toTheEnd(id: unknown): Promise<Fields> {
       for (let polls = 0; polls < 20; polls += 1) {
         const video = await read(`/v1/videos/${String(id)}`);
@@ -69,7 +72,7 @@ describe('Veo by both routes', () => {
     const balance = async () => (await viewer.ok<{ quota: number }>('GET', '/api/user/self')).quota;
     const isVideo = (bytes: ArrayBuffer) => Buffer.from(bytes).toString('latin1', 4, 8) === 'ftyp';
 
-    it('native: no public address, a file at the content endpoint', async () => {
+    it('native: no public URL, a file at the content endpoint', async () => {
       const submitted = await submit(NATIVE, 'A kite');
       assert.equal(submitted.id, submitted.task_id);
       assert.equal(submitted.object, 'video');
@@ -82,7 +85,7 @@ describe('Veo by both routes', () => {
       const file = await ask(`/v1/videos/${String(submitted.id)}/content`, { range: 'bytes=0-99' });
       assert.deepEqual([file.status, file.headers.get('content-type')], [206, 'video/mp4']);
       assert.ok(isVideo(await file.arrayBuffer()));
-      // The key stays with the API: the storage host it redirects to gets none.
+      // The API key must not be forwarded to the storage host of the redirect.
       assert.equal(
         sandbox.control.requests({ operation: 'content' }).some((request) => request.path.startsWith('/veo/')),
         true,
@@ -92,7 +95,7 @@ describe('Veo by both routes', () => {
       }
     });
 
-    it('cloud platform: {task_id} alone, no address anywhere, and the file all the same', async () => {
+    it('cloud platform: {task_id} alone, no URL anywhere, and the file nevertheless', async () => {
       const submitted = await submit(CLOUD, 'A kite');
       assert.deepEqual(Object.keys(submitted), ['task_id']);
       const video = await toTheEnd(submitted.task_id);

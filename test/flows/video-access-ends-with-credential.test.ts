@@ -14,11 +14,11 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 import { ApiCaller, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
-/** What is promised, and what a loaded machine may take beyond it. */
+/** The promised limit, and the tolerance for a loaded machine. */
 const PROMISED_MS = 1_000;
 const TOLERANCE_MS = 1_500;
 
-/** A video of an account of its own, and the ways its owner has to it. */
+/** A video of a separate account, with its owner's means of access. */
 interface Owner {
   readonly user: TestUser;
   readonly key: string;
@@ -26,11 +26,11 @@ interface Owner {
   readonly videoId: string;
 }
 
-describe('T33, T34: access to a video ends with the credential it was given to', () => {
+describe('T33, T34: access to a video ends with the credential it was granted to', () => {
   forEachDatabase((name, _open, freshUrl) => {
     let service: VideoService;
     let second: App | undefined;
-    /** Where links are used and downloads run: another process than the one that is asked to end access. */
+    /** Links are used and downloads run on a different process from the one that revokes access. */
     let elsewhere: string;
     let database: ReturnType<typeof openReadOnly>;
     let owners = 0;
@@ -81,7 +81,7 @@ describe('T33, T34: access to a video ends with the credential it was given to',
     const linkOf = async (user: TestUser, { videoId }: Owner): Promise<string> =>
       (await user.ok<{ play_url: string }>('GET', `/api/videos/${videoId}`)).play_url;
 
-    /** Begins to download; resolves with what waits for its end, in milliseconds after `since()`. */
+    /** Starts a download; resolves with a function that waits for its end, in milliseconds after `since()`. */
     async function begin(path: string, headers: Record<string, string> = {}): Promise<() => Promise<void>> {
       const call = request(`${elsewhere}${path}`, { headers });
       call.on('error', () => {});
@@ -113,7 +113,7 @@ describe('T33, T34: access to a video ends with the credential it was given to',
       'the account is deleted': ({ user }) => service.operator.requestData('DELETE', `/api/admin/users/${user.id}`),
     };
     for (const [event, end] of Object.entries(EVENTS)) {
-      it(`play links and what plays from them, when ${event}`, async () => {
+      it(`play links and their playback, when ${event}`, async () => {
         const owner = await makeOwner();
         const link = await linkOf(owner.user, owner);
         const closed = await begin(link);
@@ -124,7 +124,7 @@ describe('T33, T34: access to a video ends with the credential it was given to',
       });
     }
 
-    it('a link of one session goes on when another session of the account logs out', async () => {
+    it('a link of one session keeps working when another session of the account signs out', async () => {
       const owner = await makeOwner();
       const other = new TestUser(service.app.http.fastify, '10.0.1.1');
       await other.logIn(`owner${owners}`);
@@ -132,12 +132,12 @@ describe('T33, T34: access to a video ends with the credential it was given to',
       assert.notEqual(links.own, links.other);
       await other.ok('POST', '/api/user/logout');
       assert.deepEqual([await statusOf(links.own), await statusOf(links.other)], [200, 403]);
-      // A link cannot be rewritten to another sign-in.
+      // A link cannot be rewritten to another session.
       const swapped = links.other.replace(/credential=s\d+/, String(/credential=s\d+/.exec(links.own)?.[0]));
       assert.equal(await statusOf(swapped), 403);
     });
 
-    it('a link made with the management token, when the token is replaced', async () => {
+    it('a link created with the management token, when the token is replaced', async () => {
       const owner = await makeOwner();
       const program = await owner.user.withManagementToken();
       const link = await linkOf(program, owner);

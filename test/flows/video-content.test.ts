@@ -27,7 +27,7 @@ const MAY_PASS = new Set([
   'content-disposition',
   'etag',
   'last-modified',
-  // Our own.
+  // Added by this service.
   'x-request-id',
   'date',
   'connection',
@@ -35,12 +35,12 @@ const MAY_PASS = new Set([
   'transfer-encoding',
 ]);
 
-describe('fetching files', () => {
+describe('downloading files', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let database: ReturnType<typeof openReadOnly>;
     let id: string;
-    /** A storage host of the vendor's that does what the test says. */
+    /** A storage host of the vendor, controlled by the test. */
     let host: Server;
     let hostUrl: string;
     let answer: (request: IncomingMessage, response: ServerResponse) => void = () => {};
@@ -75,8 +75,8 @@ describe('fetching files', () => {
       database.kysely.updateTable('tasks').set(fields).where('public_id', '=', task).execute();
     const place = (url: string) => change(id, { artifact: JSON.stringify({ kind: 'url', url }) });
 
-    describe('of an honest host', () => {
-      it('T52: whole, with the headers of a file that is no page', async () => {
+    describe('from an honest host', () => {
+      it('T52: in full, with headers that prevent rendering as a page', async () => {
         const file = await get();
         assert.equal(file.status, 200);
         assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
@@ -101,7 +101,7 @@ describe('fetching files', () => {
         [`bytes=0-${CLIP.length * 2}`, 206, 0, LAST],
         [`bytes=${CLIP.length}-`, 416, 0, 0],
         ['bytes=999999999999-', 416, 0, 0],
-        // More than one range, and what is none, is ignored.
+        // Multiple and invalid ranges are ignored.
         ['bytes=0-1,2-3', 200, 0, LAST],
         [`bytes=${'0-0,'.repeat(1_000)}0-0`, 200, 0, LAST],
         ['bytes=5-2', 200, 0, LAST],
@@ -122,7 +122,7 @@ describe('fetching files', () => {
         });
       }
 
-      it('If-Range: another version is sent whole', async () => {
+      it('If-Range: another version is sent in full', async () => {
         const file = await get({ range: 'bytes=0-9', 'if-range': '"another"' });
         assert.deepEqual([file.status, (await file.arrayBuffer()).byteLength], [200, CLIP.length]);
       });
@@ -142,7 +142,7 @@ describe('fetching files', () => {
         assert.equal(junk.status, 400);
       });
 
-      it('a variant that its vendor does not have: 404', async () => {
+      it('a variant the vendor does not have: 404', async () => {
         for (const variant of ['spritesheet', 'thumbnail']) {
           const { status, body } = await service.caller.request('GET', `/v1/videos/${id}/content?variant=${variant}`);
           assert.deepEqual([status, body.code], [404, 'content_not_found'], variant);
@@ -150,7 +150,7 @@ describe('fetching files', () => {
       });
     });
 
-    describe('when there is none', () => {
+    describe('without a file', () => {
       it('unfinished and failed: 400; unknown: 404; foreign: the same bytes as unknown', async () => {
         const running = await service.caller.submit({ model: 'kling-v1-6', prompt: 'file later [stuck]' });
         const failed = await service.caller.submit({ model: 'kling-v1-6', prompt: 'file never [fail]' });
@@ -167,11 +167,11 @@ describe('fetching files', () => {
       });
     });
 
-    describe('of a hostile host', () => {
+    describe('from a hostile host', () => {
       beforeEach(() => place(`${hostUrl}/file`));
 
       for (const type of ['text/html', 'text/xml', 'application/json', 'video/mp4', '']) {
-        it(`a page or a message of type "${type}" is no video`, async () => {
+        it(`a page or message of type "${type}" is not accepted as a video`, async () => {
           answer = (_, response) =>
             response.writeHead(200, type === '' ? {} : { 'content-type': type }).end(' <script>');
           const file = await get();
@@ -189,7 +189,7 @@ describe('fetching files', () => {
         '',
       ]) {
         const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
-        it(`a video of type "${type}" is one all the same, whole and in parts, and never a page`, async () => {
+        it(`a video of type "${type}" is accepted, in full and in ranges, and never served as a page`, async () => {
           answer = (_, response) => response.writeHead(200, headers).end(CLIP);
           const file = await get();
           assert.deepEqual([file.status, file.headers.get('content-type')], [200, 'video/mp4']);
@@ -203,7 +203,7 @@ describe('fetching files', () => {
         });
       }
 
-      it('bytes that are no video are refused whatever their type', async () => {
+      it('bytes that are not a video are refused whatever their type', async () => {
         for (const bytes of [Buffer.alloc(4_096, 7), Buffer.from('alert(1)'), Buffer.from('short'), Buffer.alloc(0)]) {
           answer = (_, response) => response.writeHead(200, { 'content-type': 'video/mp4' }).end(bytes);
           const file = await get();
@@ -211,13 +211,13 @@ describe('fetching files', () => {
         }
       });
 
-      it('a few bytes behind the last box are sent with it', async () => {
+      it('a few bytes after the last box are sent with the video', async () => {
         const padded = Buffer.concat([CLIP, Buffer.from('\r\n')]);
         answer = (_, response) => response.writeHead(200, { 'content-length': padded.length }).end(padded);
         assert.ok(Buffer.from(await (await get()).arrayBuffer()).equals(padded));
       });
 
-      it('a content coding that is none is ignored, also one that was not applied', async () => {
+      it('a content coding that is unknown or was not applied is ignored', async () => {
         for (const coding of ['aws-chunked', 'utf-8', 'UTF-8', 'binary', 'none', 'identity', '', 'gzip', 'br']) {
           answer = (_, response) =>
             response.writeHead(200, { 'content-encoding': coding, 'content-length': CLIP.length }).end(CLIP);
@@ -228,7 +228,7 @@ describe('fetching files', () => {
         }
       });
 
-      it('a video that was compressed though it should not be is decoded, and none of its parts is sent', async () => {
+      it('a video compressed without request is decoded, and no range of it is served', async () => {
         for (const [coding, bytes] of [
           ['gzip', gzipSync(CLIP)],
           ['x-gzip', gzipSync(CLIP)],
@@ -246,7 +246,7 @@ describe('fetching files', () => {
         }
       });
 
-      it('206 that nobody asked for: the whole file, or an error', async () => {
+      it('206 to a request without Range: the whole file, or an error', async () => {
         const last = CLIP.length - 1;
         for (const [range, status] of [
           [`bytes 0-${last}/${CLIP.length}`, 200],
@@ -262,7 +262,7 @@ describe('fetching files', () => {
         }
       });
 
-      it('a redirect whose Location is raw UTF-8 is followed, as one that is percent-encoded', async () => {
+      it('a redirect whose Location is raw UTF-8 is followed, like a percent-encoded one', async () => {
         for (const [path, encoding] of [
           ['/视频/雪.mp4', 'utf8'],
           ['/caf%C3%A9.mp4', 'utf8'],
@@ -278,7 +278,7 @@ describe('fetching files', () => {
         }
       });
 
-      it('T53: none of its headers pass but those of the file', async () => {
+      it('T53: only headers that describe the file are forwarded', async () => {
         answer = (_, response) =>
           response
             .writeHead(200, {
@@ -304,7 +304,7 @@ describe('fetching files', () => {
         assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
       });
 
-      it('a content coding that was not asked for is refused, not passed on as a video', async () => {
+      it('an unrequested content coding is refused, not forwarded as a video', async () => {
         answer = (_, response) =>
           response.writeHead(200, { 'content-type': 'video/mp4', 'content-encoding': 'gzip' }).end('no gzip');
         const file = await get();
@@ -312,7 +312,7 @@ describe('fetching files', () => {
         assert.equal(((await file.json()) as { code: string }).code, 'content_unavailable');
       });
 
-      it('T49: redirects inside are not followed, even of a private channel', async () => {
+      it('T49: redirects to internal hosts are not followed, even for a private channel', async () => {
         let canary = 0;
         const inside = createServer((_, response) => {
           canary += 1;
@@ -336,7 +336,7 @@ describe('fetching files', () => {
         assert.equal(canary, 0);
       });
 
-      it('a closed address is asked for again at the vendor, once, and the fresh one is kept', async () => {
+      it('an expired URL is requested from the vendor again, once, and the new one is stored', async () => {
         const before = await service.caller.video(id);
         let asked = 0;
         answer = (_, response) => {
@@ -348,7 +348,7 @@ describe('fetching files', () => {
           assert.deepEqual([file.status, file.headers.get('content-type'), asked], [200, 'video/mp4', 1]);
           assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
         }
-        // `completed_at` is left out: the vendor returns the time of the request in it.
+        // `completed_at` is omitted: the vendor returns the time of the request in it.
         const { metadata, completed_at: _, ...rest } = await service.caller.video(id);
         assert.match((metadata as { url: string }).url, new RegExp(service.sandbox.artifactHost));
         const { metadata: old, completed_at: __, ...same } = before;
@@ -356,7 +356,7 @@ describe('fetching files', () => {
         assert.deepEqual(rest, same, 'nothing else has changed');
       });
 
-      it('a vendor that cannot be asked, or no longer has it', async () => {
+      it('a vendor that is unreachable, or no longer has the file', async () => {
         answer = (_, response) => void response.writeHead(403).end('expired');
         service.sandbox.control.fault({ vendor: 'kling', operation: 'query', kind: '503' });
         assert.equal((await get()).status, 502);
@@ -368,7 +368,7 @@ describe('fetching files', () => {
         assert.equal((await service.caller.video(lost)).status, 'completed');
       });
 
-      it('B: an address older than an hour is renewed once, before it is returned', async () => {
+      it('B: a URL older than an hour is renewed once, before it is returned', async () => {
         const old = await finished('jimeng_t2v_v30', 'long ago');
         const { completed_at: completedAt, metadata } = await service.caller.video(old);
         const address = `${hostUrl}/dead`;
@@ -379,7 +379,7 @@ describe('fetching files', () => {
         const polls = () => service.sandbox.control.requests({ vendor: 'jimeng', operation: 'query' }).length;
         const before = polls();
         const seen = await Promise.all(Array.from({ length: 5 }, () => service.caller.video(old)));
-        // Whoever comes while it is being renewed may still be shown the old one.
+        // Concurrent requests during the renewal may still get the old URL.
         assert.ok(seen.some((video) => (video.metadata as { url: string }).url !== address));
         const video = await service.caller.video(old);
         assert.deepEqual([video.metadata, video.completed_at, video.status], [metadata, completedAt, 'completed']);
@@ -387,7 +387,7 @@ describe('fetching files', () => {
         assert.equal(polls(), before + 1);
       });
 
-      it('a file that breaks off is broken for the client too', async () => {
+      it('a truncated file is truncated for the client too', async () => {
         answer = (_, response) => {
           response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': '1000000' });
           response.write(Buffer.concat([ENDLESS_VIDEO_START, Buffer.alloc(500_000)]), () => response.destroy());
@@ -397,7 +397,7 @@ describe('fetching files', () => {
         await assert.rejects(file.arrayBuffer());
       });
 
-      it('a client that disconnects closes the upstream’s connection', async () => {
+      it('a client that disconnects closes the upstream connection', async () => {
         const left = new Promise<void>((resolve) => {
           answer = (_, response) => {
             response.writeHead(200, { 'content-type': 'video/mp4' }).write(ENDLESS_VIDEO_START);

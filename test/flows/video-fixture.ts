@@ -8,13 +8,16 @@ import { CONTRACT_CASES } from '../vendors/load-adapter-contract-cases.ts';
 /** A JSON object. */
 export type Fields = { readonly [key: string]: unknown };
 
-/** A simulator of a vendor, and a model that makes videos from text alone. Veo has a simulator for each of its two routes. */
+/**
+ * A vendor's simulator with a model that generates videos from text alone. Veo has one simulator for each of its two
+ * routes.
+ */
 export interface VendorModel {
   readonly name: string;
   readonly model: string;
 }
 
-/** Every vendor, by every route. */
+/** Every vendor by every route. */
 export const VENDOR_MODELS: readonly VendorModel[] = CONTRACT_CASES.map(({ simulator, model }) => ({
   name: simulator.name,
   model,
@@ -22,7 +25,7 @@ export const VENDOR_MODELS: readonly VendorModel[] = CONTRACT_CASES.map(({ simul
 
 export const INITIAL_QUOTA = 1_000_000_000;
 
-/** Somebody with a key who makes videos. */
+/** A caller of the API with a key. */
 export class ApiCaller {
   readonly baseUrl: string;
   readonly key: string;
@@ -35,7 +38,7 @@ export class ApiCaller {
     return callModelApi(this.baseUrl, this.key, method, path, body, headers);
   }
 
-  /** The unparsed response, for files. */
+  /** The raw response, for files. */
   fetchRaw(
     path: string,
     init: { method?: string; headers?: Record<string, string>; body?: string } = {},
@@ -46,7 +49,7 @@ export class ApiCaller {
     });
   }
 
-  /** Submits; a refusal fails the test. */
+  /** Submits a video; a refusal fails the test. */
   async submit(body: Fields, path = '/v1/videos', headers: Record<string, string> = {}): Promise<Fields> {
     const answer = await this.request('POST', path, body, headers);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -67,7 +70,7 @@ export class ApiCaller {
     return body.data as unknown as Fields;
   }
 
-  /** Polls until the video has ended, and returns its last state. */
+  /** Polls until the video has finished, and returns its final state. */
   async waitUntilEnded(id: unknown): Promise<Fields> {
     for (let attempts = 0; attempts < 300; attempts += 1) {
       const { progress } = await this.unified(id);
@@ -84,11 +87,11 @@ export const idOf = (submitted: Fields): string => String(submitted.id ?? submit
 /** The running service with simulated vendors, and helpers for callers of the video API. */
 export interface VideoService extends SandboxService {
   readonly caller: ApiCaller;
-  /** The job a prompt began at a simulator; one that is not there, or is there twice, fails the test. */
+  /** The simulator's job for a prompt; fails the test unless there is exactly one. */
   job(vendor: string, prompt: string): Job;
 }
 
-/** The whole service with one channel per vendor API and a user who has credits. */
+/** Starts the whole service with one channel per vendor API and a user with credits. */
 export async function startVideoService(
   databaseUrl: string,
   options: Parameters<typeof startSandboxService>[1] = {},

@@ -8,7 +8,7 @@ const VENDORS = [
   { name: 'sora', model: 'sora-2' },
 ] as const;
 
-/** Every endpoint that takes a task's id, with the body it needs. */
+/** Every endpoint that takes a task id, with the body it requires. */
 const ADDRESSES = [
   ['GET', '/v1/videos/ID', undefined],
   ['GET', '/v1/video/generations/ID', undefined],
@@ -21,7 +21,7 @@ const ADDRESSES = [
   ['POST', '/jimeng/?Action=CVSync2AsyncGetResult&Version=2022-08-31', { req_key: 'jimeng_t2v_v30', task_id: 'ID' }],
 ] as const;
 
-describe('whose videos they are', () => {
+describe('ownership of videos', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let other: ApiCaller;
@@ -46,7 +46,7 @@ describe('whose videos they are', () => {
     };
 
     for (const address of ADDRESSES) {
-      it(`T39: ${address[0]} ${address[1]}: another token’s is the same bytes as none`, async () => {
+      it(`T39: ${address[0]} ${address[1]}: the task of another key is indistinguishable from a missing one`, async () => {
         for (const id of Object.values(videos)) {
           const foreign = await answerOf(other, address, id);
           assert.deepEqual(foreign, await answerOf(other, address, 'task_none'));
@@ -55,7 +55,7 @@ describe('whose videos they are', () => {
       });
     }
 
-    it('the owner’s own view has the videos of all tokens, and of no other account', async () => {
+    it('the owner sees the videos of all keys, and of no other account', async () => {
       const mine = await service.operator.requestData<Fields[]>('GET', '/api/videos');
       const ids = mine.map(({ task_id: id }) => id);
       for (const id of Object.values(videos)) assert.ok(ids.includes(id));
@@ -83,7 +83,7 @@ describe('whose videos they are', () => {
         return body as unknown as { data: { id: string }[]; has_more: boolean; first_id: string; last_id: string };
       };
 
-      it('of a token: newest first, in pages, both ways', async () => {
+      it('of a key: newest first, in pages, both ways', async () => {
         for (const [order, expected] of [
           ['desc', ids.toReversed()],
           ['asc', ids],
@@ -121,7 +121,7 @@ describe('whose videos they are', () => {
         assert.deepEqual(unknown, { object: 'list', data: [], first_id: null, last_id: null, has_more: false });
       });
 
-      it('a deleted one is gone everywhere, the money stays where it is', async () => {
+      it('a deleted video is gone everywhere, and its ledger entries stay', async () => {
         const [id = ''] = ids;
         const { quota } = await service.operator.quota();
         const { body } = await viewer.request('DELETE', `/v1/videos/${id}`);
@@ -134,7 +134,7 @@ describe('whose videos they are', () => {
         assert.equal((await service.operator.quota()).quota, quota);
       });
 
-      it('is passed on to a vendor that deletes; an unfinished video stays', async () => {
+      it('deletion is forwarded to a vendor that supports it; an unfinished video stays', async () => {
         const [, byToken = '', , , , inConsole = ''] = ids;
         const atVendor = () => service.sandbox.control.jobs('sora').map(({ id }) => id);
         assert.deepEqual(
@@ -185,7 +185,7 @@ describe('whose videos they are', () => {
         assert.equal((await find(`from=${now + 3_600}`)).total, 0);
         assert.equal((await find(`to=${now - 3_600}`)).total, 0);
         assert.equal((await find(`from=${now - 3_600}&to=${now + 3_600}`)).total, (await find('')).total);
-        // A list never fails over its paging.
+        // Invalid paging parameters never fail a list.
         assert.deepEqual((await find('page=0')).data, (await find('page=1')).data);
         assert.deepEqual((await find('page_size=51')).data, (await find('page_size=50')).data);
         for (const junk of ['status=DONE', 'status=__proto__', 'from=yesterday', 'to=-1', 'from=1e9']) {
@@ -194,7 +194,7 @@ describe('whose videos they are', () => {
         }
       });
 
-      it('of the account: one video, with what became of its money', async () => {
+      it('of the account: one video, with its ledger entries', async () => {
         const rows = await service.operator.requestData<Fields[]>('GET', '/api/videos?status=FAILURE');
         const video = await service.operator.requestData<Fields>('GET', `/api/videos/${String(rows[0]?.task_id)}`);
         assert.deepEqual([video.refunded, video.play_url, video.status], [true, '', 'FAILURE']);

@@ -13,7 +13,7 @@ const VENDORS = [
   { name: 'jimeng', model: 'jimeng_i2v_first_v30' },
 ] as const;
 
-describe('what a submit may ask for', () => {
+describe('parameters of a submit', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let url: string;
@@ -23,7 +23,7 @@ describe('what a submit may ask for', () => {
     });
     after(() => service.stop());
     const quota = async () => (await service.operator.quota()).quota;
-    /** What the calls within took from the balance. */
+    /** The amount that the given calls charge to the balance. */
     const costOf = async (calls: () => Promise<unknown>) => {
       const before = await quota();
       await calls();
@@ -42,7 +42,7 @@ describe('what a submit may ask for', () => {
       const key = { 'idempotency-key': 'one-video' };
       const body = { model: 'kling-v1-6', prompt: 'once only' };
 
-      it('fifty duplicates at once: one task, one reservation, one job, equal bodies', async () => {
+      it('fifty concurrent duplicates: one task, one reservation, one job, equal bodies', async () => {
         const cost = await costOf(async () => {
           const answers = await Promise.all(
             Array.from({ length: 50 }, () => service.caller.request('POST', '/v1/videos', body, key)),
@@ -66,7 +66,7 @@ describe('what a submit may ask for', () => {
         assert.deepEqual(new Set(both.map(({ status }) => status)), new Set([200, 422]));
       });
 
-      it('a refused submit leaves no key behind', async () => {
+      it('a refused submit stores no key', async () => {
         const headers = { 'idempotency-key': 'try-again' };
         const bad = await service.caller.request('POST', '/v1/videos', { ...body, prompt: '[invalid] x' }, headers);
         assert.equal(bad.status, 400);
@@ -74,7 +74,7 @@ describe('what a submit may ask for', () => {
         assert.equal(good.status, 200);
       });
 
-      it('is scoped to its token; invalid keys are refused', async () => {
+      it('is scoped to its API key; invalid values are refused', async () => {
         const other = new ApiCaller(service.baseUrl, await service.operator.makeToken());
         const mine = await service.caller.submit(body, '/v1/videos', key);
         assert.notEqual((await other.submit(body, '/v1/videos', key)).id, mine.id);
@@ -99,7 +99,7 @@ describe('what a submit may ask for', () => {
         });
       }
 
-      it('an administrator’s own price and multipliers, rounded up once; resolution and audio count too', async () => {
+      it('a configured price and multipliers, rounded up once; resolution and audio apply too', async () => {
         await service.operator.requestData('POST', '/api/admin/models', {
           id: 'dear-veo',
           alias_of: 'veo-3.1-generate-preview',
@@ -116,7 +116,7 @@ describe('what a submit may ask for', () => {
     });
 
     describe('aliases', () => {
-      it('an OpenAI client’s sora-2 is served by another vendor', async () => {
+      it('sora-2 requested by an OpenAI client is served by another vendor', async () => {
         await service.operator.requestData('PUT', '/api/admin/models/sora-2', { enabled: false });
         await service.operator.requestData('POST', '/api/admin/models', {
           id: 'sora-elsewhere',
@@ -160,7 +160,7 @@ describe('what a submit may ask for', () => {
         }),
       );
 
-      it('declared arguments go where x-upstream says, the rest goes nowhere', async () => {
+      it('declared arguments go where x-upstream says, others are not forwarded', async () => {
         const body = { prompt: 'by schema', strength: 0.25, negative_prompt: 'blur', other: 'dropped' };
         await service.caller.submit({ model: 'kling-by-schema', ...body });
         const { body: sent } = service.job('kling', 'by schema').input as { body: Fields };
@@ -170,7 +170,7 @@ describe('what a submit may ask for', () => {
         );
       });
 
-      it('the schema decides what is required and what is right', async () => {
+      it('the schema decides required fields and valid values', async () => {
         for (const body of [
           { prompt: 'no strength' },
           { prompt: 'ab', strength: 0.5 },
@@ -187,7 +187,7 @@ describe('what a submit may ask for', () => {
       });
     });
 
-    describe('pictures', () => {
+    describe('images', () => {
       const picture = loadMedia('picture.png');
       it('as a file part, a string, and {image_url}', async () => {
         const form = new FormData();
@@ -264,7 +264,7 @@ describe('what a submit may ask for', () => {
         assert.equal(sent.image_tail, picture.bytes.toString('base64'));
       });
 
-      it('of 3 MB reach the vendor as they were sent, in a body that is signed too', async () => {
+      it('of 3 MB reach the vendor unchanged, in a signed body too', async () => {
         const image = Buffer.concat([picture.bytes, Buffer.alloc(3_000_000, picture.bytes)]).toString('base64');
         await service.caller.submit({ model: 'kling-v1-6', prompt: 'large, plain', image });
         const plain = service.job('kling', 'large, plain').input as { readonly body: Fields };
@@ -275,13 +275,13 @@ describe('what a submit may ask for', () => {
       });
     });
 
-    describe('large pictures in JSON', () => {
+    describe('large images in JSON', () => {
       const large = (fill: string): string =>
         Buffer.concat([loadMedia('picture.png').bytes, Buffer.alloc(90_000, fill)]).toString('base64');
       const [first, second] = [large('first'), large('second')];
       const sentTo = (prompt: string) => (service.job('kling', prompt).input as { readonly body: Fields }).body;
 
-      it('wherever they may stand, are sent whole, once each', async () => {
+      it('are sent in full, once each, in every supported field', async () => {
         for (const [prompt, pictures, sent] of [
           ['image and images', { image: first, images: [first, second] }, [first, second]],
           ['as data URL', { images: [`data:image/png;base64,${first}`] }, [first, undefined]],
@@ -303,7 +303,7 @@ describe('what a submit may ask for', () => {
         assert.equal(sentTo('from the console').image === first, true);
       });
 
-      it('are judged whole by a media schema, and stored cut', async () => {
+      it('are validated in full by a media schema, and stored truncated', async () => {
         const input_schema = {
           type: 'object',
           properties: {
@@ -333,7 +333,7 @@ describe('what a submit may ask for', () => {
         }
       });
 
-      it('that are none are refused, and cost nothing', async () => {
+      it('that are not images are refused, and not charged', async () => {
         for (const image of [
           'A'.repeat(90_001),
           `${first.slice(0, -4)}"\\n"`,
@@ -360,7 +360,7 @@ describe('what a submit may ask for', () => {
       const remix = (id: unknown, body: Fields) =>
         service.caller.request('POST', `/v1/videos/${String(id)}/remix`, body);
 
-      it('makes a new task of the same length, remixed again at the same price', async () => {
+      it('creates a new task of the same length, and a remix of it has the same price', async () => {
         const origin = await service.caller.submit({ model: 'sora-2', prompt: 'origin', seconds: '12' });
         await service.caller.waitUntilEnded(idOf(origin));
         let id = idOf(origin);
@@ -420,6 +420,6 @@ describe('what a submit may ask for', () => {
       });
     });
 
-    it('and the ledger is consistent after all of it', auditAll);
+    it('the ledger is consistent after all of these calls', auditAll);
   });
 });
