@@ -33,7 +33,7 @@ import { useSelf } from '../../data/self.ts';
 /** Secrets are fetched when the page opens and dropped when the user leaves it. */
 const NO_CACHE = { staleTime: 0, gcTime: 0 } as const;
 
-/** The account's mailbox: its address, app password and server settings. */
+/** The account's mailbox, or the form to apply for one. */
 export function MailboxPage() {
   const { t } = useTranslation('mailbox');
   const mailbox = useQuery({
