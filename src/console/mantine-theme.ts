@@ -53,4 +53,5 @@ export const resolveCssVariables: CSSVariablesResolver = () => ({
   dark: {},
 });
 
+/** Icon of each colour scheme. */
 export const COLOR_SCHEME_ICONS = { light: IconSun, dark: IconMoon, auto: IconDeviceDesktop } as const;

@@ -23,6 +23,7 @@ export const VENDOR_MODELS: readonly VendorModel[] = CONTRACT_CASES.map(({ simul
   model,
 }));
 
+/** Quota of the caller when a test starts. */
 export const INITIAL_QUOTA = 1_000_000_000;
 
 /** A caller of the API with a key. */

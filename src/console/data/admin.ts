@@ -60,16 +60,25 @@ export function useInvalidateQueries(): () => Promise<void> {
   };
 }
 
-/** Types shared by the files of an admin page, derived from the contract. */
+/** A ticket with its replies, notes and author. */
 export type AdminTicket = ResponseData<typeof adminGetTicket>;
+/** An announcement with its texts in both languages. */
 export type Announcement = ListItem<typeof adminListAnnouncements>;
+/** One entry of the audit log. */
 export type AuditEntry = ListItem<typeof adminListAudit>;
+/** A channel with its health and its credentials, without their keys. */
 export type ChannelDetail = ResponseData<typeof getChannel>;
+/** A masked redemption code. */
 export type CodeListItem = ListItem<typeof adminListRedemptionCodes>;
+/** An OAuth client for device sign-ins. */
 export type DeviceClient = ListItem<typeof adminListDeviceClients>;
+/** A row of the model catalogue. */
 export type Model = ResponseData<typeof getModelRow>;
+/** A plan with all its settings. */
 export type Plan = ResponseData<typeof adminGetPackageCard>;
+/** A task with its history and ledger entries. */
 export type Task = ResponseData<typeof getTask>;
+/** An account as administrators see it. */
 export type User = ResponseData<typeof adminGetUser>;
 
 /** Plans that can be assigned to an account, as select options; undefined while loading. */

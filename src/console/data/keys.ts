@@ -5,6 +5,7 @@ import { callApi } from './api-client.ts';
 
 type TokenSort = EndpointPart<typeof apiTokenEndpoints.listTokens, 'query'>['sort'];
 
+/** API keys per page. */
 export const PAGE_SIZE = 20;
 
 /** API keys of the account. @param sort a sort of the endpoint, as in the URL */

@@ -4,6 +4,7 @@ import { listDevices } from '../../contract/device-auth.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import { callApi } from './api-client.ts';
 
+/** Sessions or devices per page; the default of both endpoints. */
 export const PAGE_SIZE = 20;
 
 /** One page of the account's browser sessions. */

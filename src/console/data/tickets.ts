@@ -4,6 +4,7 @@ import type { EndpointPart } from '../../contract/endpoint.ts';
 import { getTicket, listTickets, type TicketStatus } from '../../contract/tickets.ts';
 import { callApi } from './api-client.ts';
 
+/** Tickets or applications per page. */
 export const PAGE_SIZE = 20;
 
 /** A ticket as listed. */

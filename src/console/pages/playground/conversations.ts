@@ -46,6 +46,7 @@ export interface Conversation {
   readonly turns: readonly Turn[];
 }
 
+/** Settings with every default. */
 export const NO_SETTINGS: ChatSettings = { model: '', system: '', temperature: '', maxTokens: '', tools: '' };
 
 /** Conversations are stored in this browser only; signing out deletes them, like all drafts. */

@@ -96,6 +96,7 @@ export function toChannelBody(draft: ChannelFormValues, vendor: Vendor): Channel
   };
 }
 
+/** The settings of a channel that need no credentials. */
 export const toSettingsBody = (draft: ChannelFormValues) => ({
   name: draft.name.trim(),
   base_url: draft.baseUrl.trim(),
@@ -119,6 +120,7 @@ interface UpstreamRequestFormValues {
   readonly shownProxy: string;
 }
 
+/** Empty form values for requests to the upstream. */
 export const newUpstreamRequestFormValues = (): UpstreamRequestFormValues => ({
   modelMapping: '',
   extraHeaders: '',

@@ -18,6 +18,7 @@ export interface MultiplierFormValues {
   readonly value: string;
   readonly by: number | string;
 }
+/** Parts of a chat call that can be priced separately. */
 export const TOKEN_PART_NAMES = Object.keys(TOKEN_PARTS) as readonly TokenPart[];
 /** Names of rates, without `_per_million`. */
 export type RateName = TokenPart | 'input' | 'output';
@@ -42,7 +43,7 @@ export interface PriceFormValues {
   readonly settleBy: 'request' | 'vendor';
 }
 
-/** Union of the contract's price types, with every key optional. */
+/** Combines the contract's price types; every key is optional, as on the wire. */
 export type AnyPrice = VideoPrice & ChatPrice;
 
 export const DECIMALS = 6;
