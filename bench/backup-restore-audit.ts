@@ -12,9 +12,9 @@ import type { Tables } from '../src/server/tables.ts';
 import { findPostgres } from '../test/start-postgres.ts';
 
 /**
- * Duration of a backup, a restore and a full audit of the ledger: `node bench/backup-restore-audit.ts --from
- * ./bench-copy.db [--to postgres://… --empty postgres://…]`, on the database created by `bench/sqlite-to-postgres.ts`.
- * `--empty` is the target of the restore.
+ * Duration of a backup, a restore and a full audit of the ledger:
+ * `node bench/backup-restore-audit.ts --from ./bench-copy.db [--to postgres://… --empty postgres://…]`, on the database
+ * created by `bench/sqlite-to-postgres.ts`. `--empty` is the target of the restore.
  */
 const { values } = parseArgs({
   options: { from: { type: 'string', default: './bench-copy.db' }, to: { type: 'string' }, empty: { type: 'string' } },

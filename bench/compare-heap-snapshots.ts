@@ -1,6 +1,6 @@
 /**
- * Lists what grew between two heap snapshots of one process (`memory-soak.ts --snapshots`): `node
- * bench/compare-heap-snapshots.ts first second`. Objects by type and constructor, most bytes first.
+ * Lists what grew between two heap snapshots of one process (`memory-soak.ts --snapshots`):
+ * `node bench/compare-heap-snapshots.ts first second`. Objects by type and constructor, most bytes first.
  */
 import { readFileSync } from 'node:fs';
 

@@ -4,9 +4,9 @@ import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { prepareQuery } from '../src/server/platform/db/prepared-query.ts';
 
 /**
- * Cost of the database layer: `node bench/database-throughput.ts [--url sqlite:./bench.db] [--seconds 3] [--writers
- * 64]`. A write counts once it is durable (SQLite: synchronous=FULL). Recreates the tables `bench_accounts` and
- * `bench_entries`.
+ * Cost of the database layer:
+ * `node bench/database-throughput.ts [--url sqlite:./bench.db] [--seconds 3] [--writers 64]`. A write counts once it is
+ * durable (SQLite: synchronous=FULL). Recreates the tables `bench_accounts` and `bench_entries`.
  */
 const { values } = parseArgs({
   options: {

@@ -15,8 +15,8 @@ import { reportFigure } from './support/report-figure.ts';
 
 /**
  * Peak memory of a submit with an image of 10 MB in Base64, beyond the memory held before; the same for fifty
- * concurrent submits, and how long those block the event loop. Median of five rounds. Run `node
- * bench/image-upload-memory.ts`; the simulated vendor runs in this process, the service in another.
+ * concurrent submits, and how long those block the event loop. Median of five rounds. Run
+ * `node bench/image-upload-memory.ts`; the simulated vendor runs in this process, the service in another.
  */
 const PICTURE = Buffer.concat([
   Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),

@@ -8,8 +8,9 @@ import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 
 /**
- * Duration of an import, including its verification: `node bench/import.ts [--to sqlite:./bench-target.db] [--accounts
- * 100000] [--keys 200000] [--tasks 0]`. Creates the source if it does not exist; the target must be empty.
+ * Duration of an import, including its verification:
+ * `node bench/import.ts [--to sqlite:./bench-target.db] [--accounts 100000] [--keys 200000] [--tasks 0]`. Creates the
+ * source if it does not exist; the target must be empty.
  */
 const { values } = parseArgs({
   options: {

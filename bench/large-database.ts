@@ -23,9 +23,10 @@ import { seedAtScale } from './support/seed-at-scale.ts';
 
 /**
  * A database with millions of rows: every long list over HTTP at random depths; submits, queries, polls and completions
- * compared with an empty database; claims of due work; audits of the ledger. `node bench/large-database.ts [--database
- * postgres] [--tasks 10000000]`. There are twice as many ledger entries and as many rows of the request log. Ten
- * million take 30 GB in the folder for temporary files. `--only requests` fills and lists only the request log, 7 GB.
+ * compared with an empty database; claims of due work; audits of the ledger.
+ * `node bench/large-database.ts [--database postgres] [--tasks 10000000]`. There are twice as many ledger entries and
+ * as many rows of the request log. Ten million take 30 GB in the folder for temporary files. `--only requests` fills
+ * and lists only the request log, 7 GB.
  */
 const { values } = parseArgs({
   options: {

@@ -1,9 +1,9 @@
 /**
- * Memory of the service during an hour at a low rate. `node bench/memory-soak.ts` runs on SQLite, `node
- * bench/memory-soak.ts --postgres` on its own PostgreSQL; `--minutes 6 --rate 100` sends an hour's requests in a tenth
- * of the time. Prints a line per minute, then the slopes after the first ten minutes and over the second half. Garbage
- * collection makes memory fluctuate by more than a leak would, so each minute's figure is the memory in use after a
- * full collection.
+ * Memory of the service during an hour at a low rate. `node bench/memory-soak.ts` runs on SQLite,
+ * `node bench/memory-soak.ts --postgres` on its own PostgreSQL; `--minutes 6 --rate 100` sends an hour's requests in a
+ * tenth of the time. Prints a line per minute, then the slopes after the first ten minutes and over the second half.
+ * Garbage collection makes memory fluctuate by more than a leak would, so each minute's figure is the memory in use
+ * after a full collection.
  *
  * V8 recompiles a function, with type feedback, after some hundred to ten thousand calls. The first ten minutes
  * therefore get several times the rate (`--warm-up-rate`); otherwise rarely called functions would reach that count

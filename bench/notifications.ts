@@ -12,10 +12,11 @@ import { quantile } from './support/quantile.ts';
 import { type Listener, seedNotifications } from './support/seed-notifications.ts';
 
 /**
- * The notification center with a million accounts: `node bench/notifications.ts [--database postgres] [--accounts
- * 1000000] [--notifications 100000] [--streams 10000] [--seconds 3]`. Sends one announcement to every account; reads
- * list and counts of an account with many notifications, sequentially over one connection; opens many streams, each for
- * a different account, and measures how long the announcement takes to reach all of them.
+ * The notification center with a million accounts:
+ * `node bench/notifications.ts [--database postgres] [--accounts 1000000] [--notifications 100000] [--streams 10000]
+ * [--seconds 3]`. Sends one announcement to every account; reads list and counts of an account with many notifications,
+ * sequentially over one connection; opens many streams, each for a different account, and measures how long the
+ * announcement takes to reach all of them.
  */
 const { values } = parseArgs({
   options: {

@@ -1,7 +1,7 @@
 /**
  * Compares the outbound client with undici's bare dispatch: CPU time of the calling process per request of about 600
- * bytes, 64 in flight, against a server in another process on loopback. Run `node bench/outbound-http-client.ts
- * [requests]`.
+ * bytes, 64 in flight, against a server in another process on loopback. Run
+ * `node bench/outbound-http-client.ts [requests]`.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -7,9 +7,9 @@ import { seedTasks } from './support/seed-tasks.ts';
 
 /**
  * Unfinished tasks polled by several processes on one PostgreSQL: how evenly over time and over the processes, the
- * maximum concurrency at the vendor, and the rate after all processes were restarted: `node
- * bench/polling-processes.ts`. The processes, PostgreSQL and the vendor share the machine's cores, which a period of a
- * minute would keep busy; a poll takes about 2 ms of a busy core.
+ * maximum concurrency at the vendor, and the rate after all processes were restarted:
+ * `node bench/polling-processes.ts`. The processes, PostgreSQL and the vendor share the machine's cores, which a period
+ * of a minute would keep busy; a poll takes about 2 ms of a busy core.
  */
 const PROCESSES = Number(process.env.PROCESSES ?? '8');
 const TASKS = Number(process.env.TASKS ?? '50000');

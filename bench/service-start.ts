@@ -9,8 +9,8 @@ import { reportFigure } from './support/report-figure.ts';
 
 /**
  * Time from the start of the process to its first response, and the memory of the idle process, for a service on a
- * SQLite file. The first start compiles code and creates the tables, so it is not counted: `node
- * bench/service-start.ts`.
+ * SQLite file. The first start compiles code and creates the tables, so it is not counted:
+ * `node bench/service-start.ts`.
  */
 const STARTS = 7;
 const PORT = 4_345;

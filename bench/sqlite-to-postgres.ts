@@ -10,9 +10,9 @@ import type { Tables } from '../src/server/tables.ts';
 import { seedEndedVideos } from './support/seed-ended-videos.ts';
 
 /**
- * Duration of a move from SQLite to PostgreSQL: `node bench/sqlite-to-postgres.ts --to postgres://… [--from ./bench.db]
- * [--tasks 1000000] [--verify]`. Creates the source with that many finished videos if it does not exist; the target
- * must be empty.
+ * Duration of a move from SQLite to PostgreSQL:
+ * `node bench/sqlite-to-postgres.ts --to postgres://… [--from ./bench.db] [--tasks 1000000] [--verify]`. Creates the
+ * source with that many finished videos if it does not exist; the target must be empty.
  */
 const { values } = parseArgs({
   options: {

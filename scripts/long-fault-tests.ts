@@ -1,28 +1,23 @@
 /**
- * `npm run hammer`: runs the fault tests at release strength. `npm run hammer -- --rounds 1000` kills more often; `npm
- * run hammer -- drain faults/clock image` runs a part: the test files whose path contains one of the words, the image,
- * the release.
+ * `npm run hammer`: runs the fault tests at release strength. `npm run hammer -- --rounds 1000` kills more often;
+ * `npm run hammer -- drain faults/clock image` runs a part: the test files whose path contains one of the words, the
+ * image, the release.
  *
  * - kills: the service runs in a separate process, which SIGKILL ends at a named point of the money path and which is
- *   then
- *   restarted; likewise during model calls that stream, converted ones too, and during responses to device sign-ins; at
- *   each
- *   point a process is also paused until another has taken over its work
+ *   then restarted; likewise during model calls that stream, converted ones too, and during responses to device
+ *   sign-ins; at each point a process is also paused until another has taken over its work
  * - restarts: PostgreSQL is stopped under load and restarted; two processes behind HAProxy and nginx are restarted
- *   alternately
- *   until the given number of requests was sent, none of which may fail; databases freeze, stop responding and fail
- *   over
+ *   alternately until the given number of requests was sent, none of which may fail; databases freeze, stop responding
+ *   and fail over
  * - soup: every third call to an upstream fails, in varying ways, and database calls fail as well
  * - deviations: upstreams and vendors respond like real ones, with recorded responses and altered ones
  * - stored videos: while vendors' files are copied and read, they expire, lie about their length, end early or turn out
- *   to be
- *   pages
+ *   to be pages
  * - races: many concurrent requests, over one process and over two
  * - upgrades: processes of two releases alternate under load
  * - junk and cuts: malformed bodies from callers, streams that break at any byte
  * - image: builds the container image and runs it read-only (scripts/try-container-image.ts), if buildah and mmdebstrap
- *   are
- *   installed
+ *   are installed
  * - release: makes a release in a clone (scripts/try-release-in-clone.ts)
  *
  * Each test then counts the rows of the database: no task and no refund is lost or duplicated.

@@ -1,7 +1,7 @@
 /**
  * Runs a real Dovecot and Postfix from one folder on high loopback ports, configured by the same code as production.
- * Needs root and Debian's packages (docs/mail-dovecot.md). To run manually: `node scripts/run-dovecot-and-postfix.ts
- * /path/to/reelgate.db`.
+ * Needs root and Debian's packages (docs/mail-dovecot.md). To run manually:
+ * `node scripts/run-dovecot-and-postfix.ts /path/to/reelgate.db`.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

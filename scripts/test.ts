@@ -1,6 +1,6 @@
 /**
- * `npm test`: runs every *.test.ts of src/ and test/, each file in its own process, with one private PostgreSQL. `npm
- * test -- quota faults` runs the files whose path contains one of the words.
+ * `npm test`: runs every *.test.ts of src/ and test/, each file in its own process, with one private PostgreSQL.
+ * `npm test -- quota faults` runs the files whose path contains one of the words.
  */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

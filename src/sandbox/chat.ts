@@ -66,9 +66,8 @@ export const newId = (prefix: string): string => `${prefix}-sandbox${(++count).t
  * - `chunks`: number of words to send (default 12); `delay`: milliseconds between them; `wait`: milliseconds before the
  *   first
  * - `cut`: break the connection after that many words; `stop`: end the response there without an error; `silent`: send
- *   nothing
- *   more but keep the connection open; `error`: send an error event after them; `garbage`: send an event that is not
- *   JSON
+ *   nothing more but keep the connection open; `error`: send an error event after them; `garbage`: send an event that
+ *   is not JSON
  * - `big`: thousands of letters per word; `tag`: number under which `wordsSentFor` counts the words sent
  * - `tools`: number of simultaneous calls of the offered functions (default 1)
  * - `call=Name`: the function to call, for programs that offer many
