@@ -1,4 +1,4 @@
-/** URL of the service; set by test/third-party-clients.test.ts. */
+/** URL of the service; set by test/run-client-programs.ts. */
 export const ORIGIN = String(process.env.SERVICE_URL);
 export const BASE_URL = `${ORIGIN}/v1`;
 export const API_KEY = String(process.env.SERVICE_KEY);
