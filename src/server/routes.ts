@@ -74,8 +74,7 @@ export async function registerRoutes(
   const { ledger, usage } = modules.quota;
   const { auditLog, credentialWatch } = accounts;
   const { routes } = http;
-  const findPlanTerms: FindPlanTerms = async (userId, model) =>
-    (await channels.hasPlanTerms(model)) ? allowances.currentTerms(userId) : undefined;
+  const findPlanTerms = planTermsFinder(modules);
   const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), findPlanTerms };
   const video = makeVideo(routes, {
     ...accounts,
@@ -143,6 +142,12 @@ export async function registerRoutes(
   registerOnDemandMetrics(foundation, modules, { video, chat });
   return { video, chat };
 }
+
+/** Reads an account's terms only if a channel of the model depends on plans. */
+const planTermsFinder =
+  ({ channels, allowances }: Modules): FindPlanTerms =>
+  async (userId, model) =>
+    (await channels.hasPlanTerms(model)) ? allowances.currentTerms(userId) : undefined;
 
 function createSupport({ database, clock, rateLimits }: Foundation, modules: Modules, video: Video) {
   const { auditLog, access } = modules.accounts;

@@ -61,7 +61,7 @@ test('Omni models use Interactions, with either kind of credentials; Veo models 
 test('an interaction’s id never leads out of the version’s path', async () => {
   for (const id of ['../../admin', '.', '', {}, 'a/b', 'x'.repeat(256)]) {
     const submitted = veo.submit(videoRequest({ model: OMNI }), fixedResponseContext({ json: { id } }));
-    await assert.rejects(submitted, OutboundError, String(id));
+    await assert.rejects(submitted, OutboundError, JSON.stringify(id));
   }
 });
 
