@@ -58,7 +58,7 @@ it('docs/prices.md explains the cost of a video line by line', () => {
 it('docs/prices.md explains charges by vendor-counted units', () => {
   const price = parsePrice(objectsOf(video)[2], 'video');
   const [, reserved = '', units = '', charged = '', back = ''] =
-    /([\d,]+), are reserved for the same five seconds; when the vendor's\s+answer says `([\d.]+)` units, ([\d,]+) are charged and ([\d,]+) go back/.exec(
+    /\(([\d,]+)\) are reserved for the same five seconds; if\s+the vendor reports `([\d.]+)` units, ([\d,]+) are charged and ([\d,]+) released/.exec(
       video,
     ) ?? [];
   assert.equal(priceCall(price, { seconds: 5, units: 5 * 1.2 }).quota, toNumber(reserved));
@@ -67,7 +67,7 @@ it('docs/prices.md explains charges by vendor-counted units', () => {
 });
 
 it('docs/prices.md multiplies the price of a video the way it is charged', () => {
-  const [, json = ''] = /times every multiplier that applies: `(\{.*?\})`/.exec(text) ?? [];
+  const [, json = ''] = /times each applicable multiplier: `(\{.*?\})`/.exec(text) ?? [];
   const price = { per_second: 100, multipliers: JSON.parse(json) };
   assert.equal(priceCall(price, { seconds: 5, mode: 'pro', audio: 'true' }).quota, 5 * 100 * 2 * 1.5);
 });

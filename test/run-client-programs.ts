@@ -75,7 +75,7 @@ export function runClientPrograms(section: string, clients: Readonly<Record<stri
       const start = document.indexOf(`## ${section}\n`);
       assert.notEqual(start, -1, `no section “${section}”`);
       const next = document.indexOf('\n## ', start + 1);
-      const table = `## ${section}\n\n| Client | Dialect | Models | Beside text |\n| --- | --- | --- | --- |\n${observer.render()}\n`;
+      const table = `## ${section}\n\n| Client | Dialect | Models | Besides text |\n| --- | --- | --- | --- |\n${observer.render()}\n`;
       const end = next === -1 ? document.length : next;
       if (process.env.WRITE_MATRIX === '1')
         writeFileSync(MATRIX, document.slice(0, start) + table + document.slice(end));

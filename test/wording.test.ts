@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { EN } from '../src/contract/messages/en.ts';
 import { FAILURES_EN } from '../src/contract/messages/failures-en.ts';
@@ -41,6 +41,20 @@ const ENGLISH: readonly (readonly [not: RegExp, but: string])[] = [
   [/\bbroke(n)? off\b/i, 'interrupted, ended too early'],
   [/\bunder way\b/i, 'in progress'],
   [/\b(calls itself|who asks)\b/i, 'reported name, requested by'],
+];
+
+/** Phrases of prose for developers and operators, which no native engineer writes (comments, test titles, documents). */
+const PROSE: readonly (readonly [not: RegExp, but: string])[] = [
+  [/\bunder way\b/i, 'in flight, in progress'],
+  [/\b(gives?|giving|given) back\b/i, 'release, return'],
+  [/\banew\b/i, 'again'],
+  [/\bfor ever\b/i, 'indefinitely'],
+  [/\b(goes|go) on\b/i, 'continue'],
+  [/\bwhoever\b/i, 'name the party'],
+  [/\b(is|are) told (by|of|that)\b/i, 'is notified, is reported'],
+  [/\bat hand\b/i, 'say what is meant'],
+  [/\bmend(s|ed)?\b/i, 'fix, repair'],
+  [/^(Whoever|Nobody) /, 'start with a noun or a verb'],
 ];
 
 const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
@@ -169,4 +183,28 @@ test('every exception is still needed', async () => {
       ),
       where,
     );
+});
+
+/** Comments and test titles of a source file. */
+function proseOf(path: string): Entry[] {
+  const source = readFileSync(new URL(path, root), 'utf8');
+  const comments = source.matchAll(/^\s*(?:\/\*\*|\*(?!\/)|\/\/) ?(.*?)(?:\*\/)?$/gm);
+  const titles = source.matchAll(/\b(?:it|test|describe)\(\s*(?:'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`)/g);
+  return [...comments, ...titles].map(([, one, other]) => ({ place: path, text: one ?? other ?? '' }));
+}
+
+test('comments, test titles and documents are written as an engineer would', () => {
+  const sources = globSync('{src,importer,test,scripts,bench,mutation}/**/*.{ts,tsx}', {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules'),
+  }).filter((path) => path !== 'test/wording.test.ts');
+  const documents = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: root });
+  const lines = documents.flatMap((place) =>
+    readFileSync(new URL(place, root), 'utf8')
+      .split('\n')
+      .map((text) => ({ place, text })),
+  );
+  const entries = [...sources.flatMap(proseOf), ...lines];
+  assert.ok(entries.length > 10_000);
+  assert.deepEqual(findings(entries, PROSE), []);
 });

@@ -62,7 +62,7 @@ export class AccountRateLimits {
   readonly messagingByAccount: AttemptLimit;
   /** Confirmation mails an account requests again. */
   readonly emailsByAccount: AttemptLimit;
-  /** Mails to one address, whoever requests them and whether or not an account has the address. */
+  /** Mails to one address, across all requesters and whether or not an account has the address. */
   readonly emailsByRecipient: AttemptLimit;
   readonly emailsTotal: AttemptLimit;
   /** Requests for a reset link and uses of one, by IP. */

@@ -88,78 +88,76 @@ export const START_SETTINGS = {
   HOST: text({ default: '127.0.0.1', description: 'Address to listen on.' }),
   PORT: integer(0, 65_535, { default: '3000', description: 'Port to listen on; 0 takes a free one.' }),
   BASE_URL: url(['http:', 'https:'], {
-    description: 'The address people use, without a path; every link is made from it. Default: http://HOST:PORT.',
+    description: 'Public URL without a path; all links start with it. Default: http://HOST:PORT.',
   }),
   ALLOW_HTTP: flag({ default: '0', description: '1 permits a plain http BASE_URL off this machine.' }),
   DATABASE_URL: databaseUrl({
     default: 'sqlite:./data/reelgate.db',
     description:
-      'sqlite:PATH, or postgres://… at scale; several hosts as postgres://user:password@a:5432,b:5432/name, of which the one that takes writes is used.',
+      'sqlite:PATH or postgres://…; with several hosts (postgres://user:password@a:5432,b:5432/name) the one that accepts writes is used.',
   }),
   DATABASE_DIRECT_URL: postgresUrl({
     secret: true,
     description:
-      'Address of the PostgreSQL server itself where DATABASE_URL is that of PgBouncer in transaction mode: for migrations, locks and signals.',
+      'URL of the PostgreSQL server itself if DATABASE_URL is a PgBouncer in transaction mode; used for migrations, locks and LISTEN.',
   }),
   MASTER_KEY: masterKey({
     secret: true,
     description:
-      '32 bytes in base64 that encrypt what must be shown again in clear. Made and kept beside a SQLite database when absent; required with PostgreSQL.',
+      '32 bytes in Base64 that encrypt recoverable secrets. Without it a key is created beside the SQLite database; required with PostgreSQL.',
   }),
   MASTER_KEY_PREVIOUS: list(assertMasterKeys, {
     secret: true,
-    description:
-      'Older or newer keys, separated by commas, that open too while MASTER_KEY is changed (docs/operations.md).',
+    description: 'Comma-separated keys that can also decrypt while MASTER_KEY is being changed (docs/operations.md).',
   }),
   ADMIN_USERNAME: text({ default: 'root', description: 'Name of the first account; first start only.' }),
   ADMIN_PASSWORD: optionalText({
     secret: true,
-    description: 'Its password; first start only. A random one is printed once when absent.',
+    description: 'Its password; first start only. If absent, a random one is printed once.',
   }),
   QUOTA_PER_UNIT: integer(1, 1e12, { default: '500000', description: 'Quota that equals 1 unit of display currency.' }),
   VALKEY_URL: url(['redis:', 'rediss:', 'valkey:'], {
     secret: true,
-    description: 'redis://… of a Valkey or Redis for rate limits and revocation news over several replicas; optional.',
+    description: 'redis://… of a Valkey or Redis that shares rate limits and revocations between processes; optional.',
   }),
   INSTANCE_NAME: optionalText({
-    description:
-      'Name of this process in every line of the log, to tell replicas apart. Default: the host name and the process id.',
+    description: 'Name of this process in every log line. Default: host name and process id.',
   }),
   LOG_LEVEL: oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'], {
     default: 'info',
     description: 'silent, fatal, error, warn, info, debug or trace.',
   }),
-  DEFAULT_LOCALE: oneOf(LOCALES, { default: 'en', description: 'en or zh-CN, where Accept-Language does not decide.' }),
+  DEFAULT_LOCALE: oneOf(LOCALES, {
+    default: 'en',
+    description: 'en or zh-CN: the language if Accept-Language names neither.',
+  }),
   TRUST_PROXY: list(createClientIpResolver, {
-    description: 'Comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.',
+    description: 'Comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted.',
   }),
   CORS_ORIGINS: list(assertCorsOrigins, {
     description:
-      'Comma-separated origins of web pages that may call /v1 and /v1beta with a key of their own, or * for all; never with cookies.',
+      'Comma-separated origins of web pages that may call /v1 and /v1beta with an API key, or * for all; never with cookies.',
   }),
   KEY_REQUESTS_PER_MINUTE: integer(0, 1e9, {
     default: '12000',
-    description:
-      'Requests one key may make in a minute, counted by each process for itself before a body is read; 0: any number.',
+    description: 'Requests per key and minute, counted per process before the body is read; 0: unlimited.',
   }),
   API_USER_HEADER: pattern(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be a header name', {
     default: 'Service-Api-User',
-    description: 'Name of the header that carries the user id beside a management credential.',
+    description: 'Name of the header that carries the user id with a management credential.',
   }),
   DRAIN_SECONDS: integer(0, 300, {
     default: '5',
-    description:
-      'How long the port stays open after SIGTERM, while /readyz answers 503 and load balancers send their requests elsewhere.',
+    description: 'How long the port stays open after SIGTERM while /readyz answers 503 and load balancers drain it.',
   }),
-  METRICS_PORT: optionalInteger(0, 65_535, { description: 'Serves /metrics on a port of its own on HOST.' }),
+  METRICS_PORT: optionalInteger(0, 65_535, { description: 'Serves /metrics on a separate port of HOST.' }),
   METRICS_TOKEN: optionalText({
     secret: true,
-    description:
-      'Serves /metrics on the main port to callers with this bearer token; METRICS_PORT asks for it too then.',
+    description: 'Serves /metrics on the main port with this bearer token; METRICS_PORT then requires it too.',
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'], {
     description:
-      'Collector that gets traces as OTLP over HTTP (at /v1/traces); empty: no traces. docs/metrics.md has the other standard OTEL_ variables.',
+      'Collector that receives traces as OTLP over HTTP (at /v1/traces); empty: no traces. Other OTEL_ variables: docs/metrics.md.',
   }),
   SANDBOX: flag({
     default: '0',
@@ -167,7 +165,7 @@ export const START_SETTINGS = {
   }),
   DEVICE_CODE_TTL_SECONDS: integer(1, 86_400, {
     default: '600',
-    description: 'How long a device code waits for approval.',
+    description: 'Lifetime of a device code that waits for approval.',
   }),
   REFRESH_REUSE_WINDOW_SECONDS: integer(10, 3_600, {
     default: '60',
@@ -175,74 +173,73 @@ export const START_SETTINGS = {
   }),
   AMBIGUOUS_SUBMIT_TTL_SECONDS: integer(1, 86_400, {
     default: '600',
-    description: 'A submit whose answer was lost is refunded after this time.',
+    description: 'A submit whose response was lost is refunded after this time.',
   }),
   SYNC_PERIOD_SECONDS: integer(1, 3_600, {
     default: '15',
-    description: 'How often an unfinished task is polled at its vendor.',
+    description: 'Interval at which an unfinished task is polled.',
   }),
   SUBMIT_VISIBILITY_SECONDS: integer(0, 3_600, {
     default: '120',
     description:
-      'How long after its submit a video may be unknown to its vendor; later, three unreadable or unknowing answers in a row end it with a refund.',
+      'How long after its submit a vendor may not know a video yet; later, three consecutive unreadable or not-found responses fail and refund it.',
   }),
   JOURNAL_DIR: optionalText({
     description:
-      'Directory for the journal of model calls that are not settled yet. Default: beside a SQLite database, else under the directory for temporary files.',
+      'Directory of the journal of unsettled model calls. Default: beside the SQLite database, otherwise under the temporary directory.',
   }),
   TASK_TIMEOUT_HOURS: integer(1, 720, {
     default: '24',
-    description: 'A task without an end by then fails and is refunded.',
+    description: 'An unfinished task fails and is refunded after this time.',
   }),
   ARTIFACTS: oneOf(['disk', 's3', 'off'], {
     default: 'disk',
     description:
-      'Where finished videos are copied: disk, s3, or off (each is served by its vendor as long as that keeps it).',
+      'Where finished videos are copied: disk, s3, or off (served from the vendor as long as it keeps them).',
   }),
   ARTIFACTS_DIR: optionalText({
     description:
-      'Directory of the copies, the same for all processes. Default: artifacts beside the SQLite database, ./data/artifacts with PostgreSQL.',
+      'Directory of the copies, shared by all processes. Default: artifacts beside the SQLite database, ./data/artifacts with PostgreSQL.',
   }),
   ARTIFACTS_MAX_GB: integer(1, 1e6, {
     default: '20',
-    description: 'Space of all copies in GiB; beyond it the oldest make room for the newest.',
+    description: 'Space for all copies in GiB; beyond it the oldest are evicted.',
   }),
   ARTIFACTS_MIN_FREE_GB: integer(0, 1e6, {
     default: '2',
-    description: 'GiB that copies leave free on their device.',
+    description: 'GiB to leave free on the device.',
   }),
   ARTIFACTS_DAYS: integer(0, 36_500, {
     default: '30',
-    description: 'How long a copy is kept, where the package of its account says nothing else; 0: for ever.',
+    description: 'Days a copy is kept unless the plan of its account says otherwise; 0: unlimited.',
   }),
   ARTIFACTS_ACCEL_PROXIES: list(createIpCheck, {
     description:
-      'Comma-separated addresses or CIDR ranges of the nginx in front that sends stored videos by itself, by X-Accel-Redirect (docs/artifacts.md). With ARTIFACTS=disk.',
+      'Comma-separated addresses or CIDR ranges of an nginx that sends stored videos through X-Accel-Redirect (docs/artifacts.md). With ARTIFACTS=disk.',
   }),
   ARTIFACTS_S3_ENDPOINT: url(['http:', 'https:'], {
     description:
-      'Address of the S3 service, without the bucket. Default: that of AWS for the region. With ARTIFACTS=s3, as all of these.',
+      'URL of the S3 service without the bucket. Default: AWS for the region. All of these with ARTIFACTS=s3.',
   }),
   ARTIFACTS_S3_REGION: text({ default: 'us-east-1', description: 'Region of the bucket.' }),
   ARTIFACTS_S3_BUCKET: optionalText({ description: 'Name of the bucket.' }),
-  ARTIFACTS_S3_PREFIX: optionalText({ description: 'Put before the name of each object, such as reelgate/.' }),
-  ARTIFACTS_S3_ACCESS_KEY: optionalText({ description: 'Access key that may read, write, delete and list there.' }),
+  ARTIFACTS_S3_PREFIX: optionalText({ description: 'Prefix of object names, such as reelgate/.' }),
+  ARTIFACTS_S3_ACCESS_KEY: optionalText({ description: 'Access key that may read, write, delete and list.' }),
   ARTIFACTS_S3_SECRET_KEY: optionalText({ secret: true, description: 'Its secret key.' }),
   WEBHOOK_PRIVATE_HOSTS: list(assertHostsWithPort, {
     description:
-      'Comma-separated host:port pairs of your own network that may receive webhooks, by http too; every other address must be public. Every account may send a POST to any path of them, and is shown the status of the answer but not its text.',
+      'Comma-separated host:port pairs of your own network that may receive webhooks, also over http; all other addresses must be public. Every account can POST to any of their paths and sees the response status, not its body.',
   }),
   SMTP_URL: url(['smtp:', 'smtps:'], {
     secret: true,
     description:
-      'smtp://USER:PASSWORD@HOST:587 or smtps://…:465, the server that takes the e-mails of the service: confirmation of addresses, reset of passwords. None: no e-mail is sent.',
+      'smtp://USER:PASSWORD@HOST:587 or smtps://…:465: server for outgoing e-mail (address confirmation, password reset). Empty: no e-mail is sent.',
   }),
   SMTP_FROM: optionalText({
-    description: 'Sender of these e-mails, such as Reelgate <no-reply@example.com>. Required with SMTP_URL.',
+    description: 'Sender of e-mails, such as Reelgate <no-reply@example.com>. Required with SMTP_URL.',
   }),
   MAIL_BACKEND: optionalOneOf(['sandbox', 'dovecot', 'mailcow'], {
-    description:
-      'dovecot, mailcow or sandbox; none: mailboxes are switched off. With SANDBOX=1 the default is sandbox.',
+    description: 'dovecot, mailcow or sandbox; empty: no mailboxes. With SANDBOX=1 the default is sandbox.',
   }),
   MAIL_DOMAIN: pattern(DOMAIN_NAME, 'must be a domain name in lower case', {
     default: 'mail.localhost',
@@ -251,11 +248,11 @@ export const START_SETTINGS = {
   MAIL_HOST: text({ default: 'localhost', description: 'Host name mail clients connect to.' }),
   WEBMAIL_URL: optionalText({ description: 'Address of the webmail, shown to users.' }),
   MAIL_DOVECOT_AUTH_SOCKET: optionalText({
-    description: 'Auth socket of Dovecot for the consistency check: a path, or host:port. Required with dovecot.',
+    description: 'Auth socket of Dovecot for the consistency check: a path or host:port. Required with dovecot.',
   }),
   MAIL_API_URL: urlWithKey({
     description:
-      'API of the mail server, with its key as the password: https://:KEY@mail.example.org. mailcow: required, a read-write key. dovecot: the doveadm HTTP API, which ends open mail sessions.',
+      'API URL of the mail server with its key as password: https://:KEY@mail.example.org. mailcow: required, a read-write key. dovecot: the doveadm HTTP API, which ends open mail sessions.',
   }),
 } as const satisfies Record<string, Setting>;
 
@@ -263,34 +260,32 @@ export const START_SETTINGS = {
 export const SHARED_SETTINGS = {
   REGISTRATION: oneOf(['open', 'closed'], {
     default: 'open',
-    description: 'open or closed: whether people may make their own accounts.',
+    description: 'open or closed: whether people may register.',
   }),
   NEW_USER_QUOTA: integer(0, 1e15, { default: '0', description: 'Quota a new account starts with.' }),
   RETENTION_TASK_DETAIL_DAYS: integer(0, 36_500, {
     default: '30',
-    description:
-      'Days after its end at which the request and the last response of a video, and its failed attempts, are emptied; 0: never.',
+    description: 'Days until request, last response and failed attempts of an ended video are cleared; 0: never.',
   }),
   RETENTION_REQUESTS_DAYS: integer(0, 36_500, {
     default: '30',
     description:
-      'Days after which a call or video leaves the request log; its receipt then shows only what the ledger has. 0: never.',
+      'Days until a call or video leaves the request log, after which its receipt shows only ledger data; 0: never.',
   }),
   RETENTION_NOTIFICATIONS_DAYS: integer(0, 36_500, {
     default: '180',
-    description: 'Days after which a notification is deleted; 0: never.',
+    description: 'Days until a notification is deleted; 0: never.',
   }),
   RETENTION_AUDIT_DAYS: integer(0, 36_500, {
     default: '365',
-    description: 'Days after which an entry of the audit log is deleted; 0: never.',
+    description: 'Days until an audit log entry is deleted; 0: never.',
   }),
   RETENTION_LEDGER_DAYS: integer(0, 36_500, {
     default: '0',
-    description:
-      'Days after which ledger entries are combined, by whole months, into one closing entry per account and month; 0: never.',
+    description: 'Days until ledger entries of a month are combined into one closing entry per account; 0: never.',
   }),
   MESSAGING_VERIFY_URL: url(['http:', 'https:'], {
-    description: 'Address asked with ?code=… to confirm a messaging-app binding.',
+    description: 'URL called with ?code=… to confirm a messaging-app binding.',
   }),
 } as const satisfies Record<string, Setting>;
 
@@ -298,49 +293,47 @@ export const SHARED_SETTINGS = {
 const CONSOLE_SETTINGS = {
   SITE_NAME: pattern(/^[^\s<>](?:[^<>]{0,38}[^\s<>])?$/u, 'must have 1 to 40 characters, without < and >', {
     default: 'Reelgate',
-    description: 'Name of the service on its pages.',
+    description: 'Name of the service on the pages.',
   }),
   SITE_ACCENT: oneOf(ACCENT_NAMES, {
     default: 'ember',
-    description: `Colour of its pages: ${ACCENT_NAMES.join(', ')}.`,
+    description: `Colour of the pages: ${ACCENT_NAMES.join(', ')}.`,
   }),
-  SITE_LOGO: optionalPattern(LOGO, 'must be a PNG, WebP or JPEG picture of at most 90 KB as a data URL', {
-    description: 'Logo of its pages: a PNG, WebP or JPEG picture as a data URL, at most 90 KB.',
+  SITE_LOGO: optionalPattern(LOGO, 'must be a PNG, WebP or JPEG image of at most 90 KB as a data URL', {
+    description: 'Logo of the pages: a PNG, WebP or JPEG image as a data URL, at most 90 KB.',
   }),
   SIGN_IN_NOTICE: optionalPattern(/^[\s\S]{1,500}$/u, 'must have at most 500 characters', {
-    description: 'Text above the form for signing in: maintenance, rules, whom to ask.',
+    description: 'Text above the sign-in form: maintenance, rules, contact.',
   }),
   NEW_USER_PLAN: optionalPattern(/^[a-z0-9_-]{1,40}$/, 'must be the code of a plan', {
-    description:
-      'Code of the plan that people get who make their own account; without it, or where it is not enabled: none.',
+    description: 'Code of the plan for people who register; empty, or not enabled: none.',
   }),
   CURRENCY: optionalPattern(/^[A-Z]{3}$/, 'must be a code of ISO 4217, such as CNY', {
-    description:
-      'Currency of one credit on the pages, in notices and in the command line, by its code of ISO 4217; without it they say credits.',
+    description: 'Currency of one credit (ISO 4217) on pages, in notices and in the CLI; empty: credits.',
   }),
   LOW_QUOTA: integer(0, 1e15, {
     default: '500000',
-    description: 'An account is told when its wallet falls below so much quota; 0: never.',
+    description: 'Accounts are notified when their wallet falls below this quota; 0: never.',
   }),
   RETENTION_LOGINS_DAYS: integer(0, 36_500, {
     default: '90',
-    description: 'Days after which a login, or an attempt at one, leaves the sign-in history; 0: never.',
+    description: 'Days until a login or attempt leaves the sign-in history; 0: never.',
   }),
   RETENTION_EVENTS_DAYS: integer(0, 36_500, {
     default: '30',
-    description: 'How long events and deliveries of webhooks are kept, to be shown and replayed; 0: for ever.',
+    description: 'Days that webhook events and deliveries are kept for replay; 0: unlimited.',
   }),
   PHONE_HTTP_URL: url(['http:', 'https:'], {
-    description: 'Address that gets POST {phone, code}; without one, codes are written to the log (development).',
+    description: 'URL that receives POST {phone, code}; without one, codes are logged (development).',
   }),
 } as const satisfies Record<string, Setting>;
 
 /** Standard variables of OpenTelemetry, documented in docs/metrics.md. */
 export const OTEL_VARIABLES = {
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url(['http:', 'https:'], {
-    description: 'The same for traces alone, with its whole path; it wins over the other.',
+    description: 'The same with its whole path; takes precedence.',
   }),
-  OTEL_SDK_DISABLED: flag({ default: '0', description: '1 turns traces off, whatever else is set.' }),
+  OTEL_SDK_DISABLED: flag({ default: '0', description: '1 disables traces.' }),
   OTEL_EXPORTER_OTLP_HEADERS: optionalText({
     secret: true,
     description: 'Headers for the collector: name=value, separated by commas, values percent-encoded.',
