@@ -25,6 +25,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/server/channels/base-url.ts': 'endpoints by which a pasted address is recognised',
   'src/server/channels/channel-presets.ts': 'the list of providers',
   'src/server/vendors/suggested-prices.ts': 'models that no chat channel runs',
+  'src/sandbox/deviations.ts': 'a table of what each simulator may do differently',
   'importer/unimported.ts': 'paths of other gateways',
   'importer/mapping/': 'how other gateways number and price vendors',
   'src/server/vendors/model-lifecycles.ts': 'the one table of when models end, with a source for each',
