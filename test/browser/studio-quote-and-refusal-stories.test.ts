@@ -96,7 +96,7 @@ describe('messages of the studio before and after a submit', {
     await page.getByRole('button', { name: new RegExp(`^${starts(studio.runPrice)}.*\\d`) }).click();
     await page.getByRole('article', { name: 'A lighthouse' }).waitFor();
     await page.reload();
-    await page.getByText(/Daily allowance: 1\.\d+ credits of 2\.00 credits left, full again in/).waitFor();
+    await page.getByText(/Daily allowance: 1\.\d+ credits of 2\.00 credits left · resets in/).waitFor();
     await assertAccessible(page, 'the form with a quote');
     await page.context().close();
   });
