@@ -9,8 +9,10 @@ const mistral = new Mistral({ apiKey: API_KEY, serverURL: ORIGIN, retryConfig: {
 for (const model of [CHAT, ...OTHER_DIALECT_MODELS]) {
   const say = (content: string) => ({ model, messages: [{ role: 'user' as const, content }] });
   let text = '';
-  for await (const { data } of await mistral.chat.stream(say('[chunks=4]')))
-    text += data.choices[0]?.delta.content ?? '';
+  for await (const { data } of await mistral.chat.stream(say('[chunks=4]'))) {
+    const content = data.choices[0]?.delta.content;
+    if (typeof content === 'string') text += content;
+  }
   assert.equal(text, 'the light of day');
 
   const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: WEATHER } }];
@@ -20,8 +22,13 @@ for (const model of [CHAT, ...OTHER_DIALECT_MODELS]) {
   const called = await mistral.chat.complete({ ...question, tools, toolChoice: model === CHAT ? 'required' : 'any' });
   const message = called.choices[0]?.message;
   const [call] = message?.toolCalls ?? [];
+  const argumentsText = call?.function.arguments;
   assert.deepEqual(
-    [called.choices[0]?.finishReason, call?.function.name, JSON.parse(String(call?.function.arguments))],
+    [
+      called.choices[0]?.finishReason,
+      call?.function.name,
+      typeof argumentsText === 'string' && JSON.parse(argumentsText),
+    ],
     ['tool_calls', 'weather', { city: 'Paris' }],
   );
   const assistant = { role: 'assistant' as const, content: '', toolCalls: message?.toolCalls };
