@@ -2,8 +2,7 @@ import type { Reelgate } from '../sdk/index.ts';
 import { CredentialProvider } from './credential-provider.ts';
 import { CredentialStore } from './credentials.ts';
 import { createInterruptSignal, UsageError } from './errors.ts';
-import { readLanguage } from './language.ts';
-import type { Output } from './output.ts';
+import { type Output, readLanguage } from './output.ts';
 
 /** Options of every command. */
 export interface GlobalOptions {

@@ -208,7 +208,7 @@ export interface Keychain {
 }
 
 const SERVICE = 'reelgate';
-/** The keychain may prompt for a password; the timeout keeps the command from blocking if nobody answers. */
+/** The keychain may prompt for a password; the timeout keeps the command from blocking without an answer. */
 const TIMEOUT_MS = 20_000;
 const NAMES: Readonly<Record<string, string>> = {
   darwin: 'the macOS keychain',

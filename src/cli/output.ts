@@ -262,3 +262,9 @@ export function formatProgressBar(share: number): Rendering {
   const filled = Math.round(share * BAR_CELLS);
   return joinTexts([styled('good', '█'.repeat(filled)), styled('secondary', '░'.repeat(BAR_CELLS - filled))], '');
 }
+
+/** Language of the user's locale; English if there are no texts in that language. */
+export function readLanguage(): 'en' | 'zh-CN' {
+  const { LC_ALL, LANG } = process.env;
+  return (LC_ALL || LANG)?.startsWith('zh') === true ? 'zh-CN' : 'en';
+}

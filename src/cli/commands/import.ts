@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { Argument, type Command } from 'commander';
 import { parsePositiveInteger } from '../arguments.ts';
 import { EXIT, UsageError } from '../errors.ts';
-import { readLanguage } from '../language.ts';
-import { formatProgressBar, formatTable, joinTexts, type Output, type Rendering } from '../output.ts';
+import { formatProgressBar, formatTable, joinTexts, type Output, type Rendering, readLanguage } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 type ImporterModule = typeof import('@reelgate/importer');

@@ -27,7 +27,7 @@ const KEPT_KEY_BYTES = 12;
 
 /** Bytes of a string that are read one by one before the scanner switches to searching many at a time. */
 const SHORT_TEXT_BYTES = 64;
-/** Bytes searched at a time: so few that repeated early matches cost little. */
+/** Bytes searched at a time; small, so that repeated early matches cost little. */
 const WINDOW_BYTES = 4 * 1024;
 
 const QUOTE = 0x22;

@@ -164,7 +164,7 @@ export class LedgerAuditService {
     return all;
   }
 
-  /** Advances the checkpoints of a generation and checks the entries on the way. */
+  /** Advances the checkpoints of a generation, checking each entry in between. */
   async #advance(
     begun: Generation,
     touched: Set<number>,

@@ -319,7 +319,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#handler.fail(failure);
   }
 
-  /** One timer serves all timeouts in turn, so that a quick exchange arms and clears only one. */
+  /** One timer is reused for all phases, so that a quick exchange arms and clears a timer only once. */
   #armTimer(): void {
     const { at } = this.#nextDeadline();
     if (at === Number.POSITIVE_INFINITY) return;
