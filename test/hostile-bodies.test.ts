@@ -68,11 +68,7 @@ const CPU_SECONDS_AT_MOST = 1;
  * created in pieces.
  */
 const LOOP_DELAY_MS_AT_MOST = 100;
-/**
- * Resident memory at the peak. It was 150 while V8's heap limits were changed at run time and images stayed in the body's
- * bytes; with V8's defaults and decoded images a quick machine reaches 200.
- */
-const MEMORY_MB_AT_MOST = 256;
+const MEMORY_MB_AT_MOST = 150;
 const AT_ONCE = 8;
 
 /** Seconds of CPU time a process has used (proc(5), fields 14 and 15 in hundredths). */

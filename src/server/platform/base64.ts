@@ -1,5 +1,11 @@
+import { type AppError, invalidRequest } from './app-error.ts';
+
 /** Base64 of at least this length, usually an image, is decoded while a body is read and encoded while one is sent. */
 export const LONG_TEXT_LENGTH = 64 * 1024;
+/** Maximum size of one image. */
+export const MAX_IMAGE_BYTES = 20 * 1024 * 1024;
+/** Characters of the longest image in Base64, with the longest prefix of a data URL. */
+export const MAX_IMAGE_LENGTH = Math.ceil(MAX_IMAGE_BYTES / 3) * 4 + 400;
 /** Bytes encoded at a time. Divisible by 3, so that the Base64 of every piece but the last has no padding. */
 const PIECE_BYTES = 48 * 1024;
 /** Characters decoded at a time. Divisible by 4, so that each window decodes to whole bytes. */
@@ -43,6 +49,9 @@ export class Base64Text {
     return this.toString();
   }
 }
+
+/** An image beyond `MAX_IMAGE_BYTES`, in the named member of a request. */
+export const imageTooLarge = (param: string): AppError => invalidRequest(`${param} is larger than 20 MB.`, param);
 
 const EQUALS_SIGN = 0x3d;
 

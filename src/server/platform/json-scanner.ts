@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { Base64Text, decodeBase64, LONG_TEXT_LENGTH } from './base64.ts';
+import { Base64Text, decodeBase64, imageTooLarge, LONG_TEXT_LENGTH, MAX_IMAGE_LENGTH } from './base64.ts';
 import { assertNoPollutingKeys, countValues, JsonRejectedError } from './json.ts';
 import { cutText, hasControlCharacter, hasOnlyWellFormedText } from './text.ts';
 
@@ -398,7 +398,10 @@ function parseAroundLongStrings(
       path.push(key);
     }
     const text = bytes.subarray(start, end);
-    const image = isImagePath(path, imageFields) ? toImage(text) : undefined;
+    const isImage = isImagePath(path, imageFields);
+    // Refused undecoded: decoding would hold three quarters of the body's memory once more.
+    if (isImage && text.length > MAX_IMAGE_LENGTH) throw imageTooLarge(nameOf(path));
+    const image = isImage ? toImage(text) : undefined;
     if (image !== undefined) {
       images.set(path.join('.'), image);
       Reflect.set(holder, key, cutText(text.toString('latin1', 0, KEPT_LENGTH), text.length));
@@ -407,6 +410,13 @@ function parseAroundLongStrings(
   }
   return { value: root.value, images };
 }
+
+/** `images[1]`, as errors name a member. */
+const nameOf = (path: readonly (string | number)[]): string =>
+  path.reduce<string>(
+    (name, part) => (typeof part === 'number' ? `${name}[${part}]` : name === '' ? part : `${name}.${part}`),
+    '',
+  );
 
 /** A name with a dot could be mistaken for two names. */
 const isImagePath = (path: readonly (string | number)[], fields: readonly string[]): boolean =>

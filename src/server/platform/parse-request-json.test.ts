@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { MAX_IMAGE_LENGTH } from './base64.ts';
 import {
   type ParsedBody,
   parseDecodingImages,
@@ -238,5 +239,18 @@ describe('parseRequestJson', () => {
       ['b', '0', '1'],
     );
     assert.deepEqual(positionsOfWrittenFractions(parseRequestJson(Buffer.from('{"a":5,"b":true}'))), []);
+  });
+
+  it('refuses an image above 20 MB before it is decoded and names the member', () => {
+    const tooLong = 'A'.repeat(MAX_IMAGE_LENGTH + 1);
+    const text = JSON.stringify({ images: ['AAAA', { first_frame: tooLong }] });
+    assert.throws(() => parseImages(text, ['images']), {
+      code: 'invalid_request',
+      options: {
+        params: { detail: 'images[1].first_frame is larger than 20 MB.' },
+        param: 'images[1].first_frame',
+      },
+    });
+    assert.equal(JSON.stringify(parseImages(text, []).value), text);
   });
 });

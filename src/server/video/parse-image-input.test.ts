@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isAppError } from '../platform/app-error.ts';
-import { fromUpload, MAX_IMAGE_BYTES, parseMedia } from './request-images.ts';
+import { MAX_IMAGE_BYTES } from '../platform/base64.ts';
+import { fromUpload, parseMedia } from './request-images.ts';
 
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(64)]);
 const base64 = (text: string) => Buffer.from(text.padEnd(90)).toString('base64');

@@ -1,7 +1,7 @@
 import { isObject, type UntrustedObject } from '../../contract/objects.ts';
 import { STANDARD_FIELDS, VIDEO_JSON_LIMIT } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
-import { Base64Text, decodeBase64 } from '../platform/base64.ts';
+import { Base64Text, decodeBase64, imageTooLarge, MAX_IMAGE_BYTES, MAX_IMAGE_LENGTH } from '../platform/base64.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import type { BodyImages } from '../platform/json-scanner.ts';
 import { detectMediaType } from '../platform/media.ts';
@@ -253,12 +253,8 @@ function parsed(pictures: readonly GivenPicture[]): readonly MediaInput[] {
   });
 }
 
-const MB = 1024 * 1024;
-/** Maximum size of one image. */
-export const MAX_IMAGE_BYTES = 20 * MB;
 /** A shorter text is too short to contain the bytes that identify the image type. */
 const MIN_BASE64_LENGTH = 16;
-const MAX_BASE64_LENGTH = Math.ceil((MAX_IMAGE_BYTES * 4) / 3) + 4;
 
 /** The declared media type is not trusted, and its parameters are ignored (RFC 2397). */
 const DATA_URL = /^data:[a-z0-9.+/-]{0,80}(?:;[^;,]{0,60}){0,4};base64,/i;
@@ -270,7 +266,7 @@ export function parseMedia(given: string | Base64Text, param: string): MediaInpu
   const named = DATA_URL.exec(given.slice(0, 400));
   if (named === null && /^data:/i.test(given)) throw invalidRequest(`${param} must be a picture in Base64.`, param);
   const base64 = given.slice(named?.[0].length ?? 0);
-  if (base64.length > MAX_BASE64_LENGTH) throw tooLarge(param);
+  if (given.length > MAX_IMAGE_LENGTH) throw imageTooLarge(param);
   const bytes = base64.length < MIN_BASE64_LENGTH ? undefined : decodeBase64(base64);
   if (bytes === undefined) throw notAPicture(param);
   return { bytes, mediaType: mediaTypeOf(bytes, param) };
@@ -287,11 +283,9 @@ export const fromUpload = ({ field, filename, bytes }: UploadedFile): MediaInput
   filename: filename.replace(/[^\w.-]/g, '_').slice(0, 80) || 'upload',
 });
 
-const tooLarge = (param: string): AppError => invalidRequest(`${param} is larger than 20 MB.`, param);
-
 /** Detected from the bytes; the declared type is not trusted. */
 function mediaTypeOf(bytes: Buffer, param: string): string {
-  if (bytes.length > MAX_IMAGE_BYTES) throw tooLarge(param);
+  if (bytes.length > MAX_IMAGE_BYTES) throw imageTooLarge(param);
   const mediaType = detectMediaType(bytes.toString('base64', 0, 24));
   if (mediaType === undefined)
     throw invalidRequest(`${param} is no picture of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF).`, param);
