@@ -18,7 +18,7 @@ import { reportFigure } from './support/report-figure.ts';
  * concurrent submits, and how long those block the event loop. Median of five rounds. Run
  * `node bench/image-upload-memory.ts`; the simulated vendor runs in this process, the service in another.
  */
-const PICTURE = Buffer.concat([
+const IMAGE = Buffer.concat([
   Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
   Buffer.alloc(9_900_000, 0x5a),
 ]).toString('base64');
@@ -46,21 +46,21 @@ try {
   const headers = { authorization: `Bearer ${await operator.makeToken()}`, 'content-type': 'application/json' };
   const bodyOf = (more: object): Buffer =>
     Buffer.from(JSON.stringify({ model: 'kling-v1-6', prompt: 'it runs', ...more }));
-  const [withoutPicture, withPicture] = [bodyOf({}), bodyOf({ image: PICTURE })];
+  const [withoutImage, withImage] = [bodyOf({}), bodyOf({ image: IMAGE })];
   const submit = async (body: Buffer): Promise<void> => {
     const sent = request(`${origin}/v1/video/generations`, { method: 'POST', headers }).end(body);
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     const answer = await text(response);
     if (response.statusCode !== 200) throw new Error(answer);
   };
-  for (let index = 0; index < 20; index++) await submit(withoutPicture);
+  for (let index = 0; index < 20; index++) await submit(withoutImage);
   lowerPriority();
-  const megabytes = PICTURE.length / 1e6;
+  const megabytes = IMAGE.length / 1e6;
   const ratios: number[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
     await pause(2_000);
     const before = memoryMb(pid);
-    const peak = await peakOf(() => submit(withPicture));
+    const peak = await peakOf(() => submit(withImage));
     ratios.push((peak - before) / megabytes);
     process.stdout.write(
       `round ${round}: ${megabytes.toFixed(1)} MB of Base64; ${before} MB before, ${peak} MB at most: ${((peak - before) / megabytes).toFixed(1)} times its size\n`,
@@ -69,22 +69,22 @@ try {
   const [firstRatio = 0, ...laterRatios] = ratios;
   const subject = `of ${megabytes.toFixed(0)} MB of Base64, memory`;
   const unit = '× its size';
-  reportFigure({ subject: `first picture ${subject}`, unit, measured: firstRatio, asked: 3 });
-  reportFigure({ subject: `each later picture ${subject}`, unit, measured: Math.max(...laterRatios), asked: 3 });
+  reportFigure({ subject: `first image ${subject}`, unit, measured: firstRatio, asked: 3 });
+  reportFigure({ subject: `each later image ${subject}`, unit, measured: Math.max(...laterRatios), asked: 3 });
   await longestStall();
   await pause(3_000);
   process.stdout.write(`longest stall in 3 s without a request: ${describe(await longestStall())}\n`);
   const peaks: number[] = [];
   const stalls: number[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
-    const peak = await peakOf(() => Promise.all(Array.from({ length: AT_ONCE }, () => submit(withPicture))));
+    const peak = await peakOf(() => Promise.all(Array.from({ length: AT_ONCE }, () => submit(withImage))));
     const stall = await longestStall();
-    forgetPictures();
+    forgetImages();
     process.stdout.write(`${AT_ONCE} at once: ${peak} MB at most, longest stall ${describe(stall)}\n`);
     peaks.push(peak);
     stalls.push(stall.ms);
   }
-  const together = `${AT_ONCE} pictures at once`;
+  const together = `${AT_ONCE} images at once`;
   reportFigure({ subject: `${together}, memory`, unit: 'MB', measured: Math.max(...peaks), asked: ASKED_MB });
   reportFigure({
     subject: `${together}, longest stall`,
@@ -111,7 +111,7 @@ function lowerPriority(): void {
  * Drops the images that the simulator keeps with its jobs: 650 MB per round, which this process's garbage collections
  * would traverse.
  */
-function forgetPictures(): void {
+function forgetImages(): void {
   for (const { input } of sandbox.control.jobs('kling')) delete (input as { body: { image?: string } }).body.image;
 }
 

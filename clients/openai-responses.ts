@@ -4,7 +4,7 @@ import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from '.
 
 /** OpenAI's own client with the Responses API, over upstreams with and without that API. */
 const openai = new OpenAI({ apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 });
-const PICTURE = 'data:image/png;base64,iVBORw0KGgo=';
+const IMAGE = 'data:image/png;base64,iVBORw0KGgo=';
 
 for (const model of [...ALL_MODELS, CHAT_COMPLETIONS_ONLY]) {
   const instructions = 'Be brief.';
@@ -43,8 +43,8 @@ for (const model of [...ALL_MODELS, CHAT_COMPLETIONS_ONLY]) {
       model,
     );
     const results = calls.map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output: 'sunny' }));
-    const picture = { type: 'input_image' as const, image_url: PICTURE, detail: 'auto' as const };
-    const input = [question, ...called.output, ...results, { role: 'user' as const, content: [picture] }];
+    const image = { type: 'input_image' as const, image_url: IMAGE, detail: 'auto' as const };
+    const input = [question, ...called.output, ...results, { role: 'user' as const, content: [image] }];
     const end = await openai.responses.create({ model, input: input as OpenAI.Responses.ResponseInput, tools });
     assert.equal(end.output_text, 'the light', model);
   }

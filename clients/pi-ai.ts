@@ -41,11 +41,11 @@ for (const [api, baseUrl] of APIS) {
     assert.equal(textOf(end.content), 'the light', `${api} ${name}: ${end.errorMessage}`);
 
     const [mimeType = '', data = ''] = PIXEL.slice('data:'.length).split(';base64,');
-    const picture = user([
+    const image = user([
       { type: 'text', text: '[chunks=3]' },
       { type: 'image', mimeType, data },
     ]);
-    const seen = await complete(model, { messages: [picture] }, options);
+    const seen = await complete(model, { messages: [image] }, options);
     assert.equal(textOf(seen.content), 'the light of', `${api} ${name}: ${seen.errorMessage}`);
   }
   const refused = await complete(modelOf('absent'), { messages: [user('hi')] }, options);

@@ -29,7 +29,7 @@ const FILES: readonly (readonly [name: string, args: readonly string[]])[] = [
   ],
   ['thumbnail.webp', still('320x180')],
   ['spritesheet.jpg', [...video('160x90', 5, 200), '-vf', 'fps=2,tile=5x2', '-frames:v', '1', '-q:v', '8']],
-  ['picture.png', still('320x320')],
+  ['image.png', still('320x320')],
 ];
 
 mkdirSync(folder, { recursive: true });

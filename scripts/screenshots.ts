@@ -85,9 +85,9 @@ async function captureScreenshot(page: Page, path: string, file: string, encoder
 async function toWebp(png: Buffer, encoderPage: Page): Promise<Buffer> {
   const base64 = await encoderPage.evaluate(`(async () => {
     const bytes = Uint8Array.fromBase64('${png.toString('base64')}');
-    const picture = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
-    const canvas = new OffscreenCanvas(picture.width, picture.height);
-    canvas.getContext('2d').drawImage(picture, 0, 0);
+    const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    canvas.getContext('2d').drawImage(image, 0, 0);
     const blob = await canvas.convertToBlob({ type: 'image/webp', quality: ${QUALITY} });
     return new Uint8Array(await blob.arrayBuffer()).toBase64();
   })()`);

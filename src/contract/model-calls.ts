@@ -117,7 +117,7 @@ export const imageGenerations = endpoint({
   ...modelCall,
   ...streamed,
   path: '/v1/images/generations',
-  summary: 'Pictures from a text',
+  summary: 'Images from a text',
   body: Type.Object({ model: Model, prompt: Type.String({ minLength: 1 }), n: Copies, stream: Flag }),
 });
 
@@ -126,5 +126,5 @@ export const ownImageGenerations = endpoint({
   policy: 'account',
   envelope: 'api',
   path: '/api/images/generations',
-  summary: 'Pictures by the account itself, as the playground of the console makes them',
+  summary: 'Images by the account itself, as the playground of the console makes them',
 });

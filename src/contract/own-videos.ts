@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Receipt } from './receipts.ts';
 import { Done, Ok } from './responses.ts';
-import { GenerationBody, PICTURE_FIELDS, submitDefaults, takesPictures, VIDEO_JSON_LIMIT, VideoBody } from './video.ts';
+import { GenerationBody, IMAGE_FIELDS, submitDefaults, takesImages, VIDEO_JSON_LIMIT, VideoBody } from './video.ts';
 
 const HowMany = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'null: without a limit.' });
 
@@ -46,7 +46,7 @@ export const quoteModelVideo = endpoint({
   path: '/v1/videos/quote',
   summary: 'What this video would cost and how many can be made; starts nothing. The body of POST /v1/videos',
   envelope: 'openai-video',
-  ...takesPictures,
+  ...takesImages,
   body: VideoBody,
   response: ModelQuote,
   documentedResponse: ModelQuote,
@@ -63,7 +63,7 @@ export const submitOwnVideo = endpoint({
   path: '/api/videos',
   summary: 'Start a video as oneself, without an API token; Idempotency-Key as for the model API',
   bodyLimit: VIDEO_JSON_LIMIT,
-  imageFields: PICTURE_FIELDS,
+  imageFields: IMAGE_FIELDS,
   body: ConsoleVideoBody,
   response: Ok(Type.Object({ task_id: Type.String() })),
 });
@@ -74,7 +74,7 @@ export const quoteVideo = endpoint({
   path: '/api/videos/quote',
   summary: 'What this video would cost and how many can be made; starts nothing. Refuses what a submit would refuse',
   bodyLimit: VIDEO_JSON_LIMIT,
-  imageFields: PICTURE_FIELDS,
+  imageFields: IMAGE_FIELDS,
   body: ConsoleVideoBody,
   response: Ok(Quote),
 });
@@ -176,7 +176,7 @@ export const putPoster = endpoint({
       minLength: 20,
       maxLength: MAX_POSTER_TEXT,
       pattern: '^[A-Za-z0-9+/]+={0,2}$',
-      description: 'A JPEG or WebP picture of at most 256 KiB in Base64.',
+      description: 'A JPEG or WebP image of at most 256 KiB in Base64.',
     }),
   }),
   response: Done,

@@ -14,11 +14,11 @@ const officialQuery = (path: string, summary: string) =>
 export const klingText = official('/kling/v1/videos/text2video', "Start a video with Kling's own body, from text");
 export const klingImage = official(
   '/kling/v1/videos/image2video',
-  "Start a video with Kling's own body, from a picture",
+  "Start a video with Kling's own body, from an image",
 );
 export const klingOmni = official(
   '/kling/v1/videos/omni-video',
-  "Start a video with Kling's own body, from pictures, videos and elements",
+  "Start a video with Kling's own body, from images, videos and elements",
 );
 export const klingOmniQuery = officialQuery('/kling/v1/videos/omni-video/:task_id', 'Get such a task');
 export const klingTextQuery = officialQuery('/kling/v1/videos/text2video/:task_id', 'Get such a task');
@@ -85,7 +85,7 @@ export const klingNativeOmni = endpoint({
   ...submits,
   ...klingNative,
   path: '/kling/native/v1/videos/omni-video',
-  summary: "Start a video from pictures, videos and elements, request and response in Kling's own format",
+  summary: "Start a video from images, videos and elements, request and response in Kling's own format",
   body: VendorNativeBody,
 });
 export const klingNativeOmniGet = klingGet('/kling/native/v1/videos/omni-video/:task_id');

@@ -130,7 +130,7 @@ export const VideoBody = Type.Object({
 });
 
 /** Fields that carry images: files of a multipart body, texts of a JSON body. */
-export const PICTURE_FIELDS = ['image', 'images', 'input_reference'] as const;
+export const IMAGE_FIELDS = ['image', 'images', 'input_reference'] as const;
 
 export const TaskParam = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) });
 
@@ -177,10 +177,10 @@ export const submitDefaults = {
   documentedResponse: DocumentedSubmit,
 } as const;
 /** Properties common to those of them that take the unified fields. */
-export const takesPictures = {
+export const takesImages = {
   accepts: 'json-or-multipart',
-  files: PICTURE_FIELDS,
-  imageFields: PICTURE_FIELDS,
+  files: IMAGE_FIELDS,
+  imageFields: IMAGE_FIELDS,
 } as const;
 /** Properties common to the endpoints that read a video. */
 export const readDefaults = { method: 'GET', tag: 'video', policy: 'model' } as const;
@@ -195,7 +195,7 @@ export const submitGeneration = endpoint({
   path: '/v1/video/generations',
   summary: 'Start a video (unified format)',
   envelope: 'video',
-  ...takesPictures,
+  ...takesImages,
   body: GenerationBody,
 });
 export const getGeneration = endpoint({
@@ -211,7 +211,7 @@ export const submitVideo = endpoint({
   path: '/v1/videos',
   summary: 'Start a video (OpenAI format)',
   envelope: 'openai-video',
-  ...takesPictures,
+  ...takesImages,
   body: VideoBody,
 });
 export const listVideos = endpoint({

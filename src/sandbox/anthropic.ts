@@ -321,7 +321,7 @@ const BLOCKS: Readonly<Record<string, ReadonlySet<unknown>>> = {
   assistant: new Set(['text', 'tool_use', 'thinking', 'redacted_thinking']),
   system: new Set(['text']),
 };
-const PICTURES: ReadonlySet<unknown> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
+const IMAGES: ReadonlySet<unknown> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 const TOOL_ID = /^[a-zA-Z0-9_-]+$/;
 
 const blocksOf = (message: Fields): readonly Fields[] =>
@@ -385,7 +385,7 @@ function checkBlock(block: Fields): string | undefined {
         ? undefined
         : 'Invalid `signature` in `thinking` block';
     case 'image':
-      return checkPicture(asFields(block.source));
+      return checkImage(asFields(block.source));
     case 'tool_result':
       return typeof block.content === 'string' || block.content === undefined
         ? undefined
@@ -397,11 +397,11 @@ function checkBlock(block: Fields): string | undefined {
   }
 }
 
-function checkPicture({ type, media_type: mediaType, data, url }: Fields): string | undefined {
+function checkImage({ type, media_type: mediaType, data, url }: Fields): string | undefined {
   if (type === 'url') return typeof url === 'string' ? undefined : 'image.source.url: Field required';
-  return type === 'base64' && PICTURES.has(mediaType) && typeof data === 'string' && data !== ''
+  return type === 'base64' && IMAGES.has(mediaType) && typeof data === 'string' && data !== ''
     ? undefined
-    : 'image.source.base64.media_type: Input should be a picture type';
+    : 'image.source.base64.media_type: Input should be an image type';
 }
 
 /** Prefixes written to the simulated cache. Bounded, because benchmarks run for a long time. */

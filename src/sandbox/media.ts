@@ -20,7 +20,7 @@ const TYPES = {
   'wide-audio.mp4': 'video/mp4',
   'thumbnail.webp': 'image/webp',
   'spritesheet.jpg': 'image/jpeg',
-  'picture.png': 'image/png',
+  'image.png': 'image/png',
 } as const;
 type MediaName = keyof typeof TYPES;
 

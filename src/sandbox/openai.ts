@@ -158,7 +158,7 @@ function createImages(request: SimulatorRequest, context: SimulatorContext): Sim
   const job = context.createJob({ prompt: String(body?.prompt), model: String(body?.model), input: body });
   const image =
     body?.response_format === 'b64_json'
-      ? { b64_json: loadMedia('picture.png').bytes.toString('base64') }
+      ? { b64_json: loadMedia('image.png').bytes.toString('base64') }
       : { url: context.artifactUrl(job, 'thumbnail') };
   return jsonResponse(200, { created: nowSeconds(), data: Array.from({ length }, () => image) });
 }
@@ -406,10 +406,10 @@ function checkContent({ role, content, tool_calls: calls }: Fields): Check {
   return parts.map(checkPart).find((each) => each !== undefined);
 }
 
-function checkPart({ type, text, image_url: picture }: Fields): Check {
+function checkPart({ type, text, image_url: image }: Fields): Check {
   if (!PARTS.has(type)) return `invalid type '${String(type)}'`;
   if (type === 'text' && typeof text !== 'string') return "missing 'text'";
-  return type === 'image_url' && typeof asFields(picture).url !== 'string' ? "missing 'image_url.url'" : undefined;
+  return type === 'image_url' && typeof asFields(image).url !== 'string' ? "missing 'image_url.url'" : undefined;
 }
 
 /**

@@ -102,7 +102,7 @@ describe('posters', () => {
       assert.deepEqual(poster && (await buffer(poster.body)), FRAME);
       assert.deepEqual(await fixture.artifacts.usage(1), { bytes: CLIP.length + FRAME.length, files: 1 });
       assert.equal(await fixture.diskBytes(), CLIP.length + FRAME.length);
-      await writeFile(frame, 'no picture');
+      await writeFile(frame, 'no image');
       await fixture.enqueue('task_2');
       await fixture.waitFor('stored', 'task_2');
       assert.equal(await fixture.artifacts.storedFiles.openPoster('task_2', {}), undefined);

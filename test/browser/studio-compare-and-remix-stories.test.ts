@@ -79,7 +79,7 @@ describe('comparing and remixing in the studio', { skip: chromiumPath === undefi
     await stage.locator('video').waitFor();
     await prompt(page).fill('Something else entirely');
     await stage.getByRole('button', { name: studio.extend }).click();
-    await page.getByRole('button', { name: studio.removePicture.replace('{{role}}', studio.firstFrame) }).waitFor();
+    await page.getByRole('button', { name: studio.removeImage.replace('{{role}}', studio.firstFrame) }).waitFor();
     assert.equal(await prompt(page).inputValue(), 'A boat leaves the harbour');
     await page.getByRole('button', { name: studio.templates }).click();
     await page.getByRole('menuitem', { name: 'Something else entirely' }).click();
@@ -114,7 +114,7 @@ describe('comparing and remixing in the studio', { skip: chromiumPath === undefi
       document.querySelector('h1').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
     })()`);
     assert.equal(await page.evaluate('window.dropWasOffered'), true);
-    await page.getByRole('button', { name: studio.removePicture.replace('{{role}}', studio.firstFrame) }).waitFor();
+    await page.getByRole('button', { name: studio.removeImage.replace('{{role}}', studio.firstFrame) }).waitFor();
     await page.context().close();
   });
 

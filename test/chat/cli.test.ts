@@ -33,9 +33,9 @@ describe('reelgate chat', () => {
   });
 
   test('reads the question from standard input, with instructions, a token limit and an image', async () => {
-    const picture = join(machine.folder, 'dot.png');
-    writeFileSync(picture, Buffer.from('iVBORw0KGgo=', 'base64'));
-    const options = ['-s', 'Be brief.', '-i', picture, '--max-tokens', '3'];
+    const image = join(machine.folder, 'dot.png');
+    writeFileSync(image, Buffer.from('iVBORw0KGgo=', 'base64'));
+    const options = ['-s', 'Be brief.', '-i', image, '--max-tokens', '3'];
     const { code, stdout, stderr } = await machine.runWithInput(
       '[chunks=9]\n',
       'chat',

@@ -158,7 +158,7 @@ forEachDatabase((name, _open, freshUrl) => {
     for (const content of [
       'http://localhost:3000 does not open',
       [{ type: 'text', text: 'http://127.0.0.1/ [chunks=1]' }],
-      [{ type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } }],
+      [{ type: 'image_url', image_url: { url: 'https://images.example/a.png' } }],
     ])
       assert.equal((await send(said(content))).status, 200, JSON.stringify(content));
   });

@@ -18,10 +18,10 @@ forEachDatabase((name, _open, freshUrl) => {
     await assertLedgerConsistent(service.app.database);
     await service.stop();
   });
-  const picture = { model: 'jimeng_t2i_v30', size: '1024x1024' };
+  const image = { model: 'jimeng_t2i_v30', size: '1024x1024' };
 
   test(`${name}: an image is returned as a Markdown link and costs its price`, async () => {
-    const { status, body } = await service.ask('a lantern', picture);
+    const { status, body } = await service.ask('a lantern', image);
     assert.equal(status, 200);
     const [choice] = body.choices as unknown as { message: { content: string }; finish_reason: string }[];
     assert.match(choice?.message.content ?? '', LINK);
@@ -32,7 +32,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
 
   test(`${name}: streams an image, with comments while it is generated`, async () => {
-    const text = await (await service.stream('a lantern [slow]', picture)).text();
+    const text = await (await service.stream('a lantern [slow]', image)).text();
     assert.match(contentOf(text), LINK);
     assert.equal(eventsOf(text).at(-1), '[DONE]');
   });
@@ -91,7 +91,7 @@ forEachDatabase((name, _open, freshUrl) => {
       ['[fail] a lantern', 502],
       ['[filtered] a lantern', 400],
     ] as const) {
-      const { status: got, body } = await service.ask(text, picture);
+      const { status: got, body } = await service.ask(text, image);
       assert.equal(got, status, `${text} ${JSON.stringify(body)}`);
       assert.equal((await service.waitUntilSettled())[0]?.kind, 'refund', text);
     }

@@ -147,7 +147,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(
       (await service.waitUntilSettled())[0]?.charged,
       3_000,
-      'pictures are paid by the piece however they are asked for',
+      'images are paid by the piece however they are asked for',
     );
     const response = await call('/v1/responses', { model: 'sandbox-chat', input: '[chunks=4] hello' });
     assert.equal(response.body.status, 'completed');

@@ -380,12 +380,12 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     const answers = { choices: [{ message: { content: 'one' } }], output: [], data: [{ embedding: [1] }] };
     says(JSON.stringify(answers));
     const said = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
-    const picture = (url: string): object => said([{ type: 'image_url', image_url: { url } }]);
+    const image = (url: string): object => said([{ type: 'image_url', image_url: { url } }]);
     for (const [what, path, asked, least, most] of [
       ['words that begin like an address of data', CHAT, said('data: what is it?'), 5, 30],
       ['letters without a blank', CHAT, said('abcdefgh'.repeat(10_000)), 5_000, 100_000],
-      ['a picture by its address', CHAT, picture('https://media.example.test/a.png'), 1_500, 1_530],
-      ['a picture inline', CHAT, picture(`data:image/png;base64,${'A'.repeat(50_000)}`), 1_500, 1_530],
+      ['an image by its address', CHAT, image('https://media.example.test/a.png'), 1_500, 1_530],
+      ['an image inline', CHAT, image(`data:image/png;base64,${'A'.repeat(50_000)}`), 1_500, 1_530],
       ['tokens', '/v1/embeddings', { input: [101, 102, 103, 104] }, 4, 4],
       ['lists of tokens', '/v1/embeddings', { input: [Array.from({ length: 40 }, () => 7), [1, 2]] }, 42, 42],
     ] as const) {

@@ -15,7 +15,7 @@ import { retryWhileUnavailable } from './submit-steps-and-assertions.ts';
  */
 const RUNS = Number(process.env.INVALID_SUBMIT_RUNS ?? '40');
 const SEED = Number(process.env.INVALID_SUBMIT_SEED ?? '20261121');
-const picture = loadMedia('picture.png').bytes.toString('base64');
+const image = loadMedia('image.png').bytes.toString('base64');
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -34,7 +34,7 @@ const TARGETS: readonly (readonly [name: string, path: string, body: Json])[] = 
     ['/v1/video/generations', '/v1/videos'].map((path) => [`${vendor} ${path}`, path, body as Json] as const),
   ),
   ['kling text2video', '/kling/v1/videos/text2video', KLING],
-  ['kling image2video', '/kling/v1/videos/image2video', { ...KLING, image: picture, camera_control: null }],
+  ['kling image2video', '/kling/v1/videos/image2video', { ...KLING, image, camera_control: null }],
   [
     'jimeng',
     '/jimeng/?Action=CVSync2AsyncSubmitTask&Version=2022-08-31',
@@ -99,7 +99,7 @@ const junk: fc.Arbitrary<Json> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom<Json>(...NUMBERS) },
   { weight: 2, arbitrary: fc.constantFrom<Json>(null, true, false, [], {}, [[]], [null], { a: {} }) },
   { weight: 1, arbitrary: fc.constantFrom<Json>(deep(60), deep(70), deep(3_000)) },
-  { weight: 1, arbitrary: fc.constant<Json>(Array.from({ length: 30 }, () => picture)) },
+  { weight: 1, arbitrary: fc.constant<Json>(Array.from({ length: 30 }, () => image)) },
   { weight: 2, arbitrary: fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json> },
   { weight: 2, arbitrary: fc.array(codePoint, { maxLength: 60 }).map((points) => String.fromCodePoint(...points)) },
 );
@@ -204,7 +204,7 @@ describe('invalid submits', () => {
       const before = await count();
       const bodies = KLING_MODELS.flatMap((model) => [
         { model, model_name: model, prompt: 'x' },
-        { model, model_name: model, prompt: 'x', image: picture },
+        { model, model_name: model, prompt: 'x', image },
       ]);
       let taken = 0;
       for (const path of [
@@ -248,7 +248,7 @@ describe('invalid submits', () => {
       const part = (headers: string, value = 'x') => `--b\r\n${headers}\r\n\r\n${value}\r\n`;
       const field = (name: string, value = 'x') => part(`content-disposition: form-data; name="${name}"`, value);
       const good = `${field('model', 'sora-2')}${field('prompt', 'a form')}`;
-      const file = part('content-disposition: form-data; name="input_reference"; filename="a.png"', 'no picture');
+      const file = part('content-disposition: form-data; name="input_reference"; filename="a.png"', 'no image');
       const before = await count();
       let taken = 0;
       const forms = [

@@ -17,7 +17,7 @@ type Field = readonly [name: string, put: (address: string) => Body];
 const COMMON: readonly Field[] = [
   ['image', (image) => ({ image })],
   ['images.0', (address) => ({ images: [address] })],
-  ['images.1', (address) => ({ images: ['https://pictures.example/a.png', address] })],
+  ['images.1', (address) => ({ images: ['https://images.example/a.png', address] })],
   ['input_reference', (input_reference) => ({ input_reference })],
   ['input_reference.image_url', (image_url) => ({ input_reference: { image_url } })],
   ['an unknown field', (address) => ({ webhook: { deeper: [address] } })],
@@ -58,14 +58,14 @@ const OWN: Readonly<Record<string, readonly Field[]>> = {
 const KLING_TEXT = '/kling/v1/videos/text2video';
 const KLING_IMAGE = '/kling/v1/videos/image2video';
 const JIMENG = '/jimeng/?Action=CVSync2AsyncSubmitTask&Version=2022-08-31';
-const picture = loadMedia('picture.png').bytes.toString('base64');
+const image = loadMedia('image.png').bytes.toString('base64');
 const kling = { model_name: 'kling-v1-6', prompt: 'official' };
 const jimeng = { req_key: 'jimeng_t2v_v30', prompt: 'official' };
 const OFFICIAL: readonly [path: string, name: string, put: (address: string) => Body][] = [
   [KLING_IMAGE, 'image', (image) => ({ ...kling, image })],
-  [KLING_IMAGE, 'image_tail', (image_tail) => ({ ...kling, image: picture, image_tail })],
-  [KLING_IMAGE, 'static_mask', (static_mask) => ({ ...kling, image: picture, static_mask })],
-  [KLING_IMAGE, 'dynamic_masks', (mask) => ({ ...kling, image: picture, dynamic_masks: [{ mask, trajectories: [] }] })],
+  [KLING_IMAGE, 'image_tail', (image_tail) => ({ ...kling, image, image_tail })],
+  [KLING_IMAGE, 'static_mask', (static_mask) => ({ ...kling, image, static_mask })],
+  [KLING_IMAGE, 'dynamic_masks', (mask) => ({ ...kling, image, dynamic_masks: [{ mask, trajectories: [] }] })],
   [KLING_TEXT, 'callback_url', (callback_url) => ({ ...kling, callback_url })],
   [JIMENG, 'image_urls', (address) => ({ ...jimeng, image_urls: [address] })],
   [JIMENG, 'binary_data_base64', (address) => ({ ...jimeng, binary_data_base64: [address] })],
@@ -178,7 +178,7 @@ describe('URLs passed by callers', () => {
       assert.match(String(answer.body.code), /^[a-z_]+$/);
     }
     // Jimeng receives all images as bytes as soon as one of several is passed as bytes.
-    const mixed = { model: 'jimeng_v30', prompt: 'x', images: [picture, `http://rebind.example:${port}/a.png`] };
+    const mixed = { model: 'jimeng_v30', prompt: 'x', images: [image, `http://rebind.example:${port}/a.png`] };
     assert.equal((await service.caller.request('POST', '/v1/videos', mixed)).status, 400);
     assert.equal(await quota(), before, 'all of it was given back');
   });

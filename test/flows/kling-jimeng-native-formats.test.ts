@@ -5,7 +5,7 @@ import { loadMedia } from '../../src/sandbox/media.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type Fields, startVideoService, type VideoService } from './video-fixture.ts';
 
-const picture = loadMedia('picture.png').bytes.toString('base64');
+const image = loadMedia('image.png').bytes.toString('base64');
 const TEXT = '/kling/native/v1/videos/text2video';
 const IMAGE = '/kling/native/v1/videos/image2video';
 const ACTION = '?Action=CVSync2AsyncSubmitTask&Version=2022-08-31';
@@ -148,12 +148,12 @@ describe('the native APIs of Kling and Jimeng', () => {
       });
 
       it('lists by family in pages, newest first', async () => {
-        const { task_id: image } = await submit({ model_name: 'kling-v1-6', image: picture }, IMAGE);
+        const { task_id: fromImage } = await submit({ model_name: 'kling-v1-6', image }, IMAGE);
         const { task_id: text } = await submit({ prompt: 'native listed' });
         const list = async (path: string) => dataOf(await kling(path)) as unknown as Fields[];
         assert.equal((await list(`${TEXT}?pageNum=1&pageSize=1`))[0]?.task_id, text);
-        assert.equal((await list(IMAGE))[0]?.task_id, image);
-        assert.ok((await list(TEXT)).every(({ task_id: id }) => id !== image));
+        assert.equal((await list(IMAGE))[0]?.task_id, fromImage);
+        assert.ok((await list(TEXT)).every(({ task_id: id }) => id !== fromImage));
         assert.equal((await list(`${TEXT}?pageNum=2&pageSize=500`)).length, 0);
       });
 
@@ -166,7 +166,7 @@ describe('the native APIs of Kling and Jimeng', () => {
 
       it('generates a video from an image without a prompt; from text it requires one', async () => {
         for (const path of [IMAGE, '/kling/v1/videos/image2video']) {
-          const body = { model_name: 'kling-v1-6', image: picture };
+          const body = { model_name: 'kling-v1-6', image };
           assert.equal((await kling(path, body)).status, 200, path);
         }
         const { status, body } = await kling('/kling/v1/videos/text2video', { model_name: 'kling-v1-6' });

@@ -4,7 +4,7 @@ import { loadMedia } from '../../src/sandbox/media.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type Fields, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
-const picture = loadMedia('picture.png').bytes.toString('base64');
+const image = loadMedia('image.png').bytes.toString('base64');
 const JIMENG = '/jimeng/?Action=';
 const VERSION = '&Version=2022-08-31';
 
@@ -64,20 +64,20 @@ describe('requests in the formats of Kling and Jimeng with unified responses', (
     });
 
     it('A: from images', async () => {
-      const body = { model_name: 'kling-v1-6', prompt: 'official picture', image: picture, image_tail: picture };
+      const body = { model_name: 'kling-v1-6', prompt: 'official image', image, image_tail: image };
       const submitted = await service.caller.submit(body, '/kling/v1/videos/image2video');
-      const sent = received('kling', 'official picture');
-      assert.deepEqual([sent.image, sent.image_tail], [picture, picture]);
+      const sent = received('kling', 'official image');
+      assert.deepEqual([sent.image, sent.image_tail], [image, image]);
       const task = await service.caller.unified(idOf(submitted), '/kling/v1/videos/image2video');
       assert.equal(task.action, 'firstTailGenerate');
     });
 
     it('A and B: numeric strings and numbers, empty images and data URLs are converted to the vendor’s form', async () => {
-      const data = `data:image/jpg;charset=utf-8;base64,${picture}`;
+      const data = `data:image/jpg;charset=utf-8;base64,${image}`;
       const kling = { model_name: 'kling-v1-6', prompt: 'loose kling', duration: 10, cfg_scale: '0.5', image: data };
       await service.caller.submit({ ...kling, image_tail: '' }, '/kling/v1/videos/image2video');
       const sent = received('kling', 'loose kling');
-      assert.deepEqual([sent.duration, sent.cfg_scale, sent.image], ['10', 0.5, picture]);
+      assert.deepEqual([sent.duration, sent.cfg_scale, sent.image], ['10', 0.5, image]);
       assert.equal('image_tail' in sent, false);
       const jimeng = { req_key: 'jimeng_t2v_v30', prompt: 'loose jimeng', seed: '7', frames: '241', image_urls: [] };
       await service.caller.submit(jimeng, `${JIMENG}CVSync2AsyncSubmitTask${VERSION}`);

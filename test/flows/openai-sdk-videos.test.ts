@@ -8,7 +8,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { startVideoService, VENDOR_MODELS, type VideoService } from './video-fixture.ts';
 
 const isVideo = (bytes: ArrayBuffer): boolean => Buffer.from(bytes).toString('latin1', 4, 8) === 'ftyp';
-const picture = loadMedia('picture.png').bytes;
+const image = loadMedia('image.png').bytes;
 
 /** OpenAI's own client in typical use; only its base URL differs. */
 describe('the official openai client', () => {
@@ -76,18 +76,18 @@ describe('the official openai client', () => {
         prompt: 'from a file',
         seconds: '8',
         size: '1280x720',
-        input_reference: await toFile(picture, 'start.png', { type: 'image/png' }),
+        input_reference: await toFile(image, 'start.png', { type: 'image/png' }),
       });
       assert.deepEqual([file.seconds, file.size], ['8', '1280x720']);
       const [upload] = service.sandbox.control
         .requests({ vendor: 'sora', operation: 'submit' })
         .filter(({ body }) => body.includes('from a file'));
       assert.match(String(upload?.headers['content-type']), /^multipart\/form-data/);
-      assert.ok(upload?.body.includes(picture));
+      assert.ok(upload?.body.includes(image));
       // Veo accepts bytes only; Wan accepts the data URL.
       for (const model of ['veo-3.1-generate-preview', 'wan2.5-i2v-preview']) {
         if (model.startsWith('wan')) await service.addChannel('wan', [model]);
-        const image_url = `data:image/png;base64,${picture.toString('base64')}`;
+        const image_url = `data:image/png;base64,${image.toString('base64')}`;
         const video = await openai.videos.create({ model, prompt: `with ${model}`, input_reference: { image_url } });
         assert.equal((await ended(video.id)).status, 'completed');
       }
@@ -110,7 +110,7 @@ describe('the official openai client', () => {
     });
 
     it('downloads the thumbnail of a video', async () => {
-      const { id } = await openai.videos.create({ prompt: 'with pictures' });
+      const { id } = await openai.videos.create({ prompt: 'with images' });
       await ended(id);
       const thumbnail = await openai.videos.downloadContent(id, { variant: 'thumbnail' });
       assert.equal(thumbnail.headers.get('content-type'), 'image/webp');
@@ -158,7 +158,7 @@ describe('the official openai client', () => {
     });
 
     it('refuses edits, extensions and characters as unsupported', async () => {
-      const video = await toFile(picture, 'clip.mp4');
+      const video = await toFile(image, 'clip.mp4');
       for (const [operation, call] of [
         ['videos.edit', () => openai.videos.edit({ prompt: 'in rain', video })],
         ['videos.extend', () => openai.videos.extend({ prompt: 'go on', seconds: '4', video })],

@@ -128,7 +128,7 @@ describe('downloading files', () => {
       });
 
       it('H: thumbnail and spritesheet', async () => {
-        const sora = await finished('sora-2', 'with pictures');
+        const sora = await finished('sora-2', 'with images');
         for (const [variant, type] of [
           ['video', 'video/mp4'],
           ['thumbnail', 'image/webp'],

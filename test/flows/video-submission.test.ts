@@ -188,13 +188,13 @@ describe('parameters of a submit', () => {
     });
 
     describe('images', () => {
-      const picture = loadMedia('picture.png');
+      const png = loadMedia('image.png');
       it('as a file part, a string, and {image_url}', async () => {
         const form = new FormData();
         form.set('model', 'sora-2');
         form.set('prompt', 'file part');
         form.set('seconds', '8');
-        form.set('input_reference', new Blob([new Uint8Array(picture.bytes)], { type: 'image/png' }), 'a.png');
+        form.set('input_reference', new Blob([new Uint8Array(png.bytes)], { type: 'image/png' }), 'a.png');
         const response = await fetch(`${service.baseUrl}/v1/videos`, {
           method: 'POST',
           headers: { authorization: `Bearer ${service.caller.key}` },
@@ -202,7 +202,7 @@ describe('parameters of a submit', () => {
         });
         assert.equal(response.status, 200, await response.text());
         assert.deepEqual((service.job('sora', 'file part').input as Fields).reference, 'image/png');
-        const address = 'https://pictures.example/a.png';
+        const address = 'https://images.example/a.png';
         for (const [prompt, input_reference] of [
           ['as text', address],
           ['as object', { image_url: address }],
@@ -213,7 +213,7 @@ describe('parameters of a submit', () => {
       });
 
       it('in fields of other APIs are used, refused by name, or named as dropped; quotes do the same', async () => {
-        const address = 'https://pictures.example/a.png';
+        const address = 'https://images.example/a.png';
         const model = 'kling-v1-6';
         for (const path of ['/v1/videos', '/v1/video/generations']) {
           const prompt = `by image_url ${path}`;
@@ -221,7 +221,7 @@ describe('parameters of a submit', () => {
           const { body: sent } = service.job('kling', prompt).input as { body: Fields };
           assert.deepEqual([sent.image, sent.duration], [address, '10']);
         }
-        const video = { model, prompt: 'x', video_url: 'https://pictures.example/a.mp4' };
+        const video = { model, prompt: 'x', video_url: 'https://images.example/a.mp4' };
         for (const path of ['/v1/videos', '/v1/video/generations', '/v1/videos/quote']) {
           const { status, body } = await service.caller.request('POST', path, video);
           assert.equal(status, 400, path);
@@ -248,24 +248,24 @@ describe('parameters of a submit', () => {
 
       it('of a form: lists, numbers, metadata as JSON, and a last frame by name', async () => {
         const form = new FormData();
-        const file = () => new Blob([new Uint8Array(picture.bytes)], { type: 'image/png' });
+        const file = () => new Blob([new Uint8Array(png.bytes)], { type: 'image/png' });
         for (const [name, value] of Object.entries({ model: 'kling-v1-6', prompt: 'a form', duration: '10', size: '' }))
           form.set(name, value);
         form.set('metadata', '{"cfg_scale": 0.25}');
         form.set('image_tail', file(), 'b.png');
-        form.set('images[]', 'https://pictures.example/a.png');
+        form.set('images[]', 'https://images.example/a.png');
         const response = await service.caller.fetchRaw('/v1/video/generations', {
           method: 'POST',
           body: form as never,
         });
         assert.equal(response.status, 200, await response.text());
         const { body: sent } = service.job('kling', 'a form').input as { body: Fields };
-        assert.deepEqual([sent.image, sent.duration, sent.cfg_scale], ['https://pictures.example/a.png', '10', 0.25]);
-        assert.equal(sent.image_tail, picture.bytes.toString('base64'));
+        assert.deepEqual([sent.image, sent.duration, sent.cfg_scale], ['https://images.example/a.png', '10', 0.25]);
+        assert.equal(sent.image_tail, png.bytes.toString('base64'));
       });
 
       it('of 3 MB reach the vendor unchanged, in a signed body too', async () => {
-        const image = Buffer.concat([picture.bytes, Buffer.alloc(3_000_000, picture.bytes)]).toString('base64');
+        const image = Buffer.concat([png.bytes, Buffer.alloc(3_000_000, png.bytes)]).toString('base64');
         await service.caller.submit({ model: 'kling-v1-6', prompt: 'large, plain', image });
         const plain = service.job('kling', 'large, plain').input as { readonly body: Fields };
         assert.equal(plain.body.image === image, true);
@@ -277,12 +277,12 @@ describe('parameters of a submit', () => {
 
     describe('large images in JSON', () => {
       const large = (fill: string): string =>
-        Buffer.concat([loadMedia('picture.png').bytes, Buffer.alloc(90_000, fill)]).toString('base64');
+        Buffer.concat([loadMedia('image.png').bytes, Buffer.alloc(90_000, fill)]).toString('base64');
       const [first, second] = [large('first'), large('second')];
       const sentTo = (prompt: string) => (service.job('kling', prompt).input as { readonly body: Fields }).body;
 
       it('are sent in full, once each, in every supported field', async () => {
-        for (const [prompt, pictures, sent] of [
+        for (const [prompt, images, sent] of [
           ['image and images', { image: first, images: [first, second] }, [first, second]],
           ['as data URL', { images: [`data:image/png;base64,${first}`] }, [first, undefined]],
           ['reference object', { image: second, input_reference: { image_url: first } }, [second, first]],
@@ -290,7 +290,7 @@ describe('parameters of a submit', () => {
           ['beside metadata', { image: first, metadata: { image_tail: second } }, [first, second]],
           ['with an emoji 😀', { image: first }, [first, undefined]],
         ] as const) {
-          await service.caller.submit({ model: 'kling-v1-6', prompt, ...pictures });
+          await service.caller.submit({ model: 'kling-v1-6', prompt, ...images });
           const { image, image_tail } = sentTo(prompt);
           assert.deepEqual([image === sent[0], image_tail === sent[1]], [true, true], prompt);
         }
@@ -346,7 +346,7 @@ describe('parameters of a submit', () => {
             const cost = await costOf(async () => {
               const answer = await service.caller.request('POST', '/v1/videos', {
                 model: 'kling-v1-6',
-                prompt: 'no picture',
+                prompt: 'no image',
                 ...body,
               });
               assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_request'], image.slice(0, 40));

@@ -42,10 +42,10 @@ forEachDatabase((_name, _open, freshUrl) => {
       await service.ask(`call ${'word '.repeat(index * 7)}`, { max_tokens: 5 + index });
       await (await service.stream(`stream [chunks=${index + 1}]`)).text();
     }
-    await service.ask('a picture', { model: 'no-such-model' });
-    const picture = { model: 'sandbox-image', prompt: 'herons', n: 2 };
+    await service.ask('an image', { model: 'no-such-model' });
+    const image = { model: 'sandbox-image', prompt: 'herons', n: 2 };
     assert.equal(
-      (await callModelApi(service.baseUrl, service.key, 'POST', '/v1/images/generations', picture)).status,
+      (await callModelApi(service.baseUrl, service.key, 'POST', '/v1/images/generations', image)).status,
       200,
     );
     const embedded = { model: 'sandbox-embedding', input: 'herons' };

@@ -31,7 +31,7 @@ export function sandboxContext(sandbox: Sandbox, name: string, options: ContextO
     sendJson: (request) => outbound.requestJson({ totalTimeoutMs, ...request, private: true }),
     fetchImage:
       options.fetchImage ??
-      (() => Promise.reject(new UnsupportedRequestError('The picture could not be loaded.', 'image'))),
+      (() => Promise.reject(new UnsupportedRequestError('The image could not be loaded.', 'image'))),
     async cachedSecret(key, make, rejected) {
       const found = kept.get(key);
       if (found && found.expiresAtMs > now() && found.value !== rejected) return found.value;
@@ -55,7 +55,7 @@ export function fixedResponseContext(
     options: {},
     now: () => nowMs,
     sendJson: async () => ({ status: 200, headers: {}, json: undefined, ...answer, text }),
-    fetchImage: () => Promise.reject(new UnsupportedRequestError('no pictures here')),
+    fetchImage: () => Promise.reject(new UnsupportedRequestError('no images here')),
     cachedSecret: async (_key, make) => (await make()).value,
     signal: new AbortController().signal,
   };

@@ -11,7 +11,7 @@ import { DEVIATION_CASES, type Fields } from './adapter-deviation-cases.ts';
  */
 
 const FILM = 'https://cdn.example.test/film.mp4?sign=1';
-const REASON = 'a real person in the picture';
+const REASON = 'a real person in the image';
 
 const ENVELOPES: Readonly<Record<string, (answer: unknown) => Fields>> = {
   '{code: "success", message: "", data}': (data) => ({ code: 'success', message: '', data }),

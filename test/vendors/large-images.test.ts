@@ -7,7 +7,7 @@ import type { MediaInput } from '../../src/server/vendors/adapter.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
 import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
 
-const bytes = Buffer.concat([loadMedia('picture.png').bytes, Buffer.alloc(90_000, 'picture')]);
+const bytes = Buffer.concat([loadMedia('image.png').bytes, Buffer.alloc(90_000, 'image')]);
 const base64 = bytes.toString('base64');
 const inJson: MediaInput = { bytes, mediaType: 'image/png' };
 const asFile: MediaInput = { ...inJson, filename: 'a.png' };
@@ -18,9 +18,9 @@ for (const { vendor, simulator } of CONTRACT_CASES) {
     after(() => sandbox.stop());
     const context = sandboxContext(sandbox, simulator.name, { timeoutMs: 30_000 });
     /** Bodies the vendor received; undefined for a request that was refused before it was sent. */
-    const sent = async (model: string, picture: MediaInput, count: number): Promise<string[] | undefined> => {
+    const sent = async (model: string, image: MediaInput, count: number): Promise<string[] | undefined> => {
       const before = new Set(sandbox.control.requests());
-      const images = Array.from({ length: count }, () => picture);
+      const images = Array.from({ length: count }, () => image);
       try {
         await vendor.submit(videoRequest({ model, taskId: `task_${model}_${count}`, images }), context);
       } catch (error) {

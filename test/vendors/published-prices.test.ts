@@ -10,9 +10,9 @@ import { videoRequest } from './adapter-context.ts';
 
 const vendors = new VendorRegistry();
 const QUOTA = { USD: 500_000, CNY: 500_000 / 7 } as const;
-const PICTURE: MediaInput = { url: 'https://img.example/a.png' };
-const pictures = (count: number): MediaInput[] =>
-  Array.from({ length: count }, (_, index) => ({ ...PICTURE, url: `https://img.example/${index}.png` }));
+const IMAGE: MediaInput = { url: 'https://img.example/a.png' };
+const images = (count: number): MediaInput[] =>
+  Array.from({ length: count }, (_, index) => ({ ...IMAGE, url: `https://img.example/${index}.png` }));
 
 type Asked = Partial<Pick<VideoRequest, 'seconds' | 'mode' | 'size' | 'metadata' | 'images'>>;
 /** A vendor's published price of one video; `units` is the vendor's count for it. */
@@ -56,13 +56,13 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['MiniMax-Hailuo-2.3', { seconds: 6, metadata: { resolution: '768P' } }, 0.28, 'USD'],
     ['MiniMax-Hailuo-2.3', { seconds: 10, metadata: { resolution: '768P' } }, 0.56, 'USD'],
     ['MiniMax-Hailuo-2.3', { seconds: 6, metadata: { resolution: '1080P' } }, 0.49, 'USD'],
-    ['MiniMax-Hailuo-2.3-Fast', { seconds: 6, images: pictures(1) }, 0.19, 'USD'],
+    ['MiniMax-Hailuo-2.3-Fast', { seconds: 6, images: images(1) }, 0.19, 'USD'],
     ['T2V-01', { seconds: 6 }, 0.43, 'USD'],
     ['MiniMax-H3', { seconds: 5, metadata: { resolution: '768P' } }, 0.4, 'USD'],
     ['MiniMax-H3', { seconds: 10, metadata: { resolution: '2K' } }, 1.3, 'USD'],
-    ['MiniMax-H3', { seconds: 5, images: pictures(7), metadata: { resolution: '768P' } }, 0.48, 'USD'],
+    ['MiniMax-H3', { seconds: 5, images: images(7), metadata: { resolution: '768P' } }, 0.48, 'USD'],
     ['MiniMax-H3-Max', { seconds: 5, metadata: { resolution: '480P' } }, 0.25, 'USD'],
-    ['MiniMax-H3-Max', { seconds: 5, images: pictures(2), metadata: { resolution: '768P' } }, 0.4, 'USD'],
+    ['MiniMax-H3-Max', { seconds: 5, images: images(2), metadata: { resolution: '768P' } }, 0.4, 'USD'],
   ],
   seedance: [
     // The vendor's table of five-second videos at 16:9 without a video among the inputs.
@@ -83,9 +83,9 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   wan: [
     ['wan2.7-t2v', wan('720P', 5), 3, 'CNY'],
     ['wan2.7-t2v', wan('1080P', 10), 10, 'CNY'],
-    ['wan2.5-i2v-preview', wan('480P', 5, { images: pictures(1) }), 1.5, 'CNY'],
-    ['wan2.2-i2v-plus', wan('1080P', 5, { images: pictures(1) }), 3.5, 'CNY'],
-    ['wan2.2-i2v-flash', wan('720P', 5, { images: pictures(1) }), 1, 'CNY'],
+    ['wan2.5-i2v-preview', wan('480P', 5, { images: images(1) }), 1.5, 'CNY'],
+    ['wan2.2-i2v-plus', wan('1080P', 5, { images: images(1) }), 3.5, 'CNY'],
+    ['wan2.2-i2v-flash', wan('720P', 5, { images: images(1) }), 1, 'CNY'],
     ['wan3.0-video', wan('1080P', 5), 6, 'CNY'],
     // At most ten seconds of input, and five of output.
     ['wan2.7-videoedit', { seconds: 5, metadata: EDITED }, 9, 'CNY'],
@@ -105,7 +105,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['viduq3-pro', at('720p'), 0.75, 'USD'],
     ['viduq3-turbo', at('1080p'), 0.4, 'USD'],
     ['viduq2', at('720p'), 0.175, 'USD'],
-    ['viduq2', { ...at('1080p'), images: pictures(3) }, 0.575, 'USD'],
+    ['viduq2', { ...at('1080p'), images: images(3) }, 0.575, 'USD'],
     ['viduq1', at('1080p'), 0.4, 'USD'],
   ],
   sora: [

@@ -117,4 +117,4 @@ export async function testSimulator({ vendor, simulator, models, portrait }: Sim
 
 /** This many images by URL, all different. */
 export const imagesByUrl = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({ url: `https://pictures.example/${index}.png` }) as const);
+  Array.from({ length: count }, (_, index) => ({ url: `https://images.example/${index}.png` }) as const);

@@ -74,15 +74,15 @@ export async function submitVideo(body: VideoBody, key: string): Promise<string>
 
 /** Price of a video, and how many the account can pay for; images are not uploaded for a quote. */
 export async function fetchVideoQuote(body: VideoBody, signal: AbortSignal): Promise<VideoQuote> {
-  return (await callApi(quoteVideo, { body: withoutPictures(body) }, { signal })).data;
+  return (await callApi(quoteVideo, { body: withoutImages(body) }, { signal })).data;
 }
 
 /** Deletes a video of the user. */
 export const deleteVideo = (id: string) => callApi(deleteOwnVideo, { params: { task_id: id } });
 
 /** Replaces images by placeholder URLs: a price may depend on their number, but not on their content. */
-function withoutPictures(body: VideoBody): VideoBody {
-  const placeholderUrl = (index: number): string => `https://pictures.invalid/${index}.png`;
+function withoutImages(body: VideoBody): VideoBody {
+  const placeholderUrl = (index: number): string => `https://images.invalid/${index}.png`;
   return {
     ...body,
     image: body.image === undefined ? undefined : placeholderUrl(0),

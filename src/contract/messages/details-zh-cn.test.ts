@@ -30,7 +30,7 @@ function* sentences(): Generator<{ path: string; sentence: string }> {
         yield { path, sentence: `x ${why}.` };
     if (path.endsWith('upstreams/adapter-context.ts'))
       for (const [, , why = ''] of text.matchAll(new RegExp(`\\brefuse\\(\\s*${LITERAL}`, 'g')))
-        yield { path, sentence: `The picture at the given address ${fill(why)}.` };
+        yield { path, sentence: `The image at the given address ${fill(why)}.` };
   }
 }
 

@@ -12,12 +12,12 @@ export const FAILURES_EN = {
     advice: 'Rephrase it: leave out violence, nudity, names of people and brands, then generate again.',
   },
   picture_refused: {
-    text: "A picture was refused by the vendor's content check.",
-    advice: 'Use another picture, or the same one without people, brands and sensitive content.',
+    text: "An image was refused by the vendor's content check.",
+    advice: 'Use another image, or the same one without people, brands and sensitive content.',
   },
   likeness_refused: {
     text: 'The vendor does not generate videos of recognizable or well-known people.',
-    advice: 'Use a picture without a recognizable face, and no names of real people in the prompt.',
+    advice: 'Use an image without a recognizable face, and no names of real people in the prompt.',
   },
   copyright_refused: {
     text: 'The vendor found protected content: a brand, a character or another work.',
@@ -25,15 +25,15 @@ export const FAILURES_EN = {
   },
   content_refused: {
     text: 'The request was refused by the content check of the vendor.',
-    advice: 'Rephrase the prompt or use another picture, then generate again.',
+    advice: 'Rephrase the prompt or use another image, then generate again.',
   },
   picture_unreadable: {
-    text: 'A picture could not be fetched or read.',
+    text: 'An image could not be fetched or read.',
     advice: 'Upload it as PNG or JPEG, or check that the link opens without signing in.',
   },
   picture_unsuitable: {
-    text: 'A picture does not fit this model: its size, its proportions, or what it shows.',
-    advice: 'Use a clear picture of at least 300 pixels on each side; some models need a visible face or whole figure.',
+    text: 'An image does not fit this model: its size, its proportions, or what it shows.',
+    advice: 'Use a clear image of at least 300 pixels on each side; some models need a visible face or whole figure.',
   },
   request_invalid: {
     text: 'The vendor rejected a setting of this video.',

@@ -53,7 +53,7 @@ test('reports a wrong key by error code with HTTP 200, or by 401 in the second p
 });
 
 test("rejects values beyond the limits with the vendor's messages", async () => {
-  for (const metadata of [{ resolution: '4K' }, { first_frame_image: 'no picture' }]) {
+  for (const metadata of [{ resolution: '4K' }, { first_frame_image: 'no image' }]) {
     const outcome = await hailuo.submit(videoRequest({ model: 'MiniMax-Hailuo-02', metadata }), context);
     assert.ok(outcome.kind === 'refused' && /^invalid params/.test(outcome.error.message));
     assert.equal(outcome.error.retryable, false);

@@ -36,10 +36,9 @@ function findInvalidH3Field(body: Readonly<Record<string, unknown>>): string | u
   if (limits === undefined) return `model ${model} is not supported`;
   if (!Array.isArray(content) || content.length === 0) return 'content is required';
   const items = content as readonly Item[];
-  const pictures = items.filter((item) => item.type === 'image_url');
-  if (pictures.some((item) => !/^https?:|^data:image\/|^mm_file:/.test(String(item.image_url?.url))))
-    return 'image_url';
-  const roles = pictures.map((item) => String(item.role));
+  const images = items.filter((item) => item.type === 'image_url');
+  if (images.some((item) => !/^https?:|^data:image\/|^mm_file:/.test(String(item.image_url?.url)))) return 'image_url';
+  const roles = images.map((item) => String(item.role));
   const references = roles.filter((role) => role === 'reference_image').length;
   if (references > 0 && references < roles.length) return 'frames and references exclude each other';
   if (references > limits.references || roles.length - references > 2) return 'too many images';
@@ -176,7 +175,7 @@ const MODELS: Readonly<Record<string, { text?: Table; first?: Table; last?: Tabl
   'S2V-01': { subject: OLD },
 };
 
-const PICTURE = /^https?:\/\/|^data:image\/[a-z]+;base64,[A-Za-z0-9+/]+=*$/;
+const IMAGE = /^https?:\/\/|^data:image\/[a-z]+;base64,[A-Za-z0-9+/]+=*$/;
 const FLAGS = ['prompt_optimizer', 'fast_pretreatment', 'aigc_watermark'] as const;
 
 /** The vendor's objection to a submit's body; undefined if the body is valid. */
@@ -188,8 +187,8 @@ function findInvalidField(body: Readonly<Record<string, unknown>>): string | und
     if (body[name] !== undefined && typeof body[name] !== 'boolean') return `${name} must be a bool`;
   }
   for (const name of ['first_frame_image', 'last_frame_image']) {
-    const picture = body[name];
-    if (picture !== undefined && (typeof picture !== 'string' || !PICTURE.test(picture))) return `${name} is no image`;
+    const image = body[name];
+    if (image !== undefined && (typeof image !== 'string' || !IMAGE.test(image))) return `${name} is no image`;
   }
   const table = pickTable(model, body);
   if (typeof table === 'string') return table;
@@ -207,7 +206,7 @@ function pickTable(model: (typeof MODELS)[string], body: Readonly<Record<string,
   if (body.subject_reference !== undefined) {
     const [reference, more] = Array.isArray(body.subject_reference) ? body.subject_reference : [];
     const isFace = reference?.type === 'character' && Array.isArray(reference.image) && reference.image.length === 1;
-    if (!isFace || more !== undefined || !PICTURE.test(String(reference.image[0]))) return 'subject_reference is wrong';
+    if (!isFace || more !== undefined || !IMAGE.test(String(reference.image[0]))) return 'subject_reference is wrong';
     return model.subject ?? 'subject_reference is not supported by this model';
   }
   if (body.last_frame_image !== undefined) return model.last ?? 'last_frame_image is not supported by this model';

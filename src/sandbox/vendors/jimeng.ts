@@ -96,7 +96,7 @@ function toResult(job: Job, context: SimulatorContext): SimulatorResponse {
   const { phase, hasArtifact } = context.pollJob(job);
   if (phase === 'filtered') return envelope(400, 50516, 'Post Video Risk Not Pass', null);
   if (phase === 'failed') return envelope(500, 50500, 'Internal Error', { status: 'done', video_url: '' });
-  if (isPictureKey(job.model)) {
+  if (isImageKey(job.model)) {
     const image_urls = hasArtifact ? [context.artifactUrl(job, 'thumbnail')] : null;
     return envelope(200, OK, 'Success', { status: WORDS[phase], image_urls, binary_data_base64: [] });
   }
@@ -164,14 +164,14 @@ const KEYS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   jimeng_vgfm_i2v_l20: [1, 1],
 };
 /** Image keys, which accept a different set of fields. */
-const PICTURE_KEYS: Readonly<Record<string, readonly [min: number, max: number]>> = {
+const IMAGE_KEYS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   jimeng_t2i_v30: [0, 0],
   jimeng_t2i_v31: [0, 0],
   jimeng_t2i_v40: [0, 10],
   jimeng_seedream46_cvtob: [0, 14],
   jimeng_i2i_v30: [1, 1],
 };
-const isPictureKey = (key: unknown): boolean => typeof key === 'string' && Object.hasOwn(PICTURE_KEYS, key);
+const isImageKey = (key: unknown): boolean => typeof key === 'string' && Object.hasOwn(IMAGE_KEYS, key);
 
 const RATIOS = ['16:9', '4:3', '1:1', '3:4', '9:16', '21:9'];
 const STRENGTHS = ['weak', 'medium', 'strong'];
@@ -182,17 +182,16 @@ const isInt = (value: unknown): boolean => typeof value === 'number' && Number.i
 
 /** The vendor's objection to a submit's body; undefined if the body is valid. */
 function checkJimengBody(body: Body): string | undefined {
-  const known = isPictureKey(body.req_key) ? PICTURE_KEYS : KEYS;
+  const known = isImageKey(body.req_key) ? IMAGE_KEYS : KEYS;
   const range =
     typeof body.req_key === 'string' && Object.hasOwn(known, body.req_key) ? known[body.req_key] : undefined;
   if (!range) return 'req_key is not known';
   const urls = list(body.image_urls);
   const inline = list(body.binary_data_base64);
   if (urls.length > 0 && inline.length > 0) return 'image_urls and binary_data_base64 exclude one another';
-  const pictures = [...urls, ...inline];
+  const images = [...urls, ...inline];
   const [min, max] = range;
-  if (pictures.length < min || pictures.length > max)
-    return `${body.req_key as string} takes ${min} to ${max} pictures`;
+  if (images.length < min || images.length > max) return `${body.req_key as string} takes ${min} to ${max} images`;
   if (!urls.every((url) => typeof url === 'string' && /^https?:\/\//.test(url)))
     return 'image_urls must hold addresses';
   if (!inline.every((data) => typeof data === 'string' && !data.startsWith('data:') && data.length <= MAX_BASE64)) {
@@ -200,9 +199,9 @@ function checkJimengBody(body: Body): string | undefined {
   }
   const { prompt, seed = -1, frames = 121, aspect_ratio: ratio = '16:9' } = body;
   if (prompt !== undefined && (typeof prompt !== 'string' || [...prompt].length > 800)) return 'prompt is too long';
-  if (pictures.length === 0 && !prompt) return 'prompt is required';
+  if (images.length === 0 && !prompt) return 'prompt is required';
   if (!isInt(seed)) return 'seed must be an integer';
-  if (known === PICTURE_KEYS) {
+  if (known === IMAGE_KEYS) {
     const both = isInt(body.width) === isInt(body.height);
     return both ? undefined : 'width and height go together';
   }

@@ -340,7 +340,7 @@ const isOneOf = (value: unknown, values: readonly string[]): boolean =>
   value === undefined || (typeof value === 'string' && values.includes(value));
 
 /** A URL or bare Base64; a `data:` prefix is not accepted. */
-function isPicture(value: unknown): boolean {
+function isImage(value: unknown): boolean {
   if (value === undefined || value === '') return true;
   return typeof value === 'string' && (/^https?:\/\//.test(value) || /^[A-Za-z0-9+/]+={0,2}$/.test(value));
 }
@@ -367,9 +367,7 @@ function isImageList(list: unknown): boolean {
   if (types.includes('end_frame') && !types.includes('first_frame')) return false;
   return list.every(
     (each: { image_url?: unknown; type?: unknown }) =>
-      typeof each.image_url === 'string' &&
-      isPicture(each.image_url) &&
-      isOneOf(each.type, ['first_frame', 'end_frame']),
+      typeof each.image_url === 'string' && isImage(each.image_url) && isOneOf(each.type, ['first_frame', 'end_frame']),
   );
 }
 
@@ -379,7 +377,7 @@ function checkKlingBody(family: KlingFamily, body: Body): string | undefined {
   if (typeof model !== 'string' || !MODELS[family].includes(model)) return 'model';
   if (family === 'text2video' && !has(body, 'prompt')) return 'prompt is required';
   for (const key of ['prompt', 'negative_prompt']) if (!isText(body[key], TEXT_MAX)) return `${key} is too long`;
-  for (const key of ['image', 'image_tail', 'static_mask']) if (!isPicture(body[key])) return `${key} is not a picture`;
+  for (const key of ['image', 'image_tail', 'static_mask']) if (!isImage(body[key])) return `${key} is not an image`;
   if (family === 'image2video' && !has(body, 'image') && !has(body, 'image_tail')) return 'image is required';
   const longest = FREE_LENGTH[model];
   if (family === 'omni-video' && !isImageList(body.image_list)) return 'image_list is invalid';

@@ -222,7 +222,7 @@ const isOneOf =
 const isWhole: Check = (value) => Number.isSafeInteger(value);
 
 /** A URL, or Base64 with a MIME type prefix: the vendor rejects bare Base64. */
-const isPicture: Check = (value) =>
+const isImage: Check = (value) =>
   typeof value === 'string' &&
   (/^https?:\/\/\S+$/.test(value) || /^data:image\/(?:png|jpe?g|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(value));
 
@@ -244,15 +244,15 @@ const EVERYWHERE: Readonly<Record<string, Check>> = {
   callback_url: isText(2048),
 };
 const RATIO = { aspect_ratio: isOneOf('16:9', '9:16', '1:1', '4:3', '3:4') };
-const PICTURES: Check = (value) => Array.isArray(value) && value.every(isPicture);
+const IMAGES: Check = (value) => Array.isArray(value) && value.every(isImage);
 const VOICE = { audio_type: isOneOf('all', 'speech_only', 'sound_effect_only') };
 const PLACE: Readonly<Record<ViduTask, Readonly<Record<string, Check>>>> = {
   text2video: { ...RATIO, style: isOneOf('general', 'anime') },
-  img2video: { ...VOICE, images: PICTURES, voice_id: isText(64), is_rec: isFlag },
-  'start-end2video': { images: PICTURES, is_rec: isFlag },
-  reference2video: { ...RATIO, ...VOICE, images: PICTURES },
+  img2video: { ...VOICE, images: IMAGES, voice_id: isText(64), is_rec: isFlag },
+  'start-end2video': { images: IMAGES, is_rec: isFlag },
+  reference2video: { ...RATIO, ...VOICE, images: IMAGES },
 };
-const PICTURE_COUNT: Readonly<Record<ViduTask, readonly [least: number, most: number]>> = {
+const IMAGE_COUNT: Readonly<Record<ViduTask, readonly [least: number, most: number]>> = {
   text2video: [0, 0],
   img2video: [1, 1],
   'start-end2video': [2, 2],
@@ -278,7 +278,7 @@ function checkViduBody(
   if (!model || !seconds) return wrong('ModelUnavailable', `model ${text('model')} is unavailable for ${task}`);
   const needsPrompt = task === 'text2video' || task === 'reference2video';
   if (needsPrompt && !body.prompt) return wrong('FieldLacking', 'field prompt is lacking');
-  const [least, most] = PICTURE_COUNT[task];
+  const [least, most] = IMAGE_COUNT[task];
   const count = Array.isArray(body.images) ? body.images.length : 0;
   if (count < least || count > most) return wrong('FieldItemCountOutOfRange', 'field images has a wrong count');
   const isTwo = body.model === 'vidu2.0';

@@ -25,7 +25,7 @@ test('every model works in each of its modes, to the end', async () => {
         });
         clock.advance(2_000);
         const { state, error } = await query(handle);
-        assert.equal(state, 'SUCCESS', `${id} with ${count} pictures at ${size}: ${error?.message}`);
+        assert.equal(state, 'SUCCESS', `${id} with ${count} images at ${size}: ${error?.message}`);
       }
     }
   }

@@ -178,7 +178,7 @@ export const wan = defineSimulator({
 
 /** Capabilities of each series of models; the vendor detects most mistakes only while processing the task. */
 interface Model {
-  readonly kind: 'words' | 'picture' | 'frames' | 'references' | 'media';
+  readonly kind: 'words' | 'image' | 'frames' | 'references' | 'media';
   readonly classes: readonly string[];
   /** Accepted seconds, as a list or a range. */
   readonly seconds: readonly number[] | readonly [min: number, to: 'to', max: number];
@@ -196,13 +196,13 @@ const MODELS: Readonly<Record<string, Model>> = {
   'wan2.2-t2v-plus': { kind: 'words', classes: ['480P', '1080P'], seconds: [5] },
   'wanx2.1-t2v-turbo': { kind: 'words', classes: ['480P', '720P'], seconds: [5] },
   'wanx2.1-t2v-plus': { kind: 'words', classes: ['720P'], seconds: [5] },
-  'wan2.6-i2v': { kind: 'picture', classes: HD, seconds: LONG, audio: true },
-  'wan2.6-i2v-flash': { kind: 'picture', classes: HD, seconds: LONG, audio: true },
-  'wan2.5-i2v-preview': { kind: 'picture', classes: ALL, seconds: [5, 10], audio: true },
-  'wan2.2-i2v-flash': { kind: 'picture', classes: ['480P', '720P'], seconds: [5] },
-  'wan2.2-i2v-plus': { kind: 'picture', classes: ['480P', '1080P'], seconds: [5] },
-  'wanx2.1-i2v-turbo': { kind: 'picture', classes: ['480P', '720P'], seconds: [3, 4, 5] },
-  'wanx2.1-i2v-plus': { kind: 'picture', classes: ['720P'], seconds: [5] },
+  'wan2.6-i2v': { kind: 'image', classes: HD, seconds: LONG, audio: true },
+  'wan2.6-i2v-flash': { kind: 'image', classes: HD, seconds: LONG, audio: true },
+  'wan2.5-i2v-preview': { kind: 'image', classes: ALL, seconds: [5, 10], audio: true },
+  'wan2.2-i2v-flash': { kind: 'image', classes: ['480P', '720P'], seconds: [5] },
+  'wan2.2-i2v-plus': { kind: 'image', classes: ['480P', '1080P'], seconds: [5] },
+  'wanx2.1-i2v-turbo': { kind: 'image', classes: ['480P', '720P'], seconds: [3, 4, 5] },
+  'wanx2.1-i2v-plus': { kind: 'image', classes: ['720P'], seconds: [5] },
   'wan2.2-kf2v-flash': { kind: 'frames', classes: ALL, seconds: [5] },
   'wanx2.1-kf2v-plus': { kind: 'frames', classes: ['720P'], seconds: [5] },
   'wan2.6-r2v': { kind: 'references', classes: HD, seconds: LONG, audio: true },
@@ -260,7 +260,7 @@ function findInvalidMedia(model: string, input: Fields): string | undefined {
 function findErrorAtSubmit(id: string, model: Model, body: Fields): string | undefined {
   const input = asFields(body.input);
   if (model.kind === 'words' && typeof input.prompt !== 'string') return 'input.prompt is required';
-  if (model.kind === 'picture' && !isFile(input.img_url) && input.template === undefined)
+  if (model.kind === 'image' && !isFile(input.img_url) && input.template === undefined)
     return 'input.img_url is required';
   if (model.kind === 'frames' && !isFile(input.first_frame_url)) return 'input.first_frame_url is required';
   if (model.kind === 'references' && !Array.isArray(input.reference_urls)) return 'input.reference_urls is required';

@@ -8,13 +8,13 @@ import { VideoFrameExtractor } from './posters.ts';
 const folder = mkdtempSync(join(tmpdir(), 'rg-frames-'));
 after(() => rmSync(folder, { recursive: true }));
 const { signal } = new AbortController();
-const install = (path: string): void => writeFileSync(path, '#!/bin/sh\nprintf picture\n', { mode: 0o755 });
+const install = (path: string): void => writeFileSync(path, '#!/bin/sh\nprintf image\n', { mode: 0o755 });
 
 describe('frames of videos', () => {
   it('are the output of ffmpeg', async () => {
     const path = join(folder, 'there');
     install(path);
-    assert.equal(String(await new VideoFrameExtractor(path).read('/none.mp4', signal)), 'picture');
+    assert.equal(String(await new VideoFrameExtractor(path).read('/none.mp4', signal)), 'image');
   });
 
   it('cause no further start attempts for a while if ffmpeg is not installed', async () => {
@@ -23,6 +23,6 @@ describe('frames of videos', () => {
     assert.equal(await frames.read('/none.mp4', signal), undefined);
     install(path);
     assert.equal(await frames.read('/none.mp4', signal), undefined);
-    assert.equal(String(await new VideoFrameExtractor(path).read('/none.mp4', signal)), 'picture');
+    assert.equal(String(await new VideoFrameExtractor(path).read('/none.mp4', signal)), 'image');
   });
 });

@@ -18,17 +18,17 @@ describe('tokens reserved for a call', () => {
     assert.equal(
       read(IMAGES_DIALECT, '{"model":"m","prompt":"a cat","n":2}').maxOutputTokens,
       8_192,
-      'pictures may be paid by tokens',
+      'images may be paid by tokens',
     );
   });
 
   it('include every part of the prompt', () => {
     const said = (content: unknown) => chat(`,"x":${JSON.stringify(content)}`).estimatedPromptTokens;
-    const picture = (url: string) => said([{ type: 'image_url', image_url: { url } }]);
+    const image = (url: string) => said([{ type: 'image_url', image_url: { url } }]);
     assert.ok(said(`data: ${'word '.repeat(30_000)}`) > 40_000, 'text is text, however it begins');
     assert.ok(said('f'.repeat(90_000)) >= 30_000);
-    assert.ok(picture(`data:image/png;base64,${'A'.repeat(90_000)}`) < 2_000);
-    assert.ok(picture('https://media.example.test/a.png') > 1_500, 'a picture costs as much by its address');
+    assert.ok(image(`data:image/png;base64,${'A'.repeat(90_000)}`) < 2_000);
+    assert.ok(image('https://media.example.test/a.png') > 1_500, 'an image costs as much by its address');
   });
 
   it('include the largest given reasoning budget, in any spelling', () => {

@@ -69,7 +69,7 @@ export class ImageTaskRelay {
       const errorCode = error instanceof AppError ? error.code : 'internal_error';
       await charge.refund({ status: 'failed', errorCode, channelId: 0 });
       if (!(error instanceof AppError))
-        this.#dependencies.log.error({ err: error, requestId: clientResponse.id }, 'a picture failed');
+        this.#dependencies.log.error({ err: error, requestId: clientResponse.id }, 'an image failed');
       clientResponse.fail(error, ask.dialect);
     } finally {
       clearInterval(heart);
@@ -172,7 +172,7 @@ function toAppError({ reason, code, message }: VendorError): AppError {
 /** Text and images of the last user message; on the images endpoint, the prompt. */
 function parseImageRequest({ body, dialect }: ChatRequest, model: string): ImageRequest {
   // These models generate one image per call, so further ones would be charged without being delivered.
-  if (typeof body.n === 'number' && body.n > 1) throw invalidRequest('This model makes one picture a call.', 'n');
+  if (typeof body.n === 'number' && body.n > 1) throw invalidRequest('This model makes one image a call.', 'n');
   if (dialect !== CHAT_DIALECT && body.stream === true)
     throw invalidRequest('This model does not stream at this address.', 'stream');
   if (body.response_format === 'b64_json')
@@ -193,13 +193,13 @@ function parseImageRequest({ body, dialect }: ChatRequest, model: string): Image
     .join('\n')
     .trim();
   if (prompt === '')
-    throw invalidRequest('messages must end with a text of the user that describes the picture.', 'messages');
-  const pictures = parts.flatMap((part) => {
+    throw invalidRequest('messages must end with a text of the user that describes the image.', 'messages');
+  const images = parts.flatMap((part) => {
     const { image_url: image } = part ?? {};
     const url = typeof image === 'string' ? image : asObject(image)?.url;
     return typeof url === 'string' ? [url.replace(/^data:[^,]{0,100};base64,/i, '')] : [];
   });
-  return { ...shape, prompt, inputImages: pictures };
+  return { ...shape, prompt, inputImages: images };
 }
 
 function parseSize(size: unknown): { width?: number; height?: number } {

@@ -21,7 +21,7 @@ it('only a complete still JPEG or WebP image is a poster, without truncation or 
   animated.write('ANIM', 12, 'latin1');
   for (const bad of [
     animated,
-    loadMedia('picture.png').bytes,
+    loadMedia('image.png').bytes,
     loadMedia('wide.mp4').bytes,
     Buffer.alloc(0),
     Buffer.alloc(64),

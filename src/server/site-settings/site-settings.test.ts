@@ -5,7 +5,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
 import type { SiteSetting } from '../../contract/site-settings.ts';
 
-const PNG = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n a picture', 'latin1').toString('base64')}`;
+const PNG = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n an image', 'latin1').toString('base64')}`;
 
 forEachDatabase((name, _open, freshUrl) => {
   describe('the settings of the site', () => {

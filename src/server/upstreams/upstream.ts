@@ -102,7 +102,7 @@ export class UpstreamCalls {
 
   async #fetchImage(url: string, maxBytes: number, signal: AbortSignal): Promise<{ bytes: Buffer; mediaType: string }> {
     const refuse = (why: string): UnsupportedRequestError =>
-      new UnsupportedRequestError(`The picture at the given address ${why}.`, 'image');
+      new UnsupportedRequestError(`The image at the given address ${why}.`, 'image');
     try {
       const { status, body } = await this.#outbound.requestUntrusted({
         method: 'GET',
@@ -117,7 +117,7 @@ export class UpstreamCalls {
       }
       const bytes = Buffer.concat(await body.toArray());
       const mediaType = detectMediaType(bytes.toString('base64', 0, 24));
-      if (mediaType === undefined) throw refuse('is no picture of a known kind');
+      if (mediaType === undefined) throw refuse('is no image of a known kind');
       return { bytes, mediaType };
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;

@@ -4,21 +4,18 @@ import { Base64Text } from '../platform/base64.ts';
 import type { RequestJson } from './adapter.ts';
 import { LongJsonBody, serializeJsonBody } from './json-calls.ts';
 
-const picture = (letter: string) => new Base64Text(Buffer.alloc(100_000, letter), 'data:image/png;base64,');
+const image = (letter: string) => new Base64Text(Buffer.alloc(100_000, letter), 'data:image/png;base64,');
 
 const bodies: readonly (readonly [string, RequestJson])[] = [
   ['no image', { prompt: 'a kite', seconds: 5 }],
-  ['one image', { model: 'm', image: picture('A') }],
-  [
-    'several, in lists and objects',
-    { first: picture('A'), list: [picture('B'), { url: picture('C') }], last: 'é "x"' },
-  ],
-  ['the same one twice', { image: picture('A'), image_tail: picture('A') }],
-  ['a long string with quotes and another script', { image: picture('A'), prompt: '"\\\n图'.repeat(30_000) }],
-  ['more than ten', { images: Array.from({ length: 12 }, (_, index) => picture(String.fromCharCode(65 + index))) }],
-  ['only an image', picture('A')],
-  ['members without a value', { a: undefined, image: picture('A'), list: [picture('B'), {}, []] } as never],
-  ['names with quotes', { 'a"b': [picture('A'), null, true] }],
+  ['one image', { model: 'm', image: image('A') }],
+  ['several, in lists and objects', { first: image('A'), list: [image('B'), { url: image('C') }], last: 'é "x"' }],
+  ['the same one twice', { image: image('A'), image_tail: image('A') }],
+  ['a long string with quotes and another script', { image: image('A'), prompt: '"\\\n图'.repeat(30_000) }],
+  ['more than ten', { images: Array.from({ length: 12 }, (_, index) => image(String.fromCharCode(65 + index))) }],
+  ['only an image', image('A')],
+  ['members without a value', { a: undefined, image: image('A'), list: [image('B'), {}, []] } as never],
+  ['names with quotes', { 'a"b': [image('A'), null, true] }],
   ['bare Base64', { image: new Base64Text(Buffer.alloc(100_000, 'A')) }],
 ];
 
@@ -34,7 +31,7 @@ describe('JSON of requests with images', () => {
     });
 
   it('is sent in pieces if there is a large image, the same on each call, and as a string otherwise', () => {
-    const serialized = serializeJsonBody({ image: picture('A') });
+    const serialized = serializeJsonBody({ image: image('A') });
     assert.ok(serialized instanceof LongJsonBody);
     assert.deepEqual(
       [...serialized.pieces()].map(({ length }) => length),

@@ -115,7 +115,7 @@ export function addPosterRoutes(routes: RouteRegistry, { store, artifacts }: Pos
     if (outcome === undefined) throw new AppError('unavailable');
     if (outcome === 'exists') throw new AppError('already_exists', { params: { what: 'poster' } });
     if (outcome === 'invalid')
-      throw invalidRequest('image must be a whole still JPEG or WebP picture of at most 256 KiB.', 'image');
+      throw invalidRequest('image must be a whole still JPEG or WebP image of at most 256 KiB.', 'image');
     return done();
   });
 }

@@ -8,14 +8,14 @@ const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(
 const base64 = (text: string) => Buffer.from(text.padEnd(90)).toString('base64');
 
 it('T57: accepts images by their first bytes, whatever their declared type', () => {
-  const picture = PNG.toString('base64');
+  const image = PNG.toString('base64');
   for (const text of [
-    picture,
-    `data:image/png;base64,${picture}`,
-    `data:text/html;base64,${picture}`,
-    `data:image/jpg;charset=utf-8;name=a.png;base64,${picture}`,
-    `DATA:Image/PNG;BASE64,${picture}`,
-    `data:;base64,${picture}`,
+    image,
+    `data:image/png;base64,${image}`,
+    `data:text/html;base64,${image}`,
+    `data:image/jpg;charset=utf-8;name=a.png;base64,${image}`,
+    `DATA:Image/PNG;BASE64,${image}`,
+    `data:;base64,${image}`,
   ])
     assert.deepEqual(parseMedia(text, 'image'), { bytes: PNG, mediaType: 'image/png' });
   const begun = performance.now();
@@ -28,17 +28,17 @@ it('T57: accepts images by their first bytes, whatever their declared type', () 
     `data:text/html,${'<script>alert(1)</script>'}`,
     `data:image/png;base64,${base64('%PDF-1.7')}`,
     base64('MZ\u0090'),
-    picture.slice(0, -1),
-    `${picture.slice(0, -4)}====`,
-    picture.replace('A', '='),
-    picture.replace('A', '-'),
-    `${picture}\n`,
+    image.slice(0, -1),
+    `${image.slice(0, -4)}====`,
+    image.replace('A', '='),
+    image.replace('A', '-'),
+    `${image}\n`,
     'iVBORw0KGgo',
     'ftp://example.com/a.png',
     'http://',
     'https://user:password@example.com/a.png',
     `https://example.com/${'a'.repeat(9_000)}`,
-    `${picture.slice(0, 12)}${'A'.repeat(Math.ceil((MAX_IMAGE_BYTES * 4) / 3) + 400)}`,
+    `${image.slice(0, 12)}${'A'.repeat(Math.ceil((MAX_IMAGE_BYTES * 4) / 3) + 400)}`,
     'A'.repeat(40 * 1024 * 1024),
   ])
     assert.throws(

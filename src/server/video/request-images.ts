@@ -8,15 +8,15 @@ import { detectMediaType } from '../platform/media.ts';
 import type { MediaInput, ModelCapability } from '../vendors/adapter.ts';
 
 /** `any`: a frame or a reference, depending on how the model interprets an image in this position. */
-type PictureRole = 'any' | 'first' | 'last' | 'reference';
+type ImageRole = 'any' | 'first' | 'last' | 'reference';
 
 /** An image of a request as sent by the caller, not yet parsed. */
-interface GivenPicture {
+interface GivenImage {
   /** The member of the body, or the part of the form. */
   readonly field: string;
   /** Path in the body, for error messages. */
   readonly param: string;
-  readonly role: PictureRole;
+  readonly role: ImageRole;
   readonly content: string | Base64Text | UploadedFile;
 }
 
@@ -24,13 +24,13 @@ interface GivenPicture {
  * The media of a request: images of the common fields first, then those of fields with a clear meaning, then uploads.
  */
 export interface GivenMedia {
-  readonly pictures: readonly GivenPicture[];
+  readonly images: readonly GivenImage[];
   /** Members that hold media but match no rule of this module. */
   readonly unread: readonly string[];
 }
 
 /** Names for an image in other APIs and their clients, without the parts removed by {@link stemOf}. */
-const ROLE_BY_STEM: ReadonlyMap<string, PictureRole> = new Map(
+const ROLE_BY_STEM: ReadonlyMap<string, ImageRole> = new Map(
   Object.entries({
     any: 'image img picture photo pic binary input_image input_img image_input init_image source_image prompt_image input_reference',
     first:
@@ -38,8 +38,8 @@ const ROLE_BY_STEM: ReadonlyMap<string, PictureRole> = new Map(
     last: 'last_frame last_frame_image last_image end_frame end_frame_image end_image image_end final_frame final_image tail_frame tail_image image_tail',
     reference:
       'reference reference_image reference_img reference_picture ref_image ref_img image_reference image_ref subject_reference subject_image',
-  } satisfies Record<PictureRole, string>).flatMap(([role, stems]) =>
-    stems.split(' ').map((stem) => [stem, role as PictureRole] as const),
+  } satisfies Record<ImageRole, string>).flatMap(([role, stems]) =>
+    stems.split(' ').map((stem) => [stem, role as ImageRole] as const),
   ),
 );
 
@@ -64,19 +64,19 @@ function stemOf(name: string): string {
   return words.map((word) => word.replace(/(?<=[a-z]{2})s$/, '')).join('_');
 }
 
-const roleOf = (name: string): PictureRole | undefined => ROLE_BY_STEM.get(stemOf(name));
+const roleOf = (name: string): ImageRole | undefined => ROLE_BY_STEM.get(stemOf(name));
 
 /** Members of an object that may hold its image. */
-const PICTURE_KEYS = ['url', 'image_url', 'uri', 'image', 'data', 'base64', 'b64_json', 'src'];
+const IMAGE_KEYS = ['url', 'image_url', 'uri', 'image', 'data', 'base64', 'b64_json', 'src'];
 
 interface Place {
   readonly field: string;
   readonly param: string;
-  readonly role: PictureRole;
+  readonly role: ImageRole;
 }
 
 /** Collects the images in a member, which may be a string, an object or a list; empty ones count as absent. */
-function* picturesIn(value: unknown, place: Place, bodyImages: BodyImages): Generator<GivenPicture> {
+function* imagesIn(value: unknown, place: Place, bodyImages: BodyImages): Generator<GivenImage> {
   const { param } = place;
   if (value === undefined || value === null || value === '') return;
   if (typeof value === 'string') {
@@ -85,31 +85,31 @@ function* picturesIn(value: unknown, place: Place, bodyImages: BodyImages): Gene
   }
   if (Array.isArray(value)) {
     for (const [index, inner] of value.entries())
-      yield* picturesIn(inner, { ...place, param: `${param}.${index}` }, bodyImages);
+      yield* imagesIn(inner, { ...place, param: `${param}.${index}` }, bodyImages);
     return;
   }
-  if (!isObject(value)) throw notAPicture(param);
+  if (!isObject(value)) throw notAnImage(param);
   const keys = Object.keys(value);
   if (keys.length === 0) return;
   // Form notation such as `images[0]`.
   if (keys.every((key) => /^\d{1,2}$/.test(key))) {
-    for (const key of keys) yield* picturesIn(value[key], { ...place, param: `${param}.${key}` }, bodyImages);
+    for (const key of keys) yield* imagesIn(value[key], { ...place, param: `${param}.${key}` }, bodyImages);
     return;
   }
-  const key = PICTURE_KEYS.find((each) => value[each] !== undefined && value[each] !== null && value[each] !== '');
-  if (key === undefined) throw notAPicture(param);
+  const key = IMAGE_KEYS.find((each) => value[each] !== undefined && value[each] !== null && value[each] !== '');
+  if (key === undefined) throw notAnImage(param);
   const told = typeof value.role === 'string' && value.role !== '' ? value.role : undefined;
   const role = told === undefined ? place.role : roleOf(told);
-  if (role === undefined) throw invalidRequest(`${param}.role is no role of a picture.`, `${param}.role`);
-  yield* picturesIn(value[key], { ...place, role, param: `${param}.${key}` }, bodyImages);
+  if (role === undefined) throw invalidRequest(`${param}.role is no role of an image.`, `${param}.role`);
+  yield* imagesIn(value[key], { ...place, role, param: `${param}.${key}` }, bodyImages);
 }
 
-const notAPicture = (param: string): AppError =>
+const notAnImage = (param: string): AppError =>
   invalidRequest(`${param} must be an http(s) address, a data URL or Base64.`, param);
 
 const isPlain = (value: unknown): boolean => typeof value === 'number' || typeof value === 'boolean';
 
-const MAX_PICTURES = 20;
+const MAX_IMAGES = 20;
 const COMMON_FIELDS = ['image', 'images', 'input_reference'];
 
 /** Finds the media in a body of the unified or OpenAI's format. */
@@ -120,19 +120,18 @@ export function findMedia(
 ): GivenMedia {
   const others = Object.keys(body).filter((field) => !STANDARD_FIELDS.has(field) && field !== 'callback_url');
   const named = others.filter((field) => roleOf(field) !== undefined && !isPlain(body[field]));
-  const pictures = [...COMMON_FIELDS, ...named].flatMap((field) => [
-    ...picturesIn(body[field], { field, param: field, role: roleOf(field) ?? 'any' }, bodyImages),
+  const images = [...COMMON_FIELDS, ...named].flatMap((field) => [
+    ...imagesIn(body[field], { field, param: field, role: roleOf(field) ?? 'any' }, bodyImages),
   ]);
-  if (pictures.length > MAX_PICTURES)
-    throw invalidRequest(`images may hold ${MAX_PICTURES} pictures at most.`, 'images');
+  if (images.length > MAX_IMAGES) throw invalidRequest(`images may hold ${MAX_IMAGES} images at most.`, 'images');
   return {
-    pictures: [...pictures, ...files.map(toGivenFile)],
+    images: [...images, ...files.map(toGivenFile)],
     unread: others.filter((field) => !named.includes(field) && holdsMedia(field, body[field])),
   };
 }
 
 /** A part with an unknown name is taken as the image, unless its name identifies it as something else. */
-function toGivenFile(content: UploadedFile): GivenPicture {
+function toGivenFile(content: UploadedFile): GivenImage {
   const { field } = content;
   const role = roleOf(field);
   if (role === undefined && wordsOf(field).some((word) => /^(mask|audio|voice|video|clip)s?$/.test(word)))
@@ -168,7 +167,7 @@ function holdsMedia(name: string, value: unknown, isMedia = false, depth = 0): b
 
 const unusable = (field: string): AppError =>
   invalidRequest(
-    `${field} is not used here: pictures go into image, images or input_reference, other media into metadata where the model has them.`,
+    `${field} is not used here: images go into image, images or input_reference, other media into metadata where the model has them.`,
     field,
   );
 
@@ -188,43 +187,43 @@ export interface MediaUse {
  * @throws AppError for unusable media
  */
 export function arrangeMedia(
-  { pictures, unread }: GivenMedia,
+  { images, unread }: GivenMedia,
   { model, capability, isDeclared, passthrough }: MediaUse,
 ): { readonly images: readonly MediaInput[]; readonly fields: ReadonlySet<string> } {
   const isPassedOn = (field: string): boolean =>
     isDeclared(field) || (passthrough && !['any', 'first'].includes(roleOf(field) ?? ''));
   const stray = unread.find((field) => !isPassedOn(field));
   if (stray !== undefined) throw unusable(stray);
-  const read = pictures.filter(
+  const read = images.filter(
     ({ field, content }) => isFile(content) || COMMON_FIELDS.includes(field) || !isPassedOn(field),
   );
   const used = withoutRepeats(read);
-  const of = (role: PictureRole) => used.filter((each) => each.role === role);
+  const of = (role: ImageRole) => used.filter((each) => each.role === role);
   const [any, first, last, references] = [of('any'), of('first'), of('last'), of('reference')];
   const roles = capability?.images.roles ?? (['first_frame', 'last_frame', 'reference'] as const);
-  const reject = (picture: GivenPicture | undefined, why: string): void => {
-    if (picture !== undefined) throw invalidRequest(`${picture.param} cannot be used: ${why}.`, picture.field);
+  const reject = (image: GivenImage | undefined, why: string): void => {
+    if (image !== undefined) throw invalidRequest(`${image.param} cannot be used: ${why}.`, image.field);
   };
-  if (roles.length === 0) reject(used[0], `${model} takes no pictures`);
+  if (roles.length === 0) reject(used[0], `${model} takes no images`);
   if (!roles.includes('first_frame')) reject(first[0], `${model} takes no first frame`);
   if (!roles.includes('last_frame')) reject(last[0], `${model} takes no last frame`);
-  if (!roles.includes('reference')) reject(references[0], `${model} takes no reference pictures`);
-  reject(first[1] ?? last[1], 'there is another picture for this frame');
-  if (any.length + references.length > 0) reject(first[0], 'there is another picture beside the first frame');
+  if (!roles.includes('reference')) reject(references[0], `${model} takes no reference images`);
+  reject(first[1] ?? last[1], 'there is another image for this frame');
+  if (any.length + references.length > 0) reject(first[0], 'there is another image beside the first frame');
   if (references.length > 0 || any.length + first.length !== 1)
-    reject(last[0], 'a last frame needs one picture, the first frame, beside it');
+    reject(last[0], 'a last frame needs one image, the first frame, beside it');
   // Fewer images would be taken for frames.
   const isReference = roles.every((role) => role === 'reference') || any.length + references.length > 2;
-  if (!isReference) reject(references[0], `${model} takes fewer than three pictures as frames`);
+  if (!isReference) reject(references[0], `${model} takes fewer than three images as frames`);
   const ordered = [...first, ...any, ...references, ...last];
   return { images: parsed(ordered), fields: new Set(read.map(({ field }) => field)) };
 }
 
 /** Drops repeated images, except where one image is both first and last frame. */
-function withoutRepeats(pictures: readonly GivenPicture[]): readonly GivenPicture[] {
-  const kept: GivenPicture[] = [];
-  for (const picture of pictures) {
-    const { content, role } = picture;
+function withoutRepeats(images: readonly GivenImage[]): readonly GivenImage[] {
+  const kept: GivenImage[] = [];
+  for (const image of images) {
+    const { content, role } = image;
     const isRepeat = kept.some(
       (other) =>
         !isFile(content) &&
@@ -232,7 +231,7 @@ function withoutRepeats(pictures: readonly GivenPicture[]): readonly GivenPictur
         (other.role === 'last') === (role === 'last') &&
         isSameImage(other.content, content),
     );
-    if (!isRepeat) kept.push(picture);
+    if (!isRepeat) kept.push(image);
   }
   return kept;
 }
@@ -240,12 +239,12 @@ function withoutRepeats(pictures: readonly GivenPicture[]): readonly GivenPictur
 const isSameImage = (one: string | Base64Text, other: string | Base64Text): boolean =>
   one === other || (one instanceof Base64Text && other instanceof Base64Text && one.equals(other));
 
-const isFile = (content: GivenPicture['content']): content is UploadedFile =>
+const isFile = (content: GivenImage['content']): content is UploadedFile =>
   typeof content === 'object' && 'mimeType' in content;
 
-function parsed(pictures: readonly GivenPicture[]): readonly MediaInput[] {
+function parsed(images: readonly GivenImage[]): readonly MediaInput[] {
   let total = 0;
-  return pictures.map(({ content, param, field }) => {
+  return images.map(({ content, param, field }) => {
     if (isFile(content)) return fromUpload(content);
     total += content.length;
     if (total > VIDEO_JSON_LIMIT) throw new AppError('body_too_large', { params: { limit: '32 MB' }, param });
@@ -264,11 +263,11 @@ export function parseMedia(given: string | Base64Text, param: string): MediaInpu
   if (typeof given !== 'string') return { bytes: given.bytes, mediaType: mediaTypeOf(given.bytes, param) };
   if (/^https?:/i.test(given)) return { url: parseUrl(given, param) };
   const named = DATA_URL.exec(given.slice(0, 400));
-  if (named === null && /^data:/i.test(given)) throw invalidRequest(`${param} must be a picture in Base64.`, param);
+  if (named === null && /^data:/i.test(given)) throw invalidRequest(`${param} must be an image in Base64.`, param);
   const base64 = given.slice(named?.[0].length ?? 0);
   if (given.length > MAX_IMAGE_LENGTH) throw imageTooLarge(param);
   const bytes = base64.length < MIN_BASE64_LENGTH ? undefined : decodeBase64(base64);
-  if (bytes === undefined) throw notAPicture(param);
+  if (bytes === undefined) throw notAnImage(param);
   return { bytes, mediaType: mediaTypeOf(bytes, param) };
 }
 
@@ -288,7 +287,7 @@ function mediaTypeOf(bytes: Buffer, param: string): string {
   if (bytes.length > MAX_IMAGE_BYTES) throw imageTooLarge(param);
   const mediaType = detectMediaType(bytes.toString('base64', 0, 24));
   if (mediaType === undefined)
-    throw invalidRequest(`${param} is no picture of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF).`, param);
+    throw invalidRequest(`${param} is no image of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF).`, param);
   return mediaType;
 }
 

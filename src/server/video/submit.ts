@@ -11,7 +11,7 @@ import {
 } from '../../contract/pricing.ts';
 import { toReceiptLines } from '../../contract/receipts.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import { PICTURE_FIELDS, STANDARD_FIELDS } from '../../contract/video.ts';
+import { IMAGE_FIELDS, STANDARD_FIELDS } from '../../contract/video.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
@@ -331,7 +331,7 @@ function priceOf(
   }
 }
 
-const isPictureField = (field: string): boolean => (PICTURE_FIELDS as readonly string[]).includes(field);
+const isImageField = (field: string): boolean => (IMAGE_FIELDS as readonly string[]).includes(field);
 
 /**
  * Submits for a token, once per Idempotency-Key if the request has one. Two requests are the same when they remix the
@@ -348,7 +348,7 @@ export function submitForToken(
     JSON.stringify([remixOf?.public_id, generation.officialVendor, generation.officialOperation]),
     request.rawBody ?? JSON.stringify(generation.body),
     // The field names of the other parts determine their meaning, so the names are hashed too.
-    ...request.files.flatMap(({ field, bytes }) => (isPictureField(field) ? [bytes] : [field, bytes])),
+    ...request.files.flatMap(({ field, bytes }) => (isImageField(field) ? [bytes] : [field, bytes])),
   ]);
   return submitter.submit(caller, generation, {
     idempotency,
@@ -566,7 +566,7 @@ export function droppedPaths(
   { metadata: schema, passthrough }: Pick<VendorAdapter, 'metadata' | 'passthrough'>,
 ): readonly string[] {
   if (officialBody !== undefined || media === undefined) return [];
-  const read = new Set([...STANDARD_FIELDS, 'callback_url', ...media.pictures.map(({ field }) => field)]);
+  const read = new Set([...STANDARD_FIELDS, 'callback_url', ...media.images.map(({ field }) => field)]);
   const unknown = Object.entries(body).flatMap(([field, value]) =>
     read.has(field) || value === null || passthrough || declaresArgument(inputSchema, field) ? [] : [field],
   );

@@ -3,8 +3,8 @@ import { hailuo } from '../../../src/server/vendors/hailuo/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 
 const model = 'MiniMax-Hailuo-02';
-const first = 'https://pictures.example/deer-1.png';
-const last = 'https://pictures.example/deer-2.png';
+const first = 'https://images.example/deer-1.png';
+const last = 'https://images.example/deer-2.png';
 
 const contractCase: ContractCase = {
   vendor: hailuo,

@@ -2,7 +2,7 @@ import { jimeng as simulator } from '../../../src/sandbox/vendors/jimeng.ts';
 import { jimeng } from '../../../src/server/vendors/jimeng/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 
-const image = 'https://pictures.example/crane.png';
+const image = 'https://images.example/crane.png';
 
 const contractCase: ContractCase = {
   vendor: jimeng,

@@ -2,7 +2,7 @@ import { kling as simulator } from '../../../src/sandbox/vendors/kling.ts';
 import { kling } from '../../../src/server/vendors/kling/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 
-const image = 'https://pictures.example/fox.png';
+const image = 'https://images.example/fox.png';
 const metadata = {
   negative_prompt: 'blur',
   cfg_scale: 0.7,

@@ -2,7 +2,7 @@ import { runway as simulator } from '../../../src/sandbox/vendors/runway.ts';
 import { runway } from '../../../src/server/vendors/runway/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 
-const image = 'https://pictures.example/lantern.png';
+const image = 'https://images.example/lantern.png';
 
 const contractCase: ContractCase = {
   vendor: runway,

@@ -3,8 +3,8 @@ import { seedance } from '../../../src/server/vendors/seedance/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 
 const model = 'doubao-seedance-1-5-pro-251215';
-const first = 'https://pictures.example/heron-1.png';
-const last = 'https://pictures.example/heron-2.png';
+const first = 'https://images.example/heron-1.png';
+const last = 'https://images.example/heron-2.png';
 const frame = (url: string, role: string) => ({ type: 'image_url', image_url: { url }, role });
 
 const contractCase: ContractCase = {

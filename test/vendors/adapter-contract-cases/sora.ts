@@ -2,7 +2,7 @@ import { sora as simulator } from '../../../src/sandbox/vendors/sora.ts';
 import { sora } from '../../../src/server/vendors/sora/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 
-const image = 'https://pictures.example/owl.png';
+const image = 'https://images.example/owl.png';
 
 const contractCase: ContractCase = {
   vendor: sora,

@@ -5,9 +5,9 @@ import type { MediaInput } from '../../../src/server/vendors/adapter.ts';
 import { veo } from '../../../src/server/vendors/veo/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 
-const { bytes } = loadMedia('picture.png');
+const { bytes } = loadMedia('image.png');
 const data = bytes.toString('base64');
-const picture: MediaInput = { bytes, mediaType: 'image/png' };
+const input: MediaInput = { bytes, mediaType: 'image/png' };
 const image = { bytesBase64Encoded: data, mimeType: 'image/png' };
 
 const text: ContractCase['text'] = {
@@ -18,7 +18,7 @@ const text: ContractCase['text'] = {
   }),
 };
 const frames: ContractCase['image'] = {
-  request: { prompt: 'It rises', images: [picture, picture] },
+  request: { prompt: 'It rises', images: [input, input] },
   body: () => ({
     instances: [{ prompt: 'It rises', image, lastFrame: image }],
     parameters: { sampleCount: 1, durationSeconds: 8, resolution: '720p' },
@@ -90,7 +90,7 @@ const omniCase: ContractCase = {
     }),
   },
   image: {
-    request: { prompt: 'It rises', images: [picture] },
+    request: { prompt: 'It rises', images: [input] },
     body: () => ({
       model: OMNI,
       input: [part, { type: 'text', text: 'It rises' }],

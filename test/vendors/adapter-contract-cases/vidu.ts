@@ -2,7 +2,7 @@ import { vidu as simulator } from '../../../src/sandbox/vendors/vidu.ts';
 import { vidu } from '../../../src/server/vendors/vidu/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 
-const image = 'https://pictures.example/boat.png';
+const image = 'https://images.example/boat.png';
 
 const contractCase: ContractCase = {
   vendor: vidu,

@@ -3,7 +3,7 @@ import { wan } from '../../../src/server/vendors/wan/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 
 const model = 'wan2.5-t2v-preview';
-const image = 'https://pictures.example/pond.png';
+const image = 'https://images.example/pond.png';
 const sound = 'https://sounds.example/frogs.mp3';
 
 const contractCase: ContractCase = {

@@ -234,7 +234,7 @@ function MessageImages({ images, height, onRemove }: MessageImagesProps) {
   return (
     <Group gap="xs" mt="xs">
       {images.map((src, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the same picture may be there twice
+        // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be there twice
         <div key={place} style={{ position: 'relative' }}>
           <img
             src={src}

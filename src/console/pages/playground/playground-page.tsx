@@ -145,7 +145,7 @@ async function generateImages(body: ImageRequest): Promise<Generated> {
   const failure = parseErrorResponse(response.status, response.headers, answer);
   if (failure !== undefined) throw failure;
   if (!Array.isArray(answer?.data))
-    throw new ReelgateError('The answer has no pictures.', { status: response.status, code: 'not_json' });
+    throw new ReelgateError('The answer has no images.', { status: response.status, code: 'not_json' });
   return { images: answer.data, requestId: response.headers.get('x-request-id') ?? undefined };
 }
 
@@ -157,13 +157,13 @@ function Results({ images, requestId, prompt }: Generated & { readonly prompt: s
         {images.map(({ url, b64_json: data }, index) =>
           data === undefined ? (
             // Images on other hosts are linked instead of loaded, so that they do not learn about the user.
-            // biome-ignore lint/suspicious/noArrayIndexKey: pictures have no other name
+            // biome-ignore lint/suspicious/noArrayIndexKey: images have no other name
             <Anchor key={index} href={safeUrl(url)} target="_blank" rel="noopener noreferrer">
               {t('openImage', { number: index + 1 })}
             </Anchor>
           ) : (
             <img
-              // biome-ignore lint/suspicious/noArrayIndexKey: pictures have no other name
+              // biome-ignore lint/suspicious/noArrayIndexKey: images have no other name
               key={index}
               src={`data:image/png;base64,${data}`}
               alt={prompt}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { UsableModel } from '../../data/models.ts';
-import { bodiesFor, EMPTY_DRAFT, MAX_COMPARED, modelsOfDraft, toggleCompared } from './draft.ts';
+import { bodiesFor, EMPTY_DRAFT, MAX_COMPARED, modelsOfDraft, restoreDraft, toggleCompared } from './draft.ts';
 
 const model = (id: string, seconds: readonly number[], permitted = true): UsableModel =>
   ({
@@ -50,5 +50,13 @@ describe('a comparison of models', () => {
     assert.deepEqual(compare, ['b', 'd', 'e']);
     assert.equal(compare.length + 1, MAX_COMPARED);
     assert.deepEqual(toggleCompared({ ...draft, compare }, 'd'), ['b', 'e']);
+  });
+});
+
+describe('a form in browser storage', () => {
+  it('keeps the images that earlier versions stored as pictures', () => {
+    const images = [{ src: 'https://a.example/fox.png', name: 'fox.png' }];
+    assert.deepEqual(restoreDraft({ model: 'a', pictures: images }), { ...EMPTY_DRAFT, model: 'a', images });
+    assert.deepEqual(restoreDraft({ images, pictures: [] }).images, images);
   });
 });

@@ -23,7 +23,7 @@ export interface Draft {
   readonly mode: string;
   readonly audio: boolean | undefined;
   readonly seed: string;
-  readonly pictures: readonly ImageInput[];
+  readonly images: readonly ImageInput[];
   /** Additional parameters as JSON text, by the vendor's names. */
   readonly metadata: string;
   /** Values of the model's media schema. */
@@ -43,7 +43,7 @@ export const EMPTY_DRAFT: Draft = {
   mode: '',
   audio: undefined,
   seed: '',
-  pictures: [],
+  images: [],
   metadata: '',
   extra: {},
 };
@@ -66,7 +66,7 @@ export interface AvailableControls {
   readonly audio: boolean;
   readonly negative: boolean;
   readonly seed: boolean;
-  readonly pictures: { readonly min: number; readonly max: number; readonly roles: readonly string[] };
+  readonly images: { readonly min: number; readonly max: number; readonly roles: readonly string[] };
 }
 
 const DEFAULT_CONTROLS: AvailableControls = {
@@ -78,7 +78,7 @@ const DEFAULT_CONTROLS: AvailableControls = {
   audio: false,
   negative: false,
   seed: false,
-  pictures: { min: 0, max: 2, roles: ['first_frame', 'last_frame'] },
+  images: { min: 0, max: 2, roles: ['first_frame', 'last_frame'] },
 };
 
 /** Controls of a model; common ones if the model is unknown. */
@@ -98,7 +98,7 @@ export function controlsFor(model: UsableModel | undefined): AvailableControls {
     audio: capability.audio && has('audio'),
     negative: capability.negative_prompt && has('negative'),
     seed: capability.seed && has('seed'),
-    pictures: capability.images,
+    images: capability.images,
   };
 }
 
@@ -128,11 +128,7 @@ export function fitDraftToModel(
     audio: keep('audio', controls.audio, undefined),
     negative: keep('negative', controls.negative, ''),
     seed: keep('seed', controls.seed, ''),
-    pictures: keep(
-      'pictures',
-      draft.pictures.length <= controls.pictures.max,
-      draft.pictures.slice(0, controls.pictures.max),
-    ),
+    images: keep('images', draft.images.length <= controls.images.max, draft.images.slice(0, controls.images.max)),
     extra: keep('extra', draft.model === model.id, {}),
     metadata: keep('metadata', draft.model === model.id, ''),
   };
@@ -181,9 +177,9 @@ function toBody(draft: Draft, paths: RequestPaths): Json & { model: string } {
     const value = toRequestValue(draft, field as FormField, path);
     if (value !== undefined) setAtPath(body, path, value);
   }
-  const [first, ...others] = draft.pictures;
+  const [first, ...others] = draft.images;
   if (first !== undefined && others.length === 0) body.image = first.src;
-  if (others.length > 0) body.images = draft.pictures.map(({ src }) => src);
+  if (others.length > 0) body.images = draft.images.map(({ src }) => src);
   return { ...body, ...draft.extra };
 }
 
@@ -228,7 +224,7 @@ function removeAtPath(body: Json, path: string): unknown {
 }
 
 /** Restores the draft of a stored request, for reuse. Stored requests do not contain uploaded images. */
-export function fromBody(request: unknown, paths: RequestPaths, empty: Draft): { draft: Draft; lostPictures: number } {
+export function fromBody(request: unknown, paths: RequestPaths, empty: Draft): { draft: Draft; lostImages: number } {
   const body: Json = isObject(request) ? structuredClone(request) : {};
   const draft: { -readonly [Field in keyof Draft]: Draft[Field] } = { ...empty };
   draft.model = typeof body.model === 'string' ? body.model : '';
@@ -244,10 +240,10 @@ export function fromBody(request: unknown, paths: RequestPaths, empty: Draft): {
     (each): each is string => typeof each === 'string',
   );
   const links = given.filter((each) => /^https?:\/\//i.test(each));
-  draft.pictures = links.map((src) => ({ src, name: src }));
+  draft.images = links.map((src) => ({ src, name: src }));
   const rest = omitEmptyObjects(body.metadata);
   draft.metadata = rest === undefined ? '' : JSON.stringify(rest, null, 2);
-  return { draft, lostPictures: given.length - links.length };
+  return { draft, lostImages: given.length - links.length };
 }
 
 /** Omits objects that have become empty. */
@@ -307,12 +303,18 @@ const MAX_NAME_LENGTH = 60;
 
 const keyOf = (list: SavedFormList): string => `${DRAFT_KEY_PREFIX}.${list}`;
 
+/** Completes a form from browser storage. Earlier versions stored `images` as `pictures`. */
+export function restoreDraft(stored: Partial<Draft> & { readonly pictures?: Draft['images'] }): Draft {
+  const { pictures = [], ...draft } = stored;
+  return { ...EMPTY_DRAFT, images: pictures, ...draft };
+}
+
 /** Reads a list of stored forms; empty if it is missing or unreadable. */
 export function readSavedForms(list: SavedFormList): readonly SavedDraft[] {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(keyOf(list)) ?? '[]');
     return Array.isArray(kept)
-      ? kept.map(({ name, draft }: SavedDraft) => ({ name: String(name), draft: { ...EMPTY_DRAFT, ...draft } }))
+      ? kept.map(({ name, draft }: SavedDraft) => ({ name: String(name), draft: restoreDraft(draft) }))
       : [];
   } catch {
     return [];
@@ -325,7 +327,7 @@ export function readSavedForms(list: SavedFormList): readonly SavedDraft[] {
 export function saveDraft(list: SavedFormList, draft: Draft, name = draft.prompt.trim()): void {
   const label = name.slice(0, MAX_NAME_LENGTH);
   if (label === '') return;
-  const links = { ...draft, pictures: draft.pictures.filter(({ src }) => !src.startsWith('data:')) };
+  const links = { ...draft, images: draft.images.filter(({ src }) => !src.startsWith('data:')) };
   const others = readSavedForms(list).filter((each) => each.name !== label);
   write(list, [{ name: label, draft: links }, ...others].slice(0, CAPACITY[list]));
 }

@@ -6,72 +6,72 @@ import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import type { AvailableControls, ImageInput } from './draft.ts';
 import { ACCEPTED_TYPES, imageFilesOf, readImage } from './image-files.ts';
 
-const PictureLinkInput = lazy(() => import('./picture-link-input.tsx'));
+const ImageLinkInput = lazy(() => import('./image-link-input.tsx'));
 
 interface ImageSlotsProps {
-  readonly limits: AvailableControls['pictures'];
-  readonly pictures: readonly ImageInput[];
-  readonly onChange: (pictures: readonly ImageInput[]) => void;
+  readonly limits: AvailableControls['images'];
+  readonly images: readonly ImageInput[];
+  readonly onChange: (images: readonly ImageInput[]) => void;
 }
 
 /** Slots for the first and last frame or reference images of a video; filled by drop, paste, file selection or link. */
-export function ImageSlots({ limits, pictures, onChange }: ImageSlotsProps) {
+export function ImageSlots({ limits, images, onChange }: ImageSlotsProps) {
   const { t } = useTranslation('studio');
   const [problem, setProblem] = useState<string>();
-  const freeSlots = limits.max - pictures.length;
+  const freeSlots = limits.max - images.length;
 
   const add = async (files: readonly File[]): Promise<void> => {
     setProblem(undefined);
     try {
       const read = await Promise.all(files.slice(0, freeSlots).map(readImage));
-      if (read.length > 0) onChange([...pictures, ...read]);
+      if (read.length > 0) onChange([...images, ...read]);
     } catch (error) {
-      setProblem((error as Error).message === 'size' ? t('pictureSize') : t('pictureType'));
+      setProblem((error as Error).message === 'size' ? t('imageSize') : t('imageType'));
     }
   };
-  const isDragged = usePictureDropAndPaste(limits.max === 0 ? undefined : add);
+  const isDragged = useImageDropAndPaste(limits.max === 0 ? undefined : add);
   if (limits.max === 0) return null;
   const roleLabel = (index: number): string => {
     const role =
-      limits.max > 2 && limits.roles.includes('reference') && pictures.length > 2 ? 'reference' : limits.roles[index];
+      limits.max > 2 && limits.roles.includes('reference') && images.length > 2 ? 'reference' : limits.roles[index];
     if (role === 'first_frame') return t('firstFrame');
     return role === 'last_frame' ? t('lastFrame') : t('reference');
   };
   // One empty slot more than there are images.
-  const slots = Math.min(limits.max, Math.max(pictures.length + 1, limits.roles.includes('last_frame') ? 2 : 1));
+  const slots = Math.min(limits.max, Math.max(images.length + 1, limits.roles.includes('last_frame') ? 2 : 1));
   return (
     <Stack gap={6}>
       {isDragged ? (
         <div className="drop-target">
-          <Text fw={600}>{t('dropPicture')}</Text>
+          <Text fw={600}>{t('dropImage')}</Text>
         </div>
       ) : null}
       <Text size="sm" fw={500}>
-        {t('pictures')}
+        {t('images')}
       </Text>
       <Group gap="xs">
         {Array.from({ length: slots }, (_, index) => {
-          const picture = pictures[index];
+          const image = images[index];
           const role = roleLabel(index);
-          return picture === undefined ? (
+          return image === undefined ? (
             <EmptySlot
               key={role + String(index)}
               role={role}
               onFiles={add}
-              onLink={(src) => onChange([...pictures, { src, name: src }])}
+              onLink={(src) => onChange([...images, { src, name: src }])}
             />
           ) : (
             <FilledSlot
-              key={picture.src.slice(-64)}
-              picture={picture}
+              key={image.src.slice(-64)}
+              image={image}
               role={role}
-              onRemove={() => onChange(pictures.filter((each) => each !== picture))}
+              onRemove={() => onChange(images.filter((each) => each !== image))}
             />
           );
         })}
       </Group>
       <Text size="xs" c="dimmed">
-        {t('picturesHint')}
+        {t('imagesHint')}
       </Text>
       {problem === undefined ? null : (
         <Alert color="red" p="xs" role="alert">
@@ -84,19 +84,19 @@ export function ImageSlots({ limits, pictures, onChange }: ImageSlotsProps) {
 
 const SLOT_SIZE = { w: 132, h: 96 } as const;
 
-function FilledSlot({ picture, role, onRemove }: { picture: ImageInput; role: string; onRemove: () => void }) {
+function FilledSlot({ image, role, onRemove }: { image: ImageInput; role: string; onRemove: () => void }) {
   const { t } = useTranslation('studio');
   // External images are not loaded, because that would reveal the user's IP address to the other host.
-  const isLocal = picture.src.startsWith('data:');
+  const isLocal = image.src.startsWith('data:');
   return (
     <Paper withBorder pos="relative" {...SLOT_SIZE} style={{ overflow: 'hidden' }}>
       {isLocal ? (
-        <Image src={picture.src} alt={picture.name} h="100%" fit="cover" />
+        <Image src={image.src} alt={image.name} h="100%" fit="cover" />
       ) : (
         <Stack p="xs" gap={2} h="100%" justify="center">
           <IconLink size={16} />
           <Text size="xs" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
-            {picture.name}
+            {image.name}
           </Text>
         </Stack>
       )}
@@ -109,7 +109,7 @@ function FilledSlot({ picture, role, onRemove }: { picture: ImageInput; role: st
         right={4}
         size="sm"
         variant="default"
-        aria-label={t('removePicture', { role })}
+        aria-label={t('removeImage', { role })}
         onClick={onRemove}
       >
         <IconX size={13} />
@@ -130,7 +130,7 @@ function EmptySlot({ role, onFiles, onLink }: EmptySlotProps) {
     <Paper withBorder pos="relative" {...SLOT_SIZE} style={{ borderStyle: 'dashed' }}>
       <FileButton accept={ACCEPTED_TYPES} multiple onChange={(files) => void onFiles(files)}>
         {(props) => (
-          <UnstyledButton {...props} w="100%" h="100%" aria-label={t('addPicture', { role })}>
+          <UnstyledButton {...props} w="100%" h="100%" aria-label={t('addImage', { role })}>
             <Stack align="center" justify="center" h="100%" gap={4}>
               <IconPhotoPlus size={20} color="var(--mantine-color-dimmed)" />
               <Text size="xs" c="dimmed">
@@ -141,10 +141,10 @@ function EmptySlot({ role, onFiles, onLink }: EmptySlotProps) {
         )}
       </FileButton>
       <LazyDropdownButton
-        dropdown={(button) => <PictureLinkInput target={button} onLink={onLink} />}
+        dropdown={(button) => <ImageLinkInput target={button} onLink={onLink} />}
         popup="dialog"
         button={
-          <ActionIcon pos="absolute" top={4} right={4} size="sm" aria-label={t('pictureLink')}>
+          <ActionIcon pos="absolute" top={4} right={4} size="sm" aria-label={t('imageLink')}>
             <IconLink size={14} />
           </ActionIcon>
         }
@@ -157,7 +157,7 @@ function EmptySlot({ role, onFiles, onLink }: EmptySlotProps) {
  * Handles images dropped or pasted anywhere on the page. `take` is undefined if the model accepts no images; the
  * browser's default applies then. @returns whether images are being dragged over the page
  */
-function usePictureDropAndPaste(take: ((files: readonly File[]) => Promise<void>) | undefined): boolean {
+function useImageDropAndPaste(take: ((files: readonly File[]) => Promise<void>) | undefined): boolean {
   const [isDragged, setDragged] = useState(false);
   const current = useRef(take);
   current.current = take;

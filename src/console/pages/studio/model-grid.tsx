@@ -144,9 +144,9 @@ function ModelOption({ model, draft, active }: ModelOptionProps) {
         </Group>
         <Group gap={6} c="dimmed">
           {can.seconds === undefined ? null : <Text size="xs">{describeSeconds(can.seconds, t)}</Text>}
-          {can.pictures.max > 0 ? (
-            <Tooltip label={t('takesPictures')}>
-              <IconPhoto size={15} role="img" aria-label={t('takesPictures')} />
+          {can.images.max > 0 ? (
+            <Tooltip label={t('takesImages')}>
+              <IconPhoto size={15} role="img" aria-label={t('takesImages')} />
             </Tooltip>
           ) : null}
           {can.audio ? (

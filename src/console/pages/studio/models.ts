@@ -60,11 +60,11 @@ function plainPrice(model: UsableModel, draft: Draft): number | undefined {
  * placeholders are used.
  */
 function quotedBody(model: UsableModel, draft: Draft): VideoBody | undefined {
-  const missing = Math.max(0, controlsFor(model).pictures.min - draft.pictures.length);
-  const placeholders = Array.from({ length: missing }, () => ({ src: 'https://pictures.invalid/0.png', name: '' }));
+  const missing = Math.max(0, controlsFor(model).images.min - draft.images.length);
+  const placeholders = Array.from({ length: missing }, () => ({ src: 'https://images.invalid/0.png', name: '' }));
   try {
     return toModelBody(
-      { ...draft, prompt: draft.prompt.trim() || 'video', pictures: [...draft.pictures, ...placeholders] },
+      { ...draft, prompt: draft.prompt.trim() || 'video', images: [...draft.images, ...placeholders] },
       model,
     );
   } catch {

@@ -41,15 +41,15 @@ export function useRemixActions(
     );
   };
   const fromVideo = async (taskId: string): Promise<Draft> => {
-    const { draft: next, lostPictures } = await draftFromVideo(queries, taskId);
-    if (lostPictures > 0) toasts.error(t('lostPictures'));
+    const { draft: next, lostImages } = await draftFromVideo(queries, taskId);
+    if (lostImages > 0) toasts.error(t('lostImages'));
     return { ...next, compare: [] };
   };
   /** The draft with a new first frame, replacing any existing one. */
-  const beginningWith = (base: Draft, picture: ImageInput): Draft => {
+  const beginningWith = (base: Draft, image: ImageInput): Draft => {
     const model = models.find(({ id }) => id === base.model);
-    if (controlsFor(model).pictures.max === 0) throw new Error(t('noPictures'));
-    return { ...base, pictures: [picture, ...base.pictures.slice(1)] };
+    if (controlsFor(model).images.max === 0) throw new Error(t('noImages'));
+    return { ...base, images: [image, ...base.images.slice(1)] };
   };
   return {
     remix: (taskId) => fill(() => fromVideo(taskId), 'prompt'),
@@ -62,7 +62,7 @@ export function useRemixActions(
     extend: (taskId) =>
       fill(async () => {
         const next = await fromVideo(taskId);
-        return beginningWith({ ...next, pictures: [] }, await extractLastFrame(queries, taskId));
+        return beginningWith({ ...next, images: [] }, await extractLastFrame(queries, taskId));
       }, 'generate'),
     takeLastFrame: (taskId) =>
       fill(async () => beginningWith(draft, await extractLastFrame(queries, taskId)), 'prompt'),
@@ -73,15 +73,15 @@ export function useRemixActions(
 async function draftFromVideo(
   queries: QueryClient,
   taskId: string,
-): Promise<{ readonly draft: Draft; readonly lostPictures: number }> {
+): Promise<{ readonly draft: Draft; readonly lostImages: number }> {
   const [video, models] = await Promise.all([
     queries.fetchQuery(videoQuery(taskId)),
     queries.fetchQuery(usableModelsQuery),
   ]);
   const model = models.find(({ id }) => id === video.model);
-  const { draft, lostPictures } = fromBody(video.request, requestPathsFor(model), EMPTY_DRAFT);
+  const { draft, lostImages } = fromBody(video.request, requestPathsFor(model), EMPTY_DRAFT);
   const named = { ...draft, model: video.model, prompt: draft.prompt || video.prompt };
-  return { draft: model === undefined ? named : fitDraftToModel(named, model).draft, lostPictures };
+  return { draft: model === undefined ? named : fitDraftToModel(named, model).draft, lostImages };
 }
 
 const QUALITY = 0.92;

@@ -105,9 +105,9 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
         {model === undefined ? null : (
           <>
             <ImageSlots
-              limits={controlsFor(model).pictures}
-              pictures={draft.pictures}
-              onChange={(pictures) => change({ pictures })}
+              limits={controlsFor(model).images}
+              images={draft.images}
+              onChange={(images) => change({ images })}
             />
             <ParameterControls key={model.id} model={model} draft={draft} onChange={change} />
           </>
@@ -221,9 +221,9 @@ type T = ReturnType<typeof useTranslation<'studio'>>['t'];
 
 /** First reason why the form cannot be submitted yet, as text; undefined if it can. */
 function missingInput(model: UsableModel, draft: Draft, t: T): string | undefined {
-  const { min } = controlsFor(model).pictures;
+  const { min } = controlsFor(model).images;
   if (needsPrompt(model) && draft.prompt.trim() === '') return t('promptRequired');
-  if (draft.pictures.length < min) return t('pictureNeeded', { count: min });
+  if (draft.images.length < min) return t('imageNeeded', { count: min });
   return bodiesFor(draft, [model]) === undefined ? t('metadataBroken') : undefined;
 }
 

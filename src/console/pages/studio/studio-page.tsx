@@ -15,7 +15,7 @@ import { selfQuery } from '../../data/self.ts';
 import { type Video, videosQuery } from '../../data/videos.ts';
 import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
 import { CurrentVideo, type RemixActions } from './current-video.tsx';
-import { controlsFor, type Draft, EMPTY_DRAFT, fitDraftToModel } from './draft.ts';
+import { controlsFor, type Draft, EMPTY_DRAFT, fitDraftToModel, restoreDraft } from './draft.ts';
 import { useRemixActions } from './remix-actions.ts';
 import { StudioForm } from './studio-form.tsx';
 
@@ -253,7 +253,7 @@ const MAX_CHARACTERS = 3_000_000;
 function readDraft(): Draft {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}');
-    return typeof kept === 'object' ? { ...EMPTY_DRAFT, ...kept } : EMPTY_DRAFT;
+    return typeof kept === 'object' && kept !== null ? restoreDraft(kept) : EMPTY_DRAFT;
   } catch {
     return EMPTY_DRAFT;
   }
@@ -262,7 +262,7 @@ function readDraft(): Draft {
 /** Stores a draft; uploaded images are omitted if they do not fit. */
 function storeDraft(draft: Draft): void {
   const whole = JSON.stringify(draft);
-  const links = { ...draft, pictures: draft.pictures.filter(({ src }) => !src.startsWith('data:')) };
+  const links = { ...draft, images: draft.images.filter(({ src }) => !src.startsWith('data:')) };
   localStorage.setItem(KEY, whole.length <= MAX_CHARACTERS ? whole : JSON.stringify(links));
 }
 

@@ -1,7 +1,7 @@
 import { API_KEY_PLACEHOLDER, quoteForShell, toCurl, toPython } from '../../components/code-sample-formatting.ts';
 
 /** Replaces uploaded images, which are too long to read in a sample. */
-const IMAGE_PLACEHOLDER = 'https://example.com/picture.png';
+const IMAGE_PLACEHOLDER = 'https://example.com/image.png';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -77,10 +77,10 @@ function toCliCommand(body: Body, baseUrl: string): string {
       ? []
       : [`${CLI_OPTIONS[key]} ${quoteForShell(typeof value === 'string' ? value : JSON.stringify(value))}`],
   );
-  const pictures = Array.isArray(images) ? images.map((each) => `--image ${quoteForShell(String(each))}`) : [];
+  const imageOptions = Array.isArray(images) ? images.map((each) => `--image ${quoteForShell(String(each))}`) : [];
   return [
     `export REELGATE_URL=${baseUrl} REELGATE_API_KEY=${API_KEY_PLACEHOLDER}`,
-    [`reelgate video create ${quoteForShell(String(prompt))}`, ...options, ...pictures, '--out video.mp4'].join(
+    [`reelgate video create ${quoteForShell(String(prompt))}`, ...options, ...imageOptions, '--out video.mp4'].join(
       ' \\\n  ',
     ),
   ].join('\n');

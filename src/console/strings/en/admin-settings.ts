@@ -8,8 +8,8 @@ export default {
   set: 'Set',
   notSet: 'Not set',
   inCredits: '= {{credits}}',
-  chooseLogo: 'Choose a picture',
-  logoTooLarge: 'Choose a PNG, WebP or JPEG picture of at most 90 KB.',
+  chooseLogo: 'Choose an image',
+  logoTooLarge: 'Choose a PNG, WebP or JPEG image of at most 90 KB.',
   groups: {
     site: 'Site',
     accounts: 'Registration',

@@ -319,7 +319,7 @@ function toReasoning({ effort, isEnabled, budget }: GivenReasoning, path: string
 
 const MAX_STOPS = 4;
 /** Text of a result that has none: the dialect accepts images only from users. */
-const PICTURE_FOLLOWS = 'The result is in the next message.';
+const IMAGE_FOLLOWS = 'The result is in the next message.';
 
 /**
  * Writes a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat).
@@ -376,8 +376,8 @@ function writeMessage({ role, parts, path }: Message, notes: DroppedFields): obj
   const said = parts.filter((part) => part.type !== 'result' && part.type !== 'thinking' && part.type !== 'call');
   if (role === 'system') return said.length === 0 ? [] : [{ role, content: writeContent(said) }];
   const results = parts.filter((part) => part.type === 'result');
-  const pictures = results.flatMap((result) => result.parts.filter((part) => part.type !== 'text'));
-  const rest = [...pictures, ...said];
+  const images = results.flatMap((result) => result.parts.filter((part) => part.type !== 'text'));
+  const rest = [...images, ...said];
   if (parts.some(({ type }) => type === 'call')) throw notExpressibleError(path);
   return [
     ...results.map((result) => writeResult(result, notes)),
@@ -413,7 +413,7 @@ function writeResult({ id, parts, isError, path }: ResultPart, notes: DroppedFie
   return {
     role: 'tool',
     tool_call_id: id,
-    content: isEmpty ? (parts.length > 0 ? PICTURE_FOLLOWS : '') : writeTexts(texts),
+    content: isEmpty ? (parts.length > 0 ? IMAGE_FOLLOWS : '') : writeTexts(texts),
   };
 }
 

@@ -44,10 +44,10 @@ const plain = (value: unknown): Record<string, unknown> => JSON.parse(JSON.strin
 /** Never blank, because blank texts are dropped where an upstream refuses them. */
 const text = fc.string({ minLength: 1, maxLength: 20 }).map((value) => `${value}.`);
 const args = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.oneof(fc.string(), fc.integer(), fc.boolean()));
-const picture: Part = { type: 'image', source: { mediaType: 'image/png', data: 'iVBORw0KGgo=' }, path: '' };
+const image: Part = { type: 'image', source: { mediaType: 'image/png', data: 'iVBORw0KGgo=' }, path: '' };
 const textPart = text.map((value): Part => ({ type: 'text', text: value }));
 const userParts = fc
-  .tuple(textPart, fc.array(fc.oneof(textPart, fc.constant(picture)), { maxLength: 2 }))
+  .tuple(textPart, fc.array(fc.oneof(textPart, fc.constant(image)), { maxLength: 2 }))
   .map(([first, rest]) => [first, ...rest]);
 /** A turn of the model, with calls and their results in the next turn. */
 const exchange = fc.tuple(text, fc.array(fc.tuple(args, text), { maxLength: 3 }), userParts);

@@ -21,7 +21,7 @@ function createThings(onRun: () => void = () => {}): Migration {
         .createTable('things')
         .addColumn('seq', dialect.int64, dialect.autoIncrement)
         .addColumn('name', dialect.text, (column) => column.notNull())
-        .addColumn('picture', dialect.blob)
+        .addColumn('image', dialect.blob)
         .execute();
       await trx.insertInto('things').values({ name: 'first' }).execute();
     },

@@ -56,14 +56,14 @@ describe('site design', () => {
       assert.notEqual(headers['etag'], known[index]);
       assert.notEqual(body, before[index]?.body);
     }
-    const picture = Buffer.from('a picture');
-    look.siteLogo = `data:image/png;base64,${picture.toString('base64')}`;
+    const image = Buffer.from('an image');
+    look.siteLogo = `data:image/png;base64,${image.toString('base64')}`;
     const own = await http.send('GET', '/logo');
-    assert.deepEqual([own.headers['content-type'], own.body], ['image/png', 'a picture']);
+    assert.deepEqual([own.headers['content-type'], own.body], ['image/png', 'an image']);
     look.siteLogo = `data:image/svg+xml;base64,${Buffer.from('<svg onload=x>').toString('base64')}`;
     const refused = await http.send('GET', '/logo');
     assert.equal(refused.headers['content-type'], 'image/svg+xml');
-    assert.doesNotMatch(refused.body, /onload/, 'no picture that may hold a script');
+    assert.doesNotMatch(refused.body, /onload/, 'no image that may hold a script');
     await http.close(0);
   });
 });

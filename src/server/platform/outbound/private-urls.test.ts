@@ -27,7 +27,7 @@ for (const [name, text] of [
 for (const [name, text] of [
   ['Base64 of sound, which begins with two slashes', `//uQxAAA${'AAAA'.repeat(100)}`],
   ['Base64 of a JPEG', `/9j/4AAQ${'SkZJRg'.repeat(100)}==`],
-  ['a public URL without a scheme', '//pictures.example/a.png'],
+  ['a public URL without a scheme', '//images.example/a.png'],
   ['a path', '/a/b/c'],
   ['prose about an address', 'see http://127.0.0.1/'],
 ] as const) {
@@ -64,13 +64,13 @@ test('names of this machine and its networks are refused, public names pass', ()
   ])
     for (const start of ['http://', 'https://', '//', 'HTTP://'])
       assert.equal(url(`${start}${host}/a`), MUST_BE_PUBLIC, start + host);
-  for (const host of ['pictures.example', 'localhost.example', 'internal.example', '8.8.8.8', '[2606:4700::1]'])
+  for (const host of ['images.example', 'localhost.example', 'internal.example', '8.8.8.8', '[2606:4700::1]'])
     for (const start of ['http://', '//']) assert.equal(url(`${start}${host}/a`), undefined, start + host);
 });
 
 test("other schemes that fetchers follow are refused, vendors' own schemes pass", () => {
   for (const scheme of ['file', 'ftp', 'sftp', 'gopher', 'ws', 'wss', 'smb', 'jar', 'FILE'])
-    assert.equal(url(`${scheme}://pictures.example/a`), 'image must be an http(s) address.', scheme);
+    assert.equal(url(`${scheme}://images.example/a`), 'image must be an http(s) address.', scheme);
   for (const scheme of ['gs', 'oss', 'asset', 'data']) assert.equal(url(`${scheme}://localhost/a`), undefined, scheme);
 });
 
@@ -79,9 +79,9 @@ test('a text that looks like a URL must be a valid one', () => {
   assert.equal(url('http://[::1'), 'image is no valid address.');
   assert.equal(url('//['), undefined, 'without a scheme it may be anything');
   const long = (start: string, length: number) => start.padEnd(length, 'x');
-  assert.equal(url(long('http://pictures.example/', 8_192)), undefined);
-  assert.equal(url(long('http://pictures.example/', 8_193)), 'image is no valid address.');
-  assert.equal(url(long('//pictures.example/-', 8_193)), 'image is no valid address.');
+  assert.equal(url(long('http://images.example/', 8_192)), undefined);
+  assert.equal(url(long('http://images.example/', 8_193)), 'image is no valid address.');
+  assert.equal(url(long('//images.example/-', 8_193)), 'image is no valid address.');
 });
 
 test('a text after two slashes that is not a URL is examined only up to the length of one', () => {

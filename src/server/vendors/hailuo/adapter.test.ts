@@ -15,7 +15,7 @@ import { toBody } from './request.ts';
 
 const replies = recordedReplies('hailuo');
 const HANDLE = { taskId: '318402915563201' };
-const url = (name: string): MediaInput => ({ url: `https://pictures.example/${name}.png` });
+const url = (name: string): MediaInput => ({ url: `https://images.example/${name}.png` });
 const body = (request: Partial<VideoRequest>) => toBody(videoRequest({ model: 'MiniMax-Hailuo-02', ...request }));
 
 /** A vendor that returns one response to a poll and another to the query for the file. */
@@ -36,9 +36,9 @@ test('only the keys of the metadata table are sent, at the top of the body', () 
     resolution: '768P',
     prompt_optimizer: false,
     fast_pretreatment: true,
-    first_frame_image: 'https://pictures.example/a.png',
-    last_frame_image: 'https://pictures.example/b.png',
-    subject_reference: [{ type: 'character', image: ['https://pictures.example/face.png'] }],
+    first_frame_image: 'https://images.example/a.png',
+    last_frame_image: 'https://images.example/b.png',
+    subject_reference: [{ type: 'character', image: ['https://images.example/face.png'] }],
     aigc_watermark: true,
   };
   const {
@@ -56,11 +56,11 @@ test('images are the first and the last frame, or the face of the subject model'
   const two = body({ images: [url('a'), url('b')] });
   assert.deepEqual(
     [two.first_frame_image, two.last_frame_image],
-    ['https://pictures.example/a.png', 'https://pictures.example/b.png'],
+    ['https://images.example/a.png', 'https://images.example/b.png'],
   );
-  const beside = body({ images: [url('a')], metadata: { last_frame_image: 'https://pictures.example/z.png' } });
-  assert.equal(beside.first_frame_image, 'https://pictures.example/a.png');
-  assert.equal(beside.last_frame_image, 'https://pictures.example/z.png');
+  const beside = body({ images: [url('a')], metadata: { last_frame_image: 'https://images.example/z.png' } });
+  assert.equal(beside.first_frame_image, 'https://images.example/a.png');
+  assert.equal(beside.last_frame_image, 'https://images.example/z.png');
   const face = body({
     model: 'S2V-01',
     images: [{ bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' }],
@@ -99,7 +99,7 @@ const REFUSED: readonly (readonly [Partial<VideoRequest>, string])[] = [
   [{ model: 'S2V-01', images: [url('a'), url('b')] }, 'images'],
   [{ model: 'MiniMax-Hailuo-2.3', images: [url('a'), url('b')] }, 'images'],
   [{ images: [url('a'), url('b'), url('c')] }, 'images'],
-  [{ images: [url('a')], metadata: { first_frame_image: 'https://pictures.example/z.png' } }, 'image'],
+  [{ images: [url('a')], metadata: { first_frame_image: 'https://images.example/z.png' } }, 'image'],
   [{ metadata: { prompt_optimizer: 'yes' } }, 'metadata.prompt_optimizer'],
   [{ metadata: { subject_reference: [{ type: 'dog', image: [] }] } }, 'metadata.subject_reference.0.type'],
 ];

@@ -280,7 +280,7 @@ function limitsOf(model: string): H3Model {
   return limits;
 }
 
-function toFrameSize({ size, model }: VideoRequest, metadata: Metadata, hasPictures: boolean) {
+function toFrameSize({ size, model }: VideoRequest, metadata: Metadata, hasImages: boolean) {
   const { resolutions, defaultResolution } = limitsOf(model);
   const named = size?.toUpperCase();
   const isClass = named !== undefined && resolutions.includes(named);
@@ -290,7 +290,7 @@ function toFrameSize({ size, model }: VideoRequest, metadata: Metadata, hasPictu
   }
   return {
     resolution: metadata.resolution?.toUpperCase() ?? (isClass ? named : defaultResolution),
-    ratio: ratio ?? (hasPictures ? 'adaptive' : '16:9'),
+    ratio: ratio ?? (hasImages ? 'adaptive' : '16:9'),
   };
 }
 
@@ -298,13 +298,13 @@ function toFrameSize({ size, model }: VideoRequest, metadata: Metadata, hasPictu
 function toImageContent(request: VideoRequest, metadata: Metadata) {
   const given = request.images.map(toUrlOrDataUrl);
   const { maxImages } = limitsOf(request.model);
-  if (given.length > maxImages) rejectField('images', `cannot be used: ${request.model} takes ${maxImages} pictures`);
+  if (given.length > maxImages) rejectField('images', `cannot be used: ${request.model} takes ${maxImages} images`);
   const { first_frame_image: first, last_frame_image: last } = metadata;
   if (first !== undefined && given.length > 0 && !isSameMedia(given[0] ?? '', first)) {
     rejectField('image', 'and metadata.first_frame_image are two different first frames');
   }
   if (last !== undefined && given.length > 1)
-    rejectField('images', 'and metadata.last_frame_image name too many pictures');
+    rejectField('images', 'and metadata.last_frame_image name too many images');
   const item = (url: MediaText, role: string) => ({ type: 'image_url', image_url: { url }, role });
   if (given.length > 2) return given.map((url) => item(url, 'reference_image'));
   const [start, end] = [first ?? given[0], last ?? given[1]];
@@ -327,13 +327,13 @@ export function toBodyH3(request: VideoRequest, metadata: Metadata): RequestBody
   for (const key of UNSUPPORTED_KEYS) {
     if (metadata[key] !== undefined) rejectField(`metadata.${key}`, `is not a field of ${model}`);
   }
-  const pictures = toImageContent(request, metadata);
+  const images = toImageContent(request, metadata);
   const text = prompt === '' ? [] : [{ type: 'text', text: prompt }];
   const body = omitUndefined({
     model,
-    content: [...text, ...pictures],
+    content: [...text, ...images],
     duration: seconds,
-    ...toFrameSize(request, metadata, pictures.length > 0),
+    ...toFrameSize(request, metadata, images.length > 0),
     aigc_watermark: metadata.aigc_watermark,
   });
   return applyExtraFields(body, request.extraFields);

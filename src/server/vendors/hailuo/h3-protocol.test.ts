@@ -12,7 +12,7 @@ import { parseMetadata } from './request.ts';
 
 const replies = recordedReplies('hailuo/h3-replies');
 const HANDLE = { taskId: '421880017733120', version: 2 };
-const url = (name: string): MediaInput => ({ url: `https://pictures.example/${name}.png` });
+const url = (name: string): MediaInput => ({ url: `https://images.example/${name}.png` });
 const body = (request: Partial<VideoRequest>) => {
   const whole = videoRequest({ model: 'MiniMax-H3', ...request });
   return toBodyH3(whole, parseMetadata(whole.metadata));
@@ -24,8 +24,8 @@ test('prompt and images become one content array', () => {
     model: 'MiniMax-H3',
     content: [
       { type: 'text', text: prompt },
-      { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' }, role: 'first_frame' },
-      { type: 'image_url', image_url: { url: 'https://pictures.example/b.png' }, role: 'last_frame' },
+      { type: 'image_url', image_url: { url: 'https://images.example/a.png' }, role: 'first_frame' },
+      { type: 'image_url', image_url: { url: 'https://images.example/b.png' }, role: 'last_frame' },
     ],
     duration: 8,
     resolution: '2K',

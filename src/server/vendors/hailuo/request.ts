@@ -30,7 +30,7 @@ function toImageFields({ images, model }: VideoRequest, metadata: Metadata): Rec
   const ways = ownEntry(MODES_BY_MODEL, model);
   const given = images.map(toUrlOrDataUrl);
   if (ways?.subject) {
-    if (given.length > 1) rejectField('images', `cannot be used: ${model} takes one picture of a face`);
+    if (given.length > 1) rejectField('images', `cannot be used: ${model} takes one image of a face`);
     if (given.length > 0 && metadata.subject_reference)
       rejectField('image', 'and metadata.subject_reference are the same');
     const [face] = given;
@@ -43,10 +43,10 @@ function toImageFields({ images, model }: VideoRequest, metadata: Metadata): Rec
   if (given.length > max)
     rejectField(
       max === 0 ? 'image' : 'images',
-      `cannot be used: ${model} takes ${max || 'no'} picture${max === 2 ? 's' : ''}`,
+      `cannot be used: ${model} takes ${max || 'no'} image${max === 2 ? 's' : ''}`,
     );
   const found = toFrameFields(given, metadata);
-  if (ways && !ways.text && !found.first_frame_image) rejectField('image', `is needed: ${model} begins with a picture`);
+  if (ways && !ways.text && !found.first_frame_image) rejectField('image', `is needed: ${model} begins with an image`);
   return {
     ...found,
     subject_reference: metadata.subject_reference?.map(({ image }) => ({ type: 'character', image })),
@@ -86,24 +86,24 @@ function toResolution(size: string, offered: readonly string[], landscapeOnly: b
 
 const ANY_DURATIONS: DurationsByResolution = { '768P': [6, 10], '512P': [6, 10], '720P': [6, 10], '1080P': [6, 10] };
 
-function modeOf(pictures: Record<string, RequestJson | undefined>): GenerationMode {
-  if (pictures.subject_reference) return 'subject';
-  if (pictures.last_frame_image) return 'last';
-  return pictures.first_frame_image ? 'first' : 'text';
+function modeOf(images: Record<string, RequestJson | undefined>): GenerationMode {
+  if (images.subject_reference) return 'subject';
+  if (images.last_frame_image) return 'last';
+  return images.first_frame_image ? 'first' : 'text';
 }
 
 interface ResolvedOptions {
   readonly seconds: number;
   readonly resolution: string;
-  readonly pictures: Record<string, RequestJson | undefined>;
+  readonly images: Record<string, RequestJson | undefined>;
 }
 
 /** Resolution and length from the model's table; a model that is not in it is only checked by the vendor. */
 function resolveOptions(request: VideoRequest, metadata: Metadata): ResolvedOptions {
   const { model, seconds = 6, size } = request;
   if (request.mode !== undefined) rejectField('mode', 'is not a field of Hailuo models');
-  const pictures = toImageFields(request, metadata);
-  const way = modeOf(pictures);
+  const images = toImageFields(request, metadata);
+  const way = modeOf(images);
   const known = ownEntry(MODES_BY_MODEL, model);
   const offer = known ? (known[way] ?? known.first ?? known.text ?? known.subject ?? ANY_DURATIONS) : ANY_DURATIONS;
   const [preferred = '768P'] = Object.keys(offer);
@@ -114,7 +114,7 @@ function resolveOptions(request: VideoRequest, metadata: Metadata): ResolvedOpti
   if (lengths && !lengths.includes(seconds)) {
     rejectField('duration', `must be ${lengths.join(' or ')} seconds for ${model} at ${resolution}`);
   }
-  return { seconds, resolution, pictures };
+  return { seconds, resolution, images };
 }
 
 /**
@@ -123,7 +123,7 @@ function resolveOptions(request: VideoRequest, metadata: Metadata): ResolvedOpti
  */
 export function toBody(request: VideoRequest): RequestBody {
   const metadata = parseMetadata(request.metadata);
-  const { seconds, resolution, pictures } = resolveOptions(request, metadata);
+  const { seconds, resolution, images } = resolveOptions(request, metadata);
   const { prompt_optimizer, fast_pretreatment, aigc_watermark } = metadata;
   const body = omitUndefined({
     model: request.model,
@@ -133,7 +133,7 @@ export function toBody(request: VideoRequest): RequestBody {
     prompt_optimizer,
     fast_pretreatment,
     aigc_watermark,
-    ...pictures,
+    ...images,
   });
   return applyExtraFields(body, request.extraFields);
 }

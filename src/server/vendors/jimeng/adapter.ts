@@ -55,10 +55,10 @@ import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel } from './m
 
 /** Jimeng's image models. Source: volcengine.com/docs/85621, the image pages. Prices follow the vendor's public list. */
 const IMAGE_MODELS: readonly ImageModel[] = [
-  { id: 'jimeng_t2i_v30', title: 'Jimeng pictures 3.0', perCall: 14_000 },
-  { id: 'jimeng_t2i_v31', title: 'Jimeng pictures 3.1', perCall: 14_000 },
-  { id: 'jimeng_t2i_v40', title: 'Jimeng pictures 4.0', perCall: 14_000 },
-  { id: 'jimeng_i2i_v30', title: 'Jimeng pictures 3.0, from a picture', perCall: 14_000 },
+  { id: 'jimeng_t2i_v30', title: 'Jimeng images 3.0', perCall: 14_000 },
+  { id: 'jimeng_t2i_v31', title: 'Jimeng images 3.1', perCall: 14_000 },
+  { id: 'jimeng_t2i_v40', title: 'Jimeng images 4.0', perCall: 14_000 },
+  { id: 'jimeng_i2i_v30', title: 'Jimeng images 3.0, from an image', perCall: 14_000 },
   { id: 'jimeng_seedream46_cvtob', title: 'Seedream 4.6', perCall: 16_000 },
 ];
 
@@ -90,7 +90,7 @@ const jimengImages: ImageGeneration = {
     const urls = inputImages.filter((image) => /^https?:/i.test(image));
     const inline = inputImages.filter((image) => !/^https?:/i.test(image));
     if (urls.length > 0 && inline.length > 0)
-      return { error: failure('user', 'Pictures must be given all by address, or all inline.') };
+      return { error: failure('user', 'Images must be given all by address, or all inline.') };
     const hasSize = width !== undefined && height !== undefined;
     const body: RequestBody = omitUndefined({
       req_key: model,
@@ -120,11 +120,11 @@ const jimengImages: ImageGeneration = {
       return isFinal ? { kind: 'failed', error } : { kind: 'working' };
     }
     if (data?.status === 'not_found' || state === 'FAILURE')
-      return { kind: 'failed', error: failure('missing', 'The model provider lost the picture.') };
+      return { kind: 'failed', error: failure('missing', 'The model provider lost the image.') };
     if (state !== 'SUCCESS') return { kind: 'working' };
     const urls = (asArray(data?.image_urls) ?? []).map(asUrl).filter((url) => url !== undefined);
     if (urls.length > 0) return { kind: 'done', urls };
-    return { kind: 'failed', error: failure('other', 'The model provider gave no picture.') };
+    return { kind: 'failed', error: failure('other', 'The model provider gave no image.') };
   },
 };
 
@@ -151,7 +151,7 @@ const modelOf = ({ model }: VideoRequest): JimengModel | undefined =>
 function toReqKey(model: string, known: JimengModel | undefined, images: number): string {
   if (!known) return model;
   return (
-    known.keys[images] ?? rejectField('images', `must be another number of pictures for ${model}; ${images} do not fit`)
+    known.keys[images] ?? rejectField('images', `must be another number of images for ${model}; ${images} do not fit`)
   );
 }
 

@@ -412,7 +412,7 @@ export function toTurboBody(request: VideoRequest): RequestBody {
   if (negative !== undefined) rejectField('metadata.negative_prompt', `belongs into the prompt of ${request.model}`);
   const [first] = images;
   if (images.length > 1 || tail !== undefined)
-    rejectField('images', 'may hold one picture for this model: the first frame');
+    rejectField('images', 'may hold one image for this model: the first frame');
   if (first) assertImageSize(first);
   const settings = omitUndefined({
     resolution,

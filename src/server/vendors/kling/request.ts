@@ -70,9 +70,9 @@ export function toRatio(size: string): string {
 export const assertImageSize = (image: MediaInput): void => assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
 
 function toFrames({ images }: VideoRequest, tail: string | undefined): RequestBody {
-  if (images.length > 2) rejectField('images', 'may hold two pictures for this model: the first and the last frame');
+  if (images.length > 2) rejectField('images', 'may hold two images for this model: the first and the last frame');
   const [first, last] = images;
-  if (last && tail !== undefined) rejectField('metadata.image_tail', 'and a second picture both name the last frame');
+  if (last && tail !== undefined) rejectField('metadata.image_tail', 'and a second image both name the last frame');
   for (const image of images) assertImageSize(image);
   return omitUndefined({
     image: first && toUrlOrBase64(first),
@@ -87,9 +87,8 @@ const MAX_OMNI_IMAGES = 7;
  * that the prompt names.
  */
 function toImageList({ images }: VideoRequest, tail: string | undefined): RequestBody {
-  if (images.length > MAX_OMNI_IMAGES) rejectField('images', `may hold ${MAX_OMNI_IMAGES} pictures for this model`);
-  if (tail !== undefined && images.length !== 1)
-    rejectField('metadata.image_tail', 'needs one picture, the first frame');
+  if (images.length > MAX_OMNI_IMAGES) rejectField('images', `may hold ${MAX_OMNI_IMAGES} images for this model`);
+  if (tail !== undefined && images.length !== 1) rejectField('metadata.image_tail', 'needs one image, the first frame');
   for (const image of images) assertImageSize(image);
   const areFrames = images.length <= 2;
   const list = images.map((image, index) =>
@@ -166,6 +165,6 @@ export function toEndpoint(request: VideoRequest, body: RequestBody): Endpoint {
   if (OMNI_MODELS.has(request.model)) return 'omni-video';
   if (isGiven(body.image) || isGiven(body.image_tail)) return 'image2video';
   if ((findModel(request.model)?.images.min ?? 0) > 0)
-    rejectField('images', `is required: ${request.model} makes videos from pictures only`);
+    rejectField('images', `is required: ${request.model} makes videos from images only`);
   return 'text2video';
 }

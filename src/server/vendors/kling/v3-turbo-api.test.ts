@@ -10,7 +10,7 @@ import type { MediaInput, VideoRequest } from '../adapter.ts';
 import { kling, toTurboBody } from './adapter.ts';
 
 const TURBO = 'kling-v3-turbo';
-const picture: MediaInput = { url: 'https://img.example/a.png' };
+const image: MediaInput = { url: 'https://img.example/a.png' };
 const clock = manualClock();
 let sandbox: Sandbox;
 let count = 0;
@@ -37,7 +37,7 @@ test('a prompt and an image are mapped to the bodies of the newer API', () => {
     settings: { resolution: '1080p', duration: 7, aspect_ratio: '9:16' },
     options,
   });
-  assert.deepEqual(toTurboBody(toRequest({ taskId: 'task_x', images: [picture], size: '720x1280' })), {
+  assert.deepEqual(toTurboBody(toRequest({ taskId: 'task_x', images: [image], size: '720x1280' })), {
     contents: [
       { type: 'prompt', text: 'a kite' },
       { type: 'first_frame', url: 'https://img.example/a.png' },
@@ -50,7 +50,7 @@ test('a prompt and an image are mapped to the bodies of the newer API', () => {
 test('fields the model does not support are refused before anything is sent', () => {
   for (const [param, more] of [
     ['mode', { mode: '4k' }],
-    ['images', { images: [picture, picture] }],
+    ['images', { images: [image, image] }],
     ['metadata.sound', { metadata: { sound: 'off' } }],
     ['metadata.negative_prompt', { metadata: { negative_prompt: 'text' } }],
     ['model_name', { officialOperation: 'text2video' }],
@@ -65,7 +65,7 @@ test('fields the model does not support are refused before anything is sent', ()
 test('a video is generated, found by our id, and billed by units', async () => {
   for (const more of [
     { mode: 'pro', seconds: 4 },
-    { images: [picture], seconds: 4, mode: 'pro' },
+    { images: [image], seconds: 4, mode: 'pro' },
   ]) {
     const { handle, upstreamId } = await begin(more);
     assert.deepEqual(handle, { family: 'turbo', id: upstreamId });

@@ -159,7 +159,7 @@ function toBody(request: VideoRequest): RequestBody {
   if (request.mode !== undefined) rejectField('mode', 'is not known to this model');
   const known = modelOf(model);
   const isFromText = request.images.length === 0;
-  if (known?.textRatios.length === 0 && isFromText) rejectField('image', `is needed: ${model} begins with a picture`);
+  if (known?.textRatios.length === 0 && isFromText) rejectField('image', `is needed: ${model} begins with an image`);
   const duration = seconds ?? known?.seconds.default ?? TWO_TO_TEN.default;
   if (known) checkSeconds(duration, known.seconds, model);
   const { seed, audio, negativePrompt, contentModeration } = parseMetadata(request.metadata);

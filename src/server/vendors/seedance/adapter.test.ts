@@ -12,7 +12,7 @@ import { ERROR_CLASSES, seedance, toBody, toError } from './adapter.ts';
 const replies = recordedReplies('seedance');
 const HANDLE = { id: 'cgt-20260103110405-x7k2p' };
 const PRO = 'doubao-seedance-1-0-pro-250528';
-const url = (name: string): MediaInput => ({ url: `https://pictures.example/${name}.png` });
+const url = (name: string): MediaInput => ({ url: `https://images.example/${name}.png` });
 const body = (request: Partial<VideoRequest>) => toBody(videoRequest({ model: PRO, ...request }));
 const query = (json: unknown) => seedance.query(HANDLE, fixedResponseContext({ json }));
 
@@ -38,7 +38,7 @@ test('only the keys of the metadata table are sent, inside the content array too
     watermark: true,
   };
   const content = [
-    { type: 'image_url', image_url: { url: 'https://pictures.example/a.png', host: 'canary.example' }, key: 'x' },
+    { type: 'image_url', image_url: { url: 'https://images.example/a.png', host: 'canary.example' }, key: 'x' },
   ];
   const sent = body({
     metadata: { ...rest, content, callback_url: 'https://canary.example', base_url: 'x', model: 'y' },
@@ -47,7 +47,7 @@ test('only the keys of the metadata table are sent, inside the content array too
     model: PRO,
     content: [
       { type: 'text', text: 'A paper boat drifting down a rainy street' },
-      { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' }, role: 'first_frame' },
+      { type: 'image_url', image_url: { url: 'https://images.example/a.png' }, role: 'first_frame' },
     ],
     ...rest,
   });
@@ -64,7 +64,7 @@ const rolesOf = (request: Partial<VideoRequest>) =>
   );
 const element = (name: string, role?: string) => ({
   type: 'image_url',
-  image_url: { url: `https://pictures.example/${name}.png` },
+  image_url: { url: `https://images.example/${name}.png` },
   ...(role === undefined ? {} : { role }),
 });
 

@@ -169,13 +169,13 @@ function checkImageCounts(items: readonly ContentItem[], given: number, family: 
   const references = roles.filter((role) => role === 'reference_image').length;
   const frames = roles.length - references;
   if (given === 0) {
-    if (model.includes('i2v') && roles.length === 0) rejectField('image', `is needed: ${model} begins with a picture`);
+    if (model.includes('i2v') && roles.length === 0) rejectField('image', `is needed: ${model} begins with an image`);
   } else if (references > family.references) {
-    rejectField(param, `cannot be used: ${model} takes ${family.references || 'no'} reference pictures`);
+    rejectField(param, `cannot be used: ${model} takes ${family.references || 'no'} reference images`);
   } else if (frames > family.frames) {
     rejectField(
       param,
-      `cannot be used: ${model} takes ${['no picture', 'a first frame', 'a first and a last frame'][family.frames]}`,
+      `cannot be used: ${model} takes ${['no image', 'a first frame', 'a first and a last frame'][family.frames]}`,
     );
   }
 }

@@ -25,7 +25,7 @@ async function begin(request: Partial<VideoRequest> = {}): Promise<Json> {
   assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome));
   return outcome.kind === 'accepted' ? outcome.handle : null;
 }
-const png = loadMedia('picture.png');
+const png = loadMedia('image.png');
 
 test('a video is followed from submit to its file, its objects unchanged', async () => {
   const outcome = await submit({ seconds: 8, size: '1280x720' });

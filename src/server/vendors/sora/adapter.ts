@@ -95,7 +95,7 @@ const isUpload = (image: MediaInput | undefined): image is Required<MediaFile> =
 /** The JSON body; an uploaded image is not part of it. */
 function toBody(request: VideoRequest): RequestBody {
   if (request.mode !== undefined) rejectField('mode', 'is not known to this model');
-  if (request.images.length > 1) rejectField('images', 'may hold one picture for this model');
+  if (request.images.length > 1) rejectField('images', 'may hold one image for this model');
   const [image] = request.images;
   return applyExtraFields(
     omitUndefined({

@@ -155,9 +155,9 @@ export const interactions: Omit<InteractionsApi, 'submit'> = {
  * The task that the images are used for. One image starts the video, more than two are references of things that must
  * appear; of two, the model infers the first and the last frame by itself, and there is no task of that name.
  */
-function taskOf(pictures: number): string | undefined {
-  if (pictures === 1) return 'image_to_video';
-  return pictures > 2 ? 'reference_to_video' : undefined;
+function taskOf(images: number): string | undefined {
+  if (images === 1) return 'image_to_video';
+  return images > 2 ? 'reference_to_video' : undefined;
 }
 
 /**
@@ -175,20 +175,20 @@ function deliveryOf(request: VideoRequest, route: VeoRoute, options: AdapterCont
  */
 function toInteractionBody(
   request: VideoRequest,
-  pictures: readonly EncodedImage[],
+  images: readonly EncodedImage[],
   route: VeoRoute,
   options: AdapterContext['options'] = {},
 ): RequestBody {
   if (request.mode !== undefined) rejectField('mode', 'is not known to Gemini Omni');
   const family = familyOf(request.model);
-  if (pictures.length > family.references) rejectField('images', `are more than ${request.model} takes`);
+  if (images.length > family.references) rejectField('images', `are more than ${request.model} takes`);
   const { seconds, resolution, aspectRatio } = resolveFrame(request, family);
-  const task = parseOmniMetadata(request.metadata).task ?? taskOf(pictures.length);
+  const task = parseOmniMetadata(request.metadata).task ?? taskOf(images.length);
   const format = { type: 'video', aspect_ratio: aspectRatio, resolution, duration: `${seconds}s` };
-  const images = pictures.map(({ data, mimeType }) => ({ type: 'image', data, mime_type: mimeType }));
+  const parts = images.map(({ data, mimeType }) => ({ type: 'image', data, mime_type: mimeType }));
   const body = omitUndefined({
     model: request.model,
-    input: [...images, { type: 'text', text: request.prompt }],
+    input: [...parts, { type: 'text', text: request.prompt }],
     background: true,
     response_format: omitUndefined({ ...format, ...deliveryOf(request, route, options) }),
     generation_config: task === undefined ? undefined : { video_config: { task } },

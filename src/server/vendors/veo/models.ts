@@ -69,7 +69,7 @@ const OMNI_LIST: PriceSource = {
   confirmedOn: '2026-11-06',
   note:
     'Tokens of video by the second: 5,792 at 720p. 1.2 as quoted by inference.sh, 1.1 by wavespeed.ai and docs.comfy.org. ' +
-    'Tokens of the prompt, its pictures and of thinking are left out: less than a second together.',
+    'Tokens of the prompt, its images and of thinking are left out: less than a second together.',
 };
 
 const veoList = (source: string): PriceSource => ({

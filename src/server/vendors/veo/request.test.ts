@@ -5,13 +5,13 @@ import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { VideoRequest } from '../adapter.ts';
 import { loadImages, toVeoBody, type VeoRoute, veoBillingFactors } from './request.ts';
 
-const picture = { data: 'iVBORw0KGgo=', mimeType: 'image/png' };
+const encoded = { data: 'iVBORw0KGgo=', mimeType: 'image/png' };
 const file = { bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' };
 const image = { bytesBase64Encoded: 'iVBORw0KGgo=', mimeType: 'image/png' };
-const make = (request: Partial<VideoRequest>, pictures = 0, route: VeoRoute = 'gemini', options = {}) =>
+const make = (request: Partial<VideoRequest>, images = 0, route: VeoRoute = 'gemini', options = {}) =>
   toVeoBody(
     videoRequest({ model: 'veo-3.1-generate-preview', ...request }),
-    Array(pictures).fill(picture),
+    Array(images).fill(encoded),
     route,
     options,
   );
@@ -146,9 +146,9 @@ test('images are sent as Base64; those given by URL are downloaded as from any u
       return Promise.resolve(file);
     },
   };
-  const images = [{ url: 'https://pictures.example/a.png' }, { ...file, filename: 'b.png' }, file];
-  assert.deepEqual(await loadImages(videoRequest({ model: 'veo', images }), call), [picture, picture, picture]);
-  assert.deepEqual(asked, [['https://pictures.example/a.png', 20_000_000]]);
+  const images = [{ url: 'https://images.example/a.png' }, { ...file, filename: 'b.png' }, file];
+  assert.deepEqual(await loadImages(videoRequest({ model: 'veo', images }), call), [encoded, encoded, encoded]);
+  assert.deepEqual(asked, [['https://images.example/a.png', 20_000_000]]);
   const gif = { bytes: Buffer.from('R0lGODlh', 'base64'), mediaType: 'image/gif' } as const;
   await assert.rejects(loadImages(videoRequest({ model: 'veo', images: [gif] }), call), UnsupportedRequestError);
 });

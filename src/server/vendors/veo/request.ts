@@ -122,13 +122,13 @@ const toImage = ({ data, mimeType }: EncodedImage) => ({ bytesBase64Encoded: dat
  * One image is the first frame, two are first and last frame,
  * three are references of things that must appear in the video.
  */
-function toImageFields(pictures: readonly EncodedImage[], family: ModelFamily, model: string): RequestBody {
-  const [first, last] = pictures;
+function toImageFields(images: readonly EncodedImage[], family: ModelFamily, model: string): RequestBody {
+  const [first, last] = images;
   if (!first) return {};
-  if (pictures.length === 1) return { image: toImage(first) };
-  if (pictures.length === 2 && last && family.lastFrame) return { image: toImage(first), lastFrame: toImage(last) };
-  if (pictures.length > 2 && pictures.length <= family.references) {
-    return { referenceImages: pictures.map((picture) => ({ image: toImage(picture), referenceType: 'asset' })) };
+  if (images.length === 1) return { image: toImage(first) };
+  if (images.length === 2 && last && family.lastFrame) return { image: toImage(first), lastFrame: toImage(last) };
+  if (images.length > 2 && images.length <= family.references) {
+    return { referenceImages: images.map((image) => ({ image: toImage(image), referenceType: 'asset' })) };
   }
   return rejectField('images', `are more than ${model} takes`);
 }
@@ -137,23 +137,23 @@ function toImageFields(pictures: readonly EncodedImage[], family: ModelFamily, m
  * Refuses options the Gemini API supports only with eight seconds,
  * because the price is computed from the requested length.
  */
-function assertEightSeconds(seconds: number, resolution: string, pictures: number, param: string): void {
-  if (seconds !== 8 && (resolution !== '720p' || pictures > 2)) {
-    rejectField(param, 'must be 8 with 1080p, 4k or three pictures');
+function assertEightSeconds(seconds: number, resolution: string, images: number, param: string): void {
+  if (seconds !== 8 && (resolution !== '720p' || images > 2)) {
+    rejectField(param, 'must be 8 with 1080p, 4k or three images');
   }
 }
 
 /** The body of one submit; the same for both routes except for a handful of parameters. */
 export function toVeoBody(
   request: VideoRequest,
-  pictures: readonly EncodedImage[],
+  images: readonly EncodedImage[],
   route: VeoRoute,
   options: AdapterContext['options'] = {},
 ): RequestBody {
   if (request.mode !== undefined) rejectField('mode', 'is not known to Veo');
   const family = familyOf(request.model);
   const { seconds, param, resolution, aspectRatio } = resolveFrame(request, family);
-  if (route === 'gemini') assertEightSeconds(seconds, resolution, pictures.length, param);
+  if (route === 'gemini') assertEightSeconds(seconds, resolution, images.length, param);
   const { negativePrompt, personGeneration } = parseGeminiMetadata(request.metadata);
   const parameters = omitUndefined({
     sampleCount: 1,
@@ -164,7 +164,7 @@ export function toVeoBody(
     personGeneration,
     ...(route === 'vertex' ? vertexParameters(request, family, options) : undefined),
   });
-  const instance = { prompt: request.prompt, ...toImageFields(pictures, family, request.model) };
+  const instance = { prompt: request.prompt, ...toImageFields(images, family, request.model) };
   return applyExtraFields({ instances: [instance], parameters }, request.extraFields);
 }
 
@@ -198,7 +198,7 @@ export function loadImages(request: VideoRequest, context: AdapterContext): Prom
       assertMaxSize(media, MAX_IMAGE_BYTES, param);
       const file = 'url' in media ? await context.fetchImage(media.url, MAX_IMAGE_BYTES) : media;
       if (!IMAGE_TYPES.test(file.mediaType))
-        throw new UnsupportedRequestError('Veo takes PNG, JPEG and WebP pictures.', param);
+        throw new UnsupportedRequestError('Veo takes PNG, JPEG and WebP images.', param);
       return { data: toBase64(file), mimeType: file.mediaType };
     }),
   );

@@ -11,7 +11,7 @@ import { pathOf } from './models.ts';
 
 const replies = recordedReplies('vidu');
 const ID = '899337450122121216';
-const url = (name: string): MediaInput => ({ url: `https://pictures.example/${name}.png` });
+const url = (name: string): MediaInput => ({ url: `https://images.example/${name}.png` });
 const body = (request: Partial<VideoRequest>) =>
   toViduRequest(videoRequest({ model: 'viduq2-turbo', ...request })).body;
 
@@ -24,8 +24,8 @@ test('the number of images determines the path', () => {
     'reference2video',
   ]);
   assert.deepEqual(body({ images: [url('a'), url('b')] }).images, [
-    'https://pictures.example/a.png',
-    'https://pictures.example/b.png',
+    'https://images.example/a.png',
+    'https://images.example/b.png',
   ]);
   assert.equal(Object.hasOwn(body({}), 'images'), false);
 });
@@ -218,8 +218,8 @@ test('of several creations the first with a URL is used', async () => {
 });
 
 test('a text next to the code of a failed task is reported, and zero credits count as missing', async () => {
-  const json = { id: ID, state: 'Failed', err_code: 'CreationPolicyViolation', message: 'the picture shows a person' };
+  const json = { id: ID, state: 'Failed', err_code: 'CreationPolicyViolation', message: 'the image shows a person' };
   const { error } = await vidu.query({ id: ID }, fixedResponseContext({ json }));
-  assert.deepEqual([error?.code, error?.message], ['CreationPolicyViolation', 'the picture shows a person']);
+  assert.deepEqual([error?.code, error?.message], ['CreationPolicyViolation', 'the image shows a person']);
   assert.equal(vidu.billedFacts?.({ credits: 0 }), undefined);
 });

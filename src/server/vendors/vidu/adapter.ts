@@ -260,7 +260,7 @@ export const vidu: VendorAdapter = {
     if (!hasPath(request.model, path))
       rejectField(
         'images',
-        `must be another number of pictures: ${request.model} makes no video from ${request.images.length}`,
+        `must be another number of images: ${request.model} makes no video from ${request.images.length}`,
       );
     const response = await postJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context), body);
     const reply = asObject(response.json);

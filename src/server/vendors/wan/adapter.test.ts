@@ -14,8 +14,8 @@ const replies = recordedReplies('wan');
 const ID = '3c5a9d0e-41b7-4f57-b0c6-6a2f4f0d9b21';
 const HANDLE = { id: ID };
 const WORDS = 'wan2.5-t2v-preview';
-const url = (name: string): MediaInput => ({ url: `https://pictures.example/${name}.png` });
-const at = (name: string) => `https://pictures.example/${name}.png`;
+const url = (name: string): MediaInput => ({ url: `https://images.example/${name}.png` });
+const at = (name: string) => `https://images.example/${name}.png`;
 type Fields = Readonly<Record<string, unknown>>;
 function body(request: Partial<VideoRequest>): { input: Fields; parameters: Fields } {
   return toBody(videoRequest({ model: WORDS, ...request })) as unknown as { input: Fields; parameters: Fields };
@@ -166,8 +166,8 @@ test('the price follows length, class and audio', () => {
   assert.deepEqual(meter({ size: '832x480' }).factors, { resolution: '480P', size: '832x480' });
   const both = { parameters: { size: '832*480', resolution: '1080P' } };
   assert.equal(meter({ metadata: both }).factors.resolution, '480P');
-  const picture = { model: 'wan2.5-i2v-preview', images: [url('a')] };
-  assert.equal(meter({ ...picture, metadata: both }).factors.resolution, '1080P');
+  const image = { model: 'wan2.5-i2v-preview', images: [url('a')] };
+  assert.equal(meter({ ...image, metadata: both }).factors.resolution, '1080P');
   const silent = { parameters: { audio: false } };
   const flash = meter({ model: 'wan2.6-i2v-flash', images: [url('a')], metadata: silent });
   assert.deepEqual(flash.factors, { resolution: '1080P', audio: 'false' });
@@ -176,7 +176,7 @@ test('the price follows length, class and audio', () => {
 
 test('the name of an unknown model determines its request format', () => {
   const names = ['wan2.1-kf2v-plus', 'wan2.9-i2v', 'wan2.4-t2v', 'wan4-video', 'wan2.9-videoedit'];
-  assert.deepEqual(names.map(requestKindOf), ['frames', 'media-picture', 'words', 'media-all', 'media-edit']);
+  assert.deepEqual(names.map(requestKindOf), ['frames', 'media-image', 'words', 'media-all', 'media-edit']);
 });
 
 const json = (value: unknown): BufferedResponse => ({

@@ -123,11 +123,11 @@ const namedInputFields = ({ metadata }: InputImages): Fields => ({
 
 const TO_INPUT_FIELDS: Readonly<Record<RequestKind, (given: InputImages) => Fields>> = {
   words: namedInputFields,
-  picture: (given) => ({ ...namedInputFields(given), img_url: given.images[0] }),
+  image: (given) => ({ ...namedInputFields(given), img_url: given.images[0] }),
   frames: (given) => ({ ...namedInputFields(given), first_frame_url: given.first, last_frame_url: given.last }),
   references: (given) => ({ ...namedInputFields(given), reference_urls: given.images }),
   'media-words': namedInputFields,
-  'media-picture': (given) => ({ media: frameItems(given) }),
+  'media-image': (given) => ({ media: frameItems(given) }),
   'media-references': ({ images, metadata }) => ({
     media: [...mediaItems('reference_image', images), ...mediaItem('first_frame', metadata.first_frame_url)],
     audio_url: metadata.audio_url,
@@ -158,11 +158,11 @@ function resolveImages({ images, model }: VideoRequest, kind: RequestKind, metad
   if (urls.length > max)
     rejectField(
       max === 0 ? 'image' : 'images',
-      `cannot be used: ${model} takes ${max || 'no'} picture${max > 1 ? 's' : ''}`,
+      `cannot be used: ${model} takes ${max || 'no'} image${max > 1 ? 's' : ''}`,
     );
   if (urls.length + (start === undefined ? 0 : 1) < min)
-    rejectField('image', `is needed: ${model} begins with a picture`);
-  if (kind.endsWith('frames') || kind === 'media-picture' || kind === 'media-all') {
+    rejectField('image', `is needed: ${model} begins with an image`);
+  if (kind.endsWith('frames') || kind === 'media-image' || kind === 'media-all') {
     if (start !== undefined && urls.length > 0 && !isSameMedia(start, urls[0] ?? '')) {
       rejectField('image', 'and metadata.input.first_frame_url are two different first frames');
     }
@@ -210,7 +210,7 @@ function toSize(request: VideoRequest, kind: RequestKind, line: ModelLine | unde
     return { resolution, size: exact ?? (asked === undefined ? undefined : toExactSize(asked, classes)) };
   }
   const wanted = exact ?? size;
-  const isFree = kind.startsWith('media-') && kind !== 'media-picture';
+  const isFree = kind.startsWith('media-') && kind !== 'media-image';
   const ratio = isFree && wanted !== undefined ? matchAspectRatio(wanted, WAN_RATIOS) : undefined;
   if (isFree && ratio === undefined && size !== undefined && /[x*×]/i.test(size)) {
     rejectField('size', `must be one of ${classes.join(', ')}, or width x height of ${WAN_RATIOS.join(', ')}`);
@@ -251,8 +251,8 @@ export function toBody(request: VideoRequest): RequestBody {
   const line = modelLineOf(request.model);
   const kind = requestKindOf(request.model);
   checkInputVideo(request.model, kind, input);
-  const pictures = TO_INPUT_FIELDS[kind](resolveImages(request, kind, input));
-  const { media, ...rest } = pictures;
+  const images = TO_INPUT_FIELDS[kind](resolveImages(request, kind, input));
+  const { media, ...rest } = images;
   const body = {
     model: request.model,
     input: omitUndefined({

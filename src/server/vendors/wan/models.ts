@@ -90,18 +90,18 @@ function wanPriceSource(id: string): PriceSource {
 
 /**
  * The request format of a model line (Alibaba Cloud Model Studio, video generation).
- * - `words`: an exact size, no image; `picture`: `img_url` and a resolution; `frames`: first and last frame, a path of
+ * - `words`: an exact size, no image; `image`: `img_url` and a resolution; `frames`: first and last frame, a path of
  *   its own; `references`: `reference_urls` and an exact size
  * - `media-…`: from wan2.7 on, images in a `media` list, a resolution and a ratio; `media-edit`: that list starts with
  *   the video to be edited
  */
 export type RequestKind =
   | 'words'
-  | 'picture'
+  | 'image'
   | 'frames'
   | 'references'
   | 'media-words'
-  | 'media-picture'
+  | 'media-image'
   | 'media-references'
   | 'media-edit'
   | 'media-all';
@@ -147,18 +147,18 @@ const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
   'wan2.2-t2v-plus': modelLine('words', ['1080P', '480P'], FIVE),
   'wanx2.1-t2v-turbo': modelLine('words', ['720P', '480P'], FIVE),
   'wanx2.1-t2v-plus': modelLine('words', ['720P'], FIVE),
-  'wan2.6-i2v': modelLine('picture', HD, LONG, true),
-  'wan2.6-i2v-flash': { ...modelLine('picture', HD, LONG, true), audioSwitch: true },
-  'wan2.5-i2v-preview': modelLine('picture', ALL, FIVE_OR_TEN, true),
-  'wan2.2-i2v-flash': modelLine('picture', ['720P', '480P'], FIVE),
-  'wan2.2-i2v-plus': modelLine('picture', ['1080P', '480P'], FIVE),
-  'wanx2.1-i2v-turbo': modelLine('picture', ['720P', '480P'], { values: [3, 4, 5], default: 5 }),
-  'wanx2.1-i2v-plus': modelLine('picture', ['720P'], FIVE),
+  'wan2.6-i2v': modelLine('image', HD, LONG, true),
+  'wan2.6-i2v-flash': { ...modelLine('image', HD, LONG, true), audioSwitch: true },
+  'wan2.5-i2v-preview': modelLine('image', ALL, FIVE_OR_TEN, true),
+  'wan2.2-i2v-flash': modelLine('image', ['720P', '480P'], FIVE),
+  'wan2.2-i2v-plus': modelLine('image', ['1080P', '480P'], FIVE),
+  'wanx2.1-i2v-turbo': modelLine('image', ['720P', '480P'], { values: [3, 4, 5], default: 5 }),
+  'wanx2.1-i2v-plus': modelLine('image', ['720P'], FIVE),
   'wan2.2-kf2v-flash': modelLine('frames', ['720P', '1080P', '480P'], FIVE),
   'wanx2.1-kf2v-plus': modelLine('frames', ['720P'], FIVE),
   'wan2.6-r2v': modelLine('references', HD, LONG, true),
   'wan2.7-t2v': modelLine('media-words', HD, LONG, true),
-  'wan2.7-i2v': modelLine('media-picture', HD, LONG, true),
+  'wan2.7-i2v': modelLine('media-image', HD, LONG, true),
   'wan2.7-r2v': modelLine('media-references', HD, LONG, true),
   'wan2.7-videoedit': modelLine(
     'media-edit',
@@ -167,10 +167,10 @@ const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
     true,
   ),
   'happyhorse-1.1-t2v': modelLine('media-words', ALL, HORSE, true),
-  'happyhorse-1.1-i2v': { ...modelLine('media-picture', ALL, HORSE, true), images: [1, 1] },
+  'happyhorse-1.1-i2v': { ...modelLine('media-image', ALL, HORSE, true), images: [1, 1] },
   'happyhorse-1.1-r2v': { ...modelLine('media-references', ALL, HORSE, true), images: [1, 9] },
   'happyhorse-1.0-t2v': modelLine('media-words', HD, HORSE, true),
-  'happyhorse-1.0-i2v': { ...modelLine('media-picture', HD, HORSE, true), images: [1, 1] },
+  'happyhorse-1.0-i2v': { ...modelLine('media-image', HD, HORSE, true), images: [1, 1] },
   'happyhorse-1.0-r2v': { ...modelLine('media-references', HD, HORSE, true), images: [1, 9] },
   'wan3.0-video': { ...modelLine('media-all', ALL, { min: 2, max: 30, default: 5 }, true), audioSwitch: true },
 };
@@ -189,19 +189,19 @@ export function requestKindOf(model: string): RequestKind {
   if (/kf2v/.test(model)) return 'frames';
   if (isMedia && /video-?edit/.test(model)) return 'media-edit';
   if (/r2v/.test(model)) return isMedia ? 'media-references' : 'references';
-  if (/i2v/.test(model)) return isMedia ? 'media-picture' : 'picture';
+  if (/i2v/.test(model)) return isMedia ? 'media-image' : 'image';
   if (/t2v/.test(model)) return isMedia ? 'media-words' : 'words';
-  return isMedia ? 'media-all' : 'picture';
+  return isMedia ? 'media-all' : 'image';
 }
 
 /** Minimum and maximum number of images of each format. */
 export const IMAGE_COUNTS: Readonly<Record<RequestKind, readonly [min: number, max: number]>> = {
   words: [0, 0],
-  picture: [1, 1],
+  image: [1, 1],
   frames: [1, 2],
   references: [1, 5],
   'media-words': [0, 0],
-  'media-picture': [1, 2],
+  'media-image': [1, 2],
   'media-references': [1, 5],
   'media-edit': [0, 4],
   'media-all': [0, 10],
@@ -218,11 +218,11 @@ export const WAN_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'];
 
 const ROLES: Readonly<Record<RequestKind, ModelCapability['images']['roles']>> = {
   words: [],
-  picture: ['first_frame'],
+  image: ['first_frame'],
   frames: ['first_frame', 'last_frame'],
   references: ['reference'],
   'media-words': [],
-  'media-picture': ['first_frame', 'last_frame'],
+  'media-image': ['first_frame', 'last_frame'],
   'media-references': ['reference'],
   'media-edit': ['reference'],
   'media-all': ['first_frame', 'last_frame', 'reference'],
@@ -237,7 +237,7 @@ function toCapability(id: string, given: ModelLine): ModelCapability {
     title: id.replace(/^wanx?/, 'Wan ').replace('happyhorse-', 'HappyHorse '),
     seconds,
     sizes: isExact ? classes.flatMap((name) => SIZES[name] ?? []) : classes,
-    ratios: kind === 'picture' || kind === 'frames' || kind === 'media-picture' ? [] : WAN_RATIOS,
+    ratios: kind === 'image' || kind === 'frames' || kind === 'media-image' ? [] : WAN_RATIOS,
     resolutions: classes,
     modes: [],
     audio,

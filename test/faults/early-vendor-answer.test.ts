@@ -6,7 +6,7 @@ import { loadMedia } from '../../src/sandbox/media.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
-const image = Buffer.concat([loadMedia('picture.png').bytes, Buffer.alloc(6_000_000, 'picture')]).toString('base64');
+const image = Buffer.concat([loadMedia('image.png').bytes, Buffer.alloc(6_000_000, 'image')]).toString('base64');
 const AT_ONCE = 8;
 
 describe('a vendor that responds before reading a large image', () => {

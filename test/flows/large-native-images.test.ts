@@ -9,7 +9,7 @@ const NATIVE_IMAGE = '/kling/native/v1/videos/image2video';
 const JIMENG = '/jimeng/?Action=CVSync2AsyncSubmitTask&Version=2022-08-31';
 
 const large = (fill: string): string =>
-  Buffer.concat([loadMedia('picture.png').bytes, Buffer.alloc(90_000, fill)]).toString('base64');
+  Buffer.concat([loadMedia('image.png').bytes, Buffer.alloc(90_000, fill)]).toString('base64');
 const [first, second] = [large('first'), large('second')];
 
 describe('large images in the formats of Kling and Jimeng', () => {
@@ -52,18 +52,18 @@ describe('large images in the formats of Kling and Jimeng', () => {
 
     it('are refused if they are private URLs after long whitespace, or not images', async () => {
       const blanks = ' '.repeat(70_000);
-      for (const picture of [
+      for (const image of [
         `${blanks}http://127.0.0.1/`,
         `${blanks}file:///etc/passwd`,
         `http://127.0.0.1/${'a'.repeat(70_000)}`,
       ])
         for (const [path, body] of [
-          [IMAGE, { model_name: 'kling-v1-6', prompt: 'private', image: first, image_tail: picture }],
-          [IMAGE, { model_name: 'kling-v1-6', prompt: 'private', image: picture }],
-          [NATIVE_IMAGE, { model_name: 'kling-v1-6', prompt: 'private', image: first, image_tail: picture }],
-          [JIMENG, { req_key: 'jimeng_i2v_first_v30', prompt: 'private', binary_data_base64: [picture] }],
-          ['/v1/videos', { model: 'kling-v1-6', prompt: 'private', image: picture }],
-          ['/v1/videos', { model: 'kling-v1-6', prompt: 'private', metadata: { image_tail: picture } }],
+          [IMAGE, { model_name: 'kling-v1-6', prompt: 'private', image: first, image_tail: image }],
+          [IMAGE, { model_name: 'kling-v1-6', prompt: 'private', image }],
+          [NATIVE_IMAGE, { model_name: 'kling-v1-6', prompt: 'private', image: first, image_tail: image }],
+          [JIMENG, { req_key: 'jimeng_i2v_first_v30', prompt: 'private', binary_data_base64: [image] }],
+          ['/v1/videos', { model: 'kling-v1-6', prompt: 'private', image }],
+          ['/v1/videos', { model: 'kling-v1-6', prompt: 'private', metadata: { image_tail: image } }],
         ] as const)
           assert.equal((await service.caller.request('POST', path, body)).status, 400, `${path} ${Object.keys(body)}`);
       assert.equal(service.sandbox.control.jobs('kling').filter(({ prompt }) => prompt === 'private').length, 0);

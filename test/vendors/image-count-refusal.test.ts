@@ -9,8 +9,8 @@ import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
 
 /** Reasons that disable a channel, or a model on it, after a single response. */
 const RESTING: readonly (ErrorReason | undefined)[] = ['auth', 'billing', 'model'];
-const picture: MediaInput = {
-  bytes: loadMedia('picture.png').bytes,
+const image: MediaInput = {
+  bytes: loadMedia('image.png').bytes,
   mediaType: 'image/png',
 };
 
@@ -29,7 +29,7 @@ for (const { vendor, simulator } of CONTRACT_CASES) {
       const reasons: (ErrorReason | undefined)[] = [];
       for (let count = 0; count <= images.max + 1; count += 1) {
         const taskId = `task_${model}_${count}`;
-        const request = videoRequest({ model, taskId, images: Array.from({ length: count }, () => picture) });
+        const request = videoRequest({ model, taskId, images: Array.from({ length: count }, () => image) });
         try {
           const outcome = await vendor.submit(request, context);
           reasons.push(outcome.kind === 'refused' ? outcome.error.reason : undefined);
@@ -42,7 +42,7 @@ for (const { vendor, simulator } of CONTRACT_CASES) {
       if (!reasons.includes(undefined)) continue;
       accepted += 1;
       reasons.forEach((reason, count) => {
-        if (RESTING.includes(reason)) resting.push(`${model} with ${count} pictures: ${reason}`);
+        if (RESTING.includes(reason)) resting.push(`${model} with ${count} images: ${reason}`);
       });
     }
     assert.deepEqual(resting, []);

@@ -106,7 +106,7 @@ it('rejects unusable media with the name of the field', () => {
     ['reference_images', { body: { reference_images: [a, a, a] }, roles: FRAMES }],
     ['first_frame_image', { body: { first_frame_image: a, image: url('b') } }],
     ['image_url', { body: { image_url: a }, roles: [] }],
-    ['image_url', { body: { image_url: 'no picture' } }],
+    ['image_url', { body: { image_url: 'no image' } }],
     ['input_reference', { body: { input_reference: { file_id: 'file-1' } } }],
     ['images.0.role', { body: { images: [{ url: a, role: 'director' }] } }],
   ];

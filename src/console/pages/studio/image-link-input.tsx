@@ -4,13 +4,13 @@ import { useTranslation } from 'react-i18next';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
 import { isLink } from './image-files.ts';
 
-interface PictureLinkProps {
+interface ImageLinkProps {
   readonly target: ReactElement<{ onClick?: () => void }>;
   readonly onLink: (link: string) => void;
 }
 
 /** Takes the URL of an image instead of a file. */
-export default function PictureLinkInput({ target, onLink }: PictureLinkProps) {
+export default function ImageLinkInput({ target, onLink }: ImageLinkProps) {
   const { t } = useTranslation('studio');
   const [link, setLink] = useState('');
   const [opened, setOpened] = useOpenedOnMount();
@@ -25,7 +25,7 @@ export default function PictureLinkInput({ target, onLink }: PictureLinkProps) {
       <Popover.Dropdown>
         <Stack gap="xs">
           <TextInput
-            label={t('pictureLink')}
+            label={t('imageLink')}
             placeholder="https://"
             type="url"
             value={link}
