@@ -7,8 +7,7 @@ import {
   START_SETTINGS,
 } from '../../src/server/platform/setting-definitions.ts';
 import type { Setting } from '../../src/server/platform/setting-readers.ts';
-import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
-import { renderModelIndex, renderVendorPage } from './models.ts';
+import { renderModels } from './models.ts';
 
 const GENERATED = '<!-- Made by `npm run docs` from the code; changes here are overwritten. -->';
 
@@ -17,10 +16,7 @@ export function renderDocs(): Record<string, string> {
   return {
     'docs/errors.md': renderErrors(),
     'docs/config.md': renderConfig(),
-    'docs/models.md': `${GENERATED}\n\n${renderModelIndex()}`,
-    ...Object.fromEntries(
-      VENDOR_ADAPTERS.map((vendor) => [`docs/models/${vendor.name}.md`, `${GENERATED}\n\n${renderVendorPage(vendor)}`]),
-    ),
+    'docs/models.md': `${GENERATED}\n\n${renderModels()}`,
     '.env.example': renderEnvExample(),
   };
 }

@@ -2,77 +2,53 @@ import type { MediaLine, VideoPrice } from '../../src/contract/pricing.ts';
 import type { ModelCapability, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 
-/** docs/models.md: rules common to all vendors, and links to the vendors' pages. */
-export function renderModelIndex(): string {
-  const vendors = VENDOR_ADAPTERS.map(({ name, title, models }) => {
-    const audio = models.filter((model) => model.audio).length;
-    return [
-      `[${title}](models/${name}.md)`,
-      String(models.length),
-      secondsRange(models),
-      audio === 0 ? '–' : String(audio),
-    ];
-  });
+/** docs/models.md: the fields of all vendors, then each vendor's models, prices, `metadata` keys and an example. */
+export function renderModels(): string {
   return `# Video models
 
-Each vendor's page lists its models with their options, initial prices and an example call:
+For callers: the models of each vendor with options and initial prices, and a call to copy. Administrators can change models and add others
+by name; \`GET /api/models\` and the studio show those of a service.
 
-${table(['Vendor', 'Models', 'Seconds', 'With sound'], vendors)}
+**Fields.** Common: \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\`, \`mode\`; a value the model does not support
+gets HTTP 400. Vendor-specific keys listed below, strings unless noted, go into \`metadata\`; others are dropped and named in the response header
+\`x-reelgate-dropped\`. Images are also read from unambiguous fields of other APIs (\`image_url\`, \`first_frame_image\`, \`last_frame\`,
+\`reference_images\` and the like) as a string, an object with \`url\` or \`image_url\`, or a list; media in any other field is refused by name.
+Numbers may be strings and strings numbers; empty and null fields count as absent.
 
-Models are rows that administrators can change; the pages show initial values, with prices in quota (500,000 quota are one unit of the display
-currency, yuan converted at 7). A model that is not listed can be added by its name. Prices are fixed on submission ([prices.md](prices.md)); a
-price marked "unconfirmed" has no current list behind it.
+**Tables.** The default duration is the first of a list, or in parentheses. "Takes" has resolutions, modes, and "ratio" or "size" for those of
+the vendor (sizes of the model's resolutions). Prices are in quota by call, second (s) or unit that the vendor counts; 500,000 quota are one
+unit of the display currency, a dollar or seven yuan. A range depends on the options ([prices.md](prices.md)); "unconfirmed" prices have no
+current list behind them. Sources: \`src/server/vendors/NAME/models.ts\`. \`REELGATE\` is the base URL, \`KEY\` an API key.
 
-Common fields are \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\` and \`mode\`. Vendor-specific parameters
-go into \`metadata\` under the keys its page lists; other keys are dropped and named in the response header \`x-reelgate-dropped\`. A common
-field that a model does not support is rejected with HTTP 400.
+${VENDOR_ADAPTERS.map(renderVendor).join('\n\n')}
 
-Images are also read from unambiguous fields of other APIs (\`image_url\`, \`first_frame_image\`, \`last_frame\`, \`reference_images\` and the like)
-as a string, an object with \`url\` or \`image_url\`, or a list; media in any other field is rejected by name. Numbers may be strings and strings
-numbers; empty and null fields count as absent.
-
-Not listed, because no page of the vendor states their limits and price: \`wan2.2-t2v-flash\`, \`wan2.6-t2v-us\` and \`wan2.6-i2v-us\`.
-
-In the calls, \`REELGATE\` is the service's base URL (\`http://127.0.0.1:3000\`) and \`KEY\` an API key.
+Not listed, because no page of the vendor states their limits and price: \`wan2.2-t2v-flash\`, \`wan2.6-t2v-us\`, \`wan2.6-i2v-us\`.
 `;
 }
 
-/** The page of one vendor, docs/models/NAME.md. */
-export function renderVendorPage(vendor: VendorAdapter): string {
-  const keys = keysOf(vendor.metadata as Schema);
-  const example = JSON.stringify(vendor.example, null, 2).replaceAll("'", "'\\''");
-  return `# ${vendor.title}
+function renderVendor(vendor: VendorAdapter): string {
+  const { title, models } = vendor;
+  const example = JSON.stringify(vendor.example, null, 1).replace(/\n */g, ' ').replaceAll("'", "'\\''");
+  return `## ${title}
 
-What the columns and fields mean: [models.md](../models.md).
+${table(['', ''], [...listsOf(models), ['`metadata`', keysOfMetadata(vendor)], ['Prices', sourcesOf(models)]])}
 
-${table(['Model', 'Seconds', 'Frame', 'Modes', 'Sound', 'Images', 'Initial price'], rowsOf(vendor.models))}
-
-Prices follow the vendor's public list${vendor.models.some(({ price }) => price.settle_by === 'vendor') ? ', and a unit is what the vendor itself counts' : ''}:
-
-${table(['Models', 'List', 'Compared on', 'Note'], sourcesOf(vendor))}
-
-${
-  keys.length === 0
-    ? 'It has no `metadata`; its own fields stand beside the common ones.'
-    : `Keys of \`metadata\`: ${keys.map(([key, type]) => `${key} (${type})`).join(', ')}.`
-}
+${table(['Models', 'Seconds', 'Takes', 'Images', 'Price'], rowsOf(models))}
 
 \`\`\`sh
 curl "$REELGATE/v1/video/generations" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${example}'
-\`\`\`
-`;
+\`\`\``;
 }
 
 /** One row for models that differ only in name. */
 function rowsOf(models: readonly ModelCapability[]): string[][] {
+  const listed = areSizesListedInRows(models);
   const rows = Map.groupBy(models, (model) =>
     JSON.stringify([
       secondsOf(model),
-      frameOf(model),
-      model.modes.join(', ') || '–',
-      model.audio ? 'yes' : 'no',
+      takenBy(model, listed),
       imagesOf(model),
-      priceOf(model.price),
+      `${priceOf(model.price)}${model.listed.confirmedOn === null ? ', unconfirmed' : ''}`,
     ]),
   );
   return [...rows].map(([row, same]) => [
@@ -81,31 +57,54 @@ function rowsOf(models: readonly ModelCapability[]): string[][] {
   ]);
 }
 
-/** The shortest and the longest video of a vendor. */
-function secondsRange(models: readonly ModelCapability[]): string {
-  const all = models.flatMap(({ seconds }) => ('values' in seconds ? seconds.values : [seconds.min, seconds.max]));
-  const [min, max] = [Math.min(...all), Math.max(...all)];
-  return min === max ? String(min) : `${min} to ${max}`;
-}
-
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
 
 function secondsOf({ seconds }: ModelCapability): string {
-  const range = 'values' in seconds ? seconds.values.join(', ') : `${seconds.min} to ${seconds.max}`;
-  return range === String(seconds.default) ? range : `${range} (${seconds.default})`;
+  if (!('values' in seconds)) return `${seconds.min}–${seconds.max} (${seconds.default})`;
+  const { values } = seconds;
+  const isRange = values.length > 3 && values.every((value, index) => value === (values[0] ?? 0) + index);
+  const list = isRange ? `${values[0]}–${values.at(-1)}` : values.join(', ');
+  return !isRange && values[0] === seconds.default ? list : `${list} (${seconds.default})`;
 }
 
-const frameOf = ({ sizes, resolutions, ratios }: ModelCapability): string =>
-  [...new Set([resolutions, ratios, sizes].map((list) => list.join(', ')))].filter((list) => list !== '').join('; ') ||
-  '–';
+/** True if the sizes follow neither from the vendor nor from the model's resolutions. */
+const areSizesListedInRows = (models: readonly ModelCapability[]): boolean =>
+  new Set(models.filter(({ resolutions }) => resolutions.length === 0).map(({ sizes }) => sizes.join())).size > 1;
 
-const ROLES = { first_frame: 'first frame', last_frame: 'last frame', reference: 'references' } as const;
+/** Some vendors accept a resolution as size, which the table does not repeat. */
+const ownSizesOf = ({ sizes, resolutions }: ModelCapability): readonly string[] =>
+  sizes.join() === resolutions.join() ? [] : sizes;
+
+/** Ratios and sizes that all models of a vendor share. */
+function listsOf(models: readonly ModelCapability[]): string[][] {
+  const lists = [
+    ['Ratios', models.flatMap(({ ratios }) => ratios)],
+    ['Sizes', areSizesListedInRows(models) ? [] : models.flatMap(ownSizesOf)],
+  ] as const;
+  return lists.flatMap(([name, all]) => (all.length === 0 ? [] : [[name, [...new Set(all)].join(', ')]]));
+}
+
+function takenBy(model: ModelCapability, areSizesListed: boolean): string {
+  const { resolutions, ratios, modes, audio } = model;
+  const sizes = ownSizesOf(model);
+  const framing = [ratios.length > 0 ? 'ratio' : '', sizes.length > 0 && !areSizesListed ? 'size' : ''];
+  const parts = [
+    resolutions.join(', '),
+    areSizesListed ? sizes.join(', ') : '',
+    modes.length === 0 ? '' : `mode ${modes.join(', ')}`,
+    ...framing,
+    audio ? 'sound' : '',
+  ];
+  return parts.filter((part) => part !== '').join('; ') || '–';
+}
+
+const ROLES = { first_frame: 'first', last_frame: 'last', reference: 'reference' } as const;
 
 function imagesOf({ images: { min, max, roles } }: ModelCapability): string {
-  if (max === 0) return 'none';
-  return `${min === max ? min : `${min} to ${max}`}: ${roles.map((role) => ROLES[role]).join(', ')}`;
+  if (max === 0) return '–';
+  return `${min === max ? min : `${min}–${max}`}: ${roles.map((role) => ROLES[role]).join(', ')}`;
 }
 
 const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 6 });
@@ -114,31 +113,46 @@ const number = (value: number): string => value.toLocaleString('en-US', { maximu
 function priceOf({ lines, ...price }: VideoPrice): string {
   const all: readonly MediaLine[] = lines ?? [price];
   const kinds = [
-    ['a call', all.map((line) => line.per_call ?? 0)],
-    ['a second', all.map((line) => line.per_second ?? 0)],
-    ['an image', all.map((line) => line.per_input_image ?? 0)],
-    ['a unit', all.map((line) => line.per_unit ?? 0)],
+    ['call', all.map((line) => line.per_call ?? 0)],
+    ['s', all.map((line) => line.per_second ?? 0)],
+    ['image', all.map((line) => line.per_input_image ?? 0)],
+    ['unit', all.map((line) => line.per_unit ?? 0)],
   ] as const;
   const factors = Object.keys(price.multipliers ?? {});
   const rates = kinds.flatMap(([unit, values]) => {
     const charged = values.filter((value) => value > 0);
     if (charged.length === 0) return [];
     const [min, max] = [Math.min(...charged), Math.max(...charged)];
-    return [`${min === max ? number(min) : `${number(min)} to ${number(max)}`} ${unit}`];
+    return [`${min === max ? number(min) : `${number(min)}–${number(max)}`}/${unit}`];
   });
-  return `${rates.join(' + ')}${factors.length === 0 ? '' : `, by ${factors.join(', ')}`}`;
+  return `${rates.join(' + ')}${factors.length === 0 ? '' : ` by ${factors.join(', ')}`}`;
 }
 
-/** Price lists a vendor's prices are taken from, each with the source it was compared with. */
-function sourcesOf({ models }: VendorAdapter): readonly (readonly string[])[] {
-  const lists = new Map<string, { readonly row: readonly string[]; readonly ids: string[] }>();
-  for (const { id, listed } of models) {
-    const row = [`<${listed.source}>`, listed.confirmedOn ?? 'unconfirmed', listed.note];
-    const found = lists.get(row.join('\n')) ?? { row, ids: [] };
-    found.ids.push(`\`${id}\``);
-    lists.set(row.join('\n'), found);
-  }
-  return [...lists.values()].map(({ row, ids }) => [ids.join(', '), ...row]);
+/** The vendor's price lists, each with the dates its prices were compared on. */
+function sourcesOf(models: readonly ModelCapability[]): string {
+  const lists = Map.groupBy(models, ({ listed }) => listed.source);
+  const texts = [...lists].map(([source, listed]) => {
+    const dates = listed.flatMap(({ listed: { confirmedOn } }) => (confirmedOn === null ? [] : [confirmedOn])).sort();
+    const [first = '', last = ''] = [dates[0], dates.at(-1)];
+    return `<${source}>${first === '' ? '' : ` (${first === last ? first : `${first} to ${last}`})`}`;
+  });
+  return `compared with ${texts.join(', ')}`;
+}
+
+/** Keys of `metadata`; those of one parent and type are written as `parent.{a,b}`. */
+function keysOfMetadata(vendor: VendorAdapter): string {
+  const keys = keysOf(vendor.metadata as Schema);
+  if (keys.length === 0) return 'none: its own fields are sent beside the common ones';
+  const groups = Map.groupBy(keys, ([path = '', type = '']) => `${path.slice(0, path.lastIndexOf('.') + 1)} ${type}`);
+  const texts = [...groups.values()].map((group) => {
+    const [first = '', type = ''] = group[0] ?? [];
+    const parent = first.slice(0, first.lastIndexOf('.') + 1);
+    const names = group.map(([path = '']) => path.slice(parent.length));
+    const isBraced = parent !== '' && names.length > 1;
+    const list = isBraced ? `\`${parent}{${names.join(',')}}\`` : group.map(([path]) => `\`${path}\``).join(', ');
+    return type === 'string' ? list : `${list} (${type})`;
+  });
+  return texts.join('; ');
 }
 
 interface Schema {
@@ -159,12 +173,9 @@ function keysOf(schema: Schema, path = ''): string[][] {
   const deep = anyOf?.filter((option) => option.properties ?? option.items?.properties) ?? [];
   if (anyOf && deep.length > 0) {
     const flat = anyOf.filter((option) => !deep.includes(option));
-    return [
-      ...flat.map((option) => [`\`${path}\``, typeOf(option)]),
-      ...deep.flatMap((option) => keysOf(option, path)),
-    ];
+    return [...flat.map((option) => [path, typeOf(option)]), ...deep.flatMap((option) => keysOf(option, path))];
   }
-  return [[`\`${path}\``, typeOf(schema)]];
+  return [[path, typeOf(schema)]];
 }
 
 function typeOf(schema: Schema): string {
