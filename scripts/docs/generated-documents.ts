@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorDefinition } from '../../src/contract/error-codes.ts';
 import { EN } from '../../src/contract/messages/en.ts';
 import {
+  CONSOLE_SETTINGS,
   SETTINGS,
   type SettingTable,
   SHARED_SETTINGS,
@@ -25,33 +26,67 @@ const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 const row = (...cells: string[]) => `| ${cells.map(cell).join(' | ')} |`;
 
 function renderErrors(): string {
-  const texts: Readonly<Record<string, string>> = EN;
-  const rows = Object.entries<ErrorDefinition>(ERRORS).map(([code, { status, apiStatus, type, retryable }]) =>
-    row(`\`${code}\``, `${apiStatus}`, `${status}`, `\`${type}\``, retryable ? 'yes' : 'no', texts[code] ?? ''),
-  );
+  const all = Object.entries<ErrorDefinition>(ERRORS);
+  const isBusinessFailure = ([, { apiStatus, status }]: (typeof all)[number]): boolean => apiStatus !== status;
   return `${GENERATED}
 
-# Errors
+# Error codes
 
-The format of an error depends on the path of the request:
+For callers and operators: the code in a response, and what it means. The format depends on the path of the request:
 
-- \`/api/*\`: \`{"success": false, "message": "…"}\`. Documented business failures have HTTP status 200: check
-  \`success\`, not the status.
-- Video endpoints: \`{"code": "…", "message": "…", "data": null}\`. Those in OpenAI's format have
+- \`/api/*\`: \`{"success": false, "message": "…"}\`.
+- Video endpoints: \`{"code": "…", "message": "…", "data": null}\`; those in OpenAI's format have
   \`"error": {"message", "type", "param", "code"}\` in the same object.
-- Chat and other model calls: \`{"error": {"message", "type", "param", "code"}}\`.
+- Model calls: \`{"error": {"message", "type", "param", "code"}}\`, or the form of the caller's dialect.
 - Device token and refresh: \`{"success": false, "error": "…", "message": "…"}\` with status 200; \`/oauth/*\`:
-  \`{"error": "…", "error_description": "…"}\`. There \`error\` is a code of RFC 6749 or RFC 8628: the
-  \`device_code_*\` and \`refresh_token_*\` below are \`invalid_grant\`, \`record_incomplete\` is \`server_error\`.
+  \`{"error": "…", "error_description": "…"}\`. There \`error\` is a code of RFC 6749 or RFC 8628: \`device_code_*\` and
+  \`refresh_token_*\` become \`invalid_grant\`, \`record_incomplete\` becomes \`server_error\`.
 
-Every response has an \`X-Request-Id\` header; the server's log has the same id. Responses with status 429 and 503 say in
-\`Retry-After\` how many seconds to wait. "Retry" tells whether the same request can succeed later without being changed.
-Names in braces are replaced by values. Messages are in the language of \`Accept-Language\` (\`en\`, \`zh-CN\`).
+Messages are in the language of \`Accept-Language\` (\`en\`, \`zh-CN\`); names in braces are replaced by values. "retry": the
+same request can succeed later; 429 and 503 say in \`Retry-After\` after how many seconds. Quote \`X-Request-Id\` when you
+report an error: the server's log has the same id.
 
-| Code | Status on \`/api\` | Status elsewhere | Type | Retry | Message |
-|---|---|---|---|---|---|
-${rows.join('\n')}
+\`type\` follows from the status: 401 \`authentication_error\`, 403 \`permission_error\`, 429 \`rate_limit_error\`, 500 and 503
+\`server_error\`, 502 and 504 \`upstream_error\`, others \`invalid_request_error\`; exceptions are named.
+
+## Same status on all paths
+
+${errorsTable(all.filter((each) => !isBusinessFailure(each)))}
+
+## Business failures
+
+On \`/api/*\` these have status 200: check \`success\`. Elsewhere:
+
+${errorsTable(all.filter(isBusinessFailure))}
 `;
+}
+
+const TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  429: 'rate_limit_error',
+  500: 'server_error',
+  502: 'upstream_error',
+  503: 'server_error',
+  504: 'upstream_error',
+};
+
+/** Messages that consist of a value only, described. */
+const DESCRIBED: Readonly<Record<string, string>> = {
+  invalid_request: 'A field or header is missing, wrong or not supported; the message names it and the reason.',
+  upstream_refused: 'The vendor refused the request; the message has its reason.',
+};
+
+function errorsTable(errors: readonly (readonly [string, ErrorDefinition])[]): string {
+  const texts: Readonly<Record<string, string>> = EN;
+  const rows = errors.map(([code, { status, type, retryable }]) => {
+    const notes = [
+      retryable ? ', retry' : '',
+      type === (TYPES[status] ?? 'invalid_request_error') ? '' : `, \`${type}\``,
+    ];
+    return [`\`${code}\``, `${status}${notes.join('')}`, DESCRIBED[code] ?? texts[code] ?? ''];
+  });
+  return table('| Code | Status | Message |', rows);
 }
 
 function renderConfig(): string {
@@ -59,10 +94,9 @@ function renderConfig(): string {
 
 # Settings
 
-The environment configures the service. A file \`.env\` in the working directory is read too; the environment takes precedence. All
-settings are checked at start: an invalid value stops the start with one line that names the setting.
-[.env.example](../.env.example) lists them all, ready to copy. A setting of an earlier release that is still set causes a warning that
-names its replacement.
+For operators. Environment variables configure the service; a file \`.env\` in the working directory is read too, with lower precedence.
+[.env.example](../.env.example) has them all, ready to copy. An invalid value stops the start with a line that names the setting; a setting
+of an earlier release causes a warning that names its replacement. Secrets never appear in logs.
 
 ## Fixed at start
 
@@ -70,30 +104,39 @@ ${settingsTable(START_SETTINGS)}
 
 ## Also in the console
 
-Root can store these in the console where the environment does not set them. [settings.md](settings.md) has the settings that
-the console alone has.
+Root can store these in the console where the environment does not set them; the environment takes precedence.
 
 ${settingsTable(SHARED_SETTINGS)}
+
+## Only in the console
+
+Under Administration › Settings, or with \`PUT /api/admin/settings/NAME {"value": …}\`; an empty value or \`null\` restores the default. They are
+stored in the database, apply to all processes within seconds, and each change is audited (\`setting.update\`). A stored value that a later
+release does not accept is ignored with a log line.
+
+${settingsTable(CONSOLE_SETTINGS)}
 `;
 }
 
+const table = (head: string, rows: readonly (readonly string[])[]): string =>
+  [head, head.replace(/[^|]+/g, '---'), ...rows.map((cells) => row(...cells))].join('\n');
+
 const settingsTable = (settings: SettingTable): string => {
-  const rows = Object.entries(settings).map(([name, setting]) =>
-    row(`\`${name}\``, setting.default === undefined ? '' : `\`${setting.default}\``, describe(setting)),
-  );
-  return `| Setting | Default | Meaning |\n|---|---|---|\n${rows.join('\n')}`;
+  const rows = Object.entries(settings).map(([name, setting]) => [
+    `\`${name}\`${setting.secret ? ' (secret)' : ''}`,
+    setting.default === undefined ? '' : `\`${setting.default}\``,
+    describe(setting),
+  ]);
+  return table('| Setting | Default | Meaning |', rows);
 };
 
-const describe = ({ description, range, secret }: Setting) =>
-  [
-    description,
-    range === undefined ? '' : ` From ${range[0].toLocaleString('en')} to ${range[1].toLocaleString('en')}.`,
-    secret ? ' Secret: never shown in logs.' : '',
-  ].join('');
+const describe = ({ description, range }: Setting): string =>
+  range === undefined ? description : `${description} ${range.map((end) => end.toLocaleString('en')).join('–')}.`;
 
 function renderEnvExample(): string {
   const entries = Object.entries<Setting>(SETTINGS).map(
-    ([name, setting]) => `# ${describe(setting)}\n#${name}=${setting.default ?? ''}\n`,
+    ([name, setting]) =>
+      `# ${describe(setting)}${setting.secret ? ' Secret.' : ''}\n#${name}=${setting.default ?? ''}\n`,
   );
   return `# Made by \`npm run docs\` from the code. Copy to .env and take off the # of what you change.\n\n${entries.join('\n')}`;
 }

@@ -290,7 +290,7 @@ export const SHARED_SETTINGS = {
 } as const satisfies Record<string, Setting>;
 
 /** Settings that root stores in the console, and that the environment does not have. */
-const CONSOLE_SETTINGS = {
+export const CONSOLE_SETTINGS = {
   SITE_NAME: pattern(/^[^\s<>](?:[^<>]{0,38}[^\s<>])?$/u, 'must have 1 to 40 characters, without < and >', {
     default: 'Reelgate',
     description: 'Name of the service on the pages.',
