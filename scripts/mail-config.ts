@@ -1,6 +1,6 @@
 /**
  * Writes the configuration of Dovecot 2.3 and Postfix 3.7 for this service into one folder and prints the next steps;
- * docs/mail-dovecot.md describes the whole setup. Changes nothing outside the folder.
+ * docs/mail.md describes the whole setup. Changes nothing outside the folder.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -30,7 +30,7 @@ const USAGE = `usage: npm run mail-config -- --root FOLDER --cert FILE --key FIL
   --inside-only            refuse recipients outside MAIL_DOMAIN
 MAIL_DOMAIN, MAIL_HOST, the ports and DATABASE_URL come from the environment and .env, as for the service.`;
 
-/** Debian packages of both servers; keep in step with docs/mail-dovecot.md. */
+/** Debian packages of both servers; keep in step with docs/mail.md. */
 const PACKAGES = 'dovecot-core dovecot-imapd dovecot-pop3d dovecot-lmtpd dovecot-sqlite dovecot-pgsql postfix';
 
 function fail(line: string): never {

@@ -1,6 +1,6 @@
 /**
  * Runs a real Dovecot and Postfix from one folder on high loopback ports, configured by the same code as production.
- * Needs root and Debian's packages (docs/mail-dovecot.md). To run manually:
+ * Needs root and Debian's packages (docs/mail.md). To run manually:
  * `node scripts/run-dovecot-and-postfix.ts /path/to/reelgate.db`.
  */
 import { execFileSync } from 'node:child_process';

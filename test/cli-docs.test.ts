@@ -12,7 +12,6 @@ const documents = [
   'docs/cli.md',
   'docs/cli-scripts.md',
   'docs/mail.md',
-  'docs/mail-dovecot.md',
 ];
 
 /** All commands and command groups, as their full names. */

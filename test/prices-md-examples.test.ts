@@ -58,8 +58,8 @@ it('docs/prices.md explains the cost of a video line by line', () => {
 it('docs/prices.md explains charges by vendor-counted units', () => {
   const price = parsePrice(objectsOf(video)[2], 'video');
   const [, reserved = '', units = '', charged = '', back = ''] =
-    /\(([\d,]+)\) are reserved for the same five seconds; if\s+the vendor reports `([\d.]+)` units, ([\d,]+) are charged and ([\d,]+) released/.exec(
-      video,
+    /\(([\d,]+)\) are reserved for the same five seconds; if the vendor reports `([\d.]+)` units, ([\d,]+) are charged and ([\d,]+) released/.exec(
+      video.replace(/\s+/g, ' '),
     ) ?? [];
   assert.equal(priceCall(price, { seconds: 5, units: 5 * 1.2 }).quota, toNumber(reserved));
   assert.equal(priceCall(price, { seconds: 5, units: Number(units) }).quota, toNumber(charged));

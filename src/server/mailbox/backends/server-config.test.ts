@@ -62,10 +62,10 @@ it('the Postfix configuration names no database', () => {
   for (const { text } of postfixFiles(layout)) assert.ok(!/sqlite|pgsql|canary/.test(text));
 });
 
-it('names the same Debian packages in mail-config and docs/mail-dovecot.md', () => {
+it('names the same Debian packages in mail-config and docs/mail.md', () => {
   const read = (path: string) => readFileSync(join(import.meta.dirname, '../../../..', path), 'utf8');
   const packagesIn = (text: string) => /dovecot-core(?: [a-z0-9-]+)+/.exec(text)?.[0];
-  const documented = packagesIn(read('docs/mail-dovecot.md'));
+  const documented = packagesIn(read('docs/mail.md'));
   assert.match(documented ?? '', /dovecot-sqlite.* postfix$/);
   assert.equal(packagesIn(read('scripts/mail-config.ts')), documented);
 });
