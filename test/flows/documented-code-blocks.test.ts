@@ -32,6 +32,9 @@ before(async () => {
   databaseUrl = `sqlite:${join(folder, 'reelgate.db')}`;
   service = await startSandboxService(databaseUrl);
   await service.addChannel('kling', ['kling-v3']);
+  const chat = { id: 'sandbox-chat', vendor: 'openai', kind: 'chat', price: { input_per_million: 1_000_000 } };
+  await service.operator.requestData('POST', '/api/admin/models', chat);
+  await service.addChannel('openai', ['sandbox-chat']);
   await service.operator.grantQuota(1_000_000_000);
   key = await service.operator.makeToken();
   mkdirSync(join(folder, 'bin'));
@@ -79,13 +82,14 @@ for (const document of ['README.md', 'README.zh-CN.md'])
     const [start = '', ...later] = fillIn(block).split(/\n\n(?=.*curl|# )/s);
     const parts = [start, ...later].join('\n\n').split(/\n\n+/);
     const setup = parts.shift() ?? '';
-    const [submit = '', poll = '', fetchFile = ''] = parts;
+    const [submit = '', poll = '', fetchFile = '', ask = ''] = parts;
     const { id } = JSON.parse(await shell(`${setup}\n${submit}`)) as { id: string };
     await untilCompleted(id);
     assert.equal(JSON.parse(await shell(`${setup}\n${poll.replace('VIDEO_ID', id)}`)).status, 'completed');
     await shell(`${setup}\n${fetchFile.replace('VIDEO_ID', id)}`);
     assert.ok(statSync(join(folder, 'cat.mp4')).size > 1000);
     rmSync(join(folder, 'cat.mp4'));
+    assert.match(await shell(`${setup}\n${ask}`), /"role":"assistant"/);
   });
 
 it('the script, server commands and program of docs/cli-scripts.md', async () => {
