@@ -74,13 +74,15 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
     begin: (name) => {
       client = name;
     },
-    render: () =>
-      [...seen]
-        .map(([key, { models, features }]) => {
-          const used = FEATURES.map(([feature]) => feature).filter((feature) => features.has(feature));
-          return `| ${key} | ${[...models].sort().join(', ')} | ${used.join(', ') || 'text'} |`;
-        })
-        .join('\n'),
+    render() {
+      const rows = [...seen].map(([key, { models, features }]) => {
+        const [name = '', dialect = ''] = key.split(' | ');
+        const used = FEATURES.map(([feature]) => feature).filter((feature) => features.has(feature));
+        return { name, did: `${dialect} | ${[...models].sort().join(', ')} | ${used.join(', ') || 'text'}` };
+      });
+      const same = Map.groupBy(rows, ({ did }) => did);
+      return [...same].map(([did, all]) => `| ${all.map(({ name }) => name).join('; ')} | ${did} |`).join('\n');
+    },
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -25,7 +25,7 @@ const UPSTREAMS: readonly Upstream[] = [
   { vendor: 'gemini', model: 'gemini-3-pro', options: {} },
 ];
 
-type Treatment = 'same' | 'yes' | 'in part' | 'left out' | 'refused' | 'default';
+type Treatment = 'same' | 'yes' | 'partly' | 'dropped' | 'refused' | 'default';
 
 interface Sent {
   readonly body: unknown;
@@ -72,9 +72,9 @@ function treatmentOf({ body, without }: FieldSample, dialect: Dialect, upstream:
     const sent = send(dialect, body, upstream);
     const isNamed = sent.dropped.some((path) => !base.dropped.includes(path));
     const isSent = !isDeepStrictEqual(sent.body, base.body);
-    if (isSame) return isNamed ? 'left out' : 'same';
-    if (isSent) return isNamed ? 'in part' : 'yes';
-    return isNamed ? 'left out' : 'default';
+    if (isSame) return isNamed ? 'dropped' : 'same';
+    if (isSent) return isNamed ? 'partly' : 'yes';
+    return isNamed ? 'dropped' : 'default';
   } catch (error) {
     if (error instanceof AppError && error.code === 'invalid_request') return 'refused';
     throw error;
@@ -96,7 +96,7 @@ test('no field of a dialect is dropped silently in conversion to another', () =>
   assert.deepEqual(silent, ["Anthropic's Messages: thinking: adaptive"]);
 });
 
-/** Fields by dialect from the document's tables: `| refused | same | left out | yes | field; field |`. */
+/** Fields by dialect from the document's tables: `| refused | same | dropped | yes | field; field |`. */
 function documentedFields(): Record<string, Record<string, string>> {
   const text = readFileSync(join(import.meta.dirname, '../../docs/chat-dialects.md'), 'utf8');
   const sections = text.split(/^## /m).slice(1);
