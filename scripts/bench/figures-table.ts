@@ -13,7 +13,6 @@ function toRow({ subject, unit, measured, asked, peer, spread }: Figure): string
     subject,
     asked === undefined ? '' : `${round(asked)} ${unit}${peer === undefined ? '' : `, ${peer}`}`,
     `${round(measured)} ${unit}${range}`,
-    asked === undefined || asked === 0 ? '' : (measured / asked).toFixed(2),
   ];
   return `| ${cells.join(' | ')} |`;
 }
@@ -74,6 +73,6 @@ function placeOfTable(document: string): { readonly begin: number; readonly end:
 
 function withTable(document: string, notes: readonly string[], rows: readonly string[]): string {
   const { begin, end } = placeOfTable(document);
-  const table = ['| subject | asked, or peer | measured | ratio |', '|---|---|---|---|', ...rows].join('\n');
+  const table = ['| subject | asked, or peer | measured |', '|---|---|---|', ...rows].join('\n');
   return `${document.slice(0, begin)}\n${notes.join('\n')}\n\n${table}\n\n${document.slice(end)}`;
 }

@@ -15,10 +15,7 @@ test('the table of figures replaces the previous one', () => {
   ];
   const document = read('bench/README.md');
   const once = replaceFiguresTable(document, figures, 'Made today.');
-  assert.match(
-    once,
-    /\| call \| 2 ×, bare proxy \| 2\.35 × \(2\.1–2\.5\) \| 1\.17 \|\n\| submit \| {2}\| 6,543 \/s \| {2}\|/,
-  );
+  assert.match(once, /\| call \| 2 ×, bare proxy \| 2\.35 × \(2\.1–2\.5\) \|\n\| submit \| {2}\| 6,543 \/s \|/);
   assert.equal(replaceFiguresTable(once, figures, 'Made today.'), once);
   assert.equal(replaceFiguresTable(once, [], 'Later.').includes('6,543'), false);
   assert.throws(() => replaceFiguresTable('# Without a place', figures, ''));
