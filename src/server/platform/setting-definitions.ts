@@ -94,7 +94,7 @@ export const START_SETTINGS = {
   DATABASE_URL: databaseUrl({
     default: 'sqlite:./data/reelgate.db',
     description:
-      'sqlite:PATH or postgres://…; with several hosts (postgres://user:password@a:5432,b:5432/name) the one that accepts writes is used.',
+      'sqlite:PATH or postgres://…; of several hosts (postgres://user:password@a:5432,b:5432/name) the one that accepts writes is used.',
   }),
   DATABASE_DIRECT_URL: postgresUrl({
     secret: true,
@@ -182,7 +182,7 @@ export const START_SETTINGS = {
   SUBMIT_VISIBILITY_SECONDS: integer(0, 3_600, {
     default: '120',
     description:
-      'How long after its submit a vendor may not know a video yet; later, three consecutive unreadable or not-found responses fail and refund it.',
+      'How long a vendor may not know a submitted video; later, three consecutive unreadable or not-found responses fail and refund it.',
   }),
   JOURNAL_DIR: optionalText({
     description:
@@ -228,12 +228,12 @@ export const START_SETTINGS = {
   ARTIFACTS_S3_SECRET_KEY: optionalText({ secret: true, description: 'Its secret key.' }),
   WEBHOOK_PRIVATE_HOSTS: list(assertHostsWithPort, {
     description:
-      'Comma-separated host:port pairs of your own network that may receive webhooks, also over http; all other addresses must be public. Every account can POST to any of their paths and sees the response status, not its body.',
+      'Comma-separated host:port pairs of your own network that may receive webhooks, also over http. Every account can POST to their paths and sees the response status.',
   }),
   SMTP_URL: url(['smtp:', 'smtps:'], {
     secret: true,
     description:
-      'smtp://USER:PASSWORD@HOST:587 or smtps://…:465: server for outgoing e-mail (address confirmation, password reset). Empty: no e-mail is sent.',
+      'smtp://USER:PASSWORD@HOST:587 or smtps://…:465: server for outgoing e-mail; empty: none is sent.',
   }),
   SMTP_FROM: optionalText({
     description: 'Sender of e-mails, such as Reelgate <no-reply@example.com>. Required with SMTP_URL.',
