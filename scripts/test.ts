@@ -1,5 +1,6 @@
 /**
- * `npm test`: runs every *.test.ts of src/ and test/, each file in its own process, with one private PostgreSQL.
+ * `npm test`: runs every *.test.ts of src/, importer/ and test/, the files of a subject in one process, with one private
+ * PostgreSQL.
  * `npm test -- quota faults` runs the files whose path contains one of the words.
  */
 import { readFileSync } from 'node:fs';
@@ -9,8 +10,8 @@ import { parseArgs, styleText } from 'node:util';
 import { findProgramBundle } from '../bin/find-program-bundle.js';
 import { FIXTURE_BUNDLE } from '../test/fixture-programs.ts';
 import { killOrphanProcesses, RUN_ID_VARIABLE } from './testing/kill-orphan-processes.ts';
-import { listTestFiles } from './testing/list-test-files.ts';
-import { type FileResult, runTestFile, type TestRun } from './testing/run-test-file.ts';
+import { groupTestFiles, listTestFiles } from './testing/list-test-files.ts';
+import { type FileResult, runTestGroup, type TestRun } from './testing/run-test-group.ts';
 import { startSharedDatabases } from './testing/start-shared-databases.ts';
 import { SERVER_BUNDLE, writeBundle } from './write-bundle.ts';
 
@@ -42,21 +43,27 @@ Object.assign(process.env, services.environment);
 // Shared by all files, so that Node strips and compiles common code only once.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'out', 'compile-cache');
 
-const queue = files.flatMap((path): TestRun[] =>
-  isSplit && readFileSync(join(root, path), 'utf8').includes('forEachDatabase(')
-    ? [
-        { path, database: 'postgres' },
-        { path, database: 'sqlite' },
-      ]
-    : [{ path }],
-);
-const results: FileResult[] = [];
+const usesBothDatabases = (path: string): boolean =>
+  readFileSync(join(root, path), 'utf8').includes('forEachDatabase(');
+const queue: TestRun[] = isSplit
+  ? files.flatMap((path): TestRun[] =>
+      usesBothDatabases(path)
+        ? [
+            { paths: [path], database: 'postgres' },
+            { paths: [path], database: 'sqlite' },
+          ]
+        : [{ paths: [path] }],
+    )
+  : groupTestFiles(root, files).map((paths) => ({ paths }));
+const planned = queue.reduce((sum, { paths }) => sum + paths.length, 0);
+const resultsByName = new Map<string, FileResult>();
+function record(result: FileResult): void {
+  resultsByName.set(result.name, result);
+  printFile(result);
+}
 async function work(): Promise<void> {
-  for (let next = queue.shift(); next !== undefined && !stop.signal.aborted; next = queue.shift()) {
-    const result = await runTestFile(root, next, stop.signal);
-    results.push(result);
-    printFile(result);
-  }
+  for (let next = queue.shift(); next !== undefined && !stop.signal.aborted; next = queue.shift())
+    await runTestGroup(root, next, stop.signal, record);
 }
 
 /**
@@ -65,16 +72,14 @@ async function work(): Promise<void> {
  * @returns the first results of files that passed the second time
  */
 async function rerunFailed(): Promise<FileResult[]> {
-  const failed = results.filter(hasFailed);
+  const failed = [...resultsByName.values()].filter(hasFailed);
   if (failed.length > MAX_RERUN_FILES) return [];
   const passed: FileResult[] = [];
   for (const first of failed) {
     if (stop.signal.aborted) break;
-    const second = await runTestFile(root, first.run, stop.signal);
-    printFile(second);
-    if (hasFailed(second)) continue;
-    passed.push(first);
-    results[results.indexOf(first)] = second;
+    await runTestGroup(root, first.run, stop.signal, record);
+    const second = resultsByName.get(first.name);
+    if (second !== undefined && !hasFailed(second)) passed.push(first);
   }
   return passed;
 }
@@ -88,6 +93,7 @@ try {
 }
 const orphans = await killOrphanProcesses();
 
+const results = [...resultsByName.values()];
 const failed = results.filter(hasFailed);
 const skips = results.flatMap(({ name, skips: own }) => own.map((skip) => `${name}  ${skip}`));
 const slowest = results.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, 10);
@@ -99,14 +105,15 @@ printList('Skipped', skips);
 printList('Unstable: failed, then passed when rerun alone', unstable.map(failuresOf));
 printList('Failed', failed.map(failuresOf));
 printList('Orphaned processes, killed', orphans);
-if (queue.length > 0) console.log(`\nInterrupted: ${queue.length} files were not run.`);
+const missing = planned - results.length;
+if (missing > 0) console.log(`\nInterrupted: ${missing} files were not run.`);
 const sum = (key: 'tests' | 'passed' | 'failed'): number => results.reduce((total, result) => total + result[key], 0);
 console.log(`\nℹ files ${results.length}\nℹ tests ${sum('tests')}\nℹ pass ${sum('passed')}\nℹ fail ${sum('failed')}`);
 console.log(`ℹ skipped ${skips.length}\nℹ duration_ms ${Math.round(performance.now() - startedAt)}`);
 
 const isUnproven = Boolean(process.env['CI']) && skips.length > 0;
 if (isUnproven) console.error(`CI allows no skipped test; ${skips.length} did not run.`);
-process.exitCode = queue.length > 0 || stop.signal.aborted || failed.length > 0 || isUnproven ? 1 : 0;
+process.exitCode = missing > 0 || stop.signal.aborted || failed.length > 0 || isUnproven ? 1 : 0;
 
 function hasFailed({ failed: count }: FileResult): boolean {
   return count > 0;

@@ -6,13 +6,7 @@ import { EXIT } from '../src/cli/errors.ts';
 import { createProgram } from '../src/cli/program.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
-const documents = [
-  'README.md',
-  'README.zh-CN.md',
-  'docs/cli.md',
-  'docs/cli-scripts.md',
-  'docs/mail.md',
-];
+const documents = ['README.md', 'README.zh-CN.md', 'docs/cli.md', 'docs/cli-scripts.md', 'docs/mail.md'];
 
 /** All commands and command groups, as their full names. */
 function pathsOf(command: Command, before: readonly string[] = []): string[] {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { ServerResponse } from 'node:http';
-import { after } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import Schema from 'typebox/schema';
 import type { Endpoint } from '../src/contract/endpoint.ts';
@@ -8,7 +7,7 @@ import { toOpenApi } from '../src/server/api-reference/openapi.ts';
 
 /**
  * Checks every response of every service under test against the OpenAPI document, whether it was sent by Fastify, a
- * stream or a fast path. A response that the document does not describe fails the test file.
+ * stream or a fast path. A response that the document does not describe fails the test process.
  */
 
 /** Longer JSON bodies are not recorded. */
@@ -33,8 +32,7 @@ const validators = new WeakMap<object, ReturnType<typeof Schema.Compile>>();
 export const assertResponsesDescribed = (): void =>
   assert.deepEqual([...mismatches], [], 'responses that the OpenAPI document does not describe');
 
-// Registered at load time so that it belongs to the test file rather than to the suite that starts a service.
-if (!process.env.WITHOUT_TEST_RUNNER) after(assertResponsesDescribed);
+if (!process.env.WITHOUT_TEST_RUNNER) process.once('exit', assertResponsesDescribed);
 
 /** Starts checking the responses of a service with these endpoints. */
 export function checkResponses(endpoints: readonly Endpoint[]): void {

@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 
-/** The path of a SQLite file in its own folder, which is removed after the suite. */
+/** The path of a SQLite file in its own folder, which is removed when the process ends. */
 export function temporarySqlitePath(name = 'reelgate.db'): string {
   const folder = mkdtempSync(join(tmpdir(), 'rg-sqlite-'));
   folders.push(folder);
@@ -11,6 +10,6 @@ export function temporarySqlitePath(name = 'reelgate.db'): string {
 }
 
 const folders: string[] = [];
-after(() => {
+process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });

@@ -1,4 +1,5 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** Unit tests run first, so that a broken build shows within a minute; browser tests run last. */
 const LATER_FOLDERS = ['test/browser/', 'test/faults/', 'test/'];
@@ -14,3 +15,21 @@ export const listTestFiles = (root: string, words: readonly string[]): string[] 
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
     .sort((a, b) => folderRank(a) - folderRank(b) || a.localeCompare(b));
+
+/** More files would delay the end of the run; fewer load and compile the service more often. */
+const MAX_GROUP_FILES = 12;
+/** `src/server/accounts` or `test/chat`. */
+const subjectOf = (path: string): string => path.split('/', path.startsWith('src/') ? 3 : 2).join('/');
+
+/** Divides files, in order, into groups of one subject that share a process. */
+export function groupTestFiles(root: string, files: readonly string[]): string[][] {
+  const bySubject = Map.groupBy(files, (path) => (runsAlone(root, path) ? path : subjectOf(path)));
+  return [...bySubject.values()].flatMap((paths) => {
+    const size = Math.ceil(paths.length / Math.ceil(paths.length / MAX_GROUP_FILES));
+    return Array.from({ length: Math.ceil(paths.length / size) }, (_, i) => paths.slice(i * size, (i + 1) * size));
+  });
+}
+
+/** Modules with a top-level `await` cannot be loaded synchronously (scripts/testing/test-group.ts). */
+const runsAlone = (root: string, path: string): boolean =>
+  /^[^\s/*].*\bawait /m.test(readFileSync(join(root, path), 'utf8'));

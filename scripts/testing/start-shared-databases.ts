@@ -1,7 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createPostgresTemplate, createSqliteTemplate, POSTGRES_TEMPLATE } from '../../test/database-templates.ts';
+import {
+  administer,
+  createPostgresTemplate,
+  createSqliteTemplate,
+  POSTGRES_TEMPLATE,
+} from '../../test/database-templates.ts';
 import { findPostgres, startPostgres } from '../../test/start-postgres.ts';
 
 /** Services shared by all test files, started once. */
@@ -19,7 +24,19 @@ export async function startSharedDatabases(): Promise<SharedDatabases> {
   const folder = mkdtempSync(join(tmpdir(), 'rg-test-'));
   const environment: Record<string, string> = { TEST_SQLITE_TEMPLATE: await createSqliteTemplate(folder) };
   const stop = async () => rmSync(folder, { recursive: true, force: true });
-  if (process.env['TEST_POSTGRES_URL'] || findPostgres() === undefined) return { environment, stop };
+  const given = process.env['TEST_POSTGRES_URL'];
+  if (given) {
+    const template = `${POSTGRES_TEMPLATE}_${process.pid}`;
+    await createPostgresTemplate(given, template);
+    return {
+      environment: { ...environment, TEST_POSTGRES_TEMPLATE: template },
+      stop: async () => {
+        await stop();
+        await administer(given, `drop database if exists ${template}`);
+      },
+    };
+  }
+  if (findPostgres() === undefined) return { environment, stop };
   const postgres = await startPostgres();
   await createPostgresTemplate(postgres.url, POSTGRES_TEMPLATE);
   return {

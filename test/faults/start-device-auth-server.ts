@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after } from 'node:test';
 import { CLI, type IssuedCode, ROOT_PASSWORD, type Tokens } from '../device-auth/device-auth-fixture.ts';
 import { fixtureProgram } from '../fixture-programs.ts';
 
@@ -19,10 +18,12 @@ export interface ApiResponse<T = unknown> {
 export type OwnerHeaders = Readonly<Record<string, string>>;
 
 const running = new Set<DeviceAuthServerProcess>();
-// A failed test leaves its processes behind, which would keep the runner waiting.
-after(() => Promise.all([...running].map((each) => each.kill())));
+// A failed test leaves its processes behind.
+process.once('exit', () => {
+  for (const each of running) each.abandon();
+});
 
-/** The service in its own process, called over its socket; killed when the tests end. */
+/** The service in its own process, called over its socket; killed when the test process exits. */
 export class DeviceAuthServerProcess {
   readonly #process: ChildProcess;
   readonly address: string;
@@ -44,10 +45,16 @@ export class DeviceAuthServerProcess {
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
+    // One that a failed test left behind must not keep the test process alive.
+    child.unref();
     const [first] = (await once(child.stdout, 'data')) as [Buffer];
     const started = new DeviceAuthServerProcess(child, `http://127.0.0.1:${String(first).trim()}`);
     running.add(started);
     return started;
+  }
+
+  abandon(): void {
+    this.#process.kill('SIGKILL');
   }
 
   /** Kills the process without a chance to clean up, as power loss would. */

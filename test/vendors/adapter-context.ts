@@ -1,4 +1,3 @@
-import { after, before } from 'node:test';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { BufferedResponse, OutboundClient } from '../../src/server/platform/outbound/outbound.ts';
@@ -6,11 +5,8 @@ import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
 import type { VideoRequest } from '../../src/server/vendors/adapter.ts';
 
-let outbound: OutboundClient;
-before(() => {
-  outbound = openOutbound();
-});
-after(() => outbound.close());
+/** Of all tests of a process; its connections end with the simulators. */
+let outbound: OutboundClient | undefined;
 
 /** Overrides of an adapter context; `timeoutMs` limits each request. */
 export interface ContextOptions extends Partial<Pick<AdapterContext, 'options' | 'credentials' | 'fetchImage'>> {
@@ -28,7 +24,7 @@ export function sandboxContext(sandbox: Sandbox, name: string, options: ContextO
     credentials: options.credentials ?? sandbox.credentials(name),
     options: options.options ?? { private: true },
     now,
-    sendJson: (request) => outbound.requestJson({ totalTimeoutMs, ...request, private: true }),
+    sendJson: (request) => (outbound ??= openOutbound()).requestJson({ totalTimeoutMs, ...request, private: true }),
     fetchImage:
       options.fetchImage ??
       (() => Promise.reject(new UnsupportedRequestError('The image could not be loaded.', 'image'))),

@@ -1,0 +1,162 @@
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { run } from 'node:test';
+import { spec as Spec } from 'node:test/reporters';
+
+/** The files of one process, restricted to one database if `npm run hammer` runs both concurrently. */
+export interface TestRun {
+  readonly paths: readonly string[];
+  readonly database?: 'sqlite' | 'postgres';
+}
+
+/** Result of one test file. */
+export interface FileResult {
+  readonly name: string;
+  /** The file alone, for another attempt. */
+  readonly run: TestRun;
+  readonly tests: number;
+  readonly passed: number;
+  readonly failed: number;
+  /** Skipped and todo tests with their reasons. */
+  readonly skips: readonly string[];
+  readonly durationMs: number;
+  /** Text of Node's own reporter, which ends with the failures and includes the file's output. */
+  readonly report: string;
+}
+
+interface TestEvent {
+  readonly type: string;
+  readonly data: {
+    readonly name: string;
+    readonly nesting: number;
+    readonly skip?: string | boolean;
+    readonly todo?: string | boolean;
+    readonly details: {
+      readonly type?: string;
+      readonly duration_ms: number;
+      readonly error?: { failureType?: string };
+    };
+  };
+}
+
+const LIMIT_MS = 300_000;
+const BATTERY_LIMIT_MS = 900_000;
+/** Files that start many processes; each takes a minute of CPU time or more. */
+const BATTERY = /^test\/(browser|faults|flows|operations|upgrades)\//;
+
+/**
+ * Runs the files of a group in one process and reports each when it ends. Files that the process did not reach, or that
+ * may have caused its failure, run again. Never rejects: crashes, timeouts and failed tests are part of the results.
+ *
+ * @param onResult called again for a file that ran again
+ */
+export async function runTestGroup(
+  root: string,
+  group: TestRun,
+  stop: AbortSignal,
+  onResult: (result: FileResult) => void,
+): Promise<void> {
+  const { paths } = group;
+  const { passed, unreached, isIntact } = await runProcess(root, group, stop, onResult);
+  if (isIntact || stop.aborted || paths.length === 1) return;
+  const again = unreached.length > 0 ? [unreached.slice(0, 1), unreached.slice(1)] : passed.map((path) => [path]);
+  for (const part of again.filter(({ length }) => length > 0 && !stop.aborted))
+    await runTestGroup(root, { ...group, paths: part }, stop, onResult);
+}
+
+interface ProcessResult {
+  readonly passed: readonly string[];
+  /** Files without a result. */
+  readonly unreached: readonly string[];
+  /** Every failure belongs to a test of a file. */
+  readonly isIntact: boolean;
+}
+
+async function runProcess(
+  root: string,
+  group: TestRun,
+  stop: AbortSignal,
+  onResult: (result: FileResult) => void,
+): Promise<ProcessResult> {
+  const { paths, database } = group;
+  const isAlone = paths.length === 1;
+  const unreached = [...paths];
+  const passed: string[] = [];
+  const timeUp = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const restartTimer = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => timeUp.abort(), limitOf(unreached[0] ?? paths[0]));
+  };
+  const events = run({
+    files: [isAlone ? join(root, paths[0] ?? '') : join(root, 'scripts/testing/test-group.ts')],
+    argv: isAlone ? [] : [...paths],
+    execArgv: isAlone ? [] : ['--require', join(root, 'scripts/testing/untracked-promises.cjs')],
+    cwd: root,
+    env: database === undefined ? process.env : { ...process.env, TEST_DATABASE: database },
+    signal: AbortSignal.any([stop, timeUp.signal]),
+  });
+  const report = async (path: string, own: readonly TestEvent[], problem?: string): Promise<void> => {
+    unreached.splice(0, unreached.length, ...unreached.filter((each) => each !== path));
+    const result = await toResult({ ...group, paths: [path] }, own, problem);
+    if (result.failed === 0) passed.push(path);
+    onResult(result);
+  };
+  let isIntact = true;
+  let own: TestEvent[] = [];
+  restartTimer();
+  for await (const event of events as AsyncIterable<TestEvent>) {
+    own.push(event);
+    if (isAlone || event.data.nesting !== 0 || !/^test:(pass|fail)$/.test(event.type)) continue;
+    if (!unreached.includes(event.data.name)) {
+      isIntact = false;
+      continue;
+    }
+    await report(event.data.name, own);
+    own = [];
+    restartTimer();
+  }
+  clearTimeout(timer);
+  const [current] = unreached;
+  if (current === undefined || stop.aborted) return { passed, unreached, isIntact };
+  if (timeUp.signal.aborted)
+    await report(
+      current,
+      own,
+      `timed out after ${limitOf(current) / 1000} s: a test hangs, or the file left a handle open`,
+    );
+  else if (isAlone) await report(current, own);
+  return { passed, unreached, isIntact: isIntact && unreached.length === 0 };
+}
+
+const limitOf = (path = ''): number =>
+  (BATTERY.test(path) ? BATTERY_LIMIT_MS : LIMIT_MS) * Number(process.env.TEST_PATIENCE ?? '1');
+
+async function toResult(one: TestRun, events: readonly TestEvent[], problem: string | undefined): Promise<FileResult> {
+  const [path = ''] = one.paths;
+  let [tests, passed, failed] = [0, 0, problem === undefined ? 0 : 1];
+  const skips: string[] = [];
+  for (const { type, data } of events) {
+    if (type !== 'test:pass' && type !== 'test:fail') continue;
+    const { skip, todo } = data;
+    const isTest = data.details.type !== 'suite';
+    if (isTest) tests++;
+    if (type === 'test:fail' && data.details.error?.failureType !== 'subtestsFailed' && !todo) failed++;
+    const reason = type === 'test:pass' ? (skip ?? todo ?? false) : false;
+    if (reason !== false) skips.push(`${data.name}: ${reason === true || reason === '' ? 'no reason given' : reason}`);
+    else if (isTest && type === 'test:pass') passed++;
+  }
+  let report = '';
+  for await (const text of Readable.from(events).compose(new Spec())) report += String(text);
+  const ends = events.filter(({ type, data }) => /^test:(pass|fail)$/.test(type) && data.nesting === 0);
+  return {
+    name: one.database === undefined ? path : `${path} (${one.database})`,
+    run: one,
+    tests,
+    passed,
+    failed,
+    skips,
+    durationMs: ends.reduce((sum, { data }) => sum + data.details.duration_ms, 0),
+    report: problem === undefined ? report : `${report}${problem}\n`,
+  };
+}
