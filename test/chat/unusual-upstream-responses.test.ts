@@ -265,8 +265,35 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
         const { status, end } = await call(path, asked);
         assert.deepEqual([status, end?.kind], [502, 'refund'], `${path} ${JSON.stringify(body)}`);
       }
-    says(JSON.stringify({ choices: [{ message: { content: 'one' } }], error: '' }));
-    assert.equal((await ask()).status, 200, 'an empty error is none');
+    for (const [path, asked] of [
+      ['/v1/embeddings', { input: 'hi' }],
+      ['/v1/images/generations', { prompt: 'hi' }],
+    ] as const)
+      for (const nothing of [{ data: [] }, { data: null, usage: { prompt_tokens: 0 } }]) {
+        says(JSON.stringify({ object: 'list', ...nothing }));
+        const { status, end } = await call(path, asked);
+        assert.deepEqual([status, end?.kind], [502, 'refund'], `${path} ${JSON.stringify(nothing)}`);
+      }
+    for (const error of ['', null, false, {}, [], { code: 0, message: '' }]) {
+      says(JSON.stringify({ choices: [{ message: { content: 'one' } }], error }));
+      assert.equal((await ask()).status, 200, `no error: ${JSON.stringify(error)}`);
+    }
+  });
+
+  test('ends a response whose upstream keeps the connection of a complete stream open, or breaks it', async () => {
+    for (const end of ['', 'break'])
+      for (const events of [
+        data(chunk('one'), last({ usage: USAGE }), '[DONE]'),
+        data(chunk('one'), last({ usage: USAGE })),
+      ]) {
+        upstream.respondWith((response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' });
+          response.write(events, () => end === 'break' && setImmediate(() => response.destroy()));
+        });
+        const { text, end: entry } = await listen();
+        assert.deepEqual([entry?.kind, entry?.charged], ['settle', COST]);
+        assert.doesNotMatch(text, /"error"/);
+      }
   });
 
   test('removes our key from an answer that quotes it', async () => {

@@ -3,7 +3,8 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import * as chatEndpoints from '../../contract/model-calls.ts';
 import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import { invalidRequest } from '../platform/app-error.ts';
-import { parseUsage } from './usage.ts';
+import { readStopReason } from './conversion/stop-reasons.ts';
+import { parseUsage, toCount } from './usage.ts';
 
 /** One API of model calls. The relay is the same for all of them; everything that differs is here. */
 export interface Dialect {
@@ -40,14 +41,12 @@ export interface Dialect {
   readonly promptKey: string;
   /** The member every complete response has; a body without it is not a valid response. */
   readonly resultKey: string;
-  /** The member that a valid response has instead when the prompt was refused. */
-  readonly refusalKey?: string;
+  /** The members of which a valid response has one instead when the prompt was refused. */
+  readonly refusalKeys?: readonly string[];
   /** Caller headers forwarded unchanged to an upstream of the same dialect, in lower case. */
   readonly forwardedHeaders: readonly string[];
   /** The response header in which the dialect's clients expect the request id, in addition to `x-request-id`. */
   readonly idHeader: string | undefined;
-  /** How the usage member starts in the bytes of an event; a null there does not count. */
-  readonly usageMarkers: readonly string[];
   /**
    * Finds the usage of a body or an event in its own members and nowhere else: other members may repeat parts of the
    * request (schemas of tools), where a caller could forge a usage.
@@ -91,20 +90,47 @@ export const isBlank = (value: unknown): boolean =>
   value === '' ||
   (Array.isArray(value) ? value.length === 0 : typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Whether an object has figures, and one of them is not zero. */
+/** Whether an object has figures, and one of them is a number of tokens above zero. */
 const hasFigures = (usage: UntrustedObject | undefined): boolean =>
-  usage !== undefined && Object.values(usage).some((figure) => typeof figure === 'number' && figure > 0);
+  usage !== undefined && Object.values(usage).some((figure) => (toCount(figure) ?? 0) > 0);
+
+const saysNothing = (value: unknown): boolean => isBlank(value) || value === false || value === 0;
+
+/**
+ * The error a body or an event contains, as an object. Some gateways write an error without any value next to each
+ * response.
+ */
+export function errorIn({ error }: UntrustedObject): UntrustedObject | undefined {
+  if (saysNothing(error)) return undefined;
+  const reported = asObject(error);
+  if (reported === undefined) return { message: typeof error === 'string' ? error : '' };
+  return Object.values(reported).every(saysNothing) ? undefined : reported;
+}
+
+const SUCCESS_CODE = /^(?:0+|2\d\d|ok|success|succeeded)?$/i;
+
+/** The failure that an envelope of HTTP 200 reports by its code: MiniMax's `base_resp`, or members of its own. */
+export function failureIn(body: UntrustedObject): UntrustedObject | undefined {
+  const base = asObject(body.base_resp);
+  const codes = [base?.status_code, body.code, body.error_code];
+  const code = codes.find((each) => !saysNothing(each) && !SUCCESS_CODE.test(String(each)));
+  if (code === undefined && body.success !== false) return undefined;
+  const message = [base?.status_msg, body.message, body.msg, body.error_msg].map(textOf).find((text) => text !== '');
+  return { code, message };
+}
+
+/** Whether a stop reason only says that a response has ended. */
+function isPlainEnd(word: unknown): boolean {
+  const reason = readStopReason(word);
+  return isBlank(word) || reason === 'end' || reason === 'calls';
+}
+
+const REASONING_NAMES = ['reasoning_content', 'reasoning', 'reasoning_text', 'thinking', 'thought'];
 
 /** Text of a chat message or of a part of one. */
 function textOfMessage(message: unknown): string {
-  const {
-    content,
-    reasoning_content: reasoning,
-    reasoning: plainReasoning,
-    refusal,
-    tool_calls: calls,
-    function_call: call,
-  } = asObject(message) ?? {};
+  const object = asObject(message) ?? {};
+  const { content, refusal, tool_calls: calls, function_call: call } = object;
   const contentText =
     typeof content === 'string'
       ? content
@@ -117,24 +143,31 @@ function textOfMessage(message: unknown): string {
       return textOf(name) + textOf(args) + textOf(input);
     },
   );
-  return (textOf(reasoning) || textOf(plainReasoning)) + contentText + textOf(refusal) + toolCallTexts.join('');
+  const reasoning = REASONING_NAMES.map((name) => textOf(object[name])).find((text) => text !== '') ?? '';
+  return reasoning + contentText + textOf(refusal) + toolCallTexts.join('');
 }
 
-const extractChoicesText = (answer: UntrustedObject, key: 'delta' | 'message'): string =>
+/** Text of the choices, where some upstreams exchange the members of complete responses and of streams. */
+const extractChoicesText = (answer: UntrustedObject): string =>
   listOf(answer.choices)
-    .map((choice) => textOfMessage(asObject(choice)?.[key]))
+    .map((choice) => {
+      const { delta, message, text } = asObject(choice) ?? {};
+      return textOfMessage(delta) || textOfMessage(message) || textOf(text);
+    })
     .join('');
 
 /**
- * The usage at the top level, in the `response` of an event, or in a choice: the first complete one, or the only one.
+ * The usage at the top level, in the `response` of an event, in a choice, or in Groq's own member: the first complete
+ * one, or the only one.
  */
 function findUsage(value: unknown): UntrustedObject | undefined {
   const body = asObject(value);
   const usual = asObject(body?.usage);
   const ofResponse = asObject(asObject(body?.response)?.usage);
   const ofChoice = asObject(asObject(listOf(body?.choices)[0])?.usage);
-  if (ofResponse === undefined && ofChoice === undefined) return usual;
-  return [usual, ofResponse, ofChoice].find((usage) => parseUsage(usage) !== undefined);
+  const ofGroq = asObject(asObject(body?.x_groq)?.usage);
+  if (ofResponse === undefined && ofChoice === undefined && ofGroq === undefined) return usual;
+  return [usual, ofResponse, ofChoice, ofGroq].find((usage) => parseUsage(usage) !== undefined);
 }
 
 /** Properties shared by all of OpenAI's dialects. */
@@ -143,13 +176,8 @@ const OPENAI = {
   count: undefined,
   forwardedHeaders: [],
   idHeader: undefined,
-  // Not `"usage":null`, which some upstreams write into every event once usage was requested.
-  usageMarkers: ['"usage":{', '"usage": {'],
   findUsage,
 } as const;
-
-/** Stop reasons that only say that a stream has ended. */
-const isPlainEnd = (reason: unknown): boolean => isBlank(reason) || reason === 'stop';
 
 /** A chunk whose choices only name the role, or end, and that has no figures. */
 function isPreambleChunk(event: UntrustedObject): boolean {
@@ -162,14 +190,36 @@ function isPreambleChunk(event: UntrustedObject): boolean {
 }
 
 const OPENING_EVENT = /^(?:response\.(?:created|queued|in_progress)|keepalive|ping)$/;
+const TEXT_EVENT = /^response\.(?:content_part\.(?:added|done)|output_text\.(?:delta|done))$/;
+const ITEM_EVENT = /^response\.output_item\.(?:added|done)$/;
 
-/** Events before the first item, and the end of a response that has none. */
+/** Whether a message item has no content. */
+function isEmptyItem(value: unknown): boolean {
+  const { type, content } = asObject(value) ?? {};
+  return type === 'message' && (isBlank(content) || listOf(content).every(isEmptyPart));
+}
+
+/** Whether a part of a message has neither text nor anything else. */
+function isEmptyPart(value: unknown): boolean {
+  const { type, text } = asObject(value) ?? {};
+  return type === 'output_text' && isBlank(text);
+}
+
+const isEmptyOutput = (output: unknown): boolean =>
+  isBlank(output) || (Array.isArray(output) && output.every(isEmptyItem));
+
+/** Events before the first content, and the end of a response that has none. */
 function isPreambleEvent(event: UntrustedObject): boolean {
   const type = textOf(event.type);
-  if (OPENING_EVENT.test(type)) return isBlank(asObject(event.response)?.output);
-  if (type !== 'response.completed') return false;
-  return isBlank(asObject(event.response)?.output) && !hasFigures(findUsage(event));
+  const output = asObject(event.response)?.output;
+  if (OPENING_EVENT.test(type)) return isBlank(output);
+  if (ITEM_EVENT.test(type)) return isEmptyItem(event.item);
+  if (TEXT_EVENT.test(type))
+    return isBlank(event.delta) && isBlank(event.text) && isEmptyPart(event.part ?? EMPTY_PART);
+  return type === 'response.completed' && isEmptyOutput(output) && !hasFigures(findUsage(event));
 }
+
+const EMPTY_PART = { type: 'output_text' };
 
 const toDataEvent = (body: string): string => `data: ${body}\n\n`;
 
@@ -189,8 +239,8 @@ export const CHAT_DIALECT: Dialect = {
   isPreamble: isPreambleChunk,
   isEmptyResponse: isPreambleChunk,
   maxEventBytes: MAX_TEXT_EVENT_BYTES,
-  extractEventText: (event) => extractChoicesText(event, 'delta'),
-  extractResponseText: (answer) => extractChoicesText(answer, 'message'),
+  extractEventText: extractChoicesText,
+  extractResponseText: extractChoicesText,
   toErrorEvent: toDataEvent,
 };
 
@@ -208,7 +258,10 @@ export const RESPONSES_DIALECT: Dialect = {
   countFinishedChoices: ({ type }) => Number(/^response\.(completed|incomplete|failed)$/.test(textOf(type))),
   isPreamble: isPreambleEvent,
   isEmptyResponse: (answer) =>
-    isBlank(answer.output) && !hasFigures(findUsage(answer)) && isBlank(answer.incomplete_details),
+    isEmptyOutput(answer.output) &&
+    isBlank(answer.output_text) &&
+    !hasFigures(findUsage(answer)) &&
+    isBlank(answer.incomplete_details),
   failureMarker: 'failed',
   maxEventBytes: MAX_IMAGE_EVENT_BYTES,
   extractEventText: ({ type, delta }) => (textOf(type).endsWith('.delta') ? textOf(delta) : ''),
@@ -248,6 +301,7 @@ export const EMBEDDINGS_DIALECT: Dialect = {
   promptKey: 'input',
   resultKey: 'data',
   countFinishedChoices: () => 0,
+  isEmptyResponse: ({ data }) => isBlank(data),
   maxEventBytes: MAX_TEXT_EVENT_BYTES,
   extractEventText: () => '',
   extractResponseText: () => '',
@@ -259,6 +313,7 @@ export const EMBEDDINGS_DIALECT: Dialect = {
 export const IMAGES_DIALECT: Dialect = {
   ...EMBEDDINGS_DIALECT,
   complete: undefined,
+  isEmptyResponse: ({ data }) => listOf(data).every(isBlank),
   path: '/v1/images/generations',
   body: chatEndpoints.imageGenerations.body,
   promptKey: 'prompt',
@@ -291,6 +346,12 @@ function textOfBlock(block: unknown): string {
   return textOf(text) + textOf(thinking) + textOf(name) + argsText;
 }
 
+/** Whether a block is text or reasoning without any text. */
+function isEmptyBlock(value: unknown): boolean {
+  const { type, text, thinking } = asObject(value) ?? {};
+  return (type === 'text' && isBlank(text)) || (type === 'thinking' && isBlank(thinking));
+}
+
 /** Events around the blocks of a message, and blocks that are still empty. */
 function isPreamble({ type, message, content_block: block, delta, usage }: UntrustedObject): boolean {
   switch (type) {
@@ -300,18 +361,15 @@ function isPreamble({ type, message, content_block: block, delta, usage }: Untru
       return true;
     case 'message_start':
       return isBlank(asObject(message)?.content);
-    case 'content_block_start': {
-      const { type: kind, text, thinking } = asObject(block) ?? {};
-      return (kind === 'text' && isBlank(text)) || (kind === 'thinking' && isBlank(thinking));
-    }
+    case 'content_block_start':
+      return isEmptyBlock(block);
     case 'content_block_delta': {
       const { type: kind, text, thinking } = asObject(delta) ?? {};
       return (kind === 'text_delta' && isBlank(text)) || (kind === 'thinking_delta' && isBlank(thinking));
     }
     case 'message_delta': {
-      const { stop_reason: reason } = asObject(delta) ?? {};
       const { output_tokens: output } = asObject(usage) ?? {};
-      return (isBlank(reason) || reason === 'end_turn') && !(typeof output === 'number' && output > 0);
+      return isPlainEnd(asObject(delta)?.stop_reason) && (toCount(output) ?? 0) === 0;
     }
     default:
       return false;
@@ -333,15 +391,18 @@ export const ANTHROPIC_MESSAGES_DIALECT: Dialect = {
   // Beta features are requested by header, and change which members the body may hold.
   forwardedHeaders: ['anthropic-version', 'anthropic-beta'],
   idHeader: 'request-id',
-  usageMarkers: ['"usage":{', '"usage": {'],
   findUsage(value) {
     const body = asObject(value);
     return asObject(body?.usage) ?? asObject(asObject(body?.message)?.usage);
   },
-  countFinishedChoices: ({ type }) => Number(type === 'message_stop'),
+  // Nothing but the last event follows the stop reason, and some gateways omit that event.
+  countFinishedChoices: ({ type, delta }) =>
+    Number(type === 'message_stop' || (type === 'message_delta' && !isBlank(asObject(delta)?.stop_reason))),
   isPreamble,
   isEmptyResponse: ({ content, usage, stop_reason: reason }) =>
-    isBlank(content) && !hasFigures(asObject(usage)) && (isBlank(reason) || reason === 'end_turn'),
+    (isBlank(content) || (Array.isArray(content) && content.every(isEmptyBlock))) &&
+    !hasFigures(asObject(usage)) &&
+    isPlainEnd(reason),
   maxEventBytes: MAX_TEXT_EVENT_BYTES,
   extractEventText({ type, delta, content_block: block }) {
     if (type === 'content_block_start') return textOfBlock(block);
@@ -407,15 +468,37 @@ function inCamelCase(value: unknown, path: string): unknown {
   return isSame ? value : Object.fromEntries(members);
 }
 
+/** Members of a response in either spelling of Google's names, of which gateways use the second one too. */
+const blockReasonOf = ({ promptFeedback, prompt_feedback: feedback }: UntrustedObject): unknown => {
+  const { blockReason, block_reason: reason } = asObject(promptFeedback ?? feedback) ?? {};
+  return blockReason ?? reason;
+};
+const finishReasonOf = (candidate: unknown): unknown => {
+  const { finishReason, finish_reason: reason } = asObject(candidate) ?? {};
+  return finishReason ?? reason;
+};
+function usageOf({ usageMetadata, usage_metadata: second }: UntrustedObject): UntrustedObject | undefined {
+  const usage = asObject(usageMetadata);
+  if (usage !== undefined) return usage;
+  const members = Object.entries(asObject(second) ?? {}).map(([name, value]) => [toCamelCase(name), value]);
+  return members.length === 0 ? undefined : Object.fromEntries(members);
+}
+
+/** Whether the content of a candidate has no parts, or only empty ones. */
+function isEmptyContent(content: unknown): boolean {
+  const holder = asObject(content);
+  if (holder === undefined) return isBlank(content);
+  if (!Array.isArray(holder.parts)) return isBlank(holder.parts);
+  return holder.parts.every((part) => Object.values(asObject(part) ?? {}).every(isBlank));
+}
+
 /** A chunk without parts, whose only stop reason is the usual one. */
-const isGeminiPreamble = ({ candidates, promptFeedback, usageMetadata }: UntrustedObject): boolean =>
-  isBlank(asObject(promptFeedback)?.blockReason) &&
-  !hasFigures(asObject(usageMetadata)) &&
-  listOf(candidates).every((candidate) => {
-    const { content, finishReason } = asObject(candidate) ?? {};
-    const parts = listOf(asObject(content)?.parts);
-    const isEmpty = parts.every((part) => Object.values(asObject(part) ?? {}).every(isBlank));
-    return isEmpty && (isUnfinished(finishReason) || finishReason === 'STOP');
+const isGeminiPreamble = (chunk: UntrustedObject): boolean =>
+  isBlank(blockReasonOf(chunk)) &&
+  !hasFigures(usageOf(chunk)) &&
+  listOf(chunk.candidates).every((candidate) => {
+    const reason = finishReasonOf(candidate);
+    return isEmptyContent(asObject(candidate)?.content) && (isUnfinished(reason) || isPlainEnd(reason));
   });
 
 /** Finish reason of a chunk that others follow; the second value is the default of Google's own encoding. */
@@ -440,14 +523,13 @@ export const GEMINI_DIALECT: Dialect = {
   promptKey: 'contents',
   resultKey: 'candidates',
   // A refused prompt gets no candidates, but is still a response with usage.
-  refusalKey: 'promptFeedback',
+  refusalKeys: ['promptFeedback', 'prompt_feedback'],
   forwardedHeaders: [],
   idHeader: undefined,
-  usageMarkers: ['"usageMetadata":{', '"usageMetadata": {'],
-  findUsage: (value) => asObject(asObject(value)?.usageMetadata),
-  countFinishedChoices: ({ candidates, promptFeedback }) =>
-    textOf(asObject(promptFeedback)?.blockReason) === ''
-      ? listOf(candidates).filter((candidate) => !isUnfinished(asObject(candidate)?.finishReason)).length
+  findUsage: (value) => usageOf(asObject(value) ?? {}),
+  countFinishedChoices: (chunk) =>
+    textOf(blockReasonOf(chunk)) === ''
+      ? listOf(chunk.candidates).filter((candidate) => !isUnfinished(finishReasonOf(candidate))).length
       : 1,
   isPreamble: isGeminiPreamble,
   isEmptyResponse: isGeminiPreamble,

@@ -1,6 +1,6 @@
 import type { ModelKind } from '../../contract/model-kinds.ts';
 import { asObject, type UntrustedObject } from '../../contract/objects.ts';
-import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialects.ts';
+import { type Dialect, errorIn, failureIn, MAX_IMAGE_EVENT_BYTES } from './dialects.ts';
 import { type ChatRequest, removeProperty } from './request.ts';
 import {
   DONE_DATA,
@@ -22,8 +22,8 @@ const RETAINED_BYTES = 2 * 1024;
 const MAX_WITHHELD_BYTES = 64 * 1024;
 const LF = 0x0a;
 const CR = 0x0d;
-/** Matches the member, `event: error` and `"object":"error"`. */
-const ERROR_MARKER = 'error';
+/** Occur in every event that reports a failure: `error` in the member, in `event: error` and in `"object":"error"`. */
+const FAILURE_MARKERS = ['error', 'base_resp', '"code"', '"success"'];
 const DATA_MARKER = 'data';
 const IMAGE_MARKER = 'data:image/';
 
@@ -129,15 +129,13 @@ export class EventStream {
   #forward(received: Buffer): Buffer | undefined {
     const events = normalizeLoneCr(received);
     if (events.includes(DATA_MARKER)) this.hasNewData = true;
-    const { failureMarker } = this.#dialect;
-    const mayFail = events.includes(ERROR_MARKER) || (failureMarker !== undefined && events.includes(failureMarker));
-    const sound = mayFail ? this.#truncateAtError(events) : events;
+    const sound = mayFail(events, this.#dialect) ? this.#truncateAtError(events) : events;
     if (sound === undefined) return undefined;
     this.#retain(sound);
     const ready = this.#withheld === undefined ? sound : this.#withhold(sound, this.#withheld);
     if (ready === undefined || !this.#hidesUsage || !ready.includes(USAGE_KEY)) return ready;
     const shown = removeNullUsage(ready);
-    return this.#dialect.usageMarkers.some((mark) => shown.includes(mark)) ? this.#stripUsage(shown) : shown;
+    return shown.includes(USAGE_KEY) ? this.#stripUsage(shown) : shown;
   }
 
   /**
@@ -170,7 +168,7 @@ export class EventStream {
   #truncateAtError(events: Buffer): Buffer | undefined {
     const before: string[] = [];
     for (const event of splitEvents(events.toString('utf8'))) {
-      const error = findError(event, this.#dialect.failureMarker);
+      const error = mayFail(event, this.#dialect) ? findError(event, this.#dialect) : undefined;
       if (error !== undefined) {
         this.error = error;
         return before.length === 0 ? undefined : Buffer.from(before.join(''));
@@ -187,9 +185,7 @@ export class EventStream {
   #stripUsage(events: Buffer): Buffer | undefined {
     const shown: string[] = [];
     for (const event of splitEvents(events.toString('utf8'))) {
-      const value = this.#dialect.usageMarkers.some((mark) => event.includes(mark))
-        ? asObject(parseEvent(extractData(event)))
-        : undefined;
+      const value = event.includes(USAGE_KEY) ? asObject(parseEvent(extractData(event))) : undefined;
       if (value === undefined || asObject(value.usage) === undefined) {
         shown.push(event);
         continue;
@@ -213,8 +209,7 @@ export class EventStream {
   #compactRetained(): void {
     if (this.#retainedLength === 0) return;
     const kept = this.#retained.toString('utf8', 0, this.#retainedLength);
-    const { usageMarkers, findUsage, extractEventText, countFinishedChoices } = this.#dialect;
-    const hasUsage = usageMarkers.some((mark) => kept.includes(mark));
+    const { findUsage, extractEventText, countFinishedChoices } = this.#dialect;
     for (const event of splitEvents(kept)) {
       const data = extractData(event);
       if (data === DONE_DATA) this.#finishedChoices = Number.POSITIVE_INFINITY;
@@ -222,7 +217,7 @@ export class EventStream {
       if (value === undefined) continue;
       this.#text.push(extractEventText(value));
       this.#finishedChoices += countFinishedChoices(value);
-      if (hasUsage) this.#figures.add(findUsage(value));
+      this.#figures.add(findUsage(value));
     }
     this.#retainedLength = 0;
   }
@@ -299,21 +294,23 @@ const hasImage = (bytes: Buffer): boolean => bytes.includes(IMAGE_MARKER);
 
 const NAMED_ERROR = /^event: ?error\r?$/m;
 
+const mayFail = (events: Buffer | string, { failureMarker }: Dialect): boolean =>
+  FAILURE_MARKERS.some((marker) => events.includes(marker)) ||
+  (failureMarker !== undefined && events.includes(failureMarker));
+
 /**
  * The failure an event reports: `{error: …}` of chat, `{type: "error", …}` and `{response: {error: …}}` of responses,
- * `{object: "error", …}` of vLLM, or the data of an `event: error`.
+ * `{object: "error", …}` of vLLM, the data of an `event: error`, or a code without content in an envelope.
  */
-function findError(event: string, failureMarker: string | undefined): UntrustedObject | undefined {
-  if (!event.includes(ERROR_MARKER) && (failureMarker === undefined || !event.includes(failureMarker)))
-    return undefined;
+function findError(event: string, { isPreamble }: Dialect): UntrustedObject | undefined {
   const data = extractData(event);
   const isNamed = event.includes('event:') && NAMED_ERROR.test(event);
   const value = asObject(parseEvent(data));
   if (value === undefined) return isNamed ? { message: data } : undefined;
-  if (typeof value.error === 'string' && value.error !== '') return { message: value.error };
   const response = asObject(value.response);
-  const reported = asObject(value.error) ?? asObject(response?.error);
+  const reported = errorIn(value) ?? errorIn(response ?? {});
   if (reported !== undefined) return reported;
   if (isNamed || value.type === 'error' || value.object === 'error') return value;
-  return value.type === 'response.failed' || response?.status === 'failed' ? { message: '' } : undefined;
+  if (value.type === 'response.failed' || response?.status === 'failed') return { message: '' };
+  return isPreamble?.(value) === true ? failureIn(value) : undefined;
 }

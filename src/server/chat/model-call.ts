@@ -12,7 +12,7 @@ import { type CredentialMask, credentialMaskOf, toChannelAndCredentialIds } from
 import type { CallCharge, CallEnd, CallResult } from './charge.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { ResponseConversion } from './conversion/convert.ts';
-import { type Dialect, EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './dialects.ts';
+import { type Dialect, EMBEDDINGS_DIALECT, errorIn, failureIn, IMAGES_DIALECT } from './dialects.ts';
 import { createEventStream, type EventStream } from './event-stream.ts';
 import type { OutputSpeedsAndHiddenReasoning } from './output-limit.ts';
 import type { ChatRequest } from './request.ts';
@@ -82,6 +82,8 @@ const MAX_CLIENT_STALL_MS = 60_000;
 const USAGE_WAIT_MS = 500;
 /** An upstream that sends comments but no data is dropped after this many times the longest permitted silence. */
 const COMMENT_PATIENCE = 4;
+/** How long a complete stream may keep its connection open; events with the usage follow the end without a delay. */
+const END_GRACE_MS = 2_000;
 const MAX_LOGGED_REASONS = 1_000;
 const KEEP_ALIVE_COMMENT = ': keep-alive\n\n';
 const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
@@ -210,6 +212,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
       this.#failBeforeFirstByte(this.#readUpstreamError());
       return;
     }
+    if (this.#hasWholeStream) {
+      this.#finishStream();
+      return;
+    }
     if (this.#phase === 'streaming' && this.#hasBegun) {
       this.#failMidStream(toConnectionFailure(error));
       return;
@@ -247,6 +253,9 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     const { clientResponse } = this.#context;
     if (this.#pausedSince > 0) {
       if (now - this.#pausedSince > MAX_CLIENT_STALL_MS) clientResponse.destroy();
+    } else if (now - this.#lastDataAt > END_GRACE_MS && this.#hasWholeStream) {
+      this.#finishStream();
+      this.#control?.abort();
     } else if (
       this.#phase === 'streaming' &&
       now - this.#lastDataAt > COMMENT_PATIENCE * this.#dependencies.timeouts.idleMs
@@ -254,6 +263,11 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
       this.#failMidStream(onlyComments(), this.#control);
     else if (this.#phase === 'streaming' && now - this.#lastWriteAt >= this.#dependencies.keepAliveMs)
       this.#write(KEEP_ALIVE_COMMENT);
+  }
+
+  /** Whether the stream has signalled its end; some upstreams then neither close the connection nor keep it sound. */
+  get #hasWholeStream(): boolean {
+    return this.#phase === 'streaming' && this.#stream?.complete === true && this.#stream.hasContent;
   }
 
   get #channel(): Channel {
@@ -405,7 +419,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
       return;
     }
     const { stream } = this.#context.request;
-    const conversion = this.#exchange?.conversion ?? (stream ? this.#createFormConversion() : undefined);
+    const isOtherForm = stream || /^\s*\[/.test(body.toString('latin1', 0, 64));
+    const conversion = this.#exchange?.conversion ?? (isOtherForm ? this.#createFormConversion() : undefined);
     if (stream && conversion !== undefined) this.#finishConverted(result, conversion.convertToStream(body), conversion);
     else this.#finishConverted(result, conversion?.convert(body) ?? this.#completed(body), conversion);
   }
@@ -655,11 +670,11 @@ export function parseNonStreamedResponse(
     return { usage: findUsageInText(text), complete: true, text: () => '' };
   }
   const value = tryParse(text);
-  if (Array.isArray(value) && dialect.refusalKey !== undefined) return parseChunks(value.map(asObject), dialect);
+  if (Array.isArray(value) && dialect.refusalKeys !== undefined) return parseChunks(value.map(asObject), dialect);
   const response = asObject(value);
   if (response === undefined) return 'malformed';
   if (isErrorBody(response, dialect)) return 'failure';
-  if (dialect.isEmptyResponse?.(response) === true) return isTold(response) ? 'failure' : 'empty';
+  if (dialect.isEmptyResponse?.(response) === true) return failureIn(response) === undefined ? 'empty' : 'failure';
   return {
     usage: parseUsage(dialect.findUsage(response)),
     complete: true,
@@ -684,18 +699,12 @@ function parseChunks(
   };
 }
 
-/** Whether a response without content reports an error in one of the forms that can also appear next to content. */
-function isTold({ base_resp: status, code, error_code: errorCode }: UntrustedObject): boolean {
-  const { status_code: told } = asObject(status) ?? {};
-  return [told, code, errorCode].some((each) => each !== undefined && each !== null && each !== 0 && each !== '');
-}
-
 /** Whether a body is an error: some gateways wrap their failures into HTTP 200, in various envelopes. */
-const isErrorBody = (answer: UntrustedObject, { resultKey, refusalKey, failureMarker }: Dialect): boolean =>
+const isErrorBody = (answer: UntrustedObject, { resultKey, refusalKeys = [], failureMarker }: Dialect): boolean =>
   (failureMarker !== undefined && answer.status === failureMarker) ||
-  (answer.error !== undefined && answer.error !== null && answer.error !== '') ||
+  errorIn(answer) !== undefined ||
   answer.object === 'error' ||
-  !(Object.hasOwn(answer, resultKey) || (refusalKey !== undefined && Object.hasOwn(answer, refusalKey)));
+  ![resultKey, ...refusalKeys].some((key) => Object.hasOwn(answer, key));
 
 /**
  * The span of one attempt at an upstream, named by OpenTelemetry's

@@ -30,10 +30,14 @@ interface Figures {
 /** No model reads or writes this many tokens in one call; a larger figure is a defect and is ignored. */
 const MAX_CREDIBLE_TOKENS = 10_000_000;
 
-const toCount = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_CREDIBLE_TOKENS
-    ? value
-    : undefined;
+const COUNT_TEXT = /^\d{1,9}(?:\.0+)?$/;
+
+/** A number of tokens, which some gateways write as text; undefined for any other value. */
+export function toCount(value: unknown): number | undefined {
+  const count = typeof value === 'string' && COUNT_TEXT.test(value) ? Number(value) : value;
+  if (typeof count !== 'number' || !Number.isInteger(count)) return undefined;
+  return count >= 0 && count <= MAX_CREDIBLE_TOKENS ? count : undefined;
+}
 
 /**
  * The largest of several spellings of one figure: an upstream that sends several means the same by them, although some
@@ -321,7 +325,11 @@ function mergeFigures(earlier: UntrustedObject, later: UntrustedObject): Untrust
 }
 
 const saysNothing = (figure: unknown): boolean =>
-  figure === null || figure === undefined || figure === 0 || (Array.isArray(figure) && figure.length === 0);
+  figure === null ||
+  figure === undefined ||
+  figure === 0 ||
+  figure === '0' ||
+  (Array.isArray(figure) && figure.length === 0);
 
 const USAGE_KEY = '"usage"';
 

@@ -11,6 +11,7 @@ const two = [
   ['cat', '{"q":2}'],
 ] as const;
 const PNG = 'data:image/png;base64,iVBORw0KGgo=';
+const PNG_SOURCE = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' };
 
 const toolIdentity: readonly Deviation[] = [
   {
@@ -303,6 +304,14 @@ const wholeCalls: readonly Deviation[] = (
         { id: 'b', ...fn('cat', { q: 2 }) },
       ],
     ],
+    ['in an object', { 0: { id: 'a', ...fn('ls', '{"p":1}') }, 1: { id: 'b', ...fn('cat', '{"q":2}') } }],
+    [
+      'whose ids are numbers',
+      [
+        { id: 7, ...fn('ls', '{"p":1}') },
+        { id: 8, ...fn('cat', '{"q":2}') },
+      ],
+    ],
     [
       'with parameters for arguments',
       [
@@ -445,8 +454,8 @@ const content: readonly Deviation[] = [
   {
     name: 'a member nobody knows',
     source: 'caozhiyuan/copilot-api #230',
-    body: completion({ content: 'Hi', reasoning_opaque: 'xyz', annotations: [{ type: 'url_citation' }] }),
-    expected: { text: 'Hi', dropped: ['reasoning_opaque', 'annotations'] },
+    body: completion({ content: 'Hi', reasoning_effort: 'xyz', annotations: [{ type: 'url_citation' }] }),
+    expected: { text: 'Hi', dropped: ['reasoning_effort', 'annotations'] },
   },
   {
     name: 'a second choice that was not asked for',
@@ -457,6 +466,76 @@ const content: readonly Deviation[] = [
     },
     expected: { text: 'Hi', dropped: ['choices.1'] },
   },
+  ...(
+    [
+      ['texts as objects', [{ type: 'text', text: { value: 'Hi', annotations: [] } }], 'Hi'],
+      ['one part without a list', { type: 'text', text: 'Hi' }, 'Hi'],
+      ['a number', 42, '42'],
+    ] as const
+  ).map(([name, content, text]) => ({
+    name: `content as ${name}`,
+    source: 'infiniflow/ragflow #14805, openai/openai-python #2806',
+    body: completion({ content }),
+    expected: { text },
+  })),
+  ...(
+    [
+      ['a URL alone', { images: [PNG] }],
+      ['Base64 without a URL', { images: [{ b64_json: 'iVBORw0KGgo=' }] }],
+      ["Anthropic's block", { content: [{ type: 'image', source: PNG_SOURCE }] }],
+      ["Google's part", { content: [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }] }],
+      ['a member of a part', { content: [{ type: 'image', image: PNG }] }],
+    ] as const
+  ).map(([name, message]) => ({
+    name: `an image as ${name}`,
+    source: 'mozilla-ai/any-llm #1333, chenyme/grok2api #232',
+    body: completion({ content: '', ...message }),
+    expected: { images: 1 },
+  })),
+  {
+    name: 'reasoning in the blocks of LiteLLM',
+    source: 'BerriAI/litellm #25322',
+    body: completion({ content: 'Hi', thinking_blocks: [{ type: 'thinking', thinking: 'hm', signature: 'sig' }] }),
+    expected: { text: 'Hi', thought: 'hm' },
+  },
+  {
+    name: 'reasoning in streamed blocks and beside them',
+    source: 'BerriAI/litellm #25322',
+    events: [
+      chunk({ reasoning_content: 'h', thinking_blocks: [{ type: 'thinking', thinking: 'h', signature: null }] }),
+      chunk({ reasoning_content: 'm', thinking_blocks: [{ type: 'thinking', thinking: 'm', signature: null }] }),
+      chunk({ reasoning_content: '', thinking_blocks: [{ type: 'thinking', thinking: '', signature: 'sig' }] }),
+      chunk({ content: 'Hi' }),
+      ...stopped,
+    ],
+    expected: { text: 'Hi', thought: 'hm' },
+  },
+  ...([{}, false, '', [], { code: 0, message: '' }, null] as const).flatMap((error): Deviation[] => [
+    {
+      name: `an error without a value: ${JSON.stringify(error)}`,
+      source: 'RESMP-DEV/ccr-rust #25',
+      body: completion({ content: 'Hi' }, 'stop', { error }),
+      expected: { text: 'Hi', charged: [10, 5] },
+    },
+    {
+      name: `an error without a value in a stream: ${JSON.stringify(error)}`,
+      source: 'RESMP-DEV/ccr-rust #25',
+      events: [chunk({ content: 'Hi' }, null, { error }), chunk({}, 'stop', { error }), usageChunk(10, 5), done],
+      expected: { text: 'Hi', charged: [10, 5] },
+    },
+  ]),
+  ...[0, '0', 200, 'success', ''].map((code) => ({
+    name: `a code of success: ${JSON.stringify(code)}`,
+    source: 'diegosouzapw/OmniRoute #3424',
+    events: [
+      chunk({ content: 'Hi' }, null, { code, base_resp: { status_code: 0, status_msg: '' } }),
+      chunk({}, 'stop', { code }),
+      usageChunk(10, 5),
+      { choices: [], code, success: true },
+      done,
+    ],
+    expected: { text: 'Hi', charged: [10, 5] as [number, number] },
+  })),
   {
     name: 'choices counted from 1',
     source: 'pipecat-ai/pipecat #4987',
@@ -507,6 +586,16 @@ const reasons: readonly Deviation[] = (
     ['end', 'end'],
     ['eos_token', 'end'],
     ['COMPLETED', 'end'],
+    ['COMPLETE', 'end'],
+    ['end_of_turn', 'end'],
+    ['eos_token_id', 'end'],
+    ['stop_str', 'end'],
+    ['success', 'end'],
+    ['tool_calls', 'end'],
+    ['function_call', 'end'],
+    ['context_length_exceeded', 'length'],
+    ['ERROR_LIMIT', 'length'],
+    ['TOO_MANY_TOKENS', 'length'],
     ['length', 'length'],
     ['max_tokens', 'length'],
     ['MAX_TOKENS', 'length'],
@@ -519,7 +608,13 @@ const reasons: readonly Deviation[] = (
     ['refusal', 'refused'],
     ['moderation_blocked', 'refused'],
     ['policy_violation', 'refused'],
+    ['content-filter', 'refused'],
+    ['data_inspection_failed', 'refused'],
+    ['ERROR_TOXIC', 'refused'],
+    ['hate', 'refused'],
+    ['moderated', 'refused'],
     ['error', 'failed'],
+    ['rate_limit', 'failed'],
     ['abort', 'failed'],
     ['network_error', 'failed'],
     ['insufficient_system_resource', 'failed'],
@@ -548,6 +643,14 @@ const figures: readonly Deviation[] = (
     ['zeros last', [usageChunk(1_000, 10), usageChunk(0, 0)], [1_000, 10]],
     ['the output zero last', [usageChunk(10, 1_000), usageChunk(10, 0)], [10, 1_000]],
     ['figures that grow', [usageChunk(10, 1), usageChunk(10, 2), usageChunk(10, 3)], [10, 3]],
+    ['figures as text', [{ choices: [], usage: { prompt_tokens: '10', completion_tokens: '5' } }], [10, 5]],
+    ['a zero as text last', [usageChunk(10, 5), { choices: [], usage: { prompt_tokens: '0' } }], [10, 5]],
+    [
+      'blanks around the colon',
+      ['data: {"choices":[],"usage" : {"prompt_tokens":10,"completion_tokens":5}}\n\n'],
+      [10, 5],
+    ],
+    ['figures of Groq', [{ choices: [], x_groq: { usage: { prompt_tokens: 10, completion_tokens: 5 } } }], [10, 5]],
     ['nulls behind figures', [usageChunk(10, 5), { choices: [], usage: null }], [10, 5]],
     [
       'figures in the choice',
@@ -593,6 +696,15 @@ const failures: readonly Deviation[] = [
         { choices: [{ message: { role: 'assistant', content: '' }, finish_reason: 'stop' }] },
         'empty',
       ],
+      ...['STOP', 'eos', 'end_turn', 'tool_calls'].map(
+        (word) =>
+          [
+            `an empty message that ends with ${word}`,
+            { choices: [{ message: { role: 'assistant', content: '' }, finish_reason: word }] },
+            'empty',
+          ] as const,
+      ),
+      ['success: false beside empty choices', { choices: [], success: false, message: 'no' }, 'failure'],
       ['null content without usage', { choices: [{ message: { role: 'assistant', content: null } }] }, 'empty'],
       [
         'a base_resp beside choices: null',
@@ -615,6 +727,14 @@ const failures: readonly Deviation[] = [
     [
       ['nothing but the mark', [done], 'empty'],
       ['a role and the end', [chunk({ role: 'assistant', content: '' }), chunk({}, 'stop'), done], 'empty'],
+      ...['STOP', 'eos', 'tool_calls'].map(
+        (word) =>
+          [`a role and the end ${word}`, [chunk({ role: 'assistant' }), chunk({}, word), done], 'empty'] as const,
+      ),
+      ['a base_resp', [{ base_resp: { status_code: 1004, status_msg: 'login fail' } }, done], 'error'],
+      ['a code and a message', [{ code: 1302, msg: 'busy' }, done], 'error'],
+      ['a base_resp behind content', [chunk({ content: 'Hi' }), { base_resp: { status_code: 1039 } }, done], 'error'],
+      ['success: false behind content', [chunk({ content: 'Hi' }), { success: false, msg: 'no' }, done], 'error'],
       ['empty choices and the mark', [{ choices: [] }, done], 'empty'],
       ['comments and the mark', [': x\n\n: x\n\n', done], 'empty'],
       ['an error first', [{ error: { message: 'no' } }], 'error'],

@@ -208,6 +208,61 @@ const others: readonly Deviation[] = [
     { body: { candidates: [{ content: { role: 'model' }, finishReason: 'STOP' }] } },
     { fails: 'empty' },
   ],
+  [
+    'the second spelling of all members',
+    'higress-group/higress #2408',
+    {
+      body: {
+        candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finish_reason: 'STOP' }],
+        usage_metadata: { prompt_token_count: 10, candidates_token_count: 5, total_token_count: 15 },
+      },
+    },
+    { text: 'Hi', charged: [10, 5] },
+  ],
+  [
+    'a stream in the second spelling',
+    'higress-group/higress #2408',
+    {
+      events: [
+        { candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] } }] },
+        {
+          candidates: [{ content: { role: 'model', parts: [] }, finish_reason: 'MAX_TOKENS' }],
+          usage_metadata: { prompt_token_count: 10, candidates_token_count: 5 },
+        },
+      ],
+    },
+    { text: 'Hi', end: 'length', charged: [10, 5] },
+  ],
+  [
+    'a blocked prompt in the second spelling',
+    'xtekky/gpt4free #2341',
+    { body: { prompt_feedback: { block_reason: 'SAFETY' }, usage_metadata: { prompt_token_count: 10 } } },
+    { end: 'refused' },
+  ],
+  [
+    'thought: "true"',
+    'higress-group/higress #2408',
+    { body: candidate([{ text: 'hm', thought: 'true' }, { text: 'Hi' }], 'STOP') },
+    { text: 'Hi', thought: 'hm' },
+  ],
+  [
+    'content as a list',
+    'BoundaryML/baml #865',
+    { body: { candidates: [{ content: [{ role: 'model', parts: [{ text: 'Hi' }] }], finishReason: 'STOP' }] } },
+    { text: 'Hi', charged: 'counted' },
+  ],
+  [
+    'no parts and another end',
+    'BerriAI/litellm #24462',
+    { body: { candidates: [{ content: { parts: [] }, finishReason: 'stop' }] } },
+    { fails: 'empty' },
+  ],
+  [
+    'a mark of the end of another dialect',
+    'liuw1535/antigravity2api-nodejs #73',
+    { events: [candidate([{ text: 'Hi' }], 'STOP'), 'data: [DONE]\n\n'] },
+    { text: 'Hi', charged: [10, 5] },
+  ],
   ['no candidates', 'maximhq/bifrost #1408', { body: { candidates: [] } }, { fails: 'empty' }],
   [
     'an error in HTTP 200',

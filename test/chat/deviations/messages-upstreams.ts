@@ -1,5 +1,7 @@
 import { begin, type Deviation, delta, json, message, messageEnd, messageStart, stop, textBlock } from './deviation.ts';
 
+const PNG = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' };
+
 const tool = (id: string, name: string, input: object = {}): object => ({ type: 'tool_use', id, name, input });
 const one = [['ls', '{"p":"/"}']] as const;
 const two = [
@@ -297,6 +299,73 @@ const bodies: readonly Deviation[] = [
     body: message([{ type: 'text', text: 'Hi', citations: [{ type: 'char_location', cited_text: 'x' }] }]),
     expected: { text: 'Hi', dropped: ['content.citations'] },
   },
+  ...(
+    [
+      ['no message_stop', [messageStart(), ...textBlock(0, 'Hi'), ...messageEnd().slice(0, 1)], [10, 5]],
+      ['no first event', [...textBlock(0, 'Hi'), ...messageEnd()], 'counted'],
+    ] as const
+  ).map(
+    ([name, events, charged]): Deviation => ({
+      name: `a stream with ${name}`,
+      source: 'esengine/DeepSeek-Reasonix #8756, tombii/better-ccflare #307',
+      events,
+      expected: { text: 'Hi', charged },
+    }),
+  ),
+  {
+    name: 'calls announced by the end alone',
+    source: 'mastra-ai/mastra #14187',
+    body: message([{ type: 'text', text: 'Hi' }], 'tool_use'),
+    expected: { text: 'Hi', end: 'end' },
+  },
+  {
+    name: 'an image',
+    source: 'mozilla-ai/any-llm #1333',
+    body: message([{ type: 'image', source: PNG }]),
+    expected: { images: 1 },
+  },
+  {
+    name: 'a streamed image',
+    source: 'mozilla-ai/any-llm #1333',
+    events: [messageStart(), begin(0, { type: 'image', source: PNG }), stop(0), ...messageEnd()],
+    expected: { images: 1 },
+  },
+  {
+    name: 'figures as text',
+    source: 'Arize-ai/openinference #1183',
+    body: message([{ type: 'text', text: 'Hi' }], 'end_turn', { usage: { input_tokens: '10', output_tokens: '5' } }),
+    expected: { text: 'Hi', charged: [10, 5] },
+  },
+  {
+    name: 'an input as text',
+    source: 'ollama/ollama #12413',
+    body: message([{ type: 'tool_use', id: 'a', name: 'ls', input: '{"p":1}' }], 'tool_use'),
+    expected: { calls: [['ls', '{"p":1}']] },
+  },
+  ...(
+    [
+      ['an end and no content', [], 'stop'],
+      ['calls that are not there', [], 'tool_use'],
+      ['an empty text', [{ type: 'text', text: '' }], 'end_turn'],
+    ] as const
+  ).flatMap(([name, content, reason]): Deviation[] => [
+    {
+      name: `only ${name}`,
+      source: 'mastra-ai/mastra #14187',
+      body: message(content, reason, { usage: { input_tokens: 0, output_tokens: 0 } }),
+      expected: { fails: 'empty' },
+    },
+    {
+      name: `a stream of only ${name}`,
+      source: 'mastra-ai/mastra #14187',
+      events: [
+        messageStart({ input_tokens: 0, output_tokens: 0 }),
+        ...content.flatMap(({ text }) => textBlock(0, text)),
+        ...messageEnd(reason, { output_tokens: 0 }),
+      ],
+      expected: { fails: 'empty' },
+    },
+  ]),
   {
     name: 'nothing at all',
     source: 'decolua/9router #2229',

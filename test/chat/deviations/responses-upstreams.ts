@@ -248,6 +248,58 @@ const streams: readonly Deviation[] = [
   ],
 ].map(([name, source, events, expected]) => ({ name, source, events, expected }) as Deviation);
 
+const others: readonly Deviation[] = [
+  {
+    name: 'an image in a message',
+    source: 'simonw/llm #839',
+    body: response([
+      {
+        id: 'm',
+        type: 'message',
+        content: [{ type: 'output_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' }],
+      },
+    ]),
+    expected: { images: 1 },
+  },
+  {
+    name: 'figures as text',
+    source: 'Arize-ai/openinference #1183',
+    body: response([said('Hi')], { usage: { input_tokens: '10', output_tokens: '5' } }),
+    expected: { text: 'Hi', charged: [10, 5] },
+  },
+  {
+    name: 'another id of an item in each event',
+    source: 'simonw/llm #839',
+    events: [
+      created,
+      { type: 'response.output_item.added', output_index: 0, item: { id: 'a', type: 'message', content: [] } },
+      text('Hi', { output_index: 0, item_id: 'b' }),
+      itemDone(said('Hi', 'c'), 0),
+      completed([said('Hi', 'd')]),
+    ],
+    expected: { text: 'Hi' },
+  },
+  {
+    name: 'a message without text',
+    source: 'praxis-proxy/ai #804',
+    body: response([said('')], { usage: null }),
+    expected: { fails: 'empty' },
+  },
+  {
+    name: 'a stream of a message without text',
+    source: 'praxis-proxy/ai #804',
+    events: [
+      created,
+      { type: 'response.output_item.added', output_index: 0, item: { id: 'm', type: 'message', content: [] } },
+      { type: 'response.content_part.added', output_index: 0, part: { type: 'output_text', text: '' } },
+      { type: 'response.output_text.done', output_index: 0, text: '' },
+      itemDone(said(''), 0),
+      completed([said('')], { usage: null }),
+    ],
+    expected: { fails: 'empty' },
+  },
+];
+
 const ends: readonly Deviation[] = [
   [
     'failed with error: null',
@@ -337,4 +389,4 @@ const bodies: readonly Deviation[] = [
 ].map(([name, source, body, expected]) => ({ name, source, body, expected }) as Deviation);
 
 /** Deviations of upstreams that speak OpenAI's Responses API. */
-export const RESPONSES_UPSTREAMS: readonly Deviation[] = [...streams, ...ends, ...bodies];
+export const RESPONSES_UPSTREAMS: readonly Deviation[] = [...streams, ...others, ...ends, ...bodies];

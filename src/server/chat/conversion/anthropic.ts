@@ -37,6 +37,7 @@ import {
 import {
   collectResponse,
   type DraftCall,
+  findMedia,
   ResponseBuilder,
   type ResponseContext,
   type ResponseReader,
@@ -491,7 +492,7 @@ const READ_MEMBERS = RESPONSE_MEMBERS.messages;
 
 /** An open block of the stream. */
 interface OpenBlock {
-  readonly type: 'text' | 'thinking' | 'call' | 'other';
+  readonly type: 'text' | 'thinking' | 'call' | 'media' | 'other';
   readonly call?: DraftCall;
   /** Signature of reasoning; arrives in the start of its block, in one piece or in several. */
   signature: string;
@@ -586,6 +587,7 @@ export class AnthropicReader implements ResponseReader {
   #begin(block: UntrustedObject, place: unknown): OpenBlock {
     const { builder } = this;
     const { type, text, thinking, signature, input } = block;
+    const media = type === 'image' ? findMedia(block) : undefined;
     let begun: OpenBlock = { type: 'other', signature: '' };
     if (type === 'tool_use') {
       const call = builder.beginCall({ id: block.id, name: block.name });
@@ -598,6 +600,9 @@ export class AnthropicReader implements ResponseReader {
     else if (type === 'text' || (type === undefined && typeof text === 'string')) {
       builder.text(textOf(text));
       begun = { type: 'text', signature: '' };
+    } else if (media !== undefined) {
+      builder.media(media);
+      begun = { type: 'media', signature: '' };
     }
     if (begun.type === 'other' && type !== 'redacted_thinking')
       builder.dropped.drop(`response.content.${/^\w{1,40}$/.test(textOf(type)) ? textOf(type) : 'unnamed'}`);

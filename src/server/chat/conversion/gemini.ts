@@ -523,7 +523,7 @@ export class GeminiReader implements ResponseReader {
     nameDropped(part, READ_MEMBERS.part, builder.dropped, 'response.parts');
     const signature = readSignature(part.thoughtSignature ?? part.thought_signature, 'gemini');
     const text = textOf(part.text);
-    if (part.thought === true) {
+    if (part.thought === true || part.thought === 'true') {
       builder.thinking(text);
       builder.signature(signature, false);
       return;

@@ -222,10 +222,10 @@ export function readSignature(text: unknown, own: ChatVendor | undefined): Signa
 }
 
 /**
- * Kinds of values that upstreams in OpenAI's dialect return instead of a signature: `reasoning_details` (OpenRouter) or
- * the `extra_content` of a call (Google). They require them back unchanged, so the signature contains their JSON.
+ * Kinds of values that upstreams in OpenAI's dialect return instead of a signature: `reasoning_details` (OpenRouter),
+ * further members of a message, or of a call. They require them back unchanged, so the signature contains their JSON.
  */
-type OpaqueKind = 'reasoning_details' | 'extra_content';
+type OpaqueKind = 'reasoning_details' | 'message_extras' | 'call_extras';
 
 /** Packs such a value into a signature. */
 export const packOpaque = (kind: OpaqueKind, value: unknown): Signature => ({
@@ -233,7 +233,7 @@ export const packOpaque = (kind: OpaqueKind, value: unknown): Signature => ({
   value: `${kind}:${Buffer.from(JSON.stringify(value)).toString('base64url')}`,
 });
 
-const OPAQUE = /^(reasoning_details|extra_content):([\w-]+)$/;
+const OPAQUE = /^(reasoning_details|message_extras|call_extras):([\w-]+)$/;
 
 /** Unpacks such a value; undefined for all other signatures. */
 export function unpackOpaque(

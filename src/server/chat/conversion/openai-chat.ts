@@ -51,7 +51,7 @@ import {
   type Block,
   collectResponse,
   type DraftCall,
-  mediaOf,
+  findMedia,
   ResponseBuilder,
   type ResponseContext,
   type ResponseReader,
@@ -426,12 +426,14 @@ function writeAssistant(parts: Message['parts'], notes: DroppedFields): object |
   for (const [index, thought] of thoughts.entries())
     if (!isOwnThought(thought) && opaque[index] === undefined) notes.drop(thought.path);
   const details = opaque.flatMap((each) => (each?.kind === 'reasoning_details' ? each.value : []));
+  const extras = opaque.map((each) => (each?.kind === 'message_extras' ? pick(each.value, MESSAGE_EXTRAS) : {}));
   if (said.length === 0 && calls.length === 0) return undefined;
   return {
     role: 'assistant',
     content: said.length === 0 ? null : writeContent(said),
     reasoning_content: own.length === 0 ? undefined : own.map(({ text }) => text).join(''),
     reasoning_details: details.length === 0 ? undefined : details,
+    ...Object.assign({}, ...extras),
     tool_calls:
       calls.length === 0
         ? undefined
@@ -439,23 +441,34 @@ function writeAssistant(parts: Message['parts'], notes: DroppedFields): object |
             id,
             type: 'function',
             function: { name, arguments: args },
-            extra_content: extraContentOf(id, calls, opaque),
+            ...callExtrasOf(id, calls, opaque),
           })),
   };
 }
 
 /**
- * Finds the extra content a call must carry to be accepted: by the call's id, which a caller's dialect may have
- * changed, or that of the only call.
+ * Members in which upstreams of this dialect return the signatures of their reasoning: GitHub Copilot, Google and
+ * LiteLLM in a message, Google and LiteLLM in a call.
  */
-function extraContentOf(
+const MESSAGE_EXTRAS = ['reasoning_opaque', 'extra_content', 'thinking_blocks'];
+const CALL_EXTRAS = ['extra_content', 'provider_specific_fields', 'thought_signature'];
+
+/** The members of these names that are not empty. */
+const pick = (value: unknown, names: readonly string[]): UntrustedObject =>
+  Object.fromEntries(names.map((name) => [name, asObject(value)?.[name]]).filter(([, held]) => !isBlank(held)));
+
+/**
+ * Finds the extra members a call must carry to be accepted: by the call's id, which a caller's dialect may have
+ * changed, or those of the only call.
+ */
+function callExtrasOf(
   id: string,
   calls: readonly CallPart[],
   opaque: readonly (ReturnType<typeof unpackOpaque> | undefined)[],
-): unknown {
-  const extras = opaque.flatMap((each) => (each?.kind === 'extra_content' ? [asObject(each.value)] : []));
+): UntrustedObject {
+  const extras = opaque.flatMap((each) => (each?.kind === 'call_extras' ? [asObject(each.value)] : []));
   const known = extras.find((extra) => extra?.id === id);
-  return (known ?? (calls.length === 1 ? extras[0] : undefined))?.extra_content;
+  return pick(known ?? (calls.length === 1 ? extras[0] : undefined), CALL_EXTRAS);
 }
 
 /** Plain reasoning text from an upstream of this dialect, which some upstreams require back within a turn. */
@@ -501,6 +514,7 @@ export class OpenAiChatReader implements ResponseReader {
   #said = '';
   #thought = '';
   #details = new Map<unknown, Record<string, unknown>>();
+  #extras: Record<string, unknown> = {};
 
   constructor(interleaves = false) {
     this.builder = new ResponseBuilder(interleaves);
@@ -566,6 +580,7 @@ export class OpenAiChatReader implements ResponseReader {
         thinking: undefined,
         thought: undefined,
         reasoning_details: this.#thought === '' ? message.reasoning_details : undefined,
+        thinking_blocks: this.#thought === '' ? message.thinking_blocks : undefined,
         tool_calls: hasCalls ? undefined : message.tool_calls,
         function_call: hasCalls ? undefined : message.function_call,
       },
@@ -577,14 +592,19 @@ export class OpenAiChatReader implements ResponseReader {
     const { builder } = this;
     nameDropped(message, READ_MEMBERS.message, builder.dropped, 'response.message');
     const details = listOf(message.reasoning_details);
-    this.#think(thoughtOf(message) || details.map(textOfDetail).join(''));
+    const blocks = listOf(message.thinking_blocks).map((block) => asObject(block) ?? {});
+    this.#think(
+      thoughtOf(message) ||
+        details.map(textOfDetail).join('') ||
+        blocks.map(({ thinking }) => textOf(thinking)).join(''),
+    );
+    this.#keepExtras(pick(message, MESSAGE_EXTRAS), blocks);
     for (const [position, detail] of details.entries()) this.#readDetail(asObject(detail) ?? {}, position);
     this.#readContent(message.content);
     this.#say(textOf(message.refusal));
-    for (const image of listOf(message.images)) this.#readImage(asObject(image) ?? {});
+    for (const image of listOf(message.images)) this.#readImage(image);
     if (asObject(message.audio) !== undefined) this.#readAudio(asObject(message.audio) ?? {});
-    const calls = asObject(message.tool_calls) === undefined ? listOf(message.tool_calls) : [message.tool_calls];
-    for (const [position, value] of calls.entries()) {
+    for (const [position, value] of toCalls(message.tool_calls).entries()) {
       const call = asObject(value) ?? {};
       // Calls without index and id within one list are separate calls.
       const isOwn = position > 0 && isBlank(call.index) && isBlank(call.id) && !isBlank(asObject(call.function)?.name);
@@ -595,8 +615,8 @@ export class OpenAiChatReader implements ResponseReader {
   }
 
   #readContent(content: unknown): void {
-    if (typeof content === 'string') {
-      this.#say(content);
+    if (typeof content !== 'object') {
+      this.#say(textOfContent(content));
       return;
     }
     for (const value of asObject(content) === undefined ? listOf(content) : [content]) {
@@ -604,20 +624,19 @@ export class OpenAiChatReader implements ResponseReader {
       const part = asObject(value);
       if (part === undefined) continue;
       nameDropped(part, READ_MEMBERS.part, this.builder.dropped, 'response.content');
-      const { type, text, image_url: image } = part;
+      const { type, text } = part;
       const isThought = type === 'thinking' || type === 'reasoning';
+      const said = textOfContent(text) || textOf(part.refusal) || textOfContent(part.content);
       if (isThought) this.#think(textOfContent(part.thinking ?? part.reasoning ?? part.text ?? part.content));
-      else if (image !== undefined) this.#readImage(part);
-      else this.#say(textOf(text) || textOf(part.refusal) || textOfContent(part.content));
+      else if (said !== '') this.#say(said);
+      else if (findMedia(part) !== undefined || IMAGE_TYPE.test(textOf(type))) this.#readImage(part);
     }
   }
 
-  #readImage(image: UntrustedObject): void {
-    const { image_url: value } = image;
-    const url = textOf(asObject(value)?.url) || textOf(value) || textOf(image.url);
-    const encoded = textOf(image.b64_json);
-    if (url === '' && encoded === '') this.builder.dropped.drop('response.images');
-    else this.#show(url === '' ? { mediaType: 'image/png', data: encoded } : mediaOf(url, 'image/png'));
+  #readImage(image: unknown): void {
+    const media = findMedia(image);
+    if (media === undefined) this.builder.dropped.drop('response.images');
+    else this.#show(media);
   }
 
   #readAudio({ data, transcript }: UntrustedObject): void {
@@ -657,6 +676,18 @@ export class OpenAiChatReader implements ResponseReader {
       }
   }
 
+  /** Keeps members that the upstream requires back; the blocks of LiteLLM arrive in pieces until they are signed. */
+  #keepExtras(extras: UntrustedObject, blocks: readonly UntrustedObject[]): void {
+    const known = listOf(this.#extras.thinking_blocks) as UntrustedObject[];
+    for (const block of blocks) {
+      const last = known.at(-1);
+      const isPiece = last !== undefined && last.type === block.type && isBlank(last.signature) && isBlank(last.data);
+      const joined = isPiece ? { ...last, ...block, thinking: textOf(last.thinking) + textOf(block.thinking) } : block;
+      known.splice(isPiece ? -1 : known.length, 1, joined);
+    }
+    this.#extras = { ...this.#extras, ...extras, ...(known.length > 0 && { thinking_blocks: known }) };
+  }
+
   #readCall(call: UntrustedObject, isWhole: boolean): void {
     const { builder } = this;
     nameDropped(call, READ_MEMBERS.call, builder.dropped, 'response.tool_calls');
@@ -674,12 +705,11 @@ export class OpenAiChatReader implements ResponseReader {
         ? toArgumentsText(called.arguments ?? called.parameters ?? called.input)
         : toFreeformArguments(textOf(custom.input));
     const identity = { index: call.index, id: call.id, name: called.name, args };
-    if (isBlank(call.extra_content) && isBlank({ ...identity, index: undefined })) return;
+    const extras = pick(call, CALL_EXTRAS);
+    if (isBlank(extras) && Object.values({ ...identity, index: undefined }).every(isBlank)) return;
     this.#endThought();
-    if (!isBlank(call.extra_content)) {
-      const opaque = { id: textOf(call.id) || undefined, extra_content: call.extra_content };
-      builder.signature(packOpaque('extra_content', opaque), true);
-    }
+    if (!isBlank(extras))
+      builder.signature(packOpaque('call_extras', { id: textOf(call.id) || undefined, ...extras }), true);
     const begun: DraftCall = isWhole ? builder.beginCall(identity) : builder.callOf(identity);
     builder.args(begun, args);
     if (isWhole || custom !== undefined) builder.endCall(begun);
@@ -688,10 +718,16 @@ export class OpenAiChatReader implements ResponseReader {
   #endThought(): void {
     const details = [...this.#details.values()];
     const isOpaque = details.some(({ signature, data, id }) => !isBlank(signature) || !isBlank(data) || !isBlank(id));
-    if (isOpaque) this.builder.signature(packOpaque('reasoning_details', details), !this.#isThinking);
-    else if (this.#isThinking) this.builder.signature(UNSIGNED_REASONING, false);
+    const signatures = [
+      ...(isOpaque ? [packOpaque('reasoning_details', details)] : []),
+      ...(isBlank(this.#extras) ? [] : [packOpaque('message_extras', this.#extras)]),
+    ];
+    for (const [index, signature] of signatures.entries())
+      this.builder.signature(signature, !this.#isThinking || index > 0);
+    if (signatures.length === 0 && this.#isThinking) this.builder.signature(UNSIGNED_REASONING, false);
     this.#isThinking = false;
-    if (details.length > 0) this.#details = new Map();
+    this.#details = new Map();
+    this.#extras = {};
   }
 }
 
@@ -700,12 +736,24 @@ const textOfDetail = (detail: unknown): string => {
   return textOf(text) || textOf(summary);
 };
 
-/** The text of a string or of a list of parts. */
+/** The text of a string, of a number, of an object that holds a text, or of a list of those. */
 function textOfContent(content: unknown): string {
   if (typeof content === 'string') return content;
-  return listOf(content)
-    .map((part) => (typeof part === 'string' ? part : textOf(asObject(part)?.text)))
-    .join('');
+  if (typeof content === 'number') return String(content);
+  if (Array.isArray(content)) return content.map(textOfContent).join('');
+  const { text, value } = asObject(content) ?? {};
+  return textOf(text) || textOf(value);
+}
+
+/** Types of parts that hold an image. */
+const IMAGE_TYPE = /image/;
+
+/** The calls in a list, alone, or in an object whose keys are their indexes. */
+function toCalls(calls: unknown): readonly unknown[] {
+  const object = asObject(calls);
+  if (object === undefined) return listOf(calls);
+  const values = Object.values(object);
+  return values.every((value) => asObject(value)?.function !== undefined) ? values : [object];
 }
 
 /** Reasoning text under every name this dialect has for it; an upstream that uses two names repeats the same text. */

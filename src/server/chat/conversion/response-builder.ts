@@ -169,7 +169,7 @@ export class ResponseBuilder {
 
   /**
    * Ends the response.
-   * @param reason as the upstream means it; a plain end after calls means an end with calls
+   * @param reason as the upstream means it; calls alone decide whether a plain end is one with calls
    */
   end(reason: StopReason, stopSequence?: string): void {
     if (this.#hasEnded) return;
@@ -178,10 +178,10 @@ export class ResponseBuilder {
       if (this.#interleaves) this.endCall(call);
       else call.isComplete = true;
     this.#drain();
-    const isForCalls = reason === 'end' && this.#announced > 0;
+    const isPlain = reason === 'end' || reason === 'calls';
     this.#emit({
       type: 'end',
-      reason: isForCalls ? 'calls' : reason,
+      reason: isPlain ? (this.#announced > 0 ? 'calls' : 'end') : reason,
       stopSequence,
       usage: this.usage.usage,
     });
@@ -412,16 +412,20 @@ function toBlock({ type, text, id, name, signature, isRedacted, media }: Draft):
 }
 
 /**
- * Parses arguments as an object. Anything else, such as truncated arguments, is stored in the member Anthropic uses for
- * such text.
+ * Parses arguments as an object, also if they were encoded twice. Anything else, such as truncated arguments, is stored
+ * in the member Anthropic uses for such text.
  */
-export const toInput = (args: string): object =>
-  args.trim() === '' ? {} : (asObject(tryParse(args)) ?? { INVALID_JSON: args });
+export function toInput(args: string): object {
+  if (args.trim() === '') return {};
+  const value = tryParse(args);
+  return asObject(value) ?? asObject(typeof value === 'string' ? tryParse(value) : undefined) ?? { INVALID_JSON: args };
+}
 
+const DEFAULT_MEDIA_TYPE = 'image/png';
 const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i;
 
 /** Media at a URL, or inside a data URL. */
-export function mediaOf(url: string, mediaType: string): GeneratedMedia {
+function mediaOf(url: string, mediaType: string): GeneratedMedia {
   const [head, type = '', parameters = ''] = DATA_URL.exec(url) ?? [];
   if (head === undefined) return { mediaType, url };
   const content = url.slice(head.length);
@@ -430,6 +434,30 @@ export function mediaOf(url: string, mediaType: string): GeneratedMedia {
     mediaType: type || mediaType,
     data: isBase64 ? content : Buffer.from(decodeLoosely(content)).toString('base64'),
   };
+}
+
+/** Members that hold an image, or an object that does. */
+const IMAGE_PLACES = ['image_url', 'image', 'url', 'source', 'inlineData', 'inline_data'];
+
+/**
+ * Media in any form that upstreams use, whatever their dialect: a URL, a data URL, or Base64 with its type, in members
+ * of any of their names; undefined if there is none.
+ */
+export function findMedia(value: unknown): GeneratedMedia | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : mediaOf(value, DEFAULT_MEDIA_TYPE);
+  const holder = asObject(value);
+  if (holder === undefined) return undefined;
+  const data = textOf(holder.b64_json) || textOf(holder.data);
+  const mediaType =
+    textOf(holder.media_type) || textOf(holder.mimeType) || textOf(holder.mime_type) || DEFAULT_MEDIA_TYPE;
+  if (data !== '') return data.startsWith('data:') ? mediaOf(data, mediaType) : { mediaType, data };
+  const uri = textOf(holder.fileUri) || textOf(holder.file_uri);
+  if (uri !== '') return { mediaType, url: uri };
+  for (const place of IMAGE_PLACES) {
+    const found = findMedia(holder[place]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function decodeLoosely(text: string): string {

@@ -21,6 +21,8 @@ function table(used: string, replaced = '', refused = ''): MemberTable {
 }
 
 const FAILURES = 'error base_resp code';
+const IMAGE =
+  'image_url image url source inlineData inline_data b64_json data media_type mimeType mime_type fileUri file_uri';
 
 /** Members of every object a reader opens, by dialect. */
 export const RESPONSE_MEMBERS = {
@@ -36,11 +38,14 @@ export const RESPONSE_MEMBERS = {
       'error',
     ),
     message: table(
-      'content refusal reasoning_content reasoning reasoning_text thinking thought reasoning_details tool_calls function_call images audio',
+      'content refusal reasoning_content reasoning reasoning_text thinking thought reasoning_details reasoning_opaque thinking_blocks extra_content tool_calls function_call images audio',
       'role name id',
     ),
-    part: table('type text thinking reasoning refusal image_url content', 'index closed'),
-    call: table('index id function custom extra_content name arguments input', 'type'),
+    part: table(`type text thinking reasoning refusal content ${IMAGE}`, 'index closed'),
+    call: table(
+      'index id function custom extra_content provider_specific_fields thought_signature name arguments input',
+      'type',
+    ),
     function: table('name arguments parameters', 'description'),
     custom: table('name input'),
   },
@@ -59,7 +64,7 @@ export const RESPONSE_MEMBERS = {
       'id type content summary encrypted_content call_id name arguments input result output_format',
       'role status size quality background action revised_prompt namespace created_by phase',
     ),
-    part: table('type text refusal', 'logprobs index'),
+    part: table(`type text refusal ${IMAGE}`, 'logprobs index'),
   },
   messages: {
     body: table(
@@ -68,7 +73,7 @@ export const RESPONSE_MEMBERS = {
       FAILURES,
     ),
     event: table('type message index content_block delta usage', 'context_management request_id', 'error'),
-    block: table('type text thinking signature data id name input', 'caller'),
+    block: table('type text thinking signature data id name input source', 'caller'),
     delta: table(
       'type text thinking signature partial_json stop_reason stop_sequence',
       'container stop_details estimated_tokens',

@@ -12,6 +12,7 @@ import {
 import {
   collectResponse,
   type DraftCall,
+  findMedia,
   ResponseBuilder,
   type ResponseContext,
   type ResponseReader,
@@ -249,13 +250,14 @@ export class ResponsesReader implements ResponseReader {
   }
 
   #finishMessage({ content }: UntrustedObject, open: OpenItem): void {
-    let whole = textOf(content);
-    for (const value of listOf(content)) {
-      const part = asObject(value) ?? {};
-      nameDropped(part, MEMBERS.part, this.builder.dropped, 'response.content');
-      whole += textOf(part.text) + textOf(part.refusal);
+    const parts = listOf(content).map((value) => asObject(value) ?? {});
+    for (const part of parts) nameDropped(part, MEMBERS.part, this.builder.dropped, 'response.content');
+    const texts = parts.map((part) => textOf(part.text) + textOf(part.refusal));
+    this.#finishText(open, textOf(content) + texts.join(''));
+    for (const part of parts) {
+      const media = textOf(part.type).includes('image') ? findMedia(part) : undefined;
+      if (media !== undefined) this.builder.media(media);
     }
-    this.#finishText(open, whole);
   }
 
   #finishThought(item: UntrustedObject, open: OpenItem): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { asObject } from '../../../contract/objects.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import {
   ANTHROPIC_MESSAGES_DIALECT,
   CHAT_DIALECT,
@@ -188,4 +188,41 @@ describe('round trips', () => {
       );
     });
   }
+
+  /** The turn of the model as a client of each dialect repeats it. */
+  const REPEATED: readonly (readonly [string, Dialect, (answer: UntrustedObject) => UntrustedObject])[] = [
+    ['messages', ANTHROPIC_MESSAGES_DIALECT, ({ content }) => ({ messages: [{ role: 'assistant', content }] })],
+    ['responses', RESPONSES_DIALECT, ({ output }) => ({ input: output })],
+    [
+      'gemini',
+      GEMINI_DIALECT,
+      ({ candidates }) => ({ contents: [asObject(asObject((candidates as unknown[])[0])?.content)] }),
+    ],
+  ];
+  const BLOCKS = [{ type: 'thinking', thinking: 'hm', signature: 'sig' }];
+  const CALL = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+  for (const [name, dialect, repeat] of REPEATED)
+    for (const [what, said] of [
+      ['LiteLLM’s blocks', { content: 'Hi', reasoning_content: 'hm', thinking_blocks: BLOCKS }],
+      ['Copilot’s opaque text', { content: 'Hi', reasoning_text: 'hm', reasoning_opaque: 'xyz' }],
+      ['Google’s extra content of a message', { content: 'Hi', extra_content: { google: { thought_signature: 's' } } }],
+      ['Google’s extra content of a call', { tool_calls: [{ ...CALL, extra_content: { google: {}, more: 1 } }] }],
+      [
+        'LiteLLM’s fields of a call',
+        { tool_calls: [{ ...CALL, provider_specific_fields: { thought_signature: 's' } }] },
+      ],
+    ] as const)
+      test(`a signature in ${what} comes back with the next turn: ${name}`, () => {
+        const [own, callers] = [codecOf(CHAT_DIALECT), codecOf(dialect)];
+        const events = own.createReader().readComplete({ choices: [{ message: said }] });
+        const answer = plain(callers.writeResponse(events, CONTEXT));
+        const again = callers.readRequest(plain(repeat(answer)), new DroppedFields());
+        const sent = plain(own.writeRequest(again, targetOf(CHAT_DIALECT), new DroppedFields())) as {
+          messages: UntrustedObject[];
+        };
+        const { reasoning_content: _, reasoning_text: __, content, ...members } = said as UntrustedObject;
+        const [turn] = sent.messages.filter(({ role }) => role === 'assistant');
+        for (const [key, value] of Object.entries(members)) assert.deepEqual(turn?.[key], value, key);
+        assert.equal(turn?.content ?? undefined, content);
+      });
 });

@@ -15,18 +15,38 @@ const REASONS: Readonly<Record<string, StopReason>> = {
   finished: 'end',
   done: 'end',
   normal: 'end',
+  finish: 'end',
+  final: 'end',
+  natural: 'end',
+  ok: 'end',
+  success: 'end',
+  succeeded: 'end',
+  endofturn: 'end',
+  endofsequence: 'end',
+  eostokenid: 'end',
+  stopstr: 'end',
+  stoptoken: 'end',
   pauseturn: 'end',
+  // Anthropic: the response pauses after the context was summarized.
+  compaction: 'end',
   stopsequence: 'stop_sequence',
   length: 'length',
   maxtokens: 'length',
   maxoutputtokens: 'length',
   maxlength: 'length',
+  // Cohere
+  errorlimit: 'length',
   modelcontextwindowexceeded: 'length',
   toolcalls: 'calls',
   toolcall: 'calls',
   tooluse: 'calls',
   functioncall: 'calls',
   contentfilter: 'refused',
+  errortoxic: 'refused',
+  hate: 'refused',
+  hatespeech: 'refused',
+  // DashScope
+  datainspectionfailed: 'refused',
   refusal: 'refused',
   safety: 'refused',
   recitation: 'refused',
@@ -45,10 +65,13 @@ const REASONS: Readonly<Record<string, StopReason>> = {
 
 /** Patterns for names that are in no table; the first match counts. */
 const FAMILIES: readonly (readonly [RegExp, StopReason])[] = [
-  [/error|fail|rate|quota|resource|abort|cancel|malformed|timeout|unavailable|interrupt|overload/, 'failed'],
+  [
+    /error|fail|ratelimit|toomanyrequests|quota|resource|abort|cancel|malformed|timeout|unavailable|interrupt|overload/,
+    'failed',
+  ],
   [/length|limit|maxtoken|maxoutput|token|truncat|context|window/, 'length'],
   [
-    /filter|safe|refus|block|prohibit|polic|moderat|censor|sensitiv|recitation|guard|armor|harm|violat|inappropriate/,
+    /filter|safe|refus|block|prohibit|polic|moderat|censor|sensitiv|recitation|guard|armor|harm|violat|violen|inappropriate|inspect|toxic|sexual|jailbreak/,
     'refused',
   ],
 ];
