@@ -71,6 +71,7 @@ async function withImporter<R>(hooks: Hooks, work: (importer: Importer) => Promi
     throw new Error(`There is no database at ${databaseUrl}. Start the service once, then import into it.`);
   const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, {
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    isCommand: true,
   });
   try {
     await assertStarted(database);

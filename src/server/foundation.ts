@@ -69,6 +69,8 @@ export interface FoundationOverrides {
   readonly outbound?: OutboundClient;
   /** PostgreSQL connections. Default: 10. */
   readonly poolMax?: number;
+  /** Ends the process: its SQLite file may lack writes that were never reported. Default: only logged. */
+  readonly onDatabaseLost?: () => void;
 }
 
 /**
@@ -90,7 +92,7 @@ export async function openFoundation(config: Config, overrides: FoundationOverri
     config,
     log,
     metrics.recordQuery,
-    overrides.poolMax ?? POOL_MAX,
+    overrides,
   );
   const databaseClock = await openDatabaseClock(database);
   const clock = overrides.clock ?? databaseClock;
@@ -160,7 +162,7 @@ async function openServiceDatabase(
   config: Config,
   log: Log,
   onQuery: (seconds: number) => void,
-  poolMax: number,
+  { poolMax = POOL_MAX, onDatabaseLost }: FoundationOverrides,
 ): Promise<ServiceDatabase> {
   const { databaseUrl, databaseDirectUrl } = config;
   const isSqlite = databaseUrl.startsWith('sqlite:');
@@ -169,7 +171,11 @@ async function openServiceDatabase(
   const opened: { close(): Promise<void> }[] = [{ close: async () => unlock() }];
   try {
     const isPooled = databaseDirectUrl !== undefined;
-    const database = openDatabase<Tables>(databaseUrl, { log, poolMax, isPooled, onQuery });
+    const onLost = (error: Error): void => {
+      log.fatal({ err: error }, 'the disk of the database failed to flush writes: stopping, unacknowledged');
+      onDatabaseLost?.();
+    };
+    const database = openDatabase<Tables>(databaseUrl, { log, poolMax, isPooled, onQuery, onLost });
     opened.push(database);
     const keys = isSqlite
       ? await prepareSchema(database, config)

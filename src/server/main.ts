@@ -17,7 +17,8 @@ async function main(): Promise<void> {
   // can be lost.
   let handleSignal: (signal: NodeJS.Signals) => void = exitAtOnce;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => handleSignal(signal));
-  const app = await makeApp(config, { port });
+  // A restart reads what the disk has; a repeated flush would report success for data that is gone.
+  const app = await makeApp(config, { port, onDatabaseLost: exitAtOnce });
   // Requests are answered shortly before startup completes.
   const early: NodeJS.Signals[] = [];
   handleSignal = (signal) => (early.length === 0 ? void early.push(signal) : exitAtOnce());

@@ -16,8 +16,8 @@ export const PASSWORD_COST: PasswordCost = { memory: 19_456, passes: 2, parallel
 /** Upper limit for computing a stored hash: this service never writes one that costs more. */
 const MAX_ACCEPTED_COST: PasswordCost = { memory: 65_536, passes: 6, parallelism: 4 };
 const TAG_BYTES = 32;
-/** libuv's pool runs four such jobs at a time; more would delay file access and DNS queries. */
-const PERMITS = Math.min(availableParallelism(), 4);
+/** libuv's pool runs four jobs at a time; one thread stays free, because every commit waits for a flush on it. */
+const PERMITS = Math.min(availableParallelism(), 3);
 const MAX_QUEUE_LENGTH = 64;
 const RETRY_SECONDS = 2;
 
@@ -31,7 +31,7 @@ interface PasswordHash {
 export type PermittedHasher = Pick<PasswordHasher, 'hash' | 'verify'>;
 
 /**
- * Runs argon2id off the event loop, one hash per core at a time (at most four). Every method throws `unavailable` if
+ * Runs argon2id off the event loop, one hash per core at a time (at most three). Every method throws `unavailable` if
  * the queue is full.
  */
 export class PasswordHasher {

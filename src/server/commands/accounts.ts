@@ -33,7 +33,7 @@ async function withDatabase<T>(work: (database: Database<Tables>, config: Config
       `There is no database at ${databaseUrl}. Run this where the service runs, or name its database with DATABASE_URL.`,
     );
   // A command may need session features that a pooler does not provide.
-  const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl);
+  const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, { isCommand: true });
   try {
     return await work(database, config);
   } catch (error) {

@@ -36,6 +36,7 @@ export async function checkDatabase(): Promise<CheckFinding[]> {
   if (damage !== undefined) return [{ rule: 'the file is sound', at: damage }];
   const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, {
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    isCommand: true,
   });
   try {
     const { key } = findMasterKey(config, path);

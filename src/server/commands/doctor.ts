@@ -82,7 +82,7 @@ async function examineDatabase(config: Config, outbound: OutboundClient): Promis
           'Run this in the folder of the service, or set DATABASE_URL. The first start of the service creates it.',
       },
     ];
-  const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl);
+  const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, { isCommand: true });
   try {
     const channels = await new ChannelAndModelStore(database).channels();
     const kind = path === undefined ? 'PostgreSQL' : `SQLite at ${path}`;

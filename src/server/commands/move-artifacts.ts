@@ -13,7 +13,7 @@ import type { Tables } from '../tables.ts';
 export async function moveArtifactsToS3(): Promise<MoveReport> {
   const { config } = loadConfig();
   const outbound = openOutbound();
-  const database = openDatabase<Tables>(config.databaseDirectUrl ?? config.databaseUrl);
+  const database = openDatabase<Tables>(config.databaseDirectUrl ?? config.databaseUrl, { isCommand: true });
   try {
     const opened = createFileStorage(config, outbound);
     if (opened?.s3 === undefined)

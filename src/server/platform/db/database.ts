@@ -26,6 +26,13 @@ export interface DatabaseOptions {
   readonly stallMs?: number;
   /** SQLite: longest time a batch of writes collects work before it is committed; default 5. */
   readonly batchMs?: number;
+  /**
+   * SQLite: a service has the file open as well. Each commit then blocks this process until it is durable, because the
+   * service could read it before. Default: commits are flushed beside the event loop.
+   */
+  readonly isCommand?: boolean;
+  /** SQLite: called once, when a flush has failed. Every later write fails; only a new process can continue. */
+  readonly onLost?: (error: DatabaseUnavailableError) => void;
   /** PostgreSQL: maximum connections; default 10. */
   readonly poolMax?: number;
   /** PostgreSQL: statement timeout; 0: none; default 5 000. */

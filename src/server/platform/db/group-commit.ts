@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { DatabaseUnavailableError, DiskFullError, isBusy, isDiskFull, TransactionStalledError } from './database.ts';
 
-/** A batch is committed after this many jobs or after `batchMs`, even if more jobs are waiting. */
+/** Jobs run for one turn of the event loop: at most this many, and for at most `batchMs`. */
 const MAX_JOBS = 256;
 /** How long to wait for a write lock held by another process, and how often to retry. */
 const LOCK_WAIT_MS = 5_000;
@@ -34,18 +34,30 @@ export interface GroupCommitOptions {
   /** Longest time a transaction may hold its turn while the process does other work. */
   readonly stallMs: number;
   readonly batchMs: number;
-  /** Called before each COMMIT to end the read snapshot, so that later reads see the committed writes. */
-  readonly beforeCommit: () => void;
+  /** The snapshot that all reads outside of transactions see: kept from before a COMMIT until it is durable. */
+  readonly snapshot: { hold(): void; release(): void };
+  /** Whether a statement since the last call may have changed the file. */
+  readonly takeChanged: () => boolean;
+  /** Makes every commit so far durable, off the event loop. */
+  readonly flush: () => Promise<void>;
+  /** Called once, when a flush has failed. */
+  readonly onLost: (error: DatabaseUnavailableError) => void;
   readonly onStall: (error: TransactionStalledError) => void;
   /** Called when a write failed because the disk is full. */
   readonly onDiskFull: () => void;
 }
 
 /**
- * Shares one COMMIT, and so one fsync, among all writes waiting at the same time [group commit]. A batch starts with
+ * Shares one COMMIT and one flush among all writes waiting at the same time [group commit]. A batch starts with
  * `setImmediate`: all writes of the current event loop turn share it, and a single write is still committed
  * immediately. Jobs run one after another, each transaction in its own savepoint, so a failing one rolls back only
- * itself. No outcome, success or failure, is reported before the batch is durable.
+ * itself.
+ *
+ * COMMIT writes to the log without flushing it; the flush runs beside the event loop. Until it has succeeded, no
+ * outcome, success or failure, is reported, and reads keep the snapshot from before the COMMIT: nothing outside can
+ * depend on a commit that a power failure would undo. Meanwhile the next batch runs its jobs, and is committed once the
+ * flush has ended. A failed flush is not repeated, because the system may have dropped the data and would report
+ * success: from then on every write is refused.
  */
 export class GroupCommit {
   readonly #database: DatabaseSync;
@@ -53,9 +65,17 @@ export class GroupCommit {
   readonly #sql: Readonly<Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', StatementSync>>;
   #waiting: Job[] = [];
   #next = 0;
+  /** Jobs are running, a transaction has the turn, or either is about to. */
   #running = false;
+  /** A batch has begun; while it is not running, it waits for the flush of the previous one. */
+  #isOpen = false;
+  #isFlushing = false;
   #batch: PromiseCallbacks[] = [];
-  #batchEndsAt = 0;
+  #jobsOfTurn = 0;
+  #turnEndsAt = 0;
+  /** Called when nothing is open or unflushed; no batch begins until it is cleared. */
+  #onPaused: (() => void) | undefined;
+  #lost: DatabaseUnavailableError | undefined;
   /** One timer for all transactions, instead of one per transaction. */
   #watchdog: NodeJS.Timeout | undefined;
   /** The transaction that has the turn; `since`: time of `performance.now()`. */
@@ -102,40 +122,84 @@ export class GroupCommit {
     return new DiskFullError(error);
   }
 
-  /** Resolves when no job is waiting or running. */
+  /** The error of a failed flush, after which nothing is written. */
+  get lost(): DatabaseUnavailableError | undefined {
+    return this.#lost;
+  }
+
+  /** Resolves when no job is waiting or running, and everything is durable. */
   async drain(): Promise<void> {
-    if (this.#running) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#isBusy || this.#hasWaiting) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /**
+   * Resolves when no batch is open and everything is durable. Jobs then wait until the returned function is called.
+   */
+  async pause(): Promise<() => void> {
+    const paused = Promise.withResolvers<void>();
+    this.#onPaused = paused.resolve;
+    if (!this.#isBusy) paused.resolve();
+    await paused.promise;
+    return () => {
+      this.#onPaused = undefined;
+      this.#proceed();
+    };
+  }
+
+  get #isBusy(): boolean {
+    return this.#running || this.#isOpen || this.#isFlushing;
+  }
+
+  get #hasWaiting(): boolean {
+    return this.#next < this.#waiting.length;
   }
 
   #enqueue(job: Job): void {
     this.#waiting.push(job);
-    if (this.#running) return;
-    this.#running = true;
-    setImmediate(() => this.#startBatch(performance.now() + LOCK_WAIT_MS));
+    if (!this.#running && this.#onPaused === undefined) this.#schedule();
   }
 
-  #startBatch(lockDeadline: number): void {
+  #schedule(): void {
+    this.#running = true;
+    setImmediate(() => this.#startTurn(performance.now() + LOCK_WAIT_MS));
+  }
+
+  #startTurn(lockDeadline: number): void {
+    if (this.#isOpen || this.#begin(lockDeadline)) {
+      this.#jobsOfTurn = 0;
+      this.#turnEndsAt = performance.now() + this.#options.batchMs;
+      this.#runJobs();
+    }
+  }
+
+  /** @returns false while another process holds the write lock: tries again later, or has failed all jobs */
+  #begin(lockDeadline: number): boolean {
     try {
+      if (this.#lost !== undefined) throw this.#lost;
       this.#sql.begin.run();
+      this.#isOpen = true;
+      return true;
     } catch (error) {
       if (isBusy(error) && performance.now() < lockDeadline) {
-        setTimeout(() => this.#startBatch(lockDeadline), LOCK_RETRY_MS);
-        return;
+        setTimeout(() => this.#startTurn(lockDeadline), LOCK_RETRY_MS);
+        return false;
       }
-      const refused = new DatabaseUnavailableError('the database could not be opened for writing', error);
-      while (this.#next < this.#waiting.length) this.#take()?.reject(refused);
-      this.#endBatch();
-      return;
+      const refused = this.#lost ?? new DatabaseUnavailableError('the database could not be opened for writing', error);
+      while (this.#hasWaiting) this.#take()?.reject(refused);
+      this.#proceed();
+      return false;
     }
-    this.#batchEndsAt = performance.now() + this.#options.batchMs;
-    this.#runJobs();
   }
 
-  /** Runs statements until a transaction takes over; the end of that transaction calls this again. */
+  /**
+   * Runs statements until a transaction takes over; the end of that transaction calls this again. The batch stays open
+   * for more jobs while the previous one is being flushed.
+   */
   #runJobs(): void {
-    while (this.#batch.length < MAX_JOBS && (this.#batch.length === 0 || performance.now() < this.#batchEndsAt)) {
+    while (this.#jobsOfTurn < MAX_JOBS && (this.#jobsOfTurn === 0 || performance.now() < this.#turnEndsAt)) {
       const job = this.#take();
       if (!job) break;
+      this.#jobsOfTurn++;
       try {
         if (job.statement) {
           job.statement();
@@ -154,7 +218,10 @@ export class GroupCommit {
         }
       }
     }
-    this.#commitBatch();
+    if (this.#lost !== undefined) this.#failBatch(this.#lost);
+    else if (!this.#isFlushing) this.#commitBatch();
+    else if (this.#hasWaiting) this.#schedule();
+    else this.#running = false;
   }
 
   #openTransaction(): WriteTransaction {
@@ -208,15 +275,48 @@ export class GroupCommit {
   }
 
   #commitBatch(): void {
-    this.#options.beforeCommit();
+    const { snapshot, takeChanged, flush } = this.#options;
     try {
+      snapshot.hold();
       this.#sql.commit.run();
     } catch (error) {
+      snapshot.release();
       this.#failBatch(error);
       return;
     }
-    for (const job of this.#batch) job.resolve();
-    this.#endBatch();
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#isOpen = false;
+    if (takeChanged()) {
+      this.#isFlushing = true;
+      flush().then(
+        () => {
+          this.#isFlushing = false;
+          this.#report(batch);
+          if (this.#running) return;
+          if (this.#isOpen) this.#schedule();
+          else this.#proceed();
+        },
+        (error: unknown) => this.#lose(batch, error),
+      );
+    } else this.#report(batch);
+    this.#proceed();
+  }
+
+  /** Reports a durable batch, which reads see from now on. */
+  #report(batch: readonly PromiseCallbacks[]): void {
+    this.#options.snapshot.release();
+    for (const job of batch) job.resolve();
+  }
+
+  /** Reads keep the last durable state. */
+  #lose(batch: readonly PromiseCallbacks[], cause: unknown): void {
+    const lost = new DatabaseUnavailableError('a write could not be flushed to the disk', cause);
+    this.#lost = lost;
+    this.#isFlushing = false;
+    for (const job of batch) job.reject(lost);
+    this.#options.onLost(lost);
+    if (!this.#running) this.#schedule();
   }
 
   /**
@@ -232,17 +332,18 @@ export class GroupCommit {
         ? failure
         : new DatabaseUnavailableError('the write could not be committed', cause);
     for (const job of this.#batch) job.reject(error);
-    this.#endBatch();
+    this.#batch = [];
+    this.#isOpen = false;
+    this.#proceed();
   }
 
-  #endBatch(): void {
-    this.#batch = [];
-    if (this.#next < this.#waiting.length) {
-      setImmediate(() => this.#startBatch(performance.now() + LOCK_WAIT_MS));
-      return;
-    }
+  /** Continues after a batch. */
+  #proceed(): void {
     this.#running = false;
-    for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#onPaused !== undefined) {
+      if (!this.#isBusy) this.#onPaused();
+    } else if (this.#hasWaiting) this.#schedule();
+    else if (!this.#isBusy) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #take(): Job | undefined {

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { holdFlushes } from '../../../../test/held-flushes.ts';
 import { DatabaseUnavailableError, TransactionStalledError } from './database.ts';
 import { type MetaTables, metaMigrations, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
@@ -53,19 +54,147 @@ describe('group commit on SQLite', () => {
     await database.close();
   });
 
-  it('syncs every commit to disk, so that acknowledged writes survive a power failure', async () => {
+  it('reports a commit, and shows it to reads, only once it is flushed, one flush for all commits before it', async () => {
     const database = await open();
-    const settings = await Promise.all(
-      ['synchronous', 'journal_mode'].map((name) =>
-        sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(database.kysely),
-      ),
-    );
-    // 2 is FULL; NORMAL would only survive a crash of this process.
-    assert.deepEqual(
-      settings.map(({ rows }) => rows[0]),
-      [{ synchronous: 2 }, { journal_mode: 'wal' }],
-    );
+    const flushes = holdFlushes();
+    try {
+      const put = (name: string) => database.kysely.insertInto('meta').values({ name, value: '' }).execute();
+      const names = async () =>
+        (await database.kysely.selectFrom('meta').select('name').orderBy('name').execute()).map(({ name }) => name);
+      const reported: string[] = [];
+      const first = put('a').then(() => reported.push('a'));
+      await flushes.untilWaiting();
+      const refusal = new Error('refused after it read a');
+      const later = [
+        put('b').then(() => reported.push('b')),
+        database.transaction(async (trx) => {
+          assert.equal((await trx.selectFrom('meta').select('name').execute()).length, 2, 'it sees a and b');
+          await trx.insertInto('meta').values({ name: 'c', value: '' }).execute();
+          reported.push('c decided');
+        }),
+        assert.rejects(
+          database.transaction(async () => {
+            throw refusal;
+          }),
+          refusal,
+        ),
+      ];
+      await delay(20);
+      assert.deepEqual(reported, ['c decided']);
+      assert.deepEqual(await names(), []);
+      flushes.end();
+      await first;
+      assert.deepEqual(await names(), ['a'], 'a client that was told of a write can read it');
+      await flushes.untilWaiting();
+      assert.deepEqual(await names(), ['a']);
+      assert.deepEqual(reported, ['c decided', 'a']);
+      flushes.end();
+      await Promise.all(later);
+      assert.deepEqual(await names(), ['a', 'b', 'c']);
+      assert.equal(flushes.begun, 2);
+    } finally {
+      flushes.restore();
+      await database.close();
+    }
+  });
+
+  it('flushes nothing after statements that changed nothing', async () => {
+    const database = await open();
+    const flushes = holdFlushes();
+    try {
+      await database.kysely.deleteFrom('meta').where('name', '=', 'absent').execute();
+      await database.transaction((trx) => trx.selectFrom('meta').selectAll().execute());
+      assert.equal(flushes.begun, 0);
+    } finally {
+      flushes.restore();
+      await database.close();
+    }
+  });
+
+  it('acknowledges nothing after a failed flush, and does not repeat it', async () => {
+    const lost: Error[] = [];
+    const database = openDatabase<MetaTables>('sqlite::memory:', { onLost: (error) => lost.push(error) });
+    await migrate(database, metaMigrations);
+    const flushes = holdFlushes();
+    try {
+      const put = (name: string) => database.kysely.insertInto('meta').values({ name, value: '' }).execute();
+      const writes = [put('covered')];
+      await flushes.untilWaiting();
+      writes.push(
+        put('behind'),
+        database.transaction(async (trx) => {
+          await trx.insertInto('meta').values({ name: 'also behind', value: '' }).execute();
+          return [];
+        }),
+      );
+      await delay(5);
+      flushes.end(Object.assign(new Error('i/o error'), { code: 'EIO' }));
+      writes.push(put('later'));
+      for (const outcome of await Promise.allSettled(writes))
+        assert.ok(outcome.status === 'rejected' && outcome.reason instanceof DatabaseUnavailableError);
+      assert.deepEqual(await database.kysely.selectFrom('meta').selectAll().execute(), []);
+      assert.equal(flushes.begun, 1);
+      assert.equal(lost.length, 1);
+      assert.throws(() => database.ping(), DatabaseUnavailableError);
+    } finally {
+      flushes.restore();
+      await database.close();
+    }
+  });
+
+  it('lets SQLite flush commits of a command before the service can read them', async () => {
+    const modes = [];
+    for (const isCommand of [false, true]) {
+      const database = openDatabase<MetaTables>('sqlite::memory:', { isCommand });
+      await migrate(database, metaMigrations);
+      const flushes = holdFlushes();
+      if (isCommand) await database.kysely.insertInto('meta').values({ name: 'written', value: '' }).execute();
+      assert.equal(flushes.begun, 0);
+      flushes.restore();
+      const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(database.kysely);
+      modes.push(rows[0]?.synchronous);
+      await database.close();
+    }
+    // NORMAL: SQLite flushes the log only where it restarts it; FULL: at every commit.
+    assert.deepEqual(modes, [1, 2]);
+  });
+
+  it('restarts the log beside the commits, while every read and write goes on', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rg-checkpoint-'));
+    after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'test.db');
+    const database = openDatabase<MetaTables>(`sqlite:${file}`);
+    await migrate(database, metaMigrations);
+    const value = 'x'.repeat(200_000);
+    let written = 0;
+    const frames = () => {
+      const observer = new DatabaseSync(file);
+      try {
+        return Number(observer.prepare('pragma wal_checkpoint(noop)').get()?.log);
+      } finally {
+        observer.close();
+      }
+    };
+    let longest = 0;
+    for (let now = 0; now >= longest && written < 1_000; now = frames()) {
+      longest = now;
+      await Promise.all(
+        Array.from({ length: 3 }, () =>
+          database.kysely
+            .insertInto('meta')
+            .values({ name: `row-${written++}`, value })
+            .execute(),
+        ),
+      );
+      const { rows } = await sql<{ n: number }>`select count(*) as n from meta`.execute(database.kysely);
+      assert.equal(rows[0]?.n, written);
+    }
+    assert.ok(longest > 4_000 && frames() < longest, `${longest} frames, then ${frames()}`);
     await database.close();
+    const closed = new DatabaseSync(file);
+    assert.deepEqual({ ...closed.prepare('pragma integrity_check').get() }, { integrity_check: 'ok' });
+    assert.deepEqual({ ...closed.prepare('select count(*) as n from meta').get() }, { n: written });
+    closed.close();
   });
 
   it('waits for another process to release the write lock, and reads meanwhile', async () => {
@@ -110,7 +239,7 @@ describe('group commit on SQLite', () => {
     assert.deepEqual(await names(), ['other']);
     checked.resolve();
     await write;
-    assert.deepEqual(await names(), ['other', 'ours'], 'whoever heard of a write sees it');
+    assert.deepEqual(await names(), ['other', 'ours'], 'a client that was told of a write can read it');
     other.close();
     await database.close();
   });

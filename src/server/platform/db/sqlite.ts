@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, fdatasync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
@@ -16,7 +16,14 @@ import {
 } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { assertSqliteFile, makeFolders } from '../path-checks.ts';
-import { type Database, type DatabaseOptions, runAfterCommitActions, TransactionContext } from './database.ts';
+import { Checkpointer } from './checkpointer.ts';
+import {
+  type Database,
+  type DatabaseOptions,
+  DatabaseUnavailableError,
+  runAfterCommitActions,
+  TransactionContext,
+} from './database.ts';
 import { DiskFullState } from './disk-full.ts';
 import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './group-commit.ts';
 import { type NamedQuery, setDirectExecutor, withDirectExecutor } from './prepared-query.ts';
@@ -32,6 +39,9 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
     batchMs: options.batchMs ?? 5,
     onQuery: options.onQuery ?? (() => {}),
     onStall: (error) => options.log?.error({ err: error }, 'a transaction held up all others and was rolled back'),
+    onLost: options.onLost ?? (() => {}),
+    onCheckpointError: (error) => options.log?.error({ err: error }, 'the log of the database was not checkpointed'),
+    flushesInline: options.isCommand === true,
   });
   const kysely = new Kysely<T>({ dialect: sqliteDialect(context.guard(driver)) });
   const beside = driver.connect();
@@ -47,7 +57,10 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
     connections: undefined,
     releaseSpace: (maxPages) => driver.releaseSpace(maxPages),
     transaction: (work) => runAfterCommitActions(inTransaction, work),
-    ping: () => space.assertFree(kysely),
+    ping: () => {
+      driver.assertNotLost();
+      return space.assertFree(kysely);
+    },
     close: () => driver.destroy(),
   };
 }
@@ -68,7 +81,10 @@ class ConcurrentSqliteAdapter extends SqliteAdapter {
   }
 }
 
-interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCommit'> {
+interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'snapshot' | 'takeChanged' | 'flush'> {
+  readonly onCheckpointError: (error: Error) => void;
+  /** Commits block until they are durable, before any process can read them. */
+  readonly flushesInline: boolean;
   /** Called after every statement with its duration in seconds; for a write, without the wait for its batch. */
   readonly onQuery: (seconds: number) => void;
 }
@@ -77,13 +93,19 @@ interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCommit'> {
 const INCREMENTAL = 2;
 /** Share of free pages that stays in the file: new rows will need them, and allocating them again costs more. */
 const KEPT_FREE_SHARE = 0.1;
+/** The length of the log is read after this many commits, because that takes longer than a small write. */
+const COMMITS_PER_LENGTH = 16;
 
 /** One connection for writes, in batches, and one for reads, which run immediately. */
 class SqliteDriver implements Driver {
   readonly #writer: SqliteStatements;
   readonly #reader: SqliteReadConnection;
   readonly #commits: GroupCommit;
+  readonly #checkpointer: Checkpointer;
   readonly #temporary: string | undefined;
+  /** Descriptor of the log; closing it releases no lock, because SQLite locks other files. */
+  readonly #log: number;
+  #commitCount = 0;
   readonly #onQuery: SqliteDriverOptions['onQuery'];
 
   /**
@@ -103,18 +125,42 @@ class SqliteDriver implements Driver {
       this.#writer.database.exec('pragma auto_vacuum = incremental');
     this.#writer.database.exec(`
       pragma journal_mode = wal;
-      pragma synchronous = full;
+      -- normal: SQLite flushes only the header of a restarted log, so that old frames cannot follow a new one
+      pragma synchronous = ${options.flushesInline ? 'full' : 'normal'};
       pragma temp_store = memory;
-      -- 16 MiB of log before pages are copied into the file: pages that many writes share are copied once
-      pragma wal_autocheckpoint = 4000;
+      pragma wal_autocheckpoint = ${options.flushesInline ? 4_000 : 0};
       pragma journal_size_limit = 67108864;
       -- a held lock is waited for outside SQLite, where the process can go on meanwhile
       pragma busy_timeout = 0;
     `);
     this.#reader = new SqliteReadConnection(file);
+    this.#log = openSync(`${file}-wal`, 'r+');
     this.#commits = new GroupCommit(this.#writer.database, {
       ...options,
-      beforeCommit: this.#reader.renew,
+      snapshot: this.#reader,
+      takeChanged: () => !options.flushesInline && this.#writer.takeChanged(),
+      flush: () => this.#flush(),
+    });
+    this.#checkpointer = new Checkpointer({
+      path: file,
+      pause: () => this.#commits.pause(),
+      onError: options.onCheckpointError,
+      onLost: options.onLost,
+    });
+  }
+
+  /** @throws DatabaseUnavailableError after a failed flush */
+  assertNotLost(): void {
+    if (this.#commits.lost !== undefined) throw this.#commits.lost;
+  }
+
+  #flush(): Promise<void> {
+    if (++this.#commitCount % COMMITS_PER_LENGTH === 0) {
+      const { log } = this.#writer.database.prepare('pragma wal_checkpoint(noop)').get() ?? {};
+      this.#checkpointer.afterCommit(Number(log));
+    }
+    return new Promise((resolve, reject) => {
+      fdatasync(this.#log, (error) => (error === null ? resolve() : reject(error)));
     });
   }
 
@@ -128,7 +174,7 @@ class SqliteDriver implements Driver {
     return this.#commits.write(() => {
       if (read('auto_vacuum') !== INCREMENTAL) return false;
       const surplus = read('freelist_count') - Math.ceil(read('page_count') * KEPT_FREE_SHARE);
-      if (surplus > 0) database.exec(`pragma incremental_vacuum(${Math.min(surplus, maxPages)})`);
+      if (surplus > 0) this.#writer.exec(`pragma incremental_vacuum(${Math.min(surplus, maxPages)})`);
       return surplus > maxPages;
     });
   }
@@ -162,8 +208,10 @@ class SqliteDriver implements Driver {
     // A query started in this turn has not reached the driver yet, because Kysely passes it through several promises.
     await nextTurn();
     await this.#commits.drain();
+    await this.#checkpointer.idle();
     this.#reader.close();
     this.#writer.close();
+    closeSync(this.#log);
     if (this.#temporary) rmSync(this.#temporary, { recursive: true, force: true });
   }
 }
@@ -266,14 +314,16 @@ const readNumber = (database: DatabaseSync, pragma: string): number =>
 
 /**
  * The read connection. All reads of one event loop turn share a snapshot, because opening one takes several system
- * calls, more than most queries. The snapshot is at most one turn old and never older than a write this process has
- * confirmed.
+ * calls, more than most queries. The snapshot is at most one turn old, or as old as a commit that is still being
+ * flushed, and never older than a write this process has confirmed.
  */
 class SqliteReadConnection {
   readonly #statements: SqliteStatements;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
+  readonly #anyRow: StatementSync;
   #isOpen = false;
+  #isHeld = false;
 
   constructor(path: string) {
     this.#statements = new SqliteStatements(path);
@@ -281,6 +331,9 @@ class SqliteReadConnection {
     database.exec('pragma query_only = on; pragma temp_store = memory;');
     this.#begin = database.prepare('begin');
     this.#commit = database.prepare('commit');
+    this.#anyRow = database.prepare('select 1 from sqlite_schema limit 1');
+    // Creates the log.
+    this.#anyRow.get();
   }
 
   read<R>(query: CompiledQuery): QueryResult<R> {
@@ -290,22 +343,37 @@ class SqliteReadConnection {
 
   /** Opens the snapshot of this event loop turn if there is none. */
   #open(): void {
+    if (this.#isHeld && !this.#statements.database.isTransaction)
+      throw new DatabaseUnavailableError('the snapshot of the durable state was lost');
     if (this.#isOpen) return;
     this.#begin.run();
     this.#isOpen = true;
-    setImmediate(this.renew);
+    setImmediate(this.#renew);
+  }
+
+  /** Keeps the present snapshot until it is released, whatever is committed meanwhile. */
+  hold(): void {
+    this.#open();
+    // `begin` alone takes none.
+    this.#anyRow.get();
+    this.#isHeld = true;
   }
 
   /** Ends the snapshot: the next read sees everything committed by then. */
-  readonly renew = (): void => {
-    if (!this.#isOpen) return;
+  release(): void {
+    this.#isHeld = false;
+    this.#renew();
+  }
+
+  readonly #renew = (): void => {
+    if (!this.#isOpen || this.#isHeld) return;
     this.#isOpen = false;
     // A failed read may have ended it already.
     if (this.#statements.database.isTransaction) this.#commit.run();
   };
 
   close(): void {
-    this.renew();
+    this.release();
     this.#statements.close();
   }
 }
@@ -314,6 +382,8 @@ interface CachedStatement {
   readonly statement: StatementSync;
   /** Names of the result columns; empty for a statement that returns a row count. */
   columns: readonly string[];
+  /** It changes rows at most, which SQLite counts. */
+  readonly isCounted: boolean;
 }
 
 /**
@@ -323,13 +393,33 @@ interface CachedStatement {
 class SqliteStatements {
   readonly database: DatabaseSync;
   readonly #cache = new LRUCache<string, CachedStatement>({ max: 500 });
+  readonly #totalChanges: StatementSync;
+  #changes = 0;
+  /** A statement that is not counted was executed. */
+  #hasUncounted = false;
 
   constructor(path: string) {
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5_000 });
+    this.#totalChanges = this.database.prepare('select total_changes() as n');
+  }
+
+  /** Whether a statement since the last call may have changed the file; rolled back changes count too. */
+  takeChanged(): boolean {
+    const changes = Number(this.#totalChanges.get()?.n);
+    const hasChanged = this.#hasUncounted || changes !== this.#changes;
+    this.#changes = changes;
+    this.#hasUncounted = false;
+    return hasChanged;
+  }
+
+  exec(sql: string): void {
+    this.#hasUncounted = true;
+    this.database.exec(sql);
   }
 
   execute<R>(query: CompiledQuery): QueryResult<R> {
     const cached = this.#prepare(query.sql);
+    if (!cached.isCounted) this.#hasUncounted = true;
     // A column of integers stores 5.0 as 5, and converting each number to a BigInt takes a tenth of an insert.
     const values = (query as NamedQuery).storesOnly
       ? (query.parameters as readonly SQLInputValue[])
@@ -352,7 +442,8 @@ class SqliteStatements {
     if (known) return known;
     const statement = this.database.prepare(sql);
     statement.setReturnArrays(true);
-    const cached = { statement, columns: columnNames(statement) };
+    const isCounted = /^\s*(select|insert|update|delete|with)\b/i.test(sql);
+    const cached = { statement, columns: columnNames(statement), isCounted };
     this.#cache.set(sql, cached);
     return cached;
   }

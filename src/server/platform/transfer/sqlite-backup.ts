@@ -127,6 +127,8 @@ async function copyFile(from: string, draft: string, change: (copy: DatabaseSync
   try {
     source.exec('pragma query_only = on');
     await backUp(source, draft, { rate: ALL_PAGES });
+    // The copy may contain commits that the service is still flushing.
+    if (existsSync(`${from}-wal`)) sync(`${from}-wal`);
   } finally {
     source.close();
   }
