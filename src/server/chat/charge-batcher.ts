@@ -68,19 +68,22 @@ export class ChargeBatcher {
   constructor(parts: ChargeBatcherDependencies) {
     this.#dependencies = parts;
     this.#isPostgres = hasConcurrentWriters(parts.database.kysely);
-    this.#shared = this.#openQueue((jobs) => (this.#isPostgres ? this.#chargeTogether(jobs) : this.#transact(jobs)));
+    this.#shared = this.#openQueue((jobs) =>
+      this.#isPostgres ? this.#chargeTogether(jobs) : this.#transactUntilDecided(jobs),
+    );
   }
 
   /**
    * Durable when it resolves.
+   * @param onDecided called once the quota is reserved and only the flush is left, at most once and not in all cases
    * @throws AppError `quota_not_enough`
    */
-  async reserve(reservation: Reservation): Promise<void> {
+  async reserve(reservation: Reservation, onDecided?: () => void): Promise<void> {
     const { userId, ref } = reservation;
     this.#openCalls++;
     try {
-      if (!this.#isolatedAccounts.has(userId)) await this.#enqueue({ reservation }, 0);
-      else await this.#write([{ reservation }]).then(() => this.#isolatedAccounts.delete(userId));
+      if (!this.#isolatedAccounts.has(userId)) await this.#enqueue({ reservation }, 0, onDecided);
+      else await this.#write([{ reservation }], onDecided).then(() => this.#isolatedAccounts.delete(userId));
     } catch (error) {
       if (error instanceof AppError) {
         this.#openCalls--;
@@ -157,8 +160,8 @@ export class ChargeBatcher {
     return new JobBatcher(write, () => Math.floor(this.#openCalls / CALLS_PER_DELAY_MS));
   }
 
-  #enqueue(work: CallWork, waitMs: number): Promise<void> {
-    if (!this.#isPostgres) return this.#shared.add(work, waitMs);
+  #enqueue(work: CallWork, waitMs: number, onDecided?: () => void): Promise<void> {
+    if (!this.#isPostgres) return this.#shared.add(work, waitMs, onDecided);
     const key = keyOf(work);
     const own = this.#apart.has(key) ? this.#ownQueue(key) : this.#own.get(key);
     return (own ?? this.#shared).add(work, waitMs);
@@ -226,11 +229,22 @@ export class ChargeBatcher {
     return error instanceof DatabaseUnavailableError ? [] : jobs;
   }
 
+  /** SQLite: the next batch does not wait for the flush of this one, so that its calls reach their upstreams. */
+  async #transactUntilDecided(jobs: readonly Job<CallWork>[]): Promise<void> {
+    const decided = Promise.withResolvers<void>();
+    const onDecided = (): void => {
+      for (const job of jobs) job.onDecided?.();
+      decided.resolve();
+    };
+    void this.#transact(jobs, onDecided).finally(decided.resolve);
+    await decided.promise;
+  }
+
   /** Does all jobs in one transaction, or each in its own if one of them fails. */
-  async #transact(jobs: readonly Job<CallWork>[]): Promise<void> {
+  async #transact(jobs: readonly Job<CallWork>[], onDecided?: () => void): Promise<void> {
     if (jobs.length === 0) return;
     try {
-      await this.#write(worksOf(jobs));
+      await this.#write(worksOf(jobs), onDecided);
       for (const job of jobs) job.resolve();
     } catch (error) {
       if (jobs.length === 1 || error instanceof DatabaseUnavailableError) for (const job of jobs) job.reject(error);
@@ -238,7 +252,8 @@ export class ChargeBatcher {
     }
   }
 
-  async #write(batch: readonly CallWork[]): Promise<void> {
+  /** @param onDecided called when every statement has succeeded */
+  async #write(batch: readonly CallWork[], onDecided?: () => void): Promise<void> {
     const { quota, database } = this.#dependencies;
     const reservations = batch.flatMap((work) => ('reservation' in work ? work.reservation : []));
     const settlements = batch.flatMap((work) => ('settlement' in work ? work.settlement : []));
@@ -248,6 +263,7 @@ export class ChargeBatcher {
       if (!this.#isPostgres) await quota.settleAll(trx, settlements);
       await quota.reserveAll(trx, reservations);
       if (this.#isPostgres) await quota.settleAll(trx, settlements);
+      else onDecided?.();
     });
   }
 }
@@ -262,6 +278,7 @@ function keyOf(work: CallWork): string {
 /** A queued piece of work and the callbacks of its caller. */
 interface Job<W> {
   readonly work: W;
+  readonly onDecided?: (() => void) | undefined;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -279,7 +296,7 @@ class JobBatcher<W> {
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * @param write settles every job of a batch, and never rejects
+   * @param write settles every job of a batch, perhaps after it resolves, and never rejects
    * @param minDelayMs minimum time a batch waits for more jobs
    */
   constructor(write: (jobs: readonly Job<W>[]) => Promise<void>, minDelayMs: () => number) {
@@ -293,8 +310,8 @@ class JobBatcher<W> {
   }
 
   /** @param waitMs how long the job may wait for others to share its batch */
-  add(work: W, waitMs: number): Promise<void> {
-    return new Promise((resolve, reject) => this.push({ work, resolve, reject }, waitMs));
+  add(work: W, waitMs: number, onDecided?: () => void): Promise<void> {
+    return new Promise((resolve, reject) => this.push({ work, onDecided, resolve, reject }, waitMs));
   }
 
   push(job: Job<W>, waitMs: number): void {

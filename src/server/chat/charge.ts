@@ -76,6 +76,7 @@ export class CallCharge {
   #payer: Payer = { userId: 0, tokenId: undefined };
   #maxOutputTokens = 0;
   #closed = false;
+  #durable: Promise<void> = Promise.resolve();
 
   constructor(context: CallChargeContext) {
     this.#context = context;
@@ -91,7 +92,15 @@ export class CallCharge {
   }
 
   /**
-   * Reserves the maximum cost of the call.
+   * Resolves when the reservation is on disk. Nothing of the upstream's response may reach the caller before, although
+   * the request may be sent.
+   */
+  get durable(): Promise<void> {
+    return this.#durable;
+  }
+
+  /**
+   * Reserves the maximum cost of the call; `durable` follows.
    *
    * @param maxOutputTokens the limit sent to the upstream, for all choices together
    * @throws AppError `quota_not_enough`
@@ -108,13 +117,28 @@ export class CallCharge {
       completionTokens: maxOutputTokens,
     });
     try {
-      await this.#batcher.reserve({ ...this.#payer, ref: this.#ref, model, amount });
+      await this.#reserve(model, amount);
     } catch (error) {
       if (!isAppError(error, 'quota_not_enough')) throw error;
       const counted = await this.#countedAmount(error);
       if (counted === undefined || counted >= amount) throw error;
-      await this.#batcher.reserve({ ...this.#payer, ref: this.#ref, model, amount: counted });
+      await this.#reserve(model, counted);
     }
+  }
+
+  /** Ends a call whose reservation did not reach the disk. */
+  abandon(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#context.admission?.end(0);
+  }
+
+  /** Resolves when the quota is reserved, on disk or not. */
+  #reserve(model: string, amount: number): Promise<void> {
+    const decided = Promise.withResolvers<void>();
+    this.#durable = this.#batcher.reserve({ ...this.#payer, ref: this.#ref, model, amount }, decided.resolve);
+    this.#durable.then(decided.resolve, decided.reject);
+    return decided.promise;
   }
 
   /**

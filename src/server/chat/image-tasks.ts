@@ -45,6 +45,7 @@ export class ImageTaskRelay {
   async serve(caller: ModelCaller, work: ModelCallContext, images: ImageGeneration): Promise<void> {
     const request = parseImageRequest(work.request, work.model.target);
     await work.charge.reserve(caller, work.model.id, work.request.maxOutputTokens);
+    await work.charge.durable;
     this.#dependencies.batcher.track(this.#run(request, work, images));
   }
 

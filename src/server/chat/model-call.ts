@@ -125,6 +125,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   /** When the last event with data arrived. */
   #lastDataAt = 0;
   #pausedSince = 0;
+  /** What is to be sent to the caller once the reservation is on disk; undefined: it is. */
+  #held: (() => void)[] | undefined = [];
 
   constructor(dependencies: ModelCallDependencies, context: PreparedCall) {
     this.#dependencies = dependencies;
@@ -132,8 +134,14 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     this.#parent = dependencies.tracing.current();
   }
 
+  /** Sends the request while the reservation may still be written to the disk; the response waits for it. */
   start(): void {
-    this.#context.clientResponse.setListener(this);
+    const { clientResponse, charge } = this.#context;
+    charge.durable.then(
+      () => this.#release(),
+      (error: unknown) => this.#failUnreserved(error),
+    );
+    clientResponse.setListener(this);
     if (!this.#clientGone) this.#tryNextChannel();
   }
 
@@ -261,7 +269,11 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
       now - this.#lastDataAt > COMMENT_PATIENCE * this.#dependencies.timeouts.idleMs
     )
       this.#failMidStream(onlyComments(), this.#control);
-    else if (this.#phase === 'streaming' && now - this.#lastWriteAt >= this.#dependencies.keepAliveMs)
+    else if (
+      this.#phase === 'streaming' &&
+      this.#held === undefined &&
+      now - this.#lastWriteAt >= this.#dependencies.keepAliveMs
+    )
       this.#write(KEEP_ALIVE_COMMENT);
   }
 
@@ -352,7 +364,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     this.#hasDelivered = true;
     journal.append(this.#context.clientResponse.ref, events);
     const shown = this.#mask.bytes(converted === undefined ? events : Buffer.from(converted));
-    journal.whenWritten(() => {
+    this.#whenSafe(() => {
       if (this.#write(shown) || this.#pausedSince !== 0 || this.#phase === 'finished') return;
       this.#pausedSince = performance.now();
       control?.pause();
@@ -487,6 +499,27 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     });
   }
 
+  /** Runs a step of the response once the reservation is on disk and the journal has its records. */
+  #whenSafe(send: () => void): void {
+    if (this.#held === undefined) this.#dependencies.journal.whenWritten(send);
+    else this.#held.push(send);
+  }
+
+  #release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const send of held) this.#dependencies.journal.whenWritten(send);
+  }
+
+  /** The reservation did not reach the disk: its response is dropped. */
+  #failUnreserved(error: unknown): void {
+    const { clientResponse, charge, request } = this.#context;
+    charge.abandon();
+    this.#control?.abort();
+    if (this.#phase !== 'finished') this.#markFinished();
+    clientResponse.fail(error, request.dialect);
+  }
+
   #unknownReason({ failure = '' }: ResponseConversion): UpstreamFailure {
     const { loggedReasons, log } = this.#dependencies;
     const key = `${this.#channel.id} ${failure}`;
@@ -503,7 +536,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
    */
   #sendEnd(send: () => void): void {
     const { clientResponse } = this.#context;
-    this.#dependencies.journal.whenWritten(() => {
+    this.#whenSafe(() => {
       if (!clientResponse.disconnected) send();
     });
   }
@@ -538,7 +571,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     const { clientResponse, charge, request } = this.#context;
     const code = isAppError(error) ? error.code : 'internal_error';
     const send = (): void => clientResponse.fail(error, request.dialect);
-    void charge.refund(this.#endAs('failed', code)).then(() => this.#dependencies.journal.whenWritten(send));
+    void charge.refund(this.#endAs('failed', code)).then(() => this.#whenSafe(send));
   }
 
   /** Ends a response in progress with an error and charges the part received; without any text nothing is charged. */
