@@ -81,6 +81,30 @@ const deletePending = prepareQuery<Tables, { device: string; now: number }>()((d
     .where('expires_at', '>', p('now')),
 );
 
+/** Raises the count of a network unless it has reached the maximum, as one conditional write. */
+const raiseCount = prepareQuery<Tables, { network: string; ends_at: number; max: number }>()((db, p) =>
+  db
+    .insertInto('device_code_counts')
+    .values({ network: p('network'), codes: 1, ends_at: p('ends_at') })
+    .onConflict((conflict) =>
+      conflict
+        .column('network')
+        .doUpdateSet({
+          codes: sql<number>`device_code_counts.codes + 1`,
+          ends_at: sql<number>`case when excluded.ends_at > device_code_counts.ends_at
+            then excluded.ends_at else device_code_counts.ends_at end`,
+        })
+        .where('device_code_counts.codes', '<', p('max')),
+    ),
+);
+
+const replaceCount = prepareQuery<Tables, { network: string; codes: number }>()((db, p) =>
+  db
+    .updateTable('device_code_counts')
+    .set({ codes: p('codes') })
+    .where('network', '=', p('network')),
+);
+
 const livePending = prepareQuery<Tables, { network: string; now: number }>()((db, p) =>
   db
     .selectFrom('device_codes')
@@ -137,14 +161,26 @@ export class DeviceCodeStore {
     return pollQuery.all(this.#database.kysely, parameters) as Promise<PollRow[]>;
   }
 
-  /** Number of pending codes of a network, and when the first of them expires (Unix milliseconds). */
-  async countLive(
-    network: string,
-    now: number,
-    db: Executor = this.#database.kysely,
-  ): Promise<{ readonly count: number; readonly firstEnd: number }> {
-    const row = await livePending.first(db, { network, now });
-    return { count: Number(row?.count ?? 0), firstEnd: Number(row?.first_end ?? now) };
+  /**
+   * Counts a code that is about to be inserted against the limit of its network. The stored count is an upper bound:
+   * a code that is decided, replaced or expired stays counted. At the limit, the actual number replaces the count, so
+   * only codes near the limit cost more than one write, and a wrong count corrects itself.
+   *
+   * @returns false, and when the first pending code expires, if the network has `max` pending codes
+   */
+  async reserve(
+    trx: Trx,
+    { network, created_at: now, expires_at: endsAt }: Pick<NewDeviceCode, 'network' | 'created_at' | 'expires_at'>,
+    max: number,
+  ): Promise<{ readonly allowed: boolean; readonly retryAfterMs: number }> {
+    if ((await raiseCount.changes(trx, { network, ends_at: endsAt, max })) === 1)
+      return { allowed: true, retryAfterMs: 0 };
+    // The refused write has locked the row, so no other process adds a code to this network before the commit.
+    const row = await livePending.first(trx, { network, now });
+    const count = Number(row?.count ?? 0);
+    if (count >= max) return { allowed: false, retryAfterMs: Number(row?.first_end ?? now) - now };
+    await replaceCount.changes(trx, { network, codes: count + 1 });
+    return { allowed: true, retryAfterMs: 0 };
   }
 
   /** Returns false if the device_code or the user_code already exists. */
@@ -257,6 +293,11 @@ export class DeviceCodeStore {
     const expired = kysely.selectFrom('device_codes').select('id').where('sweep_at', '<=', now).limit(limit);
     const result = await kysely.deleteFrom('device_codes').where('id', 'in', expired).executeTakeFirst();
     return Number(result.numDeletedRows);
+  }
+
+  /** Deletes the counts of networks whose codes have all expired. */
+  async deleteEndedCounts(now: number): Promise<void> {
+    await this.#database.kysely.deleteFrom('device_code_counts').where('ends_at', '<=', now).execute();
   }
 }
 

@@ -63,7 +63,7 @@ interface DeviceCodeServiceDependencies {
   /** Lifetime of a pending code. */
   readonly ttlSeconds: number;
   /** Maximum number of pending codes per IP (IPv6: per /64). */
-  readonly maxLivePerNetwork: number;
+  readonly maxPendingPerNetwork: () => number;
 }
 
 /** The user's side of device authorization: codes and the decisions about them. */
@@ -164,7 +164,7 @@ export class DeviceCodeService {
 
   /** Returns false if one of the two codes already exists. @throws rate_limit_exceeded */
   async #insert(request: CodeRequest, deviceCode: string, userCode: string): Promise<boolean> {
-    const { database, store, clock, ttlSeconds } = this.#dependencies;
+    const { database, store, clock, ttlSeconds, maxPendingPerNetwork } = this.#dependencies;
     const now = clock.now();
     const expiresAt = now + ttlSeconds * 1000;
     const row = {
@@ -181,22 +181,12 @@ export class DeviceCodeService {
       interval_seconds: POLL_INTERVAL_SECONDS,
       sweep_at: expiresAt + ENDED_CODE_RETENTION_MS,
     };
-    if (row.device_id === '') {
-      await this.#assertRoomFor(row.network, now);
-      return store.insert(row);
-    }
     return database.transaction(async (trx) => {
-      await store.deletePendingOfDevice(trx, row.device_id, now);
-      await this.#assertRoomFor(row.network, now, trx);
+      if (row.device_id !== '') await store.deletePendingOfDevice(trx, row.device_id, now);
+      // Undecided codes must not fill the table.
+      assertWithinLimit(await store.reserve(trx, row, maxPendingPerNetwork()));
       return store.insert(row, trx);
     });
-  }
-
-  /** Limits pending codes per network, so that undecided codes cannot fill the table. @throws rate_limit_exceeded */
-  async #assertRoomFor(network: string, now: number, trx?: Trx): Promise<void> {
-    const { store, maxLivePerNetwork } = this.#dependencies;
-    const { count, firstEnd } = await store.countLive(network, now, trx);
-    assertWithinLimit({ allowed: count < maxLivePerNetwork, retryAfterMs: firstEnd - now });
   }
 
   async #decide(

@@ -127,16 +127,28 @@ describe('device sign-in storage', () => {
       assert.equal((await codes.findByUserCode('TWO', 0))?.client_name, 'n');
     });
 
-    it('counts pending codes by network', async () => {
-      const { codes, add, decide } = await start();
+    it('counts a code of a network with one write below the limit, and counts anew at the limit', async () => {
+      const { database, codes, run, add, decide } = await start();
+      const reserve = (network: string, max: number) =>
+        run((trx) => codes.reserve(trx, { network, created_at: 50, expires_at: 150 }, max));
+      const counts = async () =>
+        database.kysely.selectFrom('device_code_counts').selectAll().orderBy('network').execute();
       await add('ONE', { expires_at: 150 });
       await add('TWO', { expires_at: 120 });
       await add('GONE', { expires_at: 50 });
       await add('FAR', { network: 'other' });
       await add('DONE', { expires_at: 90 });
       await decide('DONE', 1, 0);
-      assert.deepEqual(await codes.countLive('net', 50), { count: 2, firstEnd: 120 });
-      assert.deepEqual(await codes.countLive('nowhere', 50), { count: 0, firstEnd: 50 });
+      for (let index = 0; index < 3; index++) assert.equal((await reserve('net', 3)).allowed, true);
+      assert.deepEqual(await counts(), [{ network: 'net', codes: 3, ends_at: 150 }], 'what was reserved');
+      assert.deepEqual(await reserve('net', 2), { allowed: false, retryAfterMs: 70 }, 'two are pending');
+      assert.equal((await reserve('net', 3)).allowed, true);
+      assert.deepEqual(await counts(), [{ network: 'net', codes: 3, ends_at: 150 }], 'two and the reserved one');
+      assert.equal((await reserve('elsewhere', 1)).allowed, true);
+      await codes.deleteEndedCounts(149);
+      assert.equal((await counts()).length, 2);
+      await codes.deleteEndedCounts(150);
+      assert.deepEqual(await counts(), []);
     });
 
     it('deletes only what a device or account no longer waits for', async () => {

@@ -113,7 +113,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
     store: codeStore,
     approvalCheck,
     ttlSeconds: config.deviceCodeTtlSeconds,
-    maxLivePerNetwork: codeLimits.pendingPerIp,
+    maxPendingPerNetwork: () => codeLimits.pendingPerIp,
   });
   accounts.logins.registerPurpose({
     name: LOGIN_PURPOSE,
@@ -135,6 +135,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
     async removeExpired() {
       const now = clock.now();
       while ((await codeStore.deleteExpired(now, DELETE_BATCH)) === DELETE_BATCH);
+      await codeStore.deleteEndedCounts(now);
       await authorizations.deleteExpiredRefreshTokens(now - EXPIRED_REFRESH_RETENTION_MS);
     },
   };

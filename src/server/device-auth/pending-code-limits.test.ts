@@ -46,4 +46,20 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     for (let index = 0; index < 20; index++) await request(`2001:db8:7:7:${index}::1`);
     assert.equal((await request('2001:db8:7:7:ffff::1')).status, 429);
   });
+
+  it('T17: admits exactly twenty of sixty simultaneous requests', async () => {
+    const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await request('192.0.2.4')).status));
+    assert.equal(statuses.filter((status) => status === 200).length, 20);
+    assert.equal(statuses.filter((status) => status === 429).length, 40);
+  });
+
+  it('T17: corrects a count that is too high, as after codes were decided', async () => {
+    await request('192.0.2.5');
+    const { kysely } = service.app.database;
+    const count = () =>
+      kysely.selectFrom('device_code_counts').select('codes').where('network', '=', '192.0.2.5').executeTakeFirst();
+    await kysely.updateTable('device_code_counts').set({ codes: 20 }).where('network', '=', '192.0.2.5').execute();
+    assert.equal((await request('192.0.2.5')).body.success, true);
+    assert.equal(Number((await count())?.codes), 2);
+  });
 });

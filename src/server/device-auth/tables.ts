@@ -42,6 +42,8 @@ export interface DeviceAuthTables {
     polled_at: number | null;
     sweep_at: number;
   };
+  /** Upper bound of the pending codes of a network; see `DeviceCodeStore.reserve`. Void after `ends_at`. */
+  device_code_counts: { network: string; codes: number; ends_at: number };
   /** A signed-in device with its three tokens. Shares the id of its code. */
   device_authorizations: {
     id: number;
@@ -83,6 +85,7 @@ export const deviceAuthMigrations: readonly Migration[] = [
       await createAuthorizations(trx, dialect);
     },
   },
+  { id: '0006-device-code-counts', up: createCodeCounts },
 ];
 
 /** Creates the command line's client at the first start; an administrator may disable it or remove it permanently. */
@@ -144,6 +147,29 @@ async function createCodes(trx: MigrationTransaction, { int64, text, autoIncreme
   await index('device_codes_by_user').column('user_id').where('user_id', 'is not', null).execute();
   await index('device_codes_by_network').column('network').where(sql.ref('status'), '=', sql.lit('pending')).execute();
   await index('device_codes_by_end').column('sweep_at').execute();
+}
+
+/**
+ * Codes that processes of the previous release create during a rolling upgrade are not counted; they expire within
+ * their lifetime.
+ */
+async function createCodeCounts(trx: MigrationTransaction, { int64, text }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('device_code_counts')
+    .addColumn('network', text, (column) => column.primaryKey())
+    .addColumn('codes', int64, required)
+    .addColumn('ends_at', int64, required)
+    .execute();
+  await sql`insert into device_code_counts (network, codes, ends_at)
+    select network, count(*), max(expires_at) from device_codes where status = 'pending' group by network`.execute(trx);
+  // The count of pending codes reads only the index, and only its unexpired part.
+  await trx.schema.dropIndex('device_codes_by_network').execute();
+  await trx.schema
+    .createIndex('device_codes_pending')
+    .on('device_codes')
+    .columns(['network', 'expires_at'])
+    .where(sql.ref('status'), '=', sql.lit('pending'))
+    .execute();
 }
 
 async function createAuthorizations(trx: MigrationTransaction, { int64, text }: Dialect): Promise<void> {
