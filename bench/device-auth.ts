@@ -10,24 +10,34 @@ import type { Tables } from '../src/server/tables.ts';
 import { type Process, startScript } from './support/child-processes.ts';
 import { type LoadResult, load } from './support/http-load.ts';
 import { cpuSeconds } from './support/process-cpu-and-memory.ts';
+import { median, spreadOf } from './support/quantile.ts';
+import { reportFigure } from './support/report-figure.ts';
+import { warmUp } from './support/warm-up.ts';
 
 /**
- * Device codes and polls of pending codes, compared with npm oidc-provider (memory adapter) and better-auth's device
- * plugin on SQLite: `cd bench && npm ci && cd .. && node bench/device-auth.ts [--seconds 5] [--connections 64]`.
- * Reelgate runs on SQLite with synchronous=FULL, and each code is durable before the response is sent. One process
- * each, sequentially.
+ * Device codes and polls of pending codes beside npm oidc-provider (memory adapter) and better-auth's device plugin on
+ * SQLite, in alternating rounds: `cd bench && npm ci && cd .. && node bench/device-auth.ts [--seconds 2] [--rounds 5]
+ * [--connections 64]`. Reelgate runs on SQLite with synchronous=FULL, and each code is durable before the response is
+ * sent. The later rounds repeat the load beside 100,000 pending codes of the same address.
  */
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '5' }, connections: { type: 'string', default: '64' } },
+  options: {
+    seconds: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '5' },
+    connections: { type: 'string', default: '64' },
+  },
 });
 const seconds = Number(values.seconds);
+const rounds = Number(values.rounds);
 const connections = Number(values.connections);
-/** Enough codes to poll in turn that no poll is early enough to be answered with `slow_down`. */
-const CODES = 4_000;
 const PENDING = 100_000;
+/** The address of the load generator, whose codes are counted. */
+const NETWORK = '127.0.0.1';
 
 interface Rival {
   readonly name: string;
+  /** Codes to poll in turn: enough that ours are not refused as a flood, and no more than oidc-provider keeps. */
+  readonly codes: number;
   start(): Promise<Process & { readonly folder?: string }>;
   code(index: number): Request;
   poll(deviceCode: string, index: number): Request;
@@ -74,62 +84,57 @@ async function startOurs(): Promise<Process & { readonly folder: string }> {
 
 const rivals: readonly Rival[] = [
   {
-    name: 'reelgate',
+    name: 'Reelgate',
+    codes: 4_000,
     start: startOurs,
     code: () => json('/api/auth/device/code', { client_id: client.client_id }),
     poll: (device_code) => json('/api/auth/device/token', { device_code, ...client }),
   },
   {
-    name: 'oidc-provider, in memory',
+    name: 'oidc-provider in memory',
+    codes: 300,
     start: script('oidc-provider'),
     code: () => form('/device/auth', { ...OIDC, scope: 'openid' }),
     poll: (device_code) => form('/token', { grant_type: GRANT, device_code, ...OIDC }),
   },
   {
     name: 'better-auth, SQLite',
+    codes: 300,
     start: script('better-auth'),
     code: () => json('/api/auth/device/code', { client_id: 'bench' }),
     poll: (device_code) => json('/api/auth/device/token', { grant_type: GRANT, device_code, client_id: 'bench' }),
   },
 ];
 
-/** Creates codes to poll, 64 at a time. */
-async function makeCodes(rival: Rival, origin: string, most: number): Promise<string[]> {
+/** Creates the codes to poll, and checks that polls find them. */
+async function makeCodes(rival: Rival, origin: string): Promise<string[]> {
   const codes: string[] = [];
-  const endsAt = performance.now() + 20_000;
+  const send = async ({ path, ...request }: Request) => (await fetch(origin + path, request)).json();
   const worker = async (): Promise<void> => {
-    while (codes.length < most && performance.now() < endsAt) {
-      const { path, ...request } = rival.code(codes.length);
-      const answer = (await (await fetch(origin + path, request)).json()) as {
-        device_code?: string;
-        data?: { device_code: string };
-      };
+    while (codes.length < rival.codes) {
+      const answer = (await send(rival.code(codes.length))) as { device_code?: string; data?: { device_code: string } };
       codes.push(answer.data?.device_code ?? answer.device_code ?? '');
     }
   };
-  await Promise.all(Array.from({ length: 64 }, worker));
-  if (codes.includes('')) throw new Error(`${rival.name} gave no code`);
+  await Promise.all(Array.from({ length: connections }, worker));
+  const { error } = (await send(rival.poll(codes[0] ?? '', 0))) as { error?: string };
+  if (error !== 'authorization_pending') throw new Error(`${rival.name} answered a poll with ${error}`);
   return codes;
 }
 
-/** A measured load with the server's CPU time per request, which hardly depends on other load on the machine. */
+/** A load with the server's CPU time per request, which hardly depends on other load on the machine. */
 interface Measured extends LoadResult {
   readonly cpuMicros: number;
 }
 
-/** Runs the same load twice: the first run warms up the process, the second is measured. */
 async function measure(running: Process, request: (index: number) => Request): Promise<Measured> {
-  const run = () => load({ origin: running.origin, connections, seconds, expect: [200, 400], request });
-  await run();
   const before = cpuSeconds(running.pid);
-  const result = await run();
+  const result = await load({ origin: running.origin, connections, seconds, expect: [200, 400], request });
+  if (result.failures > 0) throw new Error(`${result.failures} failed: ${result.firstFailure}`);
   return { ...result, cpuMicros: ((cpuSeconds(running.pid) - before) / result.requests) * 1e6 };
 }
 
-const pollAll = (rival: Rival, running: Process, codes: readonly string[]): Promise<Measured> =>
-  measure(running, (index) => rival.poll(codes[index % codes.length] ?? '', index));
-
-/** Inserts pending records, in addition to the polled ones, directly into the tables. */
+/** Inserts pending codes of the load generator's address directly into the tables. */
 async function addPending(folder: string): Promise<void> {
   const database = openDatabase<Tables>(`sqlite:${join(folder, 'bench.db')}`);
   const now = Date.now();
@@ -140,8 +145,8 @@ async function addPending(folder: string): Promise<void> {
       client_id: client.client_id,
       client_name: 'Bench',
       device_id: randomText(20),
-      address: '192.0.2.1',
-      network: '192.0.2.1',
+      address: NETWORK,
+      network: NETWORK,
       user_agent: 'bench',
       status: 'pending' as const,
       created_at: now,
@@ -155,29 +160,81 @@ async function addPending(folder: string): Promise<void> {
       .onConflict((conflict) => conflict.doNothing())
       .execute();
   }
+  await database.kysely
+    .updateTable('device_code_counts')
+    .set((row) => ({ codes: row('codes', '+', PENDING) }))
+    .where('network', '=', NETWORK)
+    .execute();
   await database.close();
 }
 
-const rows: string[] = [];
-const report = (name: string, what: string, result: Measured): void => {
-  const { perSecond, p50Ms, p99Ms, cpuMicros, failures, firstFailure } = result;
-  rows.push(
-    `| ${name} | ${what} | ${Math.round(perSecond)} | ${p50Ms.toFixed(1)} | ${p99Ms.toFixed(1)} | ${Math.round(cpuMicros)} |`,
-  );
-  if (failures > 0) rows.push(`| | ${failures} failed: ${firstFailure} | | | | |`);
-};
+const KINDS = ['codes', 'polls'] as const;
+type Kind = (typeof KINDS)[number];
+/** The required multiple of oidc-provider's rate. */
+const ASKED: Readonly<Record<Kind, number>> = { codes: 1, polls: 1.5 };
 
-for (const rival of rivals) {
-  const running = await rival.start();
-  report(rival.name, 'make a code', await measure(running, rival.code));
-  const codes = await makeCodes(rival, running.origin, CODES);
-  report(rival.name, 'poll a pending code', await pollAll(rival, running, codes));
-  if (running.folder !== undefined) {
-    await addPending(running.folder);
-    report(rival.name, `poll beside ${PENDING} more`, await pollAll(rival, running, codes));
-  }
-  await running.stop();
+/** The rounds of every rival, by its name and the kind of request. */
+type Rounds = ReadonlyMap<string, Readonly<Record<Kind, Measured[]>>>;
+
+async function runRounds(running: ReadonlyMap<Rival, Process>, count: number): Promise<Rounds> {
+  const results = new Map(
+    [...running.keys()].map(({ name }) => [name, { codes: [] as Measured[], polls: [] as Measured[] }]),
+  );
+  for (let round = 0; round < count; round++)
+    for (const [rival, process] of running) {
+      results.get(rival.name)?.codes.push(await measure(process, rival.code));
+      const codes = await makeCodes(rival, process.origin);
+      const poll = (index: number) => rival.poll(codes[index % codes.length] ?? '', index);
+      results.get(rival.name)?.polls.push(await measure(process, poll));
+    }
+  return results;
 }
-process.stdout.write(
-  `| | | requests/s | p50 ms | p99 ms | CPU µs a request |\n|---|---|---|---|---|---|\n${rows.join('\n')}\n`,
-);
+
+function report(results: Rounds, situation: string): void {
+  const of = (name: string, kind: Kind, figure: keyof Measured): number[] =>
+    (results.get(name)?.[kind] ?? []).map((round) => Number(round[figure]));
+  for (const kind of KINDS) {
+    for (const name of results.keys()) {
+      const at = (figure: keyof Measured): number => median(of(name, kind, figure));
+      const cells = [at('perSecond').toFixed(0), at('p99Ms').toFixed(1), at('cpuMicros').toFixed(0)];
+      process.stdout.write(`| ${name} | device ${kind}${situation} | ${cells.join(' | ')} |\n`);
+    }
+    const [ours, theirs] = rivals.map(({ name }) => of(name, kind, 'perSecond'));
+    const ratios = (ours ?? []).map((rate, round) => rate / (theirs?.[round] ?? Number.NaN));
+    reportFigure({
+      subject: `device ${kind}${situation}`,
+      unit: '×',
+      measured: median(ratios),
+      asked: ASKED[kind],
+      peer: "of oidc-provider's rate in memory",
+      spread: spreadOf(ratios),
+    });
+    const cpu = of('Reelgate', kind, 'cpuMicros');
+    reportFigure({
+      subject: `device ${kind}${situation}, CPU`,
+      unit: 'µs',
+      measured: median(cpu),
+      asked: median(of('oidc-provider in memory', kind, 'cpuMicros')),
+      peer: 'oidc-provider',
+      spread: spreadOf(cpu),
+    });
+  }
+}
+
+const running = new Map<Rival, Process & { readonly folder?: string }>();
+for (const rival of rivals) running.set(rival, await rival.start());
+try {
+  for (const [rival, process] of running) {
+    await warmUp(async () => (await measure(process, rival.code)).cpuMicros);
+    const codes = await makeCodes(rival, process.origin);
+    await warmUp(
+      async () => (await measure(process, (index) => rival.poll(codes[index % codes.length] ?? '', index))).cpuMicros,
+    );
+  }
+  process.stdout.write('| | | requests/s | p99 ms | CPU µs |\n|---|---|---|---|---|\n');
+  report(await runRounds(running, rounds), '');
+  for (const { folder } of running.values()) if (folder !== undefined) await addPending(folder);
+  report(await runRounds(running, rounds), ` beside ${PENDING.toLocaleString('en-US')} pending`);
+} finally {
+  for (const process of running.values()) await process.stop();
+}

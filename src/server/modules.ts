@@ -39,7 +39,7 @@ export interface ModuleOverrides {
   readonly mailSender?: MailSender;
   /** Replaces the lifecycles of the vendors' models. */
   readonly lifecycles?: ModelLifecycles;
-  /** Replaces some of `DEVICE_CODE_LIMITS`. */
+  /** Replaces some limits on device codes. */
   readonly deviceCodeLimits?: Partial<DeviceCodeLimits>;
   /** Name or path of the program to run instead of the `ffmpeg` in `PATH`. */
   readonly ffmpeg?: string;
@@ -125,6 +125,7 @@ export async function makeModules(
   });
   const deviceAuth = makeDeviceAuth({
     config,
+    codesPerIp: () => settings.current().deviceCodesPerAddress,
     codeLimits: deviceCodeLimits,
     database,
     clock,

@@ -33,6 +33,7 @@ export async function startDeviceAuthWithoutHttp(database: Database<Tables>): Pr
     },
   });
   const deviceAuth = makeDeviceAuth({
+    codesPerIp: () => 50,
     codeLimits: { perIp: 100, pendingPerIp: 100, perClient: 100 },
     config: {
       deviceCodeTtlSeconds: 600,

@@ -16,7 +16,7 @@ import { LOGIN_PURPOSE } from './code-login.ts';
 import { DeviceCodeStore } from './code-store.ts';
 import { ApprovalSecondStepCheck, DeviceCodeService } from './codes.ts';
 import { SignedInDevicesService } from './devices.ts';
-import { DEVICE_CODE_LIMITS, type DeviceCodeLimits, DeviceRateLimits } from './rate-limits.ts';
+import { type DeviceCodeLimits, DeviceRateLimits, toDeviceCodeLimits } from './rate-limits.ts';
 import { DeviceRevocation, type OnDevicesRevoked } from './revocation.ts';
 import { DeviceTokenService } from './tokens.ts';
 
@@ -51,7 +51,9 @@ interface DeviceAuthConfig {
 
 interface DeviceAuthDependencies {
   readonly config: DeviceAuthConfig;
-  /** Overrides parts of `DEVICE_CODE_LIMITS`; used by tests. */
+  /** The setting `DEVICE_CODES_PER_ADDRESS`. */
+  readonly codesPerIp: () => number;
+  /** Overrides parts of the limits; used by tests. */
   readonly codeLimits?: Partial<DeviceCodeLimits>;
   readonly database: Database<Tables>;
   readonly clock: Clock;
@@ -103,7 +105,7 @@ export function makeDeviceAccess({ database, clock, log, tokens, onRevoked }: De
 export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth {
   const { config, database, clock, notifier, accounts, deviceAccess } = dependencies;
   const { authorizations, codes: codeStore, revocation } = deviceAccess;
-  const codeLimits = { ...DEVICE_CODE_LIMITS, ...dependencies.codeLimits };
+  const codeLimits = () => ({ ...toDeviceCodeLimits(dependencies.codesPerIp()), ...dependencies.codeLimits });
   const rateLimits = new DeviceRateLimits(dependencies.limits, codeLimits);
   const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock });
   const approvalCheck = new ApprovalSecondStepCheck({ twoFactors: accounts.twoFactors, clock });
@@ -113,7 +115,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
     store: codeStore,
     approvalCheck,
     ttlSeconds: config.deviceCodeTtlSeconds,
-    maxPendingPerNetwork: () => codeLimits.pendingPerIp,
+    maxPendingPerNetwork: () => codeLimits().pendingPerIp,
   });
   accounts.logins.registerPurpose({
     name: LOGIN_PURPOSE,

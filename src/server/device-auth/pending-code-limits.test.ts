@@ -62,4 +62,17 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await request('192.0.2.5')).body.success, true);
     assert.equal(Number((await count())?.codes), 2);
   });
+
+  it('T17: follows the setting DEVICE_CODES_PER_ADDRESS, as for an office behind one IP', async (t) => {
+    const office = await startDeviceService(await freshUrl(), { codeLimits: {} });
+    t.after(() => office.app.close());
+    const ask = (clientIp: string) =>
+      office.anonymous(clientIp).send('POST', '/api/auth/device/code', { client_id: 'reelgate-cli' });
+    for (let index = 0; index < 50; index++) assert.equal((await ask('192.0.2.6')).status, 200);
+    assert.equal((await ask('192.0.2.6')).status, 429);
+    const root = await office.root();
+    await root.ok('PUT', '/api/admin/settings/DEVICE_CODES_PER_ADDRESS', { value: '400' });
+    const more = await Promise.all(Array.from({ length: 351 }, async () => (await ask('192.0.2.6')).status));
+    assert.equal(more.filter((status) => status === 200).length, 350);
+  });
 });

@@ -2,7 +2,12 @@ import { LRUCache } from 'lru-cache';
 import { POLL_INTERVAL_SECONDS } from '../../contract/device-auth.ts';
 import { upToEntries } from '../platform/cache.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
-import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
+import {
+  assertWithinLimit,
+  type KeyedBudget,
+  type RateLimiter,
+  type RateLimits,
+} from '../platform/limits/rate-limits.ts';
 
 const WINDOW_SECONDS = 600;
 const REPORTED_SECONDS = 3_600;
@@ -17,23 +22,35 @@ export interface DeviceCodeLimits {
   readonly perClient: number;
 }
 
-/** Above the needs of an office behind one IP, and low enough that user codes cannot be guessed by requesting many. */
-export const DEVICE_CODE_LIMITS: DeviceCodeLimits = { perIp: 300, pendingPerIp: 50, perClient: 100_000 };
+/** Codes one client may request in ten minutes: low enough that user codes cannot be guessed by requesting many. */
+const CODES_PER_CLIENT = 100_000;
+/** A pending code that is decided or replaced may be followed by another. */
+const REQUESTS_PER_PENDING = 6;
+
+/** The limits that follow from `DEVICE_CODES_PER_ADDRESS`. */
+export const toDeviceCodeLimits = (pendingPerIp: number): DeviceCodeLimits => ({
+  perIp: REQUESTS_PER_PENDING * pendingPerIp,
+  pendingPerIp,
+  perClient: CODES_PER_CLIENT,
+});
 
 /** Rate limits of anonymous callers. All but reports use a window of ten minutes; IPv6 counts by /64. */
 export class DeviceRateLimits {
-  readonly #codesByNetwork: RateLimiter;
+  readonly #codesByNetwork: KeyedBudget;
   readonly #codesByClient: RateLimiter;
   readonly #reportedNetworks: RateLimiter;
   readonly #unknownCodes: RateLimiter;
   readonly #logins: RateLimiter;
   readonly #wrongClients: RateLimiter;
 
-  constructor(limits: RateLimits, codes: DeviceCodeLimits) {
+  readonly #codesPerIp: () => number;
+
+  constructor(limits: RateLimits, codes: () => DeviceCodeLimits) {
     const define = (name: string, points: number, durationSeconds = WINDOW_SECONDS): RateLimiter =>
       limits.define({ name: `device-${name}`, points, durationSeconds });
-    this.#codesByNetwork = define('codes-address', codes.perIp);
-    this.#codesByClient = define('codes-client', codes.perClient);
+    this.#codesPerIp = () => codes().perIp;
+    this.#codesByNetwork = limits.defineBudget({ name: 'device-codes-address', durationSeconds: WINDOW_SECONDS });
+    this.#codesByClient = define('codes-client', codes().perClient);
     this.#reportedNetworks = define('reported', 1, REPORTED_SECONDS);
     this.#unknownCodes = define('misses', 10);
     this.#logins = define('logins', 5);
@@ -44,7 +61,8 @@ export class DeviceRateLimits {
   async consumeCodeRequest(clientIp: string, clientId: string): Promise<void> {
     const network = toIpLimitKey(clientIp);
     assertWithinLimit(await this.#reportedNetworks.peek(network));
-    assertWithinLimit(await this.#codesByNetwork.consume(network));
+    const { taken, endsInMs } = await this.#codesByNetwork.take(network, 1, this.#codesPerIp());
+    assertWithinLimit({ allowed: taken, retryAfterMs: endsInMs });
     assertWithinLimit(await this.#codesByClient.consume(clientId));
   }
 

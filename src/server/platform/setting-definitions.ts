@@ -315,6 +315,10 @@ export const CONSOLE_SETTINGS = {
     default: '500000',
     description: 'Accounts are notified when their wallet falls below this quota; 0: never.',
   }),
+  DEVICE_CODES_PER_ADDRESS: integer(1, 1_000_000, {
+    default: '50',
+    description: 'Device codes an IP address may have pending; it may request six times as many in ten minutes.',
+  }),
   RETENTION_LOGINS_DAYS: integer(0, 36_500, {
     default: '90',
     description: 'Days until a login or attempt leaves the sign-in history; 0: never.',

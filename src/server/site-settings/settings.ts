@@ -170,6 +170,7 @@ const SHOWN_SETTINGS = {
   SITE_ACCENT: shown('site', 'choice'),
   SIGN_IN_NOTICE: shown('site', 'long-text'),
   REGISTRATION: shown('accounts', 'choice'),
+  DEVICE_CODES_PER_ADDRESS: shown('accounts', 'number'),
   NEW_USER_QUOTA: shown('credits', 'number'),
   NEW_USER_PLAN: shown('credits'),
   LOW_QUOTA: shown('credits', 'number'),
