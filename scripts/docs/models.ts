@@ -103,7 +103,7 @@ function takenBy(model: ModelCapability, areSizesListed: boolean): string {
 const ROLES = { first_frame: 'first', last_frame: 'last', reference: 'reference' } as const;
 
 function imagesOf({ images: { min, max, roles } }: ModelCapability): string {
-  if (max === 0) return '–';
+  if (max <= 0) return '–';
   return `${min === max ? min : `${min}–${max}`}: ${roles.map((role) => ROLES[role]).join(', ')}`;
 }
 
