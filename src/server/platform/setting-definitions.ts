@@ -232,8 +232,7 @@ export const START_SETTINGS = {
   }),
   SMTP_URL: url(['smtp:', 'smtps:'], {
     secret: true,
-    description:
-      'smtp://USER:PASSWORD@HOST:587 or smtps://…:465: server for outgoing e-mail; empty: none is sent.',
+    description: 'smtp://USER:PASSWORD@HOST:587 or smtps://…:465: server for outgoing e-mail; empty: none is sent.',
   }),
   SMTP_FROM: optionalText({
     description: 'Sender of e-mails, such as Reelgate <no-reply@example.com>. Required with SMTP_URL.',
