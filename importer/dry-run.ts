@@ -1,7 +1,7 @@
 import { withIdRemarks } from './ended-tasks.ts';
 import { type AccountKeyAndCodeImportStore, candidatesOf, nameUsers } from './import-store.ts';
 import type { ImportTarget } from './import-target.ts';
-import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept, withRankRemarks } from './rows.ts';
+import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept, withRankRemarks } from './row-remarks.ts';
 import { TaskPaymentImportStore } from './task-store.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
 

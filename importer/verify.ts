@@ -11,7 +11,7 @@ import type {
   StoredGroupPlan,
   StoredModel,
 } from './model-store.ts';
-import { withNameRemarks, withRankRemarks } from './rows.ts';
+import { withNameRemarks, withRankRemarks } from './row-remarks.ts';
 import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-store.ts';
 import { isSameModel } from './undo.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';

@@ -6,7 +6,7 @@ import type { ImportTarget } from './import-target.ts';
 import type { ImportedUser } from './mapping/accounts.ts';
 import type { ImportedTask } from './mapping/tasks.ts';
 import type { ModelImportAndChannelRemovalStore, PlansFromGroupsImportStore } from './model-store.ts';
-import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './rows.ts';
+import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './row-remarks.ts';
 import { findTaskOwners, type TaskOwnerDependencies, type TaskPaymentImportStore, taskIdOf } from './task-store.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
 

@@ -249,6 +249,20 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     bad: { 'src/server/chat/count-tokens-at-upstream.ts': '', 'src/console/reconciliations-of-installations.tsx': '' },
     good: { 'src/server/chat/token-counter.test.ts': '', 'src/contract/messages/zh-cn.ts': '' },
   },
+  'a file is named after its main export': {
+    bad: {
+      'src/server/quota/booking.ts': 'export class Ledger {}',
+      'src/console/data/stub.ts': 'export const Type = {};',
+      'src/cli/arguments.ts': 'export const parseId = 1;\nexport function parseSeed() {}',
+    },
+    good: {
+      'src/server/quota/ledger.ts': 'export class Ledger {}\nexport interface Row {}',
+      'src/server/chat/journal-recovery.ts': 'export async function recoverJournals() {}',
+      'src/server/quota/module.ts': 'export function makeQuota() {}',
+      'src/cli/argument-parsers.ts': 'export const parseId = 1;\nexport function parseSeed() {}',
+      'src/sdk/index.ts': 'export class Reelgate {}',
+    },
+  },
   'no barrel but src/sdk/index.ts': {
     bad: { 'src/server/quota/index.ts': '', 'src/contract/all.ts': "export * from './errors.ts';" },
     good: { 'src/sdk/index.ts': "export * from './client.ts';" },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
-import { openSqliteSource } from '../connect.ts';
+import { openSqliteSource } from '../open-source.ts';
 import { detectProgram } from '../source.ts';
 import { ImportSummary } from '../summary.ts';
 import { reportUnimportedTablesAndPlans } from '../unimported.ts';

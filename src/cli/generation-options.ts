@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { defined, isObject } from '../contract/objects.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CreateVideoRequest } from '../sdk/index.ts';
-import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './arguments.ts';
+import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './argument-parsers.ts';
 import type { CommandContext } from './command-context.ts';
 import { hasAccount } from './credential-provider.ts';
 import { UsageError } from './errors.ts';

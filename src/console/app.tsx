@@ -5,7 +5,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { Suspense } from 'react';
 import { PageLoadingIndicator } from './components/page.tsx';
 import { ToastProvider } from './components/toasts.tsx';
-import { styleNonce } from './csp-nonce.ts';
+import { cspNonce } from './csp-nonce.ts';
 import { queryClient } from './data/api-client.ts';
 import { resolveCssVariables, theme } from './mantine-theme.ts';
 import { router } from './router.tsx';
@@ -17,7 +17,7 @@ export function App() {
       theme={theme}
       cssVariablesResolver={resolveCssVariables}
       defaultColorScheme="auto"
-      getStyleNonce={() => styleNonce}
+      getStyleNonce={() => cspNonce}
     >
       <QueryClientProvider client={queryClient}>
         <Suspense fallback={<PageLoadingIndicator />}>

@@ -12,7 +12,7 @@ declare global {
   var firstResponses: Map<string, Promise<Response>> | undefined;
 }
 
-/** Set by the build (vite-first-requests.ts): the studio's script, and its texts by language. */
+/** Set by the build (vite-plugins.ts): the studio's script, and its texts by language. */
 declare const STUDIO_SCRIPT: string;
 declare const STUDIO_TEXTS: Readonly<Record<string, string>>;
 

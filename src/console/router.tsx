@@ -103,7 +103,7 @@ const sharesRoute = createRoute({
 const tokensRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/tokens',
-  component: lazyPage(async () => (await import('./pages/account/api-keys-page.tsx')).ApiKeyListPage),
+  component: lazyPage(async () => (await import('./pages/account/api-keys-page.tsx')).ApiKeysPage),
 });
 
 const tokenRoute = createRoute({

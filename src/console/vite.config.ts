@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
-import { addFirstRequests } from './vite-first-requests.ts';
-import { compileAhead, emitFont, precompress, shortenEndpoints } from './vite-plugins.ts';
+import { addFirstRequests, compileAhead, emitFont, precompress, shortenEndpoints } from './vite-plugins.ts';
 
 /** The page has no inline scripts; every script is a file named by its content hash. */
 export default defineConfig({

@@ -26,7 +26,7 @@ type OpenStream = (signal: AbortSignal) => Promise<Response>;
  * @param toItems converts the events of one connection to items
  * @throws ReelgateError when the service refuses permanently
  */
-export async function* followStream<Item>(
+export async function* followEventStream<Item>(
   open: OpenStream,
   toItems: (events: AsyncIterable<ServerEvent>) => AsyncIterable<Item>,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import type { EndpointPart } from '../contract/endpoint.ts';
 import * as endpoints from '../contract/notifications.ts';
 import { streamNotifications } from '../contract/notifications.ts';
 import { defined } from '../contract/objects.ts';
-import { followStream, type ServerEvent } from './event-stream.ts';
+import { followEventStream, type ServerEvent } from './event-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
 /** A notification. */
@@ -180,7 +180,7 @@ export async function* followNotifications(
       { query: defined({ audience, last_event_id: last }) },
       { signal: during, headers },
     );
-  for await (const event of followStream(open, (events) => toNotifications(events, last !== undefined), signal)) {
+  for await (const event of followEventStream(open, (events) => toNotifications(events, last !== undefined), signal)) {
     if (event.id !== '') last = event.id;
     yield event;
   }

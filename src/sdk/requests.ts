@@ -4,7 +4,7 @@ import { getReceipt, getTokenReceipt } from '../contract/receipts.ts';
 import type { RequestKind, RequestStatus } from '../contract/request-kinds.ts';
 import type { streamAllRequests, streamRequests } from '../contract/request-log.ts';
 import * as endpoints from '../contract/request-log.ts';
-import { followStream, type ServerEvent } from './event-stream.ts';
+import { followEventStream, type ServerEvent } from './event-stream.ts';
 import type { CallOptions, CursorResult, Transport } from './transport.ts';
 
 /** A finished model call or video, with its cost. */
@@ -100,7 +100,7 @@ export function followRequests<Row>(
 ): AsyncGenerator<Row, void> {
   const headers = { accept: 'text/event-stream' };
   const open = (during: AbortSignal) => transport.send(endpoint as Endpoint, { query }, { signal: during, headers });
-  return followStream(open, toRows<Row>, signal);
+  return followEventStream(open, toRows<Row>, signal);
 }
 
 async function* toRows<Row>(events: AsyncIterable<ServerEvent>): AsyncGenerator<Row, void> {

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { conditionalSpreadsOf } from './conditional-spreads.ts';
 import { importZones } from './import-zones.ts';
 import { LONG_FUNCTION_EXCEPTIONS } from './long-function-exceptions.ts';
+import { isNamedAfterExport } from './main-exports.ts';
 import type { SourceFile } from './source-files.ts';
 import { functionsOf } from './source-functions.ts';
 
@@ -191,6 +192,14 @@ export const rules: Rule[] = [
           ({ path }) => /^(src|importer(?!\/test))\//.test(path) && isLongName(basename(path).split('.', 1)[0] ?? ''),
         )
         .map((file) => file.path),
+  },
+  {
+    name: 'a file is named after its main export',
+    why: 'the words of a file lead to its class or function and back; a name beside the subject misleads in both directions',
+    find: (files) =>
+      files
+        .filter((file) => isProduct(file.path) && !isNamedAfterExport(file))
+        .map(({ path }) => `${path}: rename the file or its main export, whichever is not the field's term`),
   },
   {
     name: 'no barrel but src/sdk/index.ts',

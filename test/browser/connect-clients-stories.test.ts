@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLIENTS } from '../../src/console/pages/account/connect-clients/client-setup-instructions.ts';
+import { CLIENTS } from '../../src/console/pages/account/connect-clients/clients.ts';
 import { PASSWORD } from '../accounts/test-user-client.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';

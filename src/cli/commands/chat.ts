@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
-import { collectValues, parsePositiveInteger } from '../arguments.ts';
+import { collectValues, parsePositiveInteger } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { UsageError } from '../errors.ts';
 import type { RunCommand } from '../run-command.ts';

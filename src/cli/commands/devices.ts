@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseRowId } from '../arguments.ts';
+import { parseRowId } from '../argument-parsers.ts';
 import { formatTable, relativeTime, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 

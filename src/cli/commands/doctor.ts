@@ -6,7 +6,7 @@ import type { RunCommand } from '../run-command.ts';
 /** Imported when the command runs, because it loads much of the server. */
 const importDoctor = () => import('../../server/commands/doctor.ts');
 type Doctor = Awaited<ReturnType<typeof importDoctor>>;
-type Diagnosis = Awaited<ReturnType<Doctor['diagnose']>>[number];
+type Diagnosis = Awaited<ReturnType<Doctor['runDoctor']>>[number];
 
 const MARKS: Readonly<Record<Diagnosis['state'], { readonly mark: string; readonly style: Style }>> = {
   ok: { mark: '✓', style: 'good' },
@@ -21,8 +21,8 @@ export function addDoctorCommand(program: Command, run: RunCommand): void {
     .description('On the server itself: check configuration, database, vendors, mail and proxy, and say what to do')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ output }) => {
-        const { diagnose } = await importDoctor();
-        const found = await diagnose();
+        const { runDoctor } = await importDoctor();
+        const found = await runDoctor();
         output.result(found, joinTexts(found.map(formatDiagnosis), '\n'));
         if (found.some(({ state }) => state === 'error')) process.exitCode = EXIT.failed;
       }),

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { Argument, type Command } from 'commander';
-import { parsePositiveInteger } from '../arguments.ts';
+import { parsePositiveInteger } from '../argument-parsers.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import { formatProgressBar, formatTable, joinTexts, type Output, type Rendering, readLanguage } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { ApiToken } from '../../sdk/account.ts';
-import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../arguments.ts';
+import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
-import { withReauthentication } from '../lazy-reauthentication.ts';
 import { dateTime, formatTable, relativeTime } from '../output.ts';
+import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface CreateOptions {
@@ -36,7 +36,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .description('List the keys; only the first letters of each are shown')
     .action((_options: unknown, command: Command) =>
       run(command, async (session) => {
-        const rows = await withReauthentication(session, ({ reelgate, headers }) =>
+        const rows = await reauthenticateLazily(session, ({ reelgate, headers }) =>
           reelgate.account.tokens({ headers }),
         );
         const credits = await loadCreditFormat(session.reelgate);
@@ -72,7 +72,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .description('Revoke a key at once')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async (session) => {
-        await withReauthentication(session, ({ reelgate, headers }) => reelgate.account.revokeToken(id, { headers }));
+        await reauthenticateLazily(session, ({ reelgate, headers }) => reelgate.account.revokeToken(id, { headers }));
         session.output.result({ id, revoked: true }, `Revoked key ${id}.`);
       }),
     );
@@ -105,7 +105,7 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
           concurrent_calls: options.calls,
           concurrent_tasks: options.videos,
         });
-        const made = await withReauthentication(session, ({ reelgate, headers }) =>
+        const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
           reelgate.account.createToken(request, { headers }),
         );
         session.output.info(`Key ${made.id}. Store it now: it is not shown again.`);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { AppPasswordInfo } from '../../sdk/index.ts';
-import { withReauthentication } from '../lazy-reauthentication.ts';
 import { formatKeyValues, type Output } from '../output.ts';
+import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
 import type { RunCommand } from '../run-command.ts';
 
 /** `reelgate mailbox …` */
@@ -62,7 +62,7 @@ Examples:
         if (options.regenerate !== true) return printAppPassword(output, await reelgate.mailbox.appPassword());
         printAppPassword(
           output,
-          await withReauthentication(session, (owner) =>
+          await reauthenticateLazily(session, (owner) =>
             owner.reelgate.mailbox.regenerateAppPassword({ headers: owner.headers }),
           ),
         );

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { NotificationInfo } from '../../sdk/index.ts';
-import { parseRowId } from '../arguments.ts';
+import { parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import { formatDateTime, formatTable, relativeTime, styled } from '../output.ts';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { ReconciledAccountInfo, ReconciliationInfo } from '../../sdk/index.ts';
-import { parsePositiveInteger } from '../arguments.ts';
+import { parsePositiveInteger } from '../argument-parsers.ts';
 import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
 import { dateTime, formatTable, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';

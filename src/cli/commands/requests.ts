@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { REQUEST_KINDS, REQUEST_STATUSES, type RequestKind, type RequestStatus } from '../../contract/request-kinds.ts';
 import type { ReceiptInfo, RequestInfo } from '../../sdk/index.ts';
-import { parsePositiveInteger } from '../arguments.ts';
+import { parsePositiveInteger } from '../argument-parsers.ts';
 import { usesApiKey } from '../credential-provider.ts';
 import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
 import { dateTime, formatKeyValues, formatTable, joinTexts, type Rendering, styled, type Text } from '../output.ts';

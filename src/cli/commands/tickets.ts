@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import type { TicketWithReplies } from '../../sdk/index.ts';
-import { parseRowId } from '../arguments.ts';
+import { parseRowId } from '../argument-parsers.ts';
 import { UsageError } from '../errors.ts';
 import {
   dateTime,

@@ -3,7 +3,7 @@ import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { defined } from '../../contract/objects.ts';
 import { type FailureCause, OPENAI_STATUS } from '../../contract/task-states.ts';
 import type { OwnVideo, OwnVideoDetail, ShareInfo, Video } from '../../sdk/index.ts';
-import { parsePositiveInteger, parseRowId } from '../arguments.ts';
+import { parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { usesApiKey } from '../credential-provider.ts';
 import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';

@@ -4,9 +4,9 @@ import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { DeliveryInfo, WebhookInfo } from '../../sdk/index.ts';
-import { collectValues, parsePositiveInteger, parseRowId } from '../arguments.ts';
-import { withReauthentication } from '../lazy-reauthentication.ts';
+import { collectValues, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../output.ts';
+import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface CreateOptions {
@@ -39,7 +39,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .description('List the webhooks')
     .action((_options: unknown, command: Command) =>
       run(command, async (context) => {
-        const rows = await withReauthentication(context, ({ reelgate, headers }) =>
+        const rows = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.list({ headers }),
         );
         const none = 'No webhooks. Add one with "reelgate webhooks create URL".';
@@ -62,7 +62,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
           preset: preset as WebhookPreset | undefined,
           events: event as EventType[],
         });
-        const made = await withReauthentication(context, ({ reelgate, headers }) =>
+        const made = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.create(request, { headers }),
         );
         context.output.info(`Webhook ${made.id}. Store its signing secret now: it is not shown again.`);
@@ -75,7 +75,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .description('Remove a webhook and its deliveries')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async (context) => {
-        await withReauthentication(context, ({ reelgate, headers }) => reelgate.webhooks.remove(id, { headers }));
+        await reauthenticateLazily(context, ({ reelgate, headers }) => reelgate.webhooks.remove(id, { headers }));
         context.output.result({ id, removed: true }, `Removed webhook ${id}.`);
       }),
     );
@@ -87,7 +87,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .action((id: number, { off }: { off?: boolean }, command: Command) =>
       run(command, async (context) => {
         const enabled = off !== true;
-        await withReauthentication(context, ({ reelgate, headers }) =>
+        await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.update(id, { enabled }, { headers }),
         );
         context.output.result({ id, enabled }, `Webhook ${id} is ${enabled ? 'enabled' : 'disabled'}.`);
@@ -99,7 +99,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .description('Make a new signing secret; the old one signs beside it for 24 hours')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async (context) => {
-        const secret = await withReauthentication(context, ({ reelgate, headers }) =>
+        const secret = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.rotateSecret(id, { headers }),
         );
         context.output.result({ id, secret }, secret);
@@ -114,7 +114,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .description('Deliver a test event')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async (context) => {
-        const delivery = await withReauthentication(context, ({ reelgate, headers }) =>
+        const delivery = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.test(id, { headers }),
         );
         context.output.result({ delivery }, `Delivery ${delivery}: see "reelgate webhooks deliveries ${id}".`);
@@ -129,7 +129,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .action((id: number, { failed, limit }: { failed?: boolean; limit: number }, command: Command) =>
       run(command, async (context) => {
         const page = defined({ limit, status: failed === true ? ('failed' as const) : undefined });
-        const { deliveries } = await withReauthentication(context, ({ reelgate, headers }) =>
+        const { deliveries } = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.deliveries(id, page, { headers }),
         );
         context.output.list(deliveries, formatDeliveries(deliveries), deliveries.length === 0, 'No deliveries.');
@@ -142,7 +142,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .description('Deliver one event again, now')
     .action((id: number, delivery: number, _options: unknown, command: Command) =>
       run(command, async (context) => {
-        await withReauthentication(context, ({ reelgate, headers }) =>
+        await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.retry(id, delivery, { headers }),
         );
         context.output.result({ delivery }, `Delivery ${delivery} is due now.`);
@@ -156,7 +156,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .action((id: number, { hours }: { hours: number }, command: Command) =>
       run(command, async (context) => {
         const since = toSeconds(Date.now()) - hours * 3_600;
-        const queued = await withReauthentication(context, ({ reelgate, headers }) =>
+        const queued = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.replay(id, { since }, { headers }),
         );
         context.output.result({ queued }, `${queued} events are delivered again.`);
@@ -167,7 +167,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .description('Show the secret that signs deliveries to the callback_url of single requests')
     .action((_options: unknown, command: Command) =>
       run(command, async (context) => {
-        const secret = await withReauthentication(context, ({ reelgate, headers }) =>
+        const secret = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.callbackSecret({ headers }),
         );
         context.output.result({ secret }, secret);

@@ -2,7 +2,7 @@
 export const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** JSON as a Python literal; only `true`, `false` and `null` differ. */
-export const toPython = (value: unknown): string =>
+export const formatPython = (value: unknown): string =>
   JSON.stringify(value, null, 4).replaceAll(/("(?:[^"\\]|\\.)*")|\b(?:true|false|null)\b/g, (word, text?: string) =>
     text !== undefined ? word : ({ true: 'True', false: 'False', null: 'None' }[word] ?? word),
   );
@@ -11,7 +11,7 @@ export const toPython = (value: unknown): string =>
 export const API_KEY_PLACEHOLDER = 'YOUR_API_KEY';
 
 /** A POST request with a JSON body as a curl command. @param path begins with a slash */
-export const toCurl = (origin: string, path: string, body: unknown): string =>
+export const formatCurl = (origin: string, path: string, body: unknown): string =>
   [
     `curl ${origin}${path} \\`,
     `  -H "Authorization: Bearer ${API_KEY_PLACEHOLDER}" \\`,

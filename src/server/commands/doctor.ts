@@ -25,7 +25,7 @@ const MAX_PROBES = 20;
  * Checks the service's settings, database and key, the vendors of its channels, its mail server, and whether BASE_URL
  * leads to the service. Changes nothing, and advises on each fault.
  */
-export async function diagnose(): Promise<readonly Diagnosis[]> {
+export async function runDoctor(): Promise<readonly Diagnosis[]> {
   const found: Diagnosis[] = [];
   let config: Config;
   try {

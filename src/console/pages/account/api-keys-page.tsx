@@ -38,7 +38,7 @@ import { useStatus } from '../../data/self.ts';
 import { ConnectDialog, ConnectPanel } from './connect-clients/connect-panel.tsx';
 
 /** API keys of the account. */
-export function ApiKeyListPage() {
+export function ApiKeysPage() {
   const { t } = useTranslation(['account', 'app']);
   const filters = useListFilters([], TOKEN_SORTS);
   const { page } = filters;

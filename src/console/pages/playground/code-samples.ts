@@ -1,12 +1,12 @@
 import type { ChatRequest } from '../../../sdk/chat.ts';
-import { API_KEY_PLACEHOLDER, toCurl, toPython } from '../../components/code-sample-formatting.ts';
+import { API_KEY_PLACEHOLDER, formatCurl, formatPython } from '../../components/code-sample-formatting.ts';
 
 /** A chat call as code in several languages, with an API key. */
 export function chatSamples(body: ChatRequest & { readonly stream?: boolean }, origin: string) {
   const { messages, ...rest } = body;
-  const keywords = Object.entries({ ...rest, messages }).map(([name, value]) => `    ${name}=${toPython(value)},`);
+  const keywords = Object.entries({ ...rest, messages }).map(([name, value]) => `    ${name}=${formatPython(value)},`);
   return {
-    curl: toCurl(origin, '/v1/chat/completions', body),
+    curl: formatCurl(origin, '/v1/chat/completions', body),
     Python: [
       'from openai import OpenAI  # pip install openai',
       '',
@@ -40,13 +40,13 @@ export interface ImageRequest {
 
 /** An image call as code in several languages, with an API key. */
 export const imageSamples = (body: ImageRequest, origin: string) => ({
-  curl: toCurl(origin, '/v1/images/generations', body),
+  curl: formatCurl(origin, '/v1/images/generations', body),
   Python: [
     'from openai import OpenAI  # pip install openai',
     '',
     `client = OpenAI(base_url="${origin}/v1", api_key="${API_KEY_PLACEHOLDER}")`,
     'result = client.images.generate(',
-    ...Object.entries(body).map(([name, value]) => `    ${name}=${toPython(value)},`),
+    ...Object.entries(body).map(([name, value]) => `    ${name}=${formatPython(value)},`),
     ')',
     'print(result.data)',
   ].join('\n'),

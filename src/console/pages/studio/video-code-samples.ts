@@ -1,4 +1,9 @@
-import { API_KEY_PLACEHOLDER, quoteForShell, toCurl, toPython } from '../../components/code-sample-formatting.ts';
+import {
+  API_KEY_PLACEHOLDER,
+  formatCurl,
+  formatPython,
+  quoteForShell,
+} from '../../components/code-sample-formatting.ts';
 
 /** Replaces uploaded images, which are too long to read in a sample. */
 const IMAGE_PLACEHOLDER = 'https://example.com/image.png';
@@ -16,7 +21,7 @@ function withoutUploads(body: Body): Body {
 
 /** A video request as code in several languages, with an API key. */
 export const videoCodeSamples = (body: Body, baseUrl: string) => ({
-  curl: toCurl(baseUrl, '/v1/video/generations', withoutUploads(body)),
+  curl: formatCurl(baseUrl, '/v1/video/generations', withoutUploads(body)),
   Python: toPythonSample(body, baseUrl),
   'Node.js': toNodeSample(body, baseUrl),
   CLI: toCliCommand(body, baseUrl),
@@ -31,7 +36,7 @@ function toPythonSample(body: Body, baseUrl: string): string {
     `session.headers["Authorization"] = "Bearer ${API_KEY_PLACEHOLDER}"`,
     `videos = "${baseUrl}/v1/videos"`,
     '',
-    `video = session.post(videos, json=${toPython(withoutUploads(body))}).json()`,
+    `video = session.post(videos, json=${formatPython(withoutUploads(body))}).json()`,
     'while video["status"] not in ("completed", "failed"):',
     '    time.sleep(10)',
     '    video = session.get(f"{videos}/{video[\'id\']}").json()',

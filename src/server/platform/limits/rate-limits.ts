@@ -15,7 +15,7 @@ import {
 } from './counters.ts';
 import { type CounterSnapshots, postgresCounters, postgresSlots } from './postgres-counters.ts';
 import type { RateLimitTables } from './tables.ts';
-import type { ValkeyConnection } from './valkey-counters.ts';
+import type { ValkeyConnection } from './valkey.ts';
 
 /** How many points a key may use in a window that starts with its first use. */
 export interface RateLimitRule {
@@ -205,7 +205,7 @@ function toBoundedKey(key: string): string {
 }
 
 const loadValkey = async (url: string, onError: (error: unknown) => void): Promise<ValkeyConnection> =>
-  (await import('./valkey-counters.ts')).openValkey(url, onError);
+  (await import('./valkey.ts')).openValkey(url, onError);
 
 const deferredCounters = (counters: Promise<Counters>): Counters => ({
   take: async (key, points, max) => (await counters).take(key, points, max),

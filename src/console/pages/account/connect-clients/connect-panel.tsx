@@ -9,7 +9,7 @@ import { Dialog } from '../../../components/dialog.tsx';
 import { formatRelativeTime } from '../../../data/format-times.ts';
 import { type ApiKey, apiKeysQuery } from '../../../data/keys.ts';
 import { usableModelsQuery } from '../../../data/models.ts';
-import { CLIENTS, type Client, type ClientId, type SampleValues } from './client-setup-instructions.ts';
+import { CLIENTS, type Client, type ClientId, type SampleValues } from './clients.ts';
 
 const MODEL_PLACEHOLDER = 'gpt-4o-mini';
 

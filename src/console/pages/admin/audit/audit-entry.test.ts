@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changedKeys, targetPath } from './audit-entry.ts';
+import { auditTargetPath, changedKeys } from './audit-entry.ts';
 
 test('known targets have a page, others have none', () => {
-  assert.equal(targetPath('user:12'), '/admin/users/12');
-  assert.equal(targetPath('model:maker/one:2'), '/admin/models/maker~one%3A2');
-  assert.equal(targetPath('package-card:3'), '/admin/packages/3');
-  for (const target of ['', 'mailbox:a@b', 'user', ':1']) assert.equal(targetPath(target), undefined, target);
+  assert.equal(auditTargetPath('user:12'), '/admin/users/12');
+  assert.equal(auditTargetPath('model:maker/one:2'), '/admin/models/maker~one%3A2');
+  assert.equal(auditTargetPath('package-card:3'), '/admin/packages/3');
+  for (const target of ['', 'mailbox:a@b', 'user', ':1']) assert.equal(auditTargetPath(target), undefined, target);
 });
 
 test('only changed fields are named', () => {

@@ -8,7 +8,7 @@ const PAGE_BY_TARGET: Readonly<Record<string, string>> = {
 };
 
 /** Page of an audit entry's target, such as `user:12`; undefined if the target has no page. */
-export function targetPath(target: string): string | undefined {
+export function auditTargetPath(target: string): string | undefined {
   const at = target.indexOf(':');
   const page = PAGE_BY_TARGET[target.slice(0, Math.max(0, at))];
   return page === undefined

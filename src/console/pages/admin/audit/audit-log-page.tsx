@@ -15,7 +15,7 @@ import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx
 import { type AuditEntry, listQuery } from '../../../data/admin.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
 import { useUserNames } from '../../../data/names.ts';
-import { changedKeys, targetPath } from './audit-entry.ts';
+import { auditTargetPath, changedKeys } from './audit-entry.ts';
 import { AuditAndLoginsTabs } from './audit-tabs.tsx';
 
 /** Log of changes, with the account that made each. */
@@ -85,7 +85,7 @@ function AuditAction({ action }: { readonly action: string }) {
 
 function AuditTarget({ target }: { readonly target: string }) {
   const { t } = useTranslation('audit');
-  const path = targetPath(target);
+  const path = auditTargetPath(target);
   return path === undefined ? (
     <Text size="sm" miw={110} style={{ overflowWrap: 'anywhere' }}>
       {describeTarget(t, target)}

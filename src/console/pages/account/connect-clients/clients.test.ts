@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import en from '../../../strings/en/connect-clients.ts';
-import { CLIENTS, type Client } from './client-setup-instructions.ts';
+import { CLIENTS, type Client } from './clients.ts';
 
 const CONNECTION = { origin: 'https://gate.example', apiKey: 'sk-abc', model: 'gpt-x', siteName: '视频站 ÿþ?>' };
 
