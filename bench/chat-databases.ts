@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { startPostgres } from '../test/start-postgres.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
-import { cpuSeconds } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds } from './support/process-usage.ts';
 import { median } from './support/quantile.ts';
 import { rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';

@@ -1,4 +1,4 @@
-import { cpuSeconds } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds } from './support/process-usage.ts';
 import { median, quantile } from './support/quantile.ts';
 import { postBytes, rawLoad } from './support/raw-socket-load.ts';
 import { BOTH_DIALECTS, QUESTION, startChatService } from './support/start-chat-service.ts';

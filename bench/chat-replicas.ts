@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { startPostgres } from '../test/start-postgres.ts';
 import { portOf, type Service, startService } from './support/child-processes.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
-import { exactCpuSeconds } from './support/process-cpu-and-memory.ts';
+import { exactCpuSeconds } from './support/process-usage.ts';
 import { median, spreadOf } from './support/quantile.ts';
 import { rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
 import { type Process, portOf, startScript } from './support/child-processes.ts';
-import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds, memoryMb } from './support/process-usage.ts';
 import { median, quantile, spreadOf } from './support/quantile.ts';
 import { postBytes } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';

@@ -1,6 +1,6 @@
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
 import { type Process, portOf, startScript } from './support/child-processes.ts';
-import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds, memoryMb } from './support/process-usage.ts';
 import { median, spreadOf } from './support/quantile.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';

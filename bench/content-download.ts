@@ -14,7 +14,7 @@ import { Client, Pool } from 'undici';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { type Process, startScript, startService } from './support/child-processes.ts';
-import { exactCpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
+import { exactCpuSeconds, memoryMb } from './support/process-usage.ts';
 import { seedTasks } from './support/seed-tasks.ts';
 import { startNginx, startNginxProxy } from './support/start-nginx.ts';
 

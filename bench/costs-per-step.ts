@@ -4,7 +4,7 @@ import { startPostgres } from '../test/start-postgres.ts';
 import { startScript } from './support/child-processes.ts';
 import { load } from './support/http-load.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
-import { cpuSeconds } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds } from './support/process-usage.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { COMPLETION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';

@@ -9,7 +9,7 @@ import { hashToken, randomText } from '../src/server/platform/tokens.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { type Process, startScript } from './support/child-processes.ts';
 import { type LoadResult, load } from './support/http-load.ts';
-import { cpuSeconds } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds } from './support/process-usage.ts';
 import { median, spreadOf } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { warmUp } from './support/warm-up.ts';

@@ -8,8 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { kling } from '../src/sandbox/vendors/kling.ts';
 import { startService } from './support/child-processes.ts';
-import type { LongestStall } from './support/event-loop-delay-on-signal.ts';
-import { memoryMb } from './support/process-cpu-and-memory.ts';
+import type { LongestStall } from './support/loop-delay.ts';
+import { memoryMb } from './support/process-usage.ts';
 import { median, spreadOf } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
 
@@ -31,7 +31,7 @@ const sandbox = await startSandbox({ simulators: [kling], keepRequests: 0 });
 const delayFolder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
 const delayFile = join(delayFolder, 'event-loop-delay');
 const service = await startService(4_340, {
-  NODE_OPTIONS: `--import=${resolve('bench/support/event-loop-delay-on-signal.ts')}`,
+  NODE_OPTIONS: `--import=${resolve('bench/support/loop-delay.ts')}`,
   EVENT_LOOP_DELAY_FILE: delayFile,
 });
 try {

@@ -1,5 +1,5 @@
 import { load } from './support/http-load.ts';
-import { cpuSeconds } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds } from './support/process-usage.ts';
 import { COMPLETION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 

@@ -8,16 +8,12 @@ import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { startPostgres } from '../test/start-postgres.ts';
-import {
-  compareWithEmptyDatabase,
-  runSteps,
-  type ServiceUnderComparison,
-} from './scale/compare-with-empty-database.ts';
-import { timeClaims, timeFullAudit, timeIncrementalAudit } from './scale/time-claims-and-audits.ts';
+import { timeClaims, timeFullAudit, timeIncrementalAudit } from './scale/claim-timing.ts';
+import { compareWithEmptyDatabase, runSteps, type ServiceUnderComparison } from './scale/empty-comparison.ts';
 import { timeLists } from './scale/time-lists.ts';
 import { startScript, startService } from './support/child-processes.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
-import { cpuSeconds } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds } from './support/process-usage.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { seedAtScale } from './support/seed-at-scale.ts';
 

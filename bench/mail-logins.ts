@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { connect } from 'node:tls';
-import { startRealMail } from '../scripts/run-dovecot-and-postfix.ts';
+import { startRealMail } from '../scripts/mail-servers.ts';
 import { startService } from './support/child-processes.ts';
 import { type LoadResult, load } from './support/http-load.ts';
 

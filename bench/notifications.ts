@@ -7,7 +7,7 @@ import { startPostgres } from '../test/start-postgres.ts';
 import { type Service, startService } from './support/child-processes.ts';
 import { load } from './support/http-load.ts';
 import { NotificationStreamClient } from './support/notification-stream-client.ts';
-import { memoryMb } from './support/process-cpu-and-memory.ts';
+import { memoryMb } from './support/process-usage.ts';
 import { quantile } from './support/quantile.ts';
 import { type Listener, seedNotifications } from './support/seed-notifications.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startService } from './support/child-processes.ts';
-import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds, memoryMb } from './support/process-usage.ts';
 import { median, spreadOf } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startScript, startService } from './support/child-processes.ts';
-import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds, memoryMb } from './support/process-usage.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { seedTasks } from './support/seed-tasks.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { startScript, startService } from './support/child-processes.ts';
-import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds, memoryMb } from './support/process-usage.ts';
 
 /**
  * Unfinished tasks of all vendors, submitted through the public API to their simulators, which verify every signature

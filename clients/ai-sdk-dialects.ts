@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import { generateText, stepCountIs, streamText } from 'ai';
-import { weatherTool } from './ai-sdk-weather-tool.ts';
-import { ALL_MODELS, API_KEY, BASE_URL, ORIGIN } from './service-key-and-model-names.ts';
+import { ALL_MODELS, API_KEY, BASE_URL, ORIGIN } from './service-setup.ts';
+import { weatherTool } from './weather-tool.ts';
 
 /** Vercel's AI SDK with its Anthropic and Google providers, over each kind of upstream. */
 const anthropic = createAnthropic({ apiKey: API_KEY, baseURL: BASE_URL });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, jsonSchema, Output, stepCountIs, streamText } from 'ai';
-import { weatherTool } from './ai-sdk-weather-tool.ts';
-import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from './service-key-and-model-names.ts';
+import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from './service-setup.ts';
+import { weatherTool } from './weather-tool.ts';
 
 /** Vercel's AI SDK with OpenAI's Responses API, over each kind of upstream. */
 const openai = createOpenAI({ apiKey: API_KEY, baseURL: BASE_URL });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { API_KEY, BASE_URL, CHAT, EMBEDDING, IMAGE, WEATHER } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT, EMBEDDING, IMAGE, WEATHER } from './service-setup.ts';
 
 /**
  * Vercel's AI SDK. Arguments: the package of the SDK, the package of the provider, and `compatible` for the generic

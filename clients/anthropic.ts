@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
-import { ALL_MODELS, API_KEY, ORIGIN, WEATHER } from './service-key-and-model-names.ts';
+import { ALL_MODELS, API_KEY, ORIGIN, WEATHER } from './service-setup.ts';
 
 /** Anthropic's own client, over each kind of upstream. */
 const client = new Anthropic({ apiKey: API_KEY, baseURL: ORIGIN, maxRetries: 0 });

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { createSdkMcpServer, query, tool } from '@anthropic-ai/claude-agent-sdk';
 import { z } from 'zod';
 import { runInTemporaryHome } from './run-program.ts';
-import { ALL_MODELS, API_KEY, ORIGIN } from './service-key-and-model-names.ts';
+import { ALL_MODELS, API_KEY, ORIGIN } from './service-setup.ts';
 
 /**
  * Anthropic's Claude Agent SDK over each kind of upstream, with a custom tool. It uses the executable of Claude Code.

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ALL_MODELS, API_KEY, ORIGIN } from './service-key-and-model-names.ts';
+import { ALL_MODELS, API_KEY, ORIGIN } from './service-setup.ts';
 
 /**
  * Anthropic's Claude Code, one non-interactive task over each kind of upstream: a tool reads a file, then the turn

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ALL_MODELS, BASE_URL, CHAT_COMPLETIONS_ONLY } from './service-key-and-model-names.ts';
+import { ALL_MODELS, BASE_URL, CHAT_COMPLETIONS_ONLY } from './service-setup.ts';
 
 /**
  * OpenAI's Codex, one non-interactive task over each kind of upstream: a command runs, then the turn ends. Codex also

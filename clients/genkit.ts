@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { openAICompatible } from '@genkit-ai/compat-oai';
 import { genkit, z } from 'genkit';
-import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS, PIXEL } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS, PIXEL } from './service-setup.ts';
 
 /** Google's Genkit with its plugin for OpenAI's dialect. */
 const ai = genkit({ plugins: [openAICompatible({ name: 'reelgate', apiKey: API_KEY, baseURL: BASE_URL })] });

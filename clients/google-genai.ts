@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI, type Part, Type } from '@google/genai';
-import { ALL_MODELS, API_KEY, ORIGIN } from './service-key-and-model-names.ts';
+import { ALL_MODELS, API_KEY, ORIGIN } from './service-setup.ts';
 
 /** Google's own client, over each kind of upstream. */
 const client = new GoogleGenAI({ apiKey: API_KEY, httpOptions: { baseUrl: ORIGIN } });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import Instructor from '@instructor-ai/instructor';
 import OpenAI from 'openai';
 import { z } from 'zod/v3';
-import { API_KEY, BASE_URL, CHAT } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT } from './service-setup.ts';
 
 /** Instructor: structured output through a tool's schema. Written for Zod 3. */
 const client = Instructor({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ChatAnthropic } from '@langchain/anthropic';
 import { ChatGoogleGenerativeAI } from '@langchain/google-genai';
-import { ALL_MODELS, API_KEY, ORIGIN, WEATHER } from './service-key-and-model-names.ts';
+import { ALL_MODELS, API_KEY, ORIGIN, WEATHER } from './service-setup.ts';
 
 /** LangChain in Anthropic's and Google's dialects, over each kind of upstream. */
 const tools = [{ name: 'weather', description: 'tells it', schema: WEATHER }];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
-import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from './service-key-and-model-names.ts';
+import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from './service-setup.ts';
 
 /** LangChain with OpenAI's Responses API, over each kind of upstream. */
 const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: WEATHER } }];

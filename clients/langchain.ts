@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
-import { API_KEY, BASE_URL, CHAT, EMBEDDING, WEATHER } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT, EMBEDDING, WEATHER } from './service-setup.ts';
 
 /** LangChain in OpenAI's dialect. */
 const configuration = { baseURL: BASE_URL };

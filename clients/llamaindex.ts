@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { OpenAI, OpenAIEmbedding } from '@llamaindex/openai';
-import { API_KEY, BASE_URL, CHAT, EMBEDDING } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT, EMBEDDING } from './service-setup.ts';
 
 /** LlamaIndex in OpenAI's dialect. */
 const llm = new OpenAI({ model: CHAT, apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 });

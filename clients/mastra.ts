@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
-import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS, PIXEL } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS, PIXEL } from './service-setup.ts';
 
 /** Mastra's agent with a model at a custom URL. */
 const weather = createTool({

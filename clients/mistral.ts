@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Mistral } from '@mistralai/mistralai';
 import { MistralError } from '@mistralai/mistralai/models/errors';
-import { API_KEY, CHAT, ORIGIN, OTHER_DIALECT_MODELS, PIXEL, WEATHER } from './service-key-and-model-names.ts';
+import { API_KEY, CHAT, ORIGIN, OTHER_DIALECT_MODELS, PIXEL, WEATHER } from './service-setup.ts';
 
 /** Mistral's own client, which validates every member of a response. */
 const mistral = new Mistral({ apiKey: API_KEY, serverURL: ORIGIN, retryConfig: { strategy: 'none' } });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents';
-import { API_KEY, BASE_URL, CHAT, WEATHER } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT, WEATHER } from './service-setup.ts';
 
 /** OpenAI's Agents SDK with both APIs, chat completions and Responses. */
 setTracingDisabled(true);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
-import { API_KEY, BASE_URL, OTHER_DIALECT_MODELS, WEATHER } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, OTHER_DIALECT_MODELS, WEATHER } from './service-setup.ts';
 
 /** OpenAI's own client over upstreams that speak other dialects. */
 const openai = new OpenAI({ apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { API_KEY, BASE_URL, CHAT, EMBEDDING, IMAGE, VIDEO, WEATHER } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT, EMBEDDING, IMAGE, VIDEO, WEATHER } from './service-setup.ts';
 
 /**
  * OpenAI's own client. The first argument is its package: `openai`, or an older release installed under another name.

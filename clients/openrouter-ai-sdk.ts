@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createOpenRouter } from '@openrouter/ai-sdk-provider';
 import { generateText, stepCountIs, streamText } from 'ai';
-import { weatherTool } from './ai-sdk-weather-tool.ts';
-import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS, PIXEL } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT, OTHER_DIALECT_MODELS, PIXEL } from './service-setup.ts';
+import { weatherTool } from './weather-tool.ts';
 
 /** OpenRouter's provider for the Vercel AI SDK, with its own options `reasoning` and `usage`. */
 const asked: unknown[] = [];

@@ -10,7 +10,7 @@ import {
   OTHER_DIALECT_MODELS,
   PIXEL,
   WEATHER,
-} from './service-key-and-model-names.ts';
+} from './service-setup.ts';
 
 /**
  * OpenRouter's own client, which validates every member of a response; `callModel` is its agent on top of Responses.

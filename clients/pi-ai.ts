@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Api, type Context, complete, type Model, stream, Type } from '@mariozechner/pi-ai';
-import { API_KEY, BASE_URL, CHAT, ORIGIN, OTHER_DIALECT_MODELS, PIXEL } from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT, ORIGIN, OTHER_DIALECT_MODELS, PIXEL } from './service-setup.ts';
 
 /** pi-ai, with each of its four APIs for a model at a custom URL. */
 const APIS: readonly (readonly [api: Api, baseUrl: string])[] = [

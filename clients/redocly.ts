@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createConfig, lint } from '@redocly/openapi-core';
-import { BASE_URL } from './service-key-and-model-names.ts';
+import { BASE_URL } from './service-setup.ts';
 
 /**
  * Redocly's recommended rules accept the service's document, except for two trailing slashes that the contract

@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict';
 import Together from 'together-ai';
-import {
-  API_KEY,
-  BASE_URL,
-  CHAT,
-  EMBEDDING,
-  OTHER_DIALECT_MODELS,
-  PIXEL,
-  WEATHER,
-} from './service-key-and-model-names.ts';
+import { API_KEY, BASE_URL, CHAT, EMBEDDING, OTHER_DIALECT_MODELS, PIXEL, WEATHER } from './service-setup.ts';
 
 /** Together AI's own client. */
 const together = new Together({ apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 });

@@ -9,12 +9,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import {
-  completeLock,
-  isFromRegistry,
-  type Lock,
-  type LockEntry,
-} from './package-lock/add-missing-platform-packages.ts';
+import { completeLock, isFromRegistry, type Lock, type LockEntry } from './package-lock/platform-packages.ts';
 
 const path = join(import.meta.dirname, '..', 'package-lock.json');
 const lock = JSON.parse(readFileSync(path, 'utf8')) as Lock;

@@ -18,7 +18,7 @@
  * - junk and cuts: malformed bodies from callers, streams that break at any byte
  * - image: builds the container image and runs it read-only (scripts/try-container-image.ts), if buildah and mmdebstrap
  *   are installed
- * - release: makes a release in a clone (scripts/try-release-in-clone.ts)
+ * - release: makes a release in a clone (scripts/try-release.ts)
  *
  * Each test then counts the rows of the database: no task and no refund is lost or duplicated.
  */
@@ -148,7 +148,7 @@ if (
   if (image.status !== 0) process.exitCode = 1;
 }
 if (isChosen('release')) {
-  const release = spawnSync(process.execPath, [join(import.meta.dirname, 'try-release-in-clone.ts')], {
+  const release = spawnSync(process.execPath, [join(import.meta.dirname, 'try-release.ts')], {
     stdio: 'inherit',
   });
   if (release.status !== 0) process.exitCode = 1;

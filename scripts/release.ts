@@ -11,7 +11,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { writeCliPackage, writeSdkPackage } from './packages/client-packages.ts';
-import { addToChangelog, assertNextVersion } from './release/check-version-and-add-to-changelog.ts';
+import { addToChangelog, assertNextVersion } from './release/changelog.ts';
 import { writeImporterFolder, writePackageFolder } from './release/package-folder.ts';
 import { tryPackage } from './release/try-package.ts';
 

@@ -8,7 +8,7 @@ import {
   type Lock,
   type LockEntry,
   missingEntries,
-} from '../scripts/package-lock/add-missing-platform-packages.ts';
+} from '../scripts/package-lock/platform-packages.ts';
 
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../src/contract/time-units.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { MonthlyPartitions } from '../../src/server/platform/db/monthly-partitions.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { withoutIndexes } from '../scale/drop-indexes-while-seeding.ts';
+import { withoutIndexes } from '../scale/dropped-indexes.ts';
 
 /** Numbers of rows to write. */
 export interface ScaleSeed {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { after, describe } from 'node:test';
 import { sql } from 'kysely';
-import { missingPrograms, type RealMailServer, startRealMail } from '../../scripts/run-dovecot-and-postfix.ts';
+import { missingPrograms, type RealMailServer, startRealMail } from '../../scripts/mail-servers.ts';
 import { startSandboxMail } from '../../src/sandbox/mail/mail-server.ts';
 import { grantStatements, type MailServerDatabase } from '../../src/server/mailbox/backends/server-config.ts';
 import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts';

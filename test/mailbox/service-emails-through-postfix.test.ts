@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type RealMailServer, startRealMail } from '../../scripts/run-dovecot-and-postfix.ts';
+import { type RealMailServer, startRealMail } from '../../scripts/mail-servers.ts';
 import { migrations } from '../../src/server/migrations.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';

@@ -4,7 +4,7 @@ import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, sy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { addToChangelog, assertNextVersion } from '../../scripts/release/check-version-and-add-to-changelog.ts';
+import { addToChangelog, assertNextVersion } from '../../scripts/release/changelog.ts';
 import { writeImporterFolder, writePackageFolder } from '../../scripts/release/package-folder.ts';
 import { VERSION } from '../../src/server/package-root.ts';
 

@@ -1,5 +1,5 @@
 /**
- * `node scripts/try-release-in-clone.ts`, part of `npm run hammer`: makes the next release in a clone of the committed
+ * `node scripts/try-release.ts`, part of `npm run hammer`: makes the next release in a clone of the committed
  * state, as `npm run release` does but without the tests: checks, version, CHANGELOG.md, databases for the upgrade
  * tests, package, global installation under a bare Node with a first video, commit and tag. Then verifies that a second
  * attempt at the same version is refused and changes nothing. Needs PostgreSQL and a package registry; everything is

@@ -1,6 +1,6 @@
 import { startScript, startService } from './support/child-processes.ts';
 import { type LoadResult, load } from './support/http-load.ts';
-import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
+import { cpuSeconds, memoryMb } from './support/process-usage.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Runs a real Dovecot and Postfix from one folder on high loopback ports, configured by the same code as production.
  * Needs root and Debian's packages (docs/mail.md). To run manually:
- * `node scripts/run-dovecot-and-postfix.ts /path/to/reelgate.db`.
+ * `node scripts/mail-servers.ts /path/to/reelgate.db`.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -173,7 +173,7 @@ if (import.meta.main) {
   const [file] = process.argv.slice(2);
   if (file === undefined || missingPrograms().length > 0) {
     console.error(
-      `usage: node scripts/run-dovecot-and-postfix.ts DATABASE-FILE; missing: ${missingPrograms().join(' ') || 'nothing'}`,
+      `usage: node scripts/mail-servers.ts DATABASE-FILE; missing: ${missingPrograms().join(' ') || 'nothing'}`,
     );
     process.exit(2);
   }

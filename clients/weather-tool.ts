@@ -1,5 +1,5 @@
 import { jsonSchema, tool } from 'ai';
-import { WEATHER } from './service-key-and-model-names.ts';
+import { WEATHER } from './service-setup.ts';
 
 /** A tool for Vercel's AI SDK that always says "sunny". @param asked receives the arguments of each call */
 export const weatherTool = (asked: unknown[]) =>

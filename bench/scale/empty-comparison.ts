@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import type { Process, Service } from '../support/child-processes.ts';
-import { exactCpuSeconds } from '../support/process-cpu-and-memory.ts';
+import { exactCpuSeconds } from '../support/process-usage.ts';
 import { reportFigure } from '../support/report-figure.ts';
 
 /** A service with a database of a certain size. */
