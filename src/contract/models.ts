@@ -129,7 +129,10 @@ export const Capability = Type.Object({
   audio: Type.Boolean(),
   negative_prompt: Type.Boolean(),
   seed: Type.Boolean(),
-  images: Type.Object({ min: Type.Integer(), max: Type.Integer(), roles: Type.Array(Text) }),
+  images: Type.Object(
+    { min: Type.Integer(), max: Type.Integer(), roles: Type.Array(Text) },
+    { description: 'How many images the model takes, and their roles.' },
+  ),
 });
 
 export const listUsableModels = endpoint({
