@@ -11,21 +11,22 @@ import type { ErrorCode } from '../../contract/error-codes.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
+import type { LoginOutcome, LoginService } from '../accounts/login-service.ts';
 import type { TwoFactorService } from '../accounts/two-factor.ts';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
+import type { AccountCaller, LoginClient, RequestOrigin } from '../platform/http/request-context.ts';
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import { normalizeTypedCode, truncateCodePoints } from '../platform/text.ts';
 import { hashToken, randomText } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
+import type { DeviceRevocation } from './authorization-store.ts';
 import type { ClientService } from './clients.ts';
 import type { DeviceCodeRow, DeviceCodeStore } from './code-store.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
-import type { DeviceRevocation } from './revocation.ts';
 
 const DEVICE_CODE_LENGTH = 32;
 const USER_AGENT_LENGTH = 200;
@@ -408,4 +409,38 @@ export function reuseNotice(device: Device & { readonly userId: number }): Notic
     relatedId: device.id,
     deduplicationKey: `device.reuse:${device.id}`,
   };
+}
+
+/** Purpose of a login for a device code; its subject is the code. */
+export const LOGIN_PURPOSE = 'device';
+
+interface DeviceCodeLoginDependencies {
+  readonly codes: DeviceCodeService;
+  readonly rateLimits: DeviceRateLimits;
+  readonly logins: Pick<LoginService, 'logIn'>;
+}
+
+interface DeviceCodeLogin {
+  readonly user_code: string;
+  /** User name or e-mail. */
+  readonly username: string;
+  readonly password: string;
+}
+
+/**
+ * Logs in for a pending code and claims it. The code replaces a captcha, but anyone can request codes, so the password
+ * counts against the same limits as every login, and five wrong ones close the code to logins.
+ *
+ * @throws the errors of `DeviceCodeService.findPending`, `LoginService.logIn` and `DeviceCodeService.claim`
+ */
+export async function logInForDeviceCode(
+  { codes, rateLimits, logins }: DeviceCodeLoginDependencies,
+  { user_code, username, password }: DeviceCodeLogin,
+  client: LoginClient,
+): Promise<LoginOutcome> {
+  const { user_code: subject } = await codes.findPending(user_code, client.address);
+  await rateLimits.consumeLoginAttempt(subject);
+  const outcome = await logins.logIn({ username, password, client, purpose: { name: LOGIN_PURPOSE, subject } });
+  await rateLimits.refundLoginAttempt(subject);
+  return outcome;
 }

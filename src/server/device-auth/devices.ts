@@ -6,9 +6,9 @@ import type { Database } from '../platform/db/database.ts';
 import type { RequestOrigin } from '../platform/http/request-context.ts';
 import type { Tables } from '../tables.ts';
 import type { AuthorizationStore } from './authorization-store.ts';
+import { auditRevocation, type DeviceRevocation } from './authorization-store.ts';
 import type { DeviceCodeStore } from './code-store.ts';
 import { toSingleLine } from './codes.ts';
-import { auditRevocation, type DeviceRevocation } from './revocation.ts';
 
 interface SignedInDevicesServiceDependencies {
   readonly database: Database<Tables>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { formatRequestTime } from './page-chooser.ts';
+import { formatRequestTime } from './page-routes.ts';
 
 describe('the request time on the approval page', () => {
   it('is relative and absolute, in UTC', () => {

@@ -10,14 +10,12 @@ import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import { AuthorizationStore, type DeviceUse } from './authorization-store.ts';
+import { AuthorizationStore, DeviceRevocation, type DeviceUse, type OnDevicesRevoked } from './authorization-store.ts';
 import { ClientService, ClientStore } from './clients.ts';
-import { LOGIN_PURPOSE } from './code-login.ts';
 import { DeviceCodeStore } from './code-store.ts';
-import { ApprovalSecondStepCheck, DeviceCodeService } from './codes.ts';
+import { ApprovalSecondStepCheck, DeviceCodeService, LOGIN_PURPOSE } from './codes.ts';
 import { SignedInDevicesService } from './devices.ts';
 import { type DeviceCodeLimits, DeviceRateLimits, toDeviceCodeLimits } from './rate-limits.ts';
-import { DeviceRevocation, type OnDevicesRevoked } from './revocation.ts';
 import { DeviceTokenService } from './tokens.ts';
 
 const DELETE_BATCH = 1_000;

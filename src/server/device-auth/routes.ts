@@ -13,8 +13,7 @@ import { type AccountCaller, toActor, toLoginClient, toRequestOrigin } from '../
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import type { ClientListItem } from './clients.ts';
-import { logInForDeviceCode } from './code-login.ts';
-import { toVerificationLinks } from './codes.ts';
+import { logInForDeviceCode, toVerificationLinks } from './codes.ts';
 import type { SignedInDevicesService } from './devices.ts';
 import type { DeviceAuth } from './module.ts';
 import { addOauthRoutes } from './oauth-routes.ts';

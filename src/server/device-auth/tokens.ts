@@ -11,11 +11,11 @@ import type { RequestOrigin } from '../platform/http/request-context.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';
+import { auditRevocation, type DeviceRevocation } from './authorization-store.ts';
 import { type ClientService, type DeviceClient, verifyClientSecret } from './clients.ts';
 import { type DeviceCodeRow, type DeviceCodeStore, toDeviceCode } from './code-store.ts';
 import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS, reuseNotice, toDeviceCodeStatus } from './codes.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
-import { auditRevocation, type DeviceRevocation } from './revocation.ts';
 
 const ACCESS_PREFIX = 'rgat_';
 const REFRESH_PREFIX = 'rgrt_';
