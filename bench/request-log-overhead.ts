@@ -38,17 +38,13 @@ async function open(url: string, onClosed: CloseListener | undefined) {
       const refs = Array.from({ length: BATCH }, (_, index) => `req_${owner}_${(done + index).toString(36)}`);
       done += BATCH;
       await database.transaction((trx) =>
-        quota.reserveAll(
-          trx,
-          refs.map((ref) => ({ ref, userId: owner, tokenId: 1, model: 'gpt-x', amount: 100 })),
-        ),
+        quota.charge(trx, {
+          reservations: refs.map((ref) => ({ ref, userId: owner, tokenId: 1, model: 'gpt-x', amount: 100 })),
+        }),
       );
       const before = process.cpuUsage();
       await database.transaction((trx) =>
-        quota.settleAll(
-          trx,
-          refs.map((ref) => ({ ref, cost: 50, usage: USAGE, detail: detail?.() })),
-        ),
+        quota.charge(trx, { settlements: refs.map((ref) => ({ ref, cost: 50, usage: USAGE, detail: detail?.() })) }),
       );
       const { user, system } = process.cpuUsage(before);
       return (user + system) / BATCH;

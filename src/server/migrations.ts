@@ -11,7 +11,6 @@ import { notificationMigrations } from './notifications/tables.ts';
 import { planMigrations } from './plans/tables.ts';
 import { type Migration, metaMigrations } from './platform/db/migrate.ts';
 import { rateLimitMigrations } from './platform/limits/tables.ts';
-import { chargeMigrations } from './quota/call-charges.ts';
 import { quotaMigrations } from './quota/tables.ts';
 import { requestMigrations } from './request-log/tables.ts';
 import { serviceStatusMigrations } from './service-status/tables.ts';
@@ -45,5 +44,4 @@ export const migrations: readonly Migration[] = [
   ...supportMigrations,
   ...importerMigrations,
   ...siteMigrations,
-  ...chargeMigrations,
 ];

@@ -20,7 +20,6 @@ import { VERSION } from './package-root.ts';
 import { makePlanAllowances, makePlans } from './plans/module.ts';
 import { makeQuota } from './quota/module.ts';
 import { makeRequests } from './request-log/module.ts';
-import { callToRequestRow } from './request-log/request-store.ts';
 import { importSandboxMail } from './sandbox-loader.ts';
 import { makeServiceStatus } from './service-status/module.ts';
 import type { Trx } from './tables.ts';
@@ -86,7 +85,6 @@ export async function makeModules(
     log,
     metrics,
     onClosed: requests.log.addClosed,
-    toLogRow: callToRequestRow,
   });
   const { ledger } = quota;
   const plans = makePlans({

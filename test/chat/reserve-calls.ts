@@ -15,10 +15,7 @@ export async function reserveCalls(database: Database<Tables>, refs: readonly st
   const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
   await database.transaction(async (trx) => {
     await quota.openWallet(trx, 1, 10_000);
-    await quota.reserveAll(
-      trx,
-      refs.map((ref) => ({ ref, userId: 1, model: 'm', amount: 100 })),
-    );
+    await quota.charge(trx, { reservations: refs.map((ref) => ({ ref, userId: 1, model: 'm', amount: 100 })) });
   });
   return { quota, balance: async () => (await quota.wallet(1)).balance };
 }

@@ -90,21 +90,19 @@ forEachDatabase((_name, open) => {
         .sample(fc.oneof(chat, video), BATCH)
         .map((each, index) => ({ ...each, ref: `req_${done + index}`, cost: priceCall(each.price, each.facts).quota }));
       await database.transaction((trx) =>
-        quota.reserveAll(
-          trx,
-          batch.map(({ ref, cost }) => ({ ref, userId, tokenId: 1, model: 'm', amount: cost + 5 })),
-        ),
+        quota.charge(trx, {
+          reservations: batch.map(({ ref, cost }) => ({ ref, userId, tokenId: 1, model: 'm', amount: cost + 5 })),
+        }),
       );
       await database.transaction((trx) =>
-        quota.settleAll(
-          trx,
-          batch.map(({ ref, cost, price, facts }) => ({
+        quota.charge(trx, {
+          settlements: batch.map(({ ref, cost, price, facts }) => ({
             ref,
             cost,
             usage: { promptTokens: 0, completionTokens: 0 },
             detail: { ...DETAIL, price: JSON.stringify(price), facts: JSON.stringify(facts) },
           })),
-        ),
+        }),
       );
       const together = await readTogether(
         userId,
@@ -128,14 +126,16 @@ forEachDatabase((_name, open) => {
     const { database, usage, quota } = await openQuota();
     await database.transaction((trx) => quota.openWallet(trx, 1, 1_000));
     await database.transaction((trx) =>
-      quota.reserveAll(trx, [{ ref: 'req_1', userId: 1, tokenId: 1, model: 'm', amount: 10 }]),
+      quota.charge(trx, { reservations: [{ ref: 'req_1', userId: 1, tokenId: 1, model: 'm', amount: 10 }] }),
     );
     const usageOfCall = { promptTokens: 0, completionTokens: 0 };
     const receipts = new ReceiptService({
       store: {
         async findByRef(ref) {
           await database.transaction((trx) =>
-            quota.settleAll(trx, [{ ref, cost: 7, usage: usageOfCall, detail: { ...DETAIL, price: '', facts: '' } }]),
+            quota.charge(trx, {
+              settlements: [{ ref, cost: 7, usage: usageOfCall, detail: { ...DETAIL, price: '', facts: '' } }],
+            }),
           );
           return database.kysely.selectFrom('requests').selectAll().where('ref', '=', ref).executeTakeFirst();
         },

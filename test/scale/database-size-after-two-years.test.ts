@@ -56,16 +56,17 @@ function openLoad({ app: { database } }: TestService, clock: ManualClock) {
         (_, call) => `req_${String(step * CALLS_A_STEP + call).padStart(8, '0')}`,
       );
       await database.transaction((trx) =>
-        ledger.reserveAll(
-          trx,
-          refs.map((ref, call) => ({ ref, userId: users[call % ACCOUNTS] ?? 0, model: 'chat', amount: RESERVED })),
-        ),
+        ledger.charge(trx, {
+          reservations: refs.map((ref, call) => ({
+            ref,
+            userId: users[call % ACCOUNTS] ?? 0,
+            model: 'chat',
+            amount: RESERVED,
+          })),
+        }),
       );
       await database.transaction((trx) =>
-        ledger.settleAll(
-          trx,
-          refs.map((ref) => ({ ref, cost: COST, detail: DETAIL })),
-        ),
+        ledger.charge(trx, { settlements: refs.map((ref) => ({ ref, cost: COST, detail: DETAIL })) }),
       );
     },
   };

@@ -5,12 +5,12 @@ import { sql } from 'kysely';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { migrations } from '../migrations.ts';
+import { makePlanAllowances } from '../plans/module.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { openLog } from '../platform/log.ts';
-import { CallChargeStore, PostgresCallCharges } from '../quota/call-charges.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import { LedgerService } from '../quota/ledger-service.ts';
 import { LedgerStore } from '../quota/ledger-store.ts';
@@ -21,19 +21,13 @@ import { SettlementJournal } from './settlement-journal.ts';
 const NO_JOURNAL = new SettlementJournal(undefined, Buffer.alloc(32), openLog('silent'));
 
 const clock = { now: () => Date.now() };
-const noticeBelow = () => 0;
 
-/** A ledger with the common statement, on databases that support it. */
-function ledgerOf(database: Database<Tables>): LedgerService {
-  const charges = {
-    store: new CallChargeStore(database),
+const ledgerOf = (database: Database<Tables>): LedgerService =>
+  new LedgerService({
+    store: new LedgerStore(database),
     clock,
-    noticeBelow,
-    onSettled: () => {},
-    toLogRow: undefined,
-  };
-  return new LedgerService({ store: new LedgerStore(database), clock, callCharges: new PostgresCallCharges(charges) });
-}
+    allowances: makePlanAllowances({ database, clock, findTimeZoneIn: async () => 'UTC' }),
+  });
 
 forEachDatabase((name, open, freshUrl) => {
   it('reports each charge of a shared transaction separately', async () => {
@@ -72,6 +66,48 @@ forEachDatabase((name, open, freshUrl) => {
     assert.equal((await database.kysely.selectFrom('reservations').select('ref').execute()).length, 0);
   });
 
+  it('refuses only the account that lacks quota, of many in one batch', async () => {
+    const database = await open();
+    const quota = ledgerOf(database);
+    const ACCOUNTS = Array.from({ length: 20 }, (_, index) => index + 1);
+    const POOR = 7;
+    await database.transaction(async (trx) => {
+      for (const user of ACCOUNTS) await quota.openWallet(trx, user, user === POOR ? 25 : 1_000);
+    });
+    const accountsOf: number[] = [];
+    const charge: Ledger['charge'] = (trx, charges) => {
+      accountsOf.push(new Set(charges.reservations?.map(({ userId }) => userId)).size);
+      return quota.charge(trx, charges);
+    };
+    // Two batchers on one database race like two processes.
+    const batchers = [0, 1].map(
+      () => new ChargeBatcher({ database, quota: { charge }, log: openLog('silent'), journal: NO_JOURNAL }),
+    );
+    const refused: number[] = [];
+    const served: (() => Promise<void>)[] = [];
+    const reserve = async (userId: number, ref: string, batcher: ChargeBatcher): Promise<void> => {
+      const payer = { userId, tokenId: userId };
+      try {
+        await batcher.reserve({ ref, ...payer, model: 'm', amount: 10 });
+        served.push(() => batcher.refund(payer, ref));
+      } catch (error) {
+        assert.ok(isAppError(error, 'quota_not_enough'), String(error));
+        refused.push(userId);
+      }
+    };
+    await Promise.all(
+      batchers.flatMap((batcher, which) =>
+        ACCOUNTS.flatMap((user) => [1, 2].map((call) => reserve(user, `req_${which}_${user}_${call}`, batcher))),
+      ),
+    );
+    assert.equal(Math.max(...accountsOf), ACCOUNTS.length, 'the accounts share a transaction');
+    assert.deepEqual(refused, [POOR, POOR], 'what the account had was reserved');
+    for (const user of ACCOUNTS) assert.equal((await quota.wallet(user)).balance, user === POOR ? 5 : 960);
+    await Promise.all(served.map((refund) => refund()));
+    for (const user of ACCOUNTS) assert.equal((await quota.wallet(user)).balance, user === POOR ? 25 : 1_000);
+    await assertLedgerConsistent(database);
+  });
+
   it('closes a reservation once, whether the settlement or the refund comes first', async () => {
     const database = await open();
     const quota = ledgerOf(database);
@@ -95,27 +131,13 @@ forEachDatabase((name, open, freshUrl) => {
     let losses = 1;
     const losing: Database<Tables> = {
       ...database,
-      async transaction(work) {
-        const result = await database.transaction(work);
+      async transaction(work, options) {
+        const result = await database.transaction(work, options);
         if (losses-- > 0) throw new DatabaseUnavailableError('the answer to a commit was lost');
         return result;
       },
     };
-    const losingQuota: Pick<Ledger, 'reserveAll' | 'settleAll' | 'chargeCalls'> = {
-      reserveAll: (trx, all) => quota.reserveAll(trx, all),
-      settleAll: (trx, all) => quota.settleAll(trx, all),
-      async chargeCalls(work, waitMs) {
-        const outcomes = await quota.chargeCalls(work, waitMs);
-        if (name === 'postgres' && losses-- > 0) throw new DatabaseUnavailableError('the answer was lost');
-        return outcomes;
-      },
-    };
-    const batcher = new ChargeBatcher({
-      database: losing,
-      quota: losingQuota,
-      log: openLog('silent'),
-      journal: NO_JOURNAL,
-    });
+    const batcher = new ChargeBatcher({ database: losing, quota, log: openLog('silent'), journal: NO_JOURNAL });
     const reserve = (ref: string) => batcher.reserve({ ref, userId: 1, tokenId: 1, model: 'm', amount: 10 });
     const outcomes = await Promise.allSettled([reserve('req_a'), reserve('req_b')]);
     for (const outcome of outcomes)
@@ -129,24 +151,68 @@ forEachDatabase((name, open, freshUrl) => {
   });
 
   if (name === 'postgres')
-    it('two processes never deadlock', async () => {
+    it('a locked account delays no other account', async () => {
+      const database = await open();
+      const quota = ledgerOf(database);
+      await database.transaction(async (trx) => {
+        for (const user of [1, 2]) await quota.openWallet(trx, user, 100);
+      });
+      const batcher = new ChargeBatcher({ database, quota, log: openLog('silent'), journal: NO_JOURNAL });
+      const [isLocked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const holding = database.transaction(async (trx) => {
+        await quota.lockBalance(trx, 1);
+        isLocked.resolve();
+        await release.promise;
+      });
+      await isLocked.promise;
+      const reserve = (userId: number, ref: string) =>
+        batcher.reserve({ ref, userId, tokenId: userId, model: 'm', amount: 10 });
+      let isReserved = false;
+      const locked = Promise.all(['req_a', 'req_b'].map((ref) => reserve(1, ref))).then(() => {
+        isReserved = true;
+      });
+      await Promise.all([reserve(2, 'req_c'), reserve(2, 'req_d')]);
+      await reserve(2, 'req_e');
+      assert.equal(isReserved, false);
+      release.resolve();
+      await Promise.all([holding, locked]);
+      assert.deepEqual([(await quota.wallet(1)).balance, (await quota.wallet(2)).balance], [80, 70]);
+      const refunds = ['req_a', 'req_b', 'req_c', 'req_d', 'req_e'].map((ref, call) =>
+        batcher.refund({ userId: call < 2 ? 1 : 2, tokenId: undefined }, ref),
+      );
+      await Promise.all(refunds);
+      await assertLedgerConsistent(database);
+    });
+
+  if (name === 'postgres')
+    it('two processes never deadlock over wallets, tokens and plans', async () => {
       const url = await freshUrl();
+      const USERS = [1, 2, 3, 4];
       const processes = [openDatabase<Tables>(url), openDatabase<Tables>(url)] as const;
       try {
         const [database] = processes;
         await migrate(database, migrations);
-        const quota = ledgerOf(database);
+        const quotas = processes.map((each) => ledgerOf(each));
+        const [quota] = quotas as [LedgerService];
         await database.transaction(async (trx) => {
-          for (const user of [1, 2]) await quota.openWallet(trx, user, 1_000_000);
+          for (const user of USERS) await quota.openWallet(trx, user, 1_000_000);
+          // A part of the calls is paid by the plan.
+          await trx.updateTable('plans').set({ daily_quota: 500 }).execute();
           for (const token of [1, 2, 3, 4, 5, 6]) await quota.setTokenLimit(trx, token, 1_000_000);
         });
         const all = processes.map(
-          (each) => new ChargeBatcher({ database: each, quota, log: openLog('silent'), journal: NO_JOURNAL }),
+          (each, index) =>
+            new ChargeBatcher({
+              database: each,
+              quota: quotas[index] as LedgerService,
+              log: openLog('silent'),
+              journal: NO_JOURNAL,
+            }),
         );
         await Promise.all(
           all.flatMap((batcher, which) =>
             Array.from({ length: 60 }, async (_, lane) => {
-              const payer = { userId: 1 + (lane % 2), tokenId: 1 + (lane % 6) };
+              const payer = { userId: 1 + (lane % USERS.length), tokenId: 1 + (lane % 6) };
               for (let turn = 0; turn < 5; turn++) {
                 const ref = `req_${which}_${lane}_${turn}`;
                 await batcher.reserve({ ref, ...payer, model: 'm', amount: 10 });
@@ -156,7 +222,7 @@ forEachDatabase((name, open, freshUrl) => {
           ),
         );
         await Promise.all(all.map((batcher) => batcher.idle()));
-        for (const user of [1, 2]) assert.equal((await quota.wallet(user)).used, 60 * 5 * 7);
+        for (const user of USERS) assert.equal((await quota.wallet(user)).used, (60 / USERS.length) * 2 * 5 * 7);
         await assertLedgerConsistent(database);
         // PostgreSQL updates its statistics from reports of the
         // sessions, which send them within a second of becoming idle.

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
-import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
+import { type Database, DatabaseUnavailableError, RowsLockedError } from '../platform/db/database.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
-import type { CallDetail, CallWork, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
-import type { Tables } from '../tables.ts';
+import type { CallDetail, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
+import type { Tables, Trx } from '../tables.ts';
 import type { JournaledEnd, SettlementJournal } from './settlement-journal.ts';
 
 /**
@@ -22,18 +22,19 @@ const LOGGED_ATTEMPT = 3;
  * own, because its refusals would roll back the work of others.
  */
 const ISOLATION_MS = 60_000;
-/** How long calls of an account and token that needed a transaction skip the common statement. */
-const APART_MS = 5_000;
 const MAX_ACCOUNTS = 10_000;
 /**
- * How long the common statement waits for row locks. Other processes hold them for a few milliseconds; a longer holder
- * must not delay every call.
+ * How long the shared transaction waits for row locks. The batch of another process holds them for some milliseconds,
+ * on a busy machine some tens; a longer holder must not delay every call.
  */
-const SHARED_WAIT_MS = 50;
+const SHARED_WAIT_MS = 200;
+
+/** One step of a model call. */
+type CallWork = { readonly reservation: Reservation } | { readonly settlement: Settlement; readonly payer: Payer };
 
 interface ChargeBatcherDependencies {
   readonly database: Database<Tables>;
-  readonly quota: Pick<Ledger, 'reserveAll' | 'settleAll' | 'chargeCalls'>;
+  readonly quota: Pick<Ledger, 'charge'>;
   readonly log: Log;
   readonly journal: SettlementJournal;
 }
@@ -42,23 +43,16 @@ interface ChargeBatcherDependencies {
  * Writes the money of model calls: one reservation before anything is sent and one settlement or refund afterwards,
  * whatever happens in between.
  *
- * Concurrent jobs are batched, which saves most of the cost of each. On SQLite they share a transaction; if one fails,
- * all are rolled back and repeated one by one. On PostgreSQL they share one statement (`Ledger.chargeCalls`), which
- * skips jobs that are not simple or whose rows are locked for long. The skipped jobs of one account and token share a
- * statement that waits for the locks, and then a transaction. Such a transaction must lock its rows in the same order
- * as a single one (plan, token, wallet), or two processes would deadlock. It therefore covers one token only, and
- * reservations, which lock the plan, go first.
+ * Concurrent jobs share a transaction, which saves most of the cost of each. If it fails, because an account cannot pay
+ * or its rows are locked for long, the jobs of each account share one, and if that fails too, each job has its own.
  */
 export class ChargeBatcher {
   readonly #dependencies: ChargeBatcherDependencies;
   readonly #isPostgres: boolean;
   readonly #shared: JobBatcher<CallWork>;
-  /** PostgreSQL: jobs the shared queue could not do, by account and token. */
-  readonly #own = new Map<string, JobBatcher<CallWork>>();
-  readonly #apart = new LRUCache<string, true>({ ...upToEntries(MAX_ACCOUNTS), ttl: APART_MS });
+  /** Jobs whose shared transaction failed, by account; later jobs of these accounts join them. */
+  readonly #own = new Map<number, JobBatcher<CallWork>>();
   readonly #isolatedAccounts = new LRUCache<number, true>({ ...upToEntries(MAX_ACCOUNTS), ttl: ISOLATION_MS });
-  /** Jobs that no common statement can do. */
-  readonly #needsTransaction = new WeakSet<Job<CallWork>>();
   /** Number of calls in flight. */
   #openCalls = 0;
   /** Settlements in progress, and callbacks that wait until there are none. */
@@ -69,7 +63,7 @@ export class ChargeBatcher {
     this.#dependencies = parts;
     this.#isPostgres = hasConcurrentWriters(parts.database.kysely);
     this.#shared = this.#openQueue((jobs) =>
-      this.#isPostgres ? this.#chargeTogether(jobs) : this.#transactUntilDecided(jobs),
+      this.#isPostgres ? this.#writeShared(jobs) : this.#writeUntilDecided(jobs),
     );
   }
 
@@ -83,7 +77,7 @@ export class ChargeBatcher {
     this.#openCalls++;
     try {
       if (!this.#isolatedAccounts.has(userId)) await this.#enqueue({ reservation }, 0, onDecided);
-      else await this.#write([{ reservation }], onDecided).then(() => this.#isolatedAccounts.delete(userId));
+      else await this.#write([{ reservation }], { onDecided }).then(() => this.#isolatedAccounts.delete(userId));
     } catch (error) {
       if (error instanceof AppError) {
         this.#openCalls--;
@@ -161,119 +155,76 @@ export class ChargeBatcher {
   }
 
   #enqueue(work: CallWork, waitMs: number, onDecided?: () => void): Promise<void> {
-    if (!this.#isPostgres) return this.#shared.add(work, waitMs, onDecided);
-    const key = keyOf(work);
-    const own = this.#apart.has(key) ? this.#ownQueue(key) : this.#own.get(key);
-    return (own ?? this.#shared).add(work, waitMs);
+    return (this.#own.get(payerOf(work)) ?? this.#shared).add(work, waitMs, onDecided);
   }
 
-  #ownQueue(key: string): JobBatcher<CallWork> {
-    const known = this.#own.get(key);
+  #ownQueue(userId: number): JobBatcher<CallWork> {
+    const known = this.#own.get(userId);
     if (known !== undefined) return known;
     const queue = this.#openQueue(async (jobs) => {
-      await this.#transact(this.#apart.has(key) ? jobs : await this.#chargeOwn(jobs));
-      if (queue.hasNone) this.#own.delete(key);
+      await this.#writeOwn(jobs);
+      if (queue.hasNone) this.#own.delete(userId);
     });
-    this.#own.set(key, queue);
+    this.#own.set(userId, queue);
     return queue;
   }
 
-  /** Does all jobs in one statement; the jobs it skips wait for a statement or a transaction of their account. */
-  async #chargeTogether(jobs: readonly Job<CallWork>[]): Promise<void> {
+  /** Does the jobs of all accounts in one transaction, or passes them on to the queues of their accounts. */
+  async #writeShared(jobs: readonly Job<CallWork>[], onDecided?: () => void): Promise<void> {
     try {
-      const outcomes = await this.#dependencies.quota.chargeCalls(worksOf(jobs), SHARED_WAIT_MS);
-      for (const [index, job] of jobs.entries()) {
-        if (outcomes[index] === 'done') {
-          job.resolve();
-          continue;
-        }
-        const key = keyOf(job.work);
-        if (outcomes[index] === 'apart') this.#needsTransaction.add(job);
-        if (outcomes[index] === 'apart' && 'reservation' in job.work) this.#apart.set(key, true);
-        this.#ownQueue(key).push(job, 0);
-      }
+      await this.#write(worksOf(jobs), { onDecided, lockTimeoutMs: SHARED_WAIT_MS });
+      for (const job of jobs) job.resolve();
     } catch (error) {
-      for (const job of this.#rejectIfUnavailable(jobs, error)) this.#ownQueue(keyOf(job.work)).push(job, 0);
+      if (isFinal(jobs, error) && !(error instanceof RowsLockedError)) for (const job of jobs) job.reject(error);
+      else for (const job of jobs) this.#ownQueue(payerOf(job.work)).push(job, 0);
     }
-  }
-
-  /**
-   * Does one account's jobs in one statement that waits for its rows.
-   * @returns the jobs left to do
-   */
-  async #chargeOwn(jobs: readonly Job<CallWork>[]): Promise<readonly Job<CallWork>[]> {
-    const [apart, simple] = [[], []] as [Job<CallWork>[], Job<CallWork>[]];
-    for (const job of jobs) (this.#needsTransaction.has(job) ? apart : simple).push(job);
-    if (simple.length === 0) return apart;
-    try {
-      const outcomes = await this.#dependencies.quota.chargeCalls(worksOf(simple), 0);
-      for (const [index, job] of simple.entries()) {
-        if (outcomes[index] === 'done') job.resolve();
-        else apart.push(job);
-      }
-      return apart;
-    } catch (error) {
-      return [...apart, ...this.#rejectIfUnavailable(simple, error)];
-    }
-  }
-
-  /**
-   * Without a database jobs are not retried one by one: those that must be retried are batched again. After any other
-   * error each job needs a transaction.
-   */
-  #rejectIfUnavailable(jobs: readonly Job<CallWork>[], error: unknown): readonly Job<CallWork>[] {
-    for (const job of jobs) {
-      if (error instanceof DatabaseUnavailableError) job.reject(error);
-      else this.#needsTransaction.add(job);
-    }
-    return error instanceof DatabaseUnavailableError ? [] : jobs;
   }
 
   /** SQLite: the next batch does not wait for the flush of this one, so that its calls reach their upstreams. */
-  async #transactUntilDecided(jobs: readonly Job<CallWork>[]): Promise<void> {
+  async #writeUntilDecided(jobs: readonly Job<CallWork>[]): Promise<void> {
     const decided = Promise.withResolvers<void>();
     const onDecided = (): void => {
       for (const job of jobs) job.onDecided?.();
       decided.resolve();
     };
-    void this.#transact(jobs, onDecided).finally(decided.resolve);
+    void this.#writeShared(jobs, onDecided).finally(decided.resolve);
     await decided.promise;
   }
 
-  /** Does all jobs in one transaction, or each in its own if one of them fails. */
-  async #transact(jobs: readonly Job<CallWork>[], onDecided?: () => void): Promise<void> {
-    if (jobs.length === 0) return;
+  /** Does the jobs of one account in one transaction, or each in its own. */
+  async #writeOwn(jobs: readonly Job<CallWork>[]): Promise<void> {
     try {
-      await this.#write(worksOf(jobs), onDecided);
+      await this.#write(worksOf(jobs));
       for (const job of jobs) job.resolve();
     } catch (error) {
-      if (jobs.length === 1 || error instanceof DatabaseUnavailableError) for (const job of jobs) job.reject(error);
+      if (isFinal(jobs, error)) for (const job of jobs) job.reject(error);
       else await Promise.all(jobs.map((job) => this.#write([job.work]).then(job.resolve, job.reject)));
     }
   }
 
-  /** @param onDecided called when every statement has succeeded */
-  async #write(batch: readonly CallWork[], onDecided?: () => void): Promise<void> {
+  /** @param onDecided SQLite: called when every statement has succeeded */
+  async #write(
+    batch: readonly CallWork[],
+    { onDecided, lockTimeoutMs }: { readonly onDecided?: () => void; readonly lockTimeoutMs?: number } = {},
+  ): Promise<void> {
     const { quota, database } = this.#dependencies;
     const reservations = batch.flatMap((work) => ('reservation' in work ? work.reservation : []));
     const settlements = batch.flatMap((work) => ('settlement' in work ? work.settlement : []));
-    await database.transaction(async (trx) => {
-      // With one shared queue no row lock is awaited, so settlements go first: the quota they release can be reserved
-      // again at once.
-      if (!this.#isPostgres) await quota.settleAll(trx, settlements);
-      await quota.reserveAll(trx, reservations);
-      if (this.#isPostgres) await quota.settleAll(trx, settlements);
-      else onDecided?.();
-    });
+    const charge = async (trx: Trx): Promise<void> => {
+      await quota.charge(trx, { reservations, settlements });
+      if (!this.#isPostgres) onDecided?.();
+    };
+    await database.transaction(charge, { lockTimeoutMs, avoidsScans: true });
   }
 }
 
 const worksOf = (jobs: readonly Job<CallWork>[]): CallWork[] => jobs.map(({ work }) => work);
 
-function keyOf(work: CallWork): string {
-  const { userId, tokenId } = 'reservation' in work ? work.reservation : work.payer;
-  return `${userId} ${tokenId}`;
-}
+const payerOf = (work: CallWork): number => ('reservation' in work ? work.reservation : work.payer).userId;
+
+/** Whether smaller transactions would fail too; without a database, jobs to retry are batched again instead. */
+const isFinal = (jobs: readonly Job<CallWork>[], error: unknown): boolean =>
+  jobs.length === 1 || error instanceof DatabaseUnavailableError;
 
 /** A queued piece of work and the callbacks of its caller. */
 interface Job<W> {

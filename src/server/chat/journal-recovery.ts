@@ -61,7 +61,7 @@ export async function recoverJournals(dependencies: JournalRecoveryDependencies)
     const areReadable = paths.map((path) => readSegment(path, dependencies.masterKeys, { settlements, closed, open }));
     for (const call of open.values()) if (!closed.has(call.meta.ref)) settlements.push(await toSettlement(call));
     for (const settlement of settlements) {
-      const charged = await database.transaction((trx) => quota.settleAll(trx, [settlement]));
+      const charged = await database.transaction((trx) => quota.charge(trx, { settlements: [settlement] }));
       if (charged[0] !== undefined) settled++;
     }
     // Segments encrypted with another key are kept, because that key may be configured again.

@@ -6,7 +6,7 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Allowances } from '../quota/ledger.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { allowedModels, assertModelAllowed, grantsAllowance, type PlanTerms, termsOf } from './catalog.ts';
-import { type CurrentPlan, findCurrentPlan, type SubscriptionStore } from './subscription-store.ts';
+import { type AccountPlans, type CurrentPlan, findCurrentPlan, type SubscriptionStore } from './subscription-store.ts';
 
 interface PlanAllowancesDependencies {
   readonly subscriptions: SubscriptionStore;
@@ -26,6 +26,23 @@ export class PlanAllowances implements Allowances {
   readonly #dependencies: PlanAllowancesDependencies;
   constructor(dependencies: PlanAllowancesDependencies) {
     this.#dependencies = dependencies;
+  }
+
+  async haveAllowance(
+    trx: Trx,
+    requests: readonly { readonly userId: number; readonly model: string }[],
+  ): Promise<boolean[]> {
+    const { subscriptions, clock } = this.#dependencies;
+    const accounts = await subscriptions.listAccountPlans(
+      requests.map(({ userId }) => userId),
+      trx,
+    );
+    const now = clock.now();
+    return requests.map(({ model }, index) => {
+      const { plan } = findCurrentPlan(accounts[index] as AccountPlans, now);
+      assertModelAllowed(plan, model);
+      return grantsAllowance(plan);
+    });
   }
 
   async take(

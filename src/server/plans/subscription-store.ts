@@ -1,9 +1,9 @@
-import { type Insertable, sql } from 'kysely';
+import { type Insertable, type SelectQueryBuilder, sql } from 'kysely';
 import { NO_PACKAGE } from '../../contract/plans.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { wasChanged } from '../platform/db/sql.ts';
+import { jsonRows, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { PlanRow } from './catalog.ts';
 
@@ -13,7 +13,7 @@ export interface SubscribedPlan extends Subscription {
 }
 
 /** The subscriptions of an account, and the plan that applies without one. */
-interface AccountPlans {
+export interface AccountPlans {
   readonly noPlan: PlanRow;
   readonly subscriptions: readonly SubscribedPlan[];
 }
@@ -30,22 +30,52 @@ export interface ExpiringSubscription {
 }
 
 // A single query, because every paid call runs it and most accounts have no subscription.
-const selectAccountPlans = prepareQuery<Tables, { user: number }>()((db, p) =>
+const buildAccountPlans = (
+  db: Executor,
+  users: readonly number[] | SelectQueryBuilder<Tables, never, { id: number }>,
+) =>
   db
     .selectFrom('plans as p')
     .leftJoin('subscriptions as s', (join) =>
-      join.onRef('s.plan_id', '=', 'p.id').on('s.user_id', '=', p('user')).on('s.state', 'in', ['active', 'waiting']),
+      join.onRef('s.plan_id', '=', 'p.id').on('s.user_id', 'in', users).on('s.state', 'in', ['active', 'waiting']),
     )
     .selectAll('p')
     .select([
       's.id as subscription_id',
+      's.user_id as subscription_user',
       's.state as subscription_state',
       's.duration_days as subscription_days',
       's.starts_at as subscription_starts_at',
       's.expires_at as subscription_expires_at',
     ])
-    .where((row) => row.or([row('p.package_code', '=', NO_PACKAGE), row('s.id', 'is not', null)])),
+    .where((row) => row.or([row('p.package_code', '=', NO_PACKAGE), row('s.id', 'is not', null)]));
+const selectAccountPlans = prepareQuery<Tables, { user: number }>()((db, p) => buildAccountPlans(db, [p('user')]));
+const selectPlansOfAccounts = prepareQuery<Tables, { users: string }>()((db, p) =>
+  buildAccountPlans(db, db.selectFrom(jsonRows(db, p('users'), 'listed', ['id'])).select('id')),
 );
+type AccountPlanRow = Awaited<ReturnType<typeof selectAccountPlans.all>>[number];
+
+function toAccountPlans(rows: readonly AccountPlanRow[]): AccountPlans {
+  const noPlan = rows.find((row) => row.package_code === NO_PACKAGE);
+  if (noPlan === undefined) throw new Error('the built-in plan of accounts without a subscription is missing');
+  const subscriptions = rows.flatMap((row): SubscribedPlan[] =>
+    row.subscription_id === null
+      ? []
+      : [
+          {
+            id: row.subscription_id,
+            plan_id: row.id,
+            level: row.level,
+            state: row.subscription_state === 'active' ? 'active' : 'waiting',
+            duration_days: row.subscription_days ?? 0,
+            starts_at: row.subscription_starts_at ?? 0,
+            expires_at: row.subscription_expires_at ?? 0,
+            plan: row,
+          },
+        ],
+  );
+  return { noPlan, subscriptions };
+}
 
 /**
  * Stores subscriptions of accounts to plans. At most one is active, others are queued, ended ones are kept as a record.
@@ -57,26 +87,15 @@ export class SubscriptionStore {
   }
 
   async findAccountPlans(user: number, db: Executor = this.#database.kysely): Promise<AccountPlans> {
-    const rows = await selectAccountPlans.all(db, { user });
-    const noPlan = rows.find((row) => row.package_code === NO_PACKAGE);
-    if (noPlan === undefined) throw new Error('the built-in plan of accounts without a subscription is missing');
-    const subscriptions = rows.flatMap((row): SubscribedPlan[] =>
-      row.subscription_id === null
-        ? []
-        : [
-            {
-              id: row.subscription_id,
-              plan_id: row.id,
-              level: row.level,
-              state: row.subscription_state === 'active' ? 'active' : 'waiting',
-              duration_days: row.subscription_days ?? 0,
-              starts_at: row.subscription_starts_at ?? 0,
-              expires_at: row.subscription_expires_at ?? 0,
-              plan: row,
-            },
-          ],
-    );
-    return { noPlan, subscriptions };
+    return toAccountPlans(await selectAccountPlans.all(db, { user }));
+  }
+
+  /** The plans of several accounts, in their order. */
+  async listAccountPlans(users: readonly number[], db: Executor): Promise<AccountPlans[]> {
+    const rows = await selectPlansOfAccounts.all(db, { users: JSON.stringify(users.map((id) => ({ id }))) });
+    const byUser = Map.groupBy(rows, (row) => row.subscription_user);
+    const ofAll = byUser.get(null) ?? [];
+    return users.map((user) => toAccountPlans([...ofAll, ...(byUser.get(user) ?? [])]));
   }
 
   async insert(trx: Trx, subscription: Insertable<Tables['subscriptions']>): Promise<void> {

@@ -6,13 +6,11 @@ import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import type { Tables, Trx } from '../tables.ts';
-import type { PostgresCallCharges } from './call-charges.ts';
 import {
   type Allowances,
   assertAmount,
   type CallDetail,
-  type CallWork,
-  type CallWorkOutcome,
+  type Charges,
   type ClosedCall,
   type CloseListener,
   dayOf,
@@ -29,10 +27,18 @@ import {
   sumOf,
   type TokenUsage,
 } from './ledger.ts';
-import type { LedgerStore, NewLedgerEntry, ReservationRow } from './ledger-store.ts';
+import type {
+  DailyUsage,
+  LedgerStore,
+  NewLedgerEntry,
+  ReservationRow,
+  TokenChange,
+  WalletChange,
+} from './ledger-store.ts';
 
 /** Allowances of an account without a plan: no quota, and every model is permitted. */
 export const NO_ALLOWANCES: Allowances = {
+  haveAllowance: async (_trx, requests) => requests.map(() => false),
   take: async () => ({ taken: 0, slot: '' }),
   giveBack: async () => 0,
   permittedModels: async () => undefined,
@@ -51,8 +57,6 @@ interface LedgerServiceDependencies {
   readonly onSettled?: SettlementListener;
   /** Writes the request log. Default: none. */
   readonly onClosed?: CloseListener;
-  /** PostgreSQL only: charges many model calls in one statement. Default: none. */
-  readonly callCharges?: PostgresCallCharges;
 }
 
 /** Largest balance a grant may reach; with later refunds added, the balance remains a safe integer. */
@@ -66,9 +70,7 @@ export class LedgerService implements Ledger {
   readonly #store: LedgerStore;
   readonly #clock: Clock;
   readonly #amountUnit: () => AmountUnit;
-  readonly #reserver: Reserver;
-  readonly #settler: Settler;
-  readonly #callCharges: PostgresCallCharges | undefined;
+  readonly #charger: Charger;
 
   constructor({
     store,
@@ -78,31 +80,19 @@ export class LedgerService implements Ledger {
     amountUnit = () => ({ quotaPerCredit: 500_000, currency: '' }),
     onSettled = () => {},
     onClosed = async () => {},
-    callCharges,
   }: LedgerServiceDependencies) {
     this.#store = store;
     this.#clock = clock;
     this.#amountUnit = amountUnit;
-    const writer = { store, clock, allowances, onSpend, amountUnit };
-    this.#reserver = new Reserver(writer);
-    this.#settler = new Settler({ ...writer, onSettled, onClosed });
-    this.#callCharges = callCharges;
+    this.#charger = new Charger({ store, clock, allowances, onSpend, amountUnit, onSettled, onClosed });
   }
 
-  reserveAll(trx: Trx, reservations: readonly Reservation[]): Promise<void> {
-    return this.#reserver.reserveAll(trx, reservations);
+  charge(trx: Trx, charges: Charges): Promise<(number | undefined)[]> {
+    return this.#charger.charge(trx, charges);
   }
 
-  settleAll(trx: Trx, settlements: readonly Settlement[]): Promise<(number | undefined)[]> {
-    return this.#settler.settleAll(trx, settlements);
-  }
-
-  chargeCalls(work: readonly CallWork[], waitMs: number): Promise<readonly CallWorkOutcome[]> {
-    return this.#callCharges?.charge(work, waitMs) ?? Promise.resolve(work.map(() => 'apart' as const));
-  }
-
-  reserve(trx: Trx, reservation: Reservation): Promise<void> {
-    return this.#reserver.reserveAll(trx, [reservation]);
+  async reserve(trx: Trx, reservation: Reservation): Promise<void> {
+    await this.charge(trx, { reservations: [reservation] });
   }
 
   async settle(
@@ -112,11 +102,11 @@ export class LedgerService implements Ledger {
     usage?: TokenUsage,
     detail?: CallDetail,
   ): Promise<number | undefined> {
-    return (await this.#settler.settleAll(trx, [{ ref, cost, usage, detail }]))[0];
+    return (await this.charge(trx, { settlements: [{ ref, cost, usage, detail }] }))[0];
   }
 
   async refund(trx: Trx, ref: string, detail?: CallDetail): Promise<boolean> {
-    return (await this.#settler.settleAll(trx, [{ ref, detail }]))[0] !== undefined;
+    return (await this.charge(trx, { settlements: [{ ref, detail }] }))[0] !== undefined;
   }
 
   async grant(trx: Trx, { userId, amount, ref, note }: Grant): Promise<void> {
@@ -165,122 +155,26 @@ export class LedgerService implements Ledger {
   }
 }
 
-type PlanFunding = Pick<ReservationRow, 'plan_amount' | 'plan_slot'>;
-
-const amountOf = ({ amount }: Reservation): number => amount;
-const NO_PLAN_FUNDING: PlanFunding = { plan_amount: 0, plan_slot: null };
-
-/**
- * Reserves quota. Rows are locked in the same order as by a settlement (plan, token, wallet), so that two transactions
- * never deadlock. Several reservations against one row are combined into one write.
- */
-class Reserver {
-  readonly #dependencies: ReserveAndSettleDependencies;
-
-  constructor(dependencies: ReserveAndSettleDependencies) {
-    this.#dependencies = dependencies;
-  }
-
-  /** @throws AppError `quota_not_enough`, `model_not_allowed`; the caller must then roll the transaction back */
-  async reserveAll(trx: Trx, all: readonly Reservation[]): Promise<void> {
-    for (const { amount } of all) assertAmount(amount);
-    const funding = await this.#takeFromPlans(trx, all);
-    const fundingOf = (each: Reservation): PlanFunding => funding.get(each) ?? NO_PLAN_FUNDING;
-    await this.#takeFromTokens(trx, all);
-    const spent = await this.#takeFromWallets(trx, all, fundingOf);
-    const now = this.#dependencies.clock.now();
-    await this.#dependencies.store.addReservations(
-      trx,
-      all.map((each) => {
-        const { plan_amount, plan_slot } = fundingOf(each);
-        return {
-          ref: each.ref,
-          user_id: each.userId,
-          token_id: each.tokenId ?? null,
-          model: each.model,
-          amount: each.amount,
-          plan_amount,
-          plan_slot,
-          created_at: now,
-        };
-      }),
-    );
-    await this.#dependencies.store.addEntries(
-      trx,
-      all.map((each) => ({
-        user_id: each.userId,
-        kind: 'reserve',
-        amount: fundingOf(each).plan_amount - each.amount,
-        plan_amount: -fundingOf(each).plan_amount,
-        charged: 0,
-        ref: each.ref,
-        token_id: each.tokenId ?? null,
-        model: each.model,
-        note: null,
-        created_at: now,
-      })),
-    );
-    for (const { userId, ...wallet } of spent) await this.#dependencies.onSpend(trx, userId, wallet);
-  }
-
-  /** The amount the plan pays of each reservation, in their order. */
-  async #takeFromPlans(trx: Trx, all: readonly Reservation[]): Promise<ReadonlyMap<Reservation, PlanFunding>> {
-    const funding = new Map<Reservation, PlanFunding>();
-    for (const same of groupAlike(all, (a, b) => a.userId === b.userId && a.model === b.model)) {
-      const [{ userId, model }] = same;
-      const { taken, slot } = await this.#dependencies.allowances.take(trx, {
-        userId,
-        model,
-        amount: sumOf(same, amountOf),
-      });
-      let left = taken;
-      for (const reservation of same) {
-        const paid = Math.min(left, reservation.amount);
-        left -= paid;
-        funding.set(reservation, { plan_amount: paid, plan_slot: paid > 0 ? slot : null });
-      }
-    }
-    return funding;
-  }
-
-  async #takeFromTokens(trx: Trx, all: readonly Reservation[]): Promise<void> {
-    for (const same of groupBy(all, ({ tokenId }) => tokenId)) {
-      const [{ tokenId }] = same;
-      const needed = sumOf(same, amountOf);
-      if (tokenId === undefined || (await this.#dependencies.store.takeFromToken(trx, tokenId, needed))) continue;
-      const { limit = 0, used = 0 } = (await this.#dependencies.store.tokenLimits([tokenId], trx)).get(tokenId) ?? {};
-      const available = Math.max(0, limit - used);
-      throw notEnoughError({ needed, available, limit }, this.#dependencies.amountUnit());
-    }
-  }
-
-  async #takeFromWallets(
-    trx: Trx,
-    all: readonly Reservation[],
-    fundingOf: (each: Reservation) => PlanFunding,
-  ): Promise<{ userId: number; before: number; after: number }[]> {
-    const spent: { userId: number; before: number; after: number }[] = [];
-    for (const same of groupBy(all, ({ userId }) => userId)) {
-      const [{ userId }] = same;
-      const needed = sumOf(same, amountOf);
-      const fromPlan = sumOf(same, (each) => fundingOf(each).plan_amount);
-      const fromWallet = needed - fromPlan;
-      if (fromWallet === 0) continue;
-      const after = await this.#dependencies.store.takeExactly(trx, userId, fromWallet);
-      if (after === undefined) {
-        const available = fromPlan + (await this.#dependencies.store.balanceIn(trx, userId));
-        throw notEnoughError({ needed, available }, this.#dependencies.amountUnit());
-      }
-      spent.push({ userId, before: after + fromWallet, after });
-    }
-    return spent;
-  }
-}
-
-interface SettlerDependencies extends ReserveAndSettleDependencies {
+interface ChargerDependencies {
+  readonly store: LedgerStore;
+  readonly clock: Clock;
+  readonly allowances: Allowances;
+  /** The unit in which refusals state amounts. */
+  readonly amountUnit: () => AmountUnit;
+  /** Called in the transaction that charged a wallet. */
+  readonly onSpend: SpendListener;
   readonly onSettled: SettlementListener;
   readonly onClosed: CloseListener;
 }
+
+type PlanFunding = Pick<ReservationRow, 'plan_amount' | 'plan_slot'>;
+
+const NO_PLAN_FUNDING: PlanFunding = { plan_amount: 0, plan_slot: null };
+
+/** A new reservation with the part that the plan pays. */
+type FundedReservation = Reservation & PlanFunding;
+
+const amountOf = ({ amount }: Reservation): number => amount;
 
 /** A reservation that is being settled. Amounts that prove unavailable are corrected step by step. */
 interface OpenSettlement extends SettlementSplit {
@@ -313,55 +207,61 @@ const openSettlement = (
   planLapsed: 0,
 });
 
-/**
- * Settles reservations. Rows are locked in the same order as by a reservation (plan, token, wallet), so that two
- * transactions never deadlock. Returns of several settlements to one row are combined into one write, before any
- * further charge.
- */
-class Settler {
-  readonly #dependencies: SettlerDependencies;
+/** A step on the allowance of one account. */
+interface AllowanceStep {
+  readonly userId: number;
+  run(): Promise<void>;
+}
 
-  constructor(dependencies: SettlerDependencies) {
+/**
+ * Settles reservations and makes new ones. Transactions of any accounts never deadlock, because all of them lock rows
+ * in one order: allowances, tokens, wallets, each in ascending order of their ids. Changes of one row are combined into
+ * one write, and the rows of a table share a statement.
+ */
+class Charger {
+  readonly #dependencies: ChargerDependencies;
+
+  constructor(dependencies: ChargerDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** @returns the charged amounts in the order of `settlements`; undefined for a reservation that was already closed */
-  async settleAll(trx: Trx, settlements: readonly Settlement[]): Promise<(number | undefined)[]> {
-    for (const { cost = 0, usage = NO_TOKEN_USAGE } of settlements)
-      for (const amount of [cost, usage.promptTokens, usage.completionTokens]) assertAmount(amount);
-    if (settlements.length === 0) return [];
+  async charge(trx: Trx, { reservations = [], settlements = [] }: Charges): Promise<(number | undefined)[]> {
+    assertAmounts(reservations, settlements);
+    const { store, clock, onClosed, onSpend } = this.#dependencies;
     const outcomes = await this.#closeReservations(trx, settlements);
-    const all = outcomes.filter((each) => each !== undefined);
-    const covered = all.filter(({ extra }) => extra === 0);
-    const exceeding = all.filter(({ extra }) => extra > 0);
-    const now = this.#dependencies.clock.now();
-    await this.#returnToPlans(trx, covered);
-    await this.#takeExtrasFromPlans(trx, exceeding);
-    await this.#lockTokens(trx, exceeding);
-    await this.#adjustTokens(trx, covered);
-    await this.#adjustWallets(trx, covered);
-    await this.#takeExtrasFromWallets(trx, exceeding);
-    await this.#adjustTokens(trx, exceeding);
-    await this.#adjustWallets(trx, exceeding);
-    await this.#addUsage(trx, all, dayOf(now));
-    await this.#dependencies.store.addEntries(
-      trx,
-      all.flatMap((each) => toEntries(each, now)),
-    );
-    await this.#dependencies.onClosed(trx, all.map(toClosedCall), now);
-    afterCommit(trx, () => this.#count(all));
+    const closed = outcomes.filter((each) => each !== undefined);
+    const opened = await this.#changeAllowances(trx, closed, reservations);
+    await this.#changeTokens(trx, closed, opened);
+    const spent = await this.#changeWallets(trx, closed, opened);
+    await this.#chargeExtras(trx, closed.filter(isExceeding));
+    const now = clock.now();
+    if (opened.length > 0) {
+      const rows = opened.map((each) => toReservationRow(each, now));
+      await store.addReservations(trx, rows);
+    }
+    await store.addEntries(trx, [
+      ...closed.flatMap((each) => toEntries(each, now)),
+      ...opened.map((each) => toReserveEntry(each, now)),
+    ]);
+    if (closed.length > 0) {
+      await store.addUsage(trx, toDailyUsage(closed, dayOf(now)));
+      await onClosed(trx, closed.map(toClosedCall), now);
+      afterCommit(trx, () => this.#count(closed));
+    }
+    for (const { userId, ...wallet } of spent) await onSpend(trx, userId, wallet);
     return outcomes.map((each) => each?.charged);
   }
 
-  #count(all: readonly OpenSettlement[]): void {
+  #count(closed: readonly OpenSettlement[]): void {
     const { onSettled } = this.#dependencies;
-    const settled = all.filter(({ isSettled }) => isSettled).length;
+    const settled = closed.filter(({ isSettled }) => isSettled).length;
     if (settled > 0) onSettled('settle', settled);
-    if (settled < all.length) onSettled('refund', all.length - settled);
+    if (settled < closed.length) onSettled('refund', closed.length - settled);
   }
 
   /** If several settlements name one reservation, the first one counts. */
   async #closeReservations(trx: Trx, settlements: readonly Settlement[]): Promise<(OpenSettlement | undefined)[]> {
+    if (settlements.length === 0) return [];
     const rows = await this.#dependencies.store.takeReservations(
       trx,
       settlements.map(({ ref }) => ref),
@@ -374,92 +274,263 @@ class Settler {
     });
   }
 
-  async #returnToPlans(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
-    const owed = all.filter(({ planBack, reservation }) => planBack > 0 && reservation.plan_slot !== null);
-    for (const same of groupBy(owed, ({ reservation }) => reservation.plan_slot ?? '')) {
-      const slot = same[0].reservation.plan_slot ?? '';
-      let back = await this.#dependencies.allowances.giveBack(
-        trx,
-        slot,
-        sumOf(same, ({ planBack }) => planBack),
-      );
-      for (const each of same) {
-        each.planLapsed = Math.max(0, each.planBack - back);
-        back -= each.planBack - each.planLapsed;
-      }
-    }
+  /** @returns the reservations with the part that a plan pays of each */
+  async #changeAllowances(
+    trx: Trx,
+    closed: readonly OpenSettlement[],
+    reservations: readonly Reservation[],
+  ): Promise<FundedReservation[]> {
+    const funding = new Map<Reservation, PlanFunding>();
+    const steps = [
+      ...this.#returnSteps(trx, closed),
+      ...this.#extraSteps(trx, closed.filter(isExceeding)),
+      ...(await this.#takeSteps(trx, reservations, funding)),
+    ];
+    // The sort is stable, so the steps of one account stay in this order.
+    for (const { run } of steps.sort((a, b) => a.userId - b.userId)) await run();
+    return reservations.map((each) => ({ ...each, ...(funding.get(each) ?? NO_PLAN_FUNDING) }));
+  }
+
+  #returnSteps(trx: Trx, closed: readonly OpenSettlement[]): AllowanceStep[] {
+    const owed = closed.filter(({ planBack, reservation }) => planBack > 0 && reservation.plan_slot !== null);
+    return Array.from(
+      groupBy(owed, ({ reservation }) => reservation.plan_slot),
+      (same) => {
+        const { user_id: userId, plan_slot } = same[0].reservation;
+        const run = async (): Promise<void> => {
+          const owing = sumOf(same, ({ planBack }) => planBack);
+          let back = await this.#dependencies.allowances.giveBack(trx, plan_slot ?? '', owing);
+          for (const each of same) {
+            each.planLapsed = Math.max(0, each.planBack - back);
+            back -= each.planBack - each.planLapsed;
+          }
+        };
+        return { userId, run };
+      },
+    );
   }
 
   /** A cost beyond the reservation is charged to the plan first, like the reservation itself. */
-  async #takeExtrasFromPlans(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
-    for (const each of all) {
+  #extraSteps(trx: Trx, exceeding: readonly OpenSettlement[]): AllowanceStep[] {
+    return exceeding.map((each) => {
       const { user_id: userId, model } = each.reservation;
-      each.planExtra = await this.#dependencies.allowances.take(trx, { userId, model, amount: each.extra }).then(
-        ({ taken }) => taken,
-        (error: unknown) => {
-          // The plan has changed since and no longer covers the model: nothing was written, so the wallet pays.
-          if (isAppError(error, 'model_not_allowed')) return 0;
-          throw error;
-        },
-      );
+      const run = async (): Promise<void> => {
+        each.planExtra = await this.#dependencies.allowances.take(trx, { userId, model, amount: each.extra }).then(
+          ({ taken }) => taken,
+          (error: unknown) => {
+            // The plan has changed since and no longer covers the model: nothing was written, so the wallet pays.
+            if (isAppError(error, 'model_not_allowed')) return 0;
+            throw error;
+          },
+        );
+      };
+      return { userId, run };
+    });
+  }
+
+  async #takeSteps(
+    trx: Trx,
+    reservations: readonly Reservation[],
+    funding: Map<Reservation, PlanFunding>,
+  ): Promise<AllowanceStep[]> {
+    if (reservations.length === 0) return [];
+    const { allowances } = this.#dependencies;
+    const groups = groupAlike(reservations, (a, b) => a.userId === b.userId && a.model === b.model);
+    const haveAllowance = await allowances.haveAllowance(
+      trx,
+      groups.map(([first]) => first),
+    );
+    return groups
+      .filter((_, index) => haveAllowance[index])
+      .map((same) => {
+        const [{ userId, model }] = same;
+        const run = async (): Promise<void> => {
+          const { taken, slot } = await allowances.take(trx, { userId, model, amount: sumOf(same, amountOf) });
+          let left = taken;
+          for (const reservation of same) {
+            const paid = Math.min(left, reservation.amount);
+            left -= paid;
+            funding.set(reservation, { plan_amount: paid, plan_slot: paid > 0 ? slot : null });
+          }
+        };
+        return { userId, run };
+      });
+  }
+
+  async #changeTokens(
+    trx: Trx,
+    closed: readonly OpenSettlement[],
+    opened: readonly FundedReservation[],
+  ): Promise<void> {
+    const { store, amountUnit } = this.#dependencies;
+    const changes = sumById([...closed.flatMap(toTokenRelease), ...opened.flatMap(toTokenUse)]);
+    if (changes.length === 0) return;
+    const limited = await store.limitedTokens(
+      trx,
+      changes.map(({ id }) => id),
+    );
+    const counted = changes.filter(({ id }) => limited.has(id));
+    if (counted.length === 0) return;
+    const changed = await store.changeTokens(trx, counted);
+    const refused = counted.find(({ id }) => !changed.has(id));
+    if (refused === undefined) return;
+    const { limit = 0, used = 0 } = (await store.tokenLimits([refused.id], trx)).get(refused.id) ?? {};
+    const available = Math.max(0, limit - used - refused.settled);
+    throw notEnoughError({ needed: refused.taken, available, limit }, amountUnit());
+  }
+
+  /** @returns the wallets that pay for reservations */
+  async #changeWallets(
+    trx: Trx,
+    closed: readonly OpenSettlement[],
+    opened: readonly FundedReservation[],
+  ): Promise<{ userId: number; before: number; after: number }[]> {
+    const { store, amountUnit } = this.#dependencies;
+    const changes = sumById([...closed.flatMap(toWalletRelease), ...opened.flatMap(toWalletUse)]);
+    if (changes.length === 0) return [];
+    const balances = await store.changeWallets(trx, changes);
+    const refused = changes.find(({ id }) => !balances.has(id));
+    if (refused !== undefined) {
+      const { id, taken, back } = refused;
+      if (taken === 0) throw noWalletError(id);
+      const fromPlan = sumOf(opened, ({ userId, plan_amount }) => (userId === id ? plan_amount : 0));
+      const available = fromPlan + back + (await store.balanceIn(trx, id));
+      throw notEnoughError({ needed: fromPlan + taken, available }, amountUnit());
     }
+    return changes
+      .filter(({ taken }) => taken > 0)
+      .map(({ id, taken }) => {
+        const after = balances.get(id) ?? 0;
+        return { userId: id, before: after + taken, after };
+      });
   }
 
-  async #lockTokens(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
-    for (const [{ reservation }] of groupBy(all, ({ reservation }) => reservation.token_id))
-      if (reservation.token_id !== null) await this.#dependencies.store.adjustTokenUse(trx, reservation.token_id, 0);
-  }
-
-  /** Charges the rest to the wallet only as far as its balance covers it: a balance never goes below zero. */
-  async #takeExtrasFromWallets(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
-    for (const each of all) {
+  /**
+   * Charges what no plan has paid to wallets, but only as far as their balances cover it: a balance never goes below
+   * zero. Tokens and wallets are locked already.
+   */
+  async #chargeExtras(trx: Trx, exceeding: readonly OpenSettlement[]): Promise<void> {
+    if (exceeding.length === 0) return;
+    const { store, onSpend } = this.#dependencies;
+    for (const each of exceeding) {
       const { user_id: userId } = each.reservation;
       const missing = each.extra - each.planExtra;
-      each.walletExtra = await this.#dependencies.store.takeUpTo(trx, userId, missing);
+      each.walletExtra = await store.takeUpTo(trx, userId, missing);
       each.charged -= missing - each.walletExtra;
       if (each.walletExtra === 0) continue;
-      const after = await this.#dependencies.store.balanceIn(trx, userId);
-      await this.#dependencies.onSpend(trx, userId, { before: after + each.walletExtra, after });
+      const after = await store.balanceIn(trx, userId);
+      await onSpend(trx, userId, { before: after + each.walletExtra, after });
     }
+    await store.changeTokens(
+      trx,
+      sumById(
+        exceeding.flatMap(({ charged, reservation: { token_id: id, amount } }) =>
+          id === null ? [] : { id, reservations: 0, taken: 0, settled: charged - amount },
+        ),
+      ),
+    );
+    await store.changeWallets(
+      trx,
+      sumById(exceeding.map((each) => ({ ...NO_WALLET_CHANGE, ...usedOf(each), id: each.reservation.user_id }))),
+    );
   }
+}
 
-  async #adjustTokens(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
-    for (const same of groupBy(all, ({ reservation }) => reservation.token_id)) {
-      const tokenId = same[0].reservation.token_id;
-      const change = sumOf(same, ({ charged, reservation: { amount } }) => charged - amount);
-      if (tokenId !== null && change !== 0) await this.#dependencies.store.adjustTokenUse(trx, tokenId, change);
-    }
-  }
+/** Whether the cost is higher than the reservation. */
+const isExceeding = ({ extra }: OpenSettlement): boolean => extra > 0;
 
-  async #adjustWallets(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
-    for (const same of groupBy(all, ({ reservation }) => reservation.user_id)) {
-      const change = {
-        user: same[0].reservation.user_id,
-        back: sumOf(same, ({ walletBack }) => walletBack),
-        charged: sumOf(same, ({ charged }) => charged),
-        requests: sumOf(same, ({ isSettled }) => Number(isSettled)),
-      };
-      if (change.back > 0 || change.requests > 0) await this.#dependencies.store.addUse(trx, change);
-    }
+/** Adds up the changes of each id; the sums are in ascending order of their ids. */
+function sumById<C extends { readonly [K in keyof C]: number } & { readonly id: number }>(changes: readonly C[]): C[] {
+  const sums = new Map<number, C>();
+  for (const change of changes) {
+    const sum = sums.get(change.id);
+    sums.set(change.id, sum === undefined ? change : add(sum, change));
   }
+  return [...sums.values()].sort((a, b) => a.id - b.id);
+}
 
-  async #addUsage(trx: Trx, all: readonly OpenSettlement[], day: number): Promise<void> {
-    const settled = all.filter(({ isSettled }) => isSettled);
-    for (const same of groupAlike(settled, areCountedTogether)) {
-      const [{ reservation, detail }] = same;
-      await this.#dependencies.store.addUsage(trx, {
-        userId: reservation.user_id,
-        day,
-        tokenId: reservation.token_id ?? 0,
-        model: reservation.model,
-        channelId: detail?.channelId ?? 0,
-        requests: same.length,
-        charged: sumOf(same, ({ charged }) => charged),
-        promptTokens: sumOf(same, ({ usage }) => usage.promptTokens),
-        completionTokens: sumOf(same, ({ usage }) => usage.completionTokens),
-      });
-    }
-  }
+function add<C extends { readonly [K in keyof C]: number } & { readonly id: number }>(sum: C, change: C): C {
+  const result = { ...sum };
+  for (const key of Object.keys(sum) as (keyof C)[])
+    if (key !== 'id') result[key] = (sum[key] + change[key]) as C[typeof key];
+  return result;
+}
+
+/** A settlement beyond its reservation only locks its token, since its cost depends on the wallet. */
+function toTokenRelease({ charged, extra, reservation: { token_id: id, amount } }: OpenSettlement): TokenChange[] {
+  if (id === null || (charged === amount && extra === 0)) return [];
+  return [{ id, reservations: 0, taken: 0, settled: extra > 0 ? 0 : charged - amount }];
+}
+
+const toTokenUse = ({ tokenId, amount }: Reservation): TokenChange[] =>
+  tokenId === undefined ? [] : [{ id: tokenId, reservations: 1, taken: amount, settled: 0 }];
+
+const usedOf = ({ charged, isSettled }: OpenSettlement) => ({ charged, requests: Number(isSettled) });
+
+const NO_WALLET_CHANGE = { back: 0, taken: 0, charged: 0, requests: 0 };
+
+/** A settlement beyond its reservation only locks its wallet; `#chargeExtras` charges it. */
+function toWalletRelease(settlement: OpenSettlement): WalletChange[] {
+  const { extra, isSettled, walletBack: back, reservation } = settlement;
+  const id = reservation.user_id;
+  if (extra > 0) return [{ ...NO_WALLET_CHANGE, id }];
+  return back > 0 || isSettled ? [{ ...NO_WALLET_CHANGE, ...usedOf(settlement), id, back }] : [];
+}
+
+function toWalletUse({ userId: id, amount, plan_amount }: FundedReservation): WalletChange[] {
+  const taken = amount - plan_amount;
+  return taken === 0 ? [] : [{ ...NO_WALLET_CHANGE, id, taken }];
+}
+
+const noWalletError = (userId: number): Error => new Error(`account ${userId} has no wallet`);
+
+const toReservationRow = (
+  { ref, userId, tokenId, model, amount, plan_amount, plan_slot }: FundedReservation,
+  now: number,
+): ReservationRow => ({
+  ref,
+  user_id: userId,
+  token_id: tokenId ?? null,
+  model,
+  amount,
+  plan_amount,
+  plan_slot,
+  created_at: now,
+});
+
+const toReserveEntry = (
+  { ref, userId, tokenId, model, amount, plan_amount }: FundedReservation,
+  now: number,
+): NewLedgerEntry => ({
+  user_id: userId,
+  kind: 'reserve',
+  amount: plan_amount - amount,
+  plan_amount: -plan_amount,
+  charged: 0,
+  ref,
+  token_id: tokenId ?? null,
+  model,
+  note: null,
+  created_at: now,
+});
+
+/** Usage figures of settlements; those of one account, token, model and channel are added up. */
+function toDailyUsage(closed: readonly OpenSettlement[], day: number): DailyUsage[] {
+  const settled = closed.filter(({ isSettled }) => isSettled);
+  return groupAlike(settled, areCountedTogether).map((same) => {
+    const [{ reservation, detail }] = same;
+    return {
+      user_id: reservation.user_id,
+      day,
+      token_id: reservation.token_id ?? 0,
+      model: reservation.model,
+      channel_id: detail?.channelId ?? 0,
+      requests: same.length,
+      quota: sumOf(same, ({ charged }) => charged),
+      prompt_tokens: sumOf(same, ({ usage }) => usage.promptTokens),
+      completion_tokens: sumOf(same, ({ usage }) => usage.completionTokens),
+    };
+  });
 }
 
 /** Whether two calls on the same day share one row of the usage figures. */
@@ -468,6 +539,12 @@ const areCountedTogether = (a: OpenSettlement, b: OpenSettlement): boolean =>
   a.reservation.token_id === b.reservation.token_id &&
   a.reservation.model === b.reservation.model &&
   (a.detail?.channelId ?? 0) === (b.detail?.channelId ?? 0);
+
+function assertAmounts(reservations: readonly Reservation[], settlements: readonly Settlement[]): void {
+  for (const { amount } of reservations) assertAmount(amount);
+  for (const { cost = 0, usage = NO_TOKEN_USAGE } of settlements)
+    for (const amount of [cost, usage.promptTokens, usage.completionTokens]) assertAmount(amount);
+}
 
 const toClosedCall = ({ reservation, charged, isSettled, usage, detail }: OpenSettlement): ClosedCall => ({
   ref: reservation.ref,
@@ -503,17 +580,6 @@ function toEntries(settlement: OpenSettlement, now: number): NewLedgerEntry[] {
   // The period is over, so the returned part is void. This entry keeps the sum of the entries equal to the quota used
   // of that period.
   return [entry, { ...shared, kind: 'expire', amount: 0, plan_amount: -planLapsed, charged: 0 }];
-}
-
-/** Shared by reserving and settling: the ledger's rows, the plans' allowances, and the listener for wallet changes. */
-interface ReserveAndSettleDependencies {
-  readonly store: LedgerStore;
-  readonly clock: Clock;
-  readonly allowances: Allowances;
-  /** The unit in which refusals state amounts. */
-  readonly amountUnit: () => AmountUnit;
-  /** Called in the transaction that charged a wallet. */
-  readonly onSpend: SpendListener;
 }
 
 interface Shortage {

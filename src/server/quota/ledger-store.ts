@@ -1,9 +1,8 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
-import { hasConcurrentWriters, jsonTexts, wasChanged } from '../platform/db/sql.ts';
+import { hasConcurrentWriters, jsonRows, jsonTexts, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { TokenUsage } from './ledger.ts';
 
 /** An open reservation. */
 export type ReservationRow = Selectable<Tables['reservations']>;
@@ -18,15 +17,55 @@ const takeExactly = prepareQuery<Tables, { user: number; amount: number }>()((db
     .where('balance', '>=', p('amount'))
     .returning('balance'),
 );
-const addUse = prepareQuery<Tables, { user: number; back: number; charged: number; requests: number }>()((db, p) =>
+/** How a transaction changes a wallet. Amounts in quota, never negative. */
+export interface WalletChange {
+  /** The account. */
+  readonly id: number;
+  /** Returned by settlements. */
+  readonly back: number;
+  /** Taken by reservations. */
+  readonly taken: number;
+  readonly charged: number;
+  /** Number of settlements with a cost. */
+  readonly requests: number;
+}
+const WALLET_CHANGE = ['id', 'back', 'taken', 'charged', 'requests'] as const;
+
+/** How a transaction changes the usage of a token with a limit. Amounts in quota. */
+export interface TokenChange {
+  /** The token. */
+  readonly id: number;
+  /** Number of reservations; without one the limit is not checked. */
+  readonly reservations: number;
+  /** Taken by reservations. */
+  readonly taken: number;
+  /** Added by settlements; usually negative. */
+  readonly settled: number;
+}
+const TOKEN_CHANGE = ['id', 'reservations', 'taken', 'settled'] as const;
+
+/**
+ * Locks the rows that `changes` names in ascending order, which an update alone does not guarantee: transactions that
+ * lock rows in different orders would deadlock.
+ */
+const lockedInOrder = (table: 'wallets' | 'token_limits', key: string) =>
+  sql<number>`(select ${sql.ref(key)} from ${sql.table(table)} where ${sql.ref(key)} in (select id from changes)
+    order by ${sql.ref(key)} for update)`;
+
+const changeWallets = prepareQuery<Tables, { changes: string }>()((db, p) =>
   db
+    .with('changes', (cte) => cte.selectFrom(jsonRows(db, p('changes'), 'listed', WALLET_CHANGE)).selectAll())
     .updateTable('wallets')
+    .from('changes')
     .set({
-      balance: sql`balance + ${p('back')}`,
-      used: sql`used + ${p('charged')}`,
-      requests: sql`requests + ${p('requests')}`,
+      balance: sql`balance + back - taken`,
+      used: sql`used + changes.charged`,
+      requests: sql`wallets.requests + changes.requests`,
     })
-    .where('user_id', '=', p('user')),
+    .whereRef('user_id', '=', 'changes.id')
+    .where(sql<boolean>`balance + back >= taken`)
+    .$if(hasConcurrentWriters(db), (update) => update.where('user_id', 'in', lockedInOrder('wallets', 'user_id')))
+    .returning(['user_id', 'balance']),
 );
 const wallet = prepareQuery<Tables, { user: number }>()((db, p) =>
   db.selectFrom('wallets').select(['balance', 'used', 'requests']).where('user_id', '=', p('user')),
@@ -67,64 +106,55 @@ const addEntries = prepareInsert<Tables, NewLedgerEntry>('ledger', [
   'created_at',
 ]);
 /**
- * Reads under a shared lock where writers are concurrent: until the commit, no other transaction can set that token's
- * limit.
+ * Reads under shared locks where writers are concurrent: until the commit, no other transaction can set these tokens'
+ * limits.
  */
-const limitOf = prepareQuery<Tables, { token: number }>()((db, p) =>
+const limitsOf = prepareQuery<Tables, { tokens: string }>()((db, p) =>
   hasConcurrentWriters(db)
-    ? db.selectNoFrom(sql<number | null>`locked_token_limit(${p('token')}, false)`.as('quota_limit'))
-    : db.selectFrom('token_limits').select('quota_limit').where('token_id', '=', p('token')),
+    ? db
+        .selectFrom((sorted) =>
+          sorted
+            .selectFrom(jsonRows(db, p('tokens'), 'listed', ['id']))
+            .select('id as token_id')
+            .orderBy('id')
+            .as('tokens'),
+        )
+        .select(['token_id', sql<number | null>`locked_token_limit(token_id, false)`.as('quota_limit')])
+    : db
+        .selectFrom('token_limits')
+        .innerJoin(jsonRows(db, p('tokens'), 'listed', ['id']), 'listed.id', 'token_id')
+        .select(['token_id', 'quota_limit']),
 );
 const lockTokenLimit = prepareQuery<Tables, { token: number }>()((db, p) =>
   db.selectNoFrom(sql<number | null>`locked_token_limit(${p('token')}, true)`.as('quota_limit')),
 );
-const takeFromToken = prepareQuery<Tables, { token: number; amount: number }>()((db, p) =>
+const changeTokens = prepareQuery<Tables, { changes: string }>()((db, p) =>
   db
+    .with('changes', (cte) => cte.selectFrom(jsonRows(db, p('changes'), 'listed', TOKEN_CHANGE)).selectAll())
     .updateTable('token_limits')
-    .set({ used: sql`used + ${p('amount')}` })
-    .where('token_id', '=', p('token'))
-    .where(sql<boolean>`used + ${p('amount')} <= quota_limit`),
+    .from('changes')
+    .set({ used: sql`used + taken + settled` })
+    .whereRef('token_id', '=', 'changes.id')
+    .where(sql<boolean>`(reservations = 0 or used + taken + settled <= quota_limit)`)
+    .$if(hasConcurrentWriters(db), (update) =>
+      update.where('token_id', 'in', lockedInOrder('token_limits', 'token_id')),
+    )
+    .returning('token_id'),
 );
-const changeTokenUse = prepareQuery<Tables, { token: number; amount: number }>()((db, p) =>
-  db
-    .updateTable('token_limits')
-    .set({ used: sql`used + ${p('amount')}` })
-    .where('token_id', '=', p('token')),
-);
-/** Usage figures of one account, day, token, model and channel. */
-interface DailyUsage extends TokenUsage {
-  readonly userId: number;
-  /** Days since 1970-01-01 UTC. */
-  readonly day: number;
-  /** 0: none. */
-  readonly tokenId: number;
-  readonly model: string;
-  /** 0: no channel was reached, or it is no longer known. */
-  readonly channelId: number;
-  readonly requests: number;
-  readonly charged: number;
-}
-const addUsage = prepareQuery<Tables, { [K in keyof DailyUsage]: DailyUsage[K] }>()((db, p) =>
-  db
-    .insertInto('usage_daily')
-    .values({
-      user_id: p('userId'),
-      day: p('day'),
-      token_id: p('tokenId'),
-      model: p('model'),
-      channel_id: p('channelId'),
-      requests: p('requests'),
-      quota: p('charged'),
-      prompt_tokens: p('promptTokens'),
-      completion_tokens: p('completionTokens'),
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['user_id', 'day', 'token_id', 'model', 'channel_id']).doUpdateSet({
-        requests: sql`usage_daily.requests + excluded.requests`,
-        quota: sql`usage_daily.quota + excluded.quota`,
-        prompt_tokens: sql`usage_daily.prompt_tokens + excluded.prompt_tokens`,
-        completion_tokens: sql`usage_daily.completion_tokens + excluded.completion_tokens`,
-      }),
+/** Usage figures of one account, day, token, model and channel; new figures are added to the stored ones. */
+export type DailyUsage = Selectable<Tables['usage_daily']>;
+const USAGE_KEY = ['user_id', 'day', 'token_id', 'model', 'channel_id'] as const;
+const USAGE_FIGURES = ['requests', 'quota', 'prompt_tokens', 'completion_tokens'] as const;
+const addUsage = prepareInsert<Tables, DailyUsage>('usage_daily', [...USAGE_KEY, ...USAGE_FIGURES], (conflict) =>
+  conflict
+    .columns(USAGE_KEY)
+    .doUpdateSet(
+      Object.fromEntries(
+        USAGE_FIGURES.map((figure) => [
+          figure,
+          sql`${sql.ref(`usage_daily.${figure}`)} + ${sql.ref(`excluded.${figure}`)}`,
+        ]),
+      ),
     ),
 );
 
@@ -177,16 +207,17 @@ export class LedgerStore {
     await trx.insertInto('wallets').values({ user_id: user, balance: 0, used: 0, requests: 0 }).execute();
   }
 
-  /** Returns an amount to a wallet, and adds to its usage and request totals. */
-  async addUse(
-    trx: Trx,
-    change: { readonly user: number; readonly back: number; readonly charged: number; readonly requests: number },
-  ): Promise<void> {
-    if ((await addUse.changes(trx, change)) !== 1) throw new Error(`account ${change.user} has no wallet`);
+  /**
+   * Changes each of the wallets that hold what is taken, locking them in ascending order of their accounts.
+   * @returns the balances of the changed wallets by account
+   */
+  async changeWallets(trx: Trx, changes: readonly WalletChange[]): Promise<ReadonlyMap<number, number>> {
+    const rows = await changeWallets.all(trx, { changes: JSON.stringify(changes) });
+    return new Map(rows.map(({ user_id, balance }) => [user_id, balance]));
   }
 
-  async addUsage(trx: Trx, use: DailyUsage): Promise<void> {
-    await addUsage.changes(trx, use);
+  addUsage(trx: Trx, usage: readonly DailyUsage[]): Promise<void> {
+    return addUsage(trx, usage);
   }
 
   addReservations(trx: Trx, rows: readonly ReservationRow[]): Promise<void> {
@@ -244,22 +275,21 @@ export class LedgerStore {
   }
 
   /**
-   * Deducts the amount from the token's limit.
-   * @returns true when the token has no limit, or the limit had room
+   * Those of the tokens that have a limit. No other transaction sets a limit of the tokens until this one ends.
+   * @param tokens in ascending order, in which all transactions lock them
    */
-  async takeFromToken(trx: Trx, token: number, amount: number): Promise<boolean> {
-    if (!(await this.#isLimited(trx, token))) return true;
-    return (await takeFromToken.changes(trx, { token, amount })) === 1;
+  async limitedTokens(trx: Trx, tokens: readonly number[]): Promise<ReadonlySet<number>> {
+    const rows = await limitsOf.all(trx, { tokens: JSON.stringify(tokens.map((id) => ({ id }))) });
+    return new Set(rows.filter(({ quota_limit }) => quota_limit !== null).map(({ token_id }) => token_id));
   }
 
-  async adjustTokenUse(trx: Trx, token: number, amount: number): Promise<void> {
-    // An update alone would miss a limit that is being set concurrently and already includes this reservation.
-    if (hasConcurrentWriters(trx) && !(await this.#isLimited(trx, token))) return;
-    await changeTokenUse.changes(trx, { token, amount });
-  }
-
-  async #isLimited(trx: Trx, token: number): Promise<boolean> {
-    return ((await limitOf.first(trx, { token }))?.quota_limit ?? null) !== null;
+  /**
+   * Changes the usage of each token whose limit has room for it, locking them in ascending order.
+   * @returns the changed tokens
+   */
+  async changeTokens(trx: Trx, changes: readonly TokenChange[]): Promise<ReadonlySet<number>> {
+    const rows = await changeTokens.all(trx, { changes: JSON.stringify(changes) });
+    return new Set(rows.map(({ token_id }) => token_id));
   }
 
   async setTokenLimit(trx: Trx, token: number, limit: number | undefined): Promise<void> {

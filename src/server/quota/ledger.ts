@@ -72,16 +72,11 @@ export interface ClosedCall {
 /** The account that pays, and the token it pays through. */
 export type Payer = Pick<Reservation, 'userId' | 'tokenId'>;
 
-/** One step of a model call. */
-export type CallWork =
-  | { readonly reservation: Reservation }
-  | { readonly settlement: Settlement; readonly payer: Payer };
-
-/**
- * `busy`: its rows are locked by others. `apart`: it needs a transaction of its own, possibly to be refused. In both
- * cases nothing was changed.
- */
-export type CallWorkOutcome = 'done' | 'busy' | 'apart';
+/** Reservations and settlements of one transaction. */
+export interface Charges {
+  readonly reservations?: readonly Reservation[];
+  readonly settlements?: readonly Settlement[];
+}
 
 /**
  * Called once with all reservations that a transaction closes, in that transaction.
@@ -109,29 +104,21 @@ export type LedgerKind = 'reserve' | 'settle' | 'refund' | 'grant' | 'expire' | 
  */
 export interface Ledger {
   /**
-   * Reserves all amounts, from the plan's allowance first, then from the wallet. If it throws, the caller must roll the
-   * transaction back.
+   * Settles reservations at their final cost and makes new ones, of any accounts. Settlements come first, so that the
+   * quota they release can be reserved. An excess is returned to its source; a shortfall is charged to the plan's
+   * allowance first, then to the wallet as far as its balance covers it. A new amount is reserved from the plan's
+   * allowance first, then from the wallet. If it throws, the caller must roll the transaction back; a transaction calls
+   * it once, because it locks rows in the order of all transactions.
+   * @returns the charged amounts in the order of `settlements`; undefined for a reservation that was already closed
    * @throws AppError `quota_not_enough` (the message says whether for the wallet or a token limit), `model_not_allowed`
    */
-  reserveAll(trx: Trx, reservations: readonly Reservation[]): Promise<void>;
-  /**
-   * Settles reservations at their final cost. An excess is returned to its source; a shortfall is charged to the plan's
-   * allowance first, then to the wallet as far as its balance covers it.
-   * @returns the charged amounts in the order of `settlements`; undefined for a reservation that was already closed
-   */
-  settleAll(trx: Trx, settlements: readonly Settlement[]): Promise<(number | undefined)[]>;
-  /**
-   * PostgreSQL: does the work of `reserveAll` and `settleAll` for model calls of any accounts, in one statement,
-   * outside of transactions. Calls that are not simple, such as those paid by a plan or to be refused, are left undone.
-   * @param waitMs longest wait for rows locked by others; 0: no limit, for work of a single account and token
-   */
-  chargeCalls(work: readonly CallWork[], waitMs: number): Promise<readonly CallWorkOutcome[]>;
-  /** `reserveAll` for a single reservation. */
+  charge(trx: Trx, charges: Charges): Promise<(number | undefined)[]>;
+  /** `charge` for a single reservation. */
   reserve(trx: Trx, reservation: Reservation): Promise<void>;
-  /** `settleAll` for a single reservation with its cost. */
+  /** `charge` for a single settlement with its cost. */
   settle(trx: Trx, ref: string, cost: number, usage?: TokenUsage, detail?: CallDetail): Promise<number | undefined>;
   /**
-   * `settleAll` for a single reservation, returning the full amount.
+   * `charge` for a single settlement that returns the full amount.
    * @returns whether this call closed the reservation: the loser of a race gets false
    */
   refund(trx: Trx, ref: string, detail?: CallDetail): Promise<boolean>;
@@ -169,6 +156,11 @@ export type SettlementListener = (kind: 'settle' | 'refund', count: number) => v
  * allowance. `slot` names the period an amount came from, and is passed back with a refund or a settlement.
  */
 export interface Allowances {
+  /**
+   * Whether each account currently has an allowance to `take` from, in one query for all of them.
+   * @throws AppError `model_not_allowed` when an account's plan does not cover its model
+   */
+  haveAllowance(trx: Trx, requests: readonly { readonly userId: number; readonly model: string }[]): Promise<boolean[]>;
   /** @throws AppError `model_not_allowed` when the plan does not cover this model; nothing was written then */
   take(
     trx: Trx,

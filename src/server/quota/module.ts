@@ -6,8 +6,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
-import { CallChargeStore, PostgresCallCharges } from './call-charges.ts';
-import type { Allowances, ClosedCall, CloseListener, Ledger } from './ledger.ts';
+import type { Allowances, CloseListener, Ledger } from './ledger.ts';
 import { LedgerAuditService, LedgerCheckpointStore } from './ledger-audit.ts';
 import { LedgerCompaction, LedgerCompactionStore } from './ledger-compaction.ts';
 import { LedgerReportStore } from './ledger-reports.ts';
@@ -31,8 +30,6 @@ interface QuotaDependencies {
   readonly metrics: Pick<Metrics, 'recordSettlements'>;
   /** Writes the request log in the transaction of each settlement. */
   readonly onClosed: CloseListener;
-  /** The request log row that `onClosed` writes for a call. */
-  readonly toLogRow: (closed: ClosedCall, now: number) => object;
 }
 
 interface Quota {
@@ -49,8 +46,7 @@ interface Quota {
 /** Constructs the ledger, its audit and its compaction, and the usage figures. */
 export function makeQuota(dependencies: QuotaDependencies): Quota {
   const { database, clock, allowances, notifier, lowQuota, amountUnit, ledgerRetentionDays } = dependencies;
-  const { events, log, metrics, onClosed, toLogRow } = dependencies;
-  const onSettled = metrics.recordSettlements;
+  const { events, log, metrics, onClosed } = dependencies;
   const store = new LedgerStore(database);
   const ledger = new LedgerService({
     store,
@@ -58,15 +54,8 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
     allowances,
     onSpend: notifyLowBalance(notifier, clock, lowQuota, amountUnit),
     amountUnit,
-    onSettled,
+    onSettled: metrics.recordSettlements,
     onClosed,
-    callCharges: new PostgresCallCharges({
-      store: new CallChargeStore(database),
-      clock,
-      noticeBelow: lowQuota,
-      onSettled,
-      toLogRow,
-    }),
   });
   return {
     ledger,

@@ -21,6 +21,9 @@ class Plan implements Allowances {
   constructor(left: number) {
     this.left = left;
   }
+  async haveAllowance(_trx: unknown, requests: readonly unknown[]) {
+    return requests.map(() => true);
+  }
   async take(_trx: unknown, { amount }: { readonly amount: number }) {
     if (this.failure !== undefined) throw this.failure;
     const taken = Math.min(amount, this.left);
@@ -139,7 +142,9 @@ describe("plan's share of a reservation", () => {
       await ledger.reserve('task_a', USER, 8);
       await ledger.reserve('task_b', USER, 4);
       plan.takesBack = 5;
-      await database.transaction((trx) => ledger.quota.settleAll(trx, [{ ref: 'task_a' }, { ref: 'task_b' }]));
+      await database.transaction((trx) =>
+        ledger.quota.charge(trx, { settlements: [{ ref: 'task_a' }, { ref: 'task_b' }] }),
+      );
       assert.deepEqual(plan.returns, [['day', 12]], 'returned in one write');
       assert.deepEqual(await entries(), [
         { ref: 'task_a', kind: 'refund', amount: 0, plan_amount: 8, charged: 0 },

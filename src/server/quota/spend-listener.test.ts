@@ -19,6 +19,7 @@ describe('spend listener', () => {
         clock: manualClock(),
         allowances: {
           ...NO_ALLOWANCES,
+          haveAllowance: async (_trx, requests) => requests.map(() => true),
           async take(_trx, { amount }) {
             const taken = Math.min(left, amount);
             left -= taken;
@@ -36,20 +37,15 @@ describe('spend listener', () => {
         /** Refunds the reservations in a transaction that is rolled back. */
         undone: (...refs: readonly string[]) =>
           database.transaction(async (trx) => {
-            await quota.settleAll(
-              trx,
-              refs.map((ref) => ({ ref, cost: 1 })),
-            );
+            await quota.charge(trx, { settlements: refs.map((ref) => ({ ref, cost: 1 })) });
             throw new Error('rolled back');
           }),
         reserve: (...all: readonly (readonly [string, number])[]) =>
           database.transaction((trx) =>
-            quota.reserveAll(
-              trx,
-              all.map(([ref, amount]) => reservation(ref, amount)),
-            ),
+            quota.charge(trx, { reservations: all.map(([ref, amount]) => reservation(ref, amount)) }),
           ),
-        settleAll: (...all: readonly Settlement[]) => database.transaction((trx) => quota.settleAll(trx, all)),
+        settleAll: (...all: readonly Settlement[]) =>
+          database.transaction((trx) => quota.charge(trx, { settlements: all })),
         settle: (ref: string, cost: number) => database.transaction((trx) => quota.settle(trx, ref, cost)),
         refund: (ref: string) => database.transaction((trx) => quota.refund(trx, ref)),
       };

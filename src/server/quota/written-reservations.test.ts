@@ -38,12 +38,7 @@ describe('WrittenReservations', () => {
 
 forEachDatabase((name, open) => {
   const charged = (database: Awaited<ReturnType<typeof open>>, ledger: ReturnType<typeof openLedger>, refs: string[]) =>
-    database.transaction((trx) =>
-      ledger.quota.settleAll(
-        trx,
-        refs.map((ref) => ({ ref, cost: 7 })),
-      ),
-    );
+    database.transaction((trx) => ledger.quota.charge(trx, { settlements: refs.map((ref) => ({ ref, cost: 7 })) }));
   const REFS = ['req_a', 'req_b', 'req_c'];
 
   it(`${name}: a batch that another process has partly closed is closed when settled again`, async () => {
@@ -66,10 +61,7 @@ forEachDatabase((name, open) => {
     await ledger.open(1, 100);
     for (const ref of REFS) await ledger.reserve(ref, 1, 10);
     const failed = database.transaction(async (trx) => {
-      await ledger.quota.settleAll(
-        trx,
-        REFS.map((ref) => ({ ref, cost: 7 })),
-      );
+      await ledger.quota.charge(trx, { settlements: REFS.map((ref) => ({ ref, cost: 7 })) });
       throw new Error('rolled back');
     });
     await assert.rejects(failed, /rolled back/);

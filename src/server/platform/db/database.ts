@@ -41,9 +41,16 @@ export interface DatabaseOptions {
   readonly isPooled?: boolean;
 }
 
-interface TransactionOptions {
+export interface TransactionOptions {
   /** PostgreSQL: statement timeout within this transaction, overriding the database's; 0: none. */
   readonly timeoutMs?: number;
+  /** PostgreSQL: longest wait for a row lock; it then fails with `RowsLockedError`. Default: the statement timeout. */
+  readonly lockTimeoutMs?: number;
+  /**
+   * PostgreSQL: plans its statements without scans of whole tables, which the planner prefers while tables are new and
+   * keeps after they have grown. Default: false.
+   */
+  readonly avoidsScans?: boolean;
 }
 
 /** A snapshot of the connection pool. */
@@ -96,6 +103,14 @@ export class DatabaseUnavailableError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
     this.name = 'DatabaseUnavailableError';
+  }
+}
+
+/** Another transaction held a row for longer than the lock timeout. */
+export class RowsLockedError extends DatabaseUnavailableError {
+  constructor(cause?: unknown) {
+    super('the rows are locked by another transaction', cause);
+    this.name = 'RowsLockedError';
   }
 }
 

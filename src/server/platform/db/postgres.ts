@@ -30,8 +30,10 @@ import {
   DatabaseUnavailableError,
   DiskFullError,
   type PoolConnections,
+  RowsLockedError,
   runAfterCommitActions,
   TransactionContext,
+  type TransactionOptions,
 } from './database.ts';
 import { DiskFullState } from './disk-full.ts';
 import { type NamedQuery, withDirectExecutor } from './prepared-query.ts';
@@ -67,12 +69,12 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
     kysely,
     connections: () => pool.connections,
     releaseSpace: undefined,
-    transaction: (work, { timeoutMs } = {}) =>
+    transaction: (work, transactionOptions = {}) =>
       runAfterCommitActions(
         (run) =>
           retryConflicts(() =>
             kysely.transaction().execute(async (trx) => {
-              if (timeoutMs !== undefined) await setTransactionTimeout(trx, timeoutMs);
+              await applyOptions(trx, transactionOptions);
               return withDirectExecutor(trx, () => context.run(() => run(trx)));
             }),
           ),
@@ -91,8 +93,8 @@ const toSessionSettings = (statementTimeoutMs: number): PoolConfig => ({
   idle_in_transaction_session_timeout: 2 * statementTimeoutMs,
 });
 
-const setTransactionTimeout = <T>(trx: Transaction<T>, timeoutMs: number): Promise<void> =>
-  trx.getExecutor().provideConnection((connection) => asPostgres(connection).setTransactionTimeout(timeoutMs));
+const applyOptions = <T>(trx: Transaction<T>, options: TransactionOptions): Promise<void> =>
+  trx.getExecutor().provideConnection((connection) => asPostgres(connection).applyOptions(options));
 
 /**
  * Retries after conflicts, with random delays so that the colliding transactions do not meet again. After a table
@@ -214,10 +216,16 @@ class PostgresConnection implements DatabaseConnection {
     await this.#query(`begin${settings}`, []);
   }
 
-  /** Sets the timeout of every statement in the current transaction. */
-  async setTransactionTimeout(timeoutMs: number): Promise<void> {
-    this.#deadlineMs = toDeadline(timeoutMs);
-    await this.#query(toLocalSettings(timeoutMs), []);
+  /** Applies the options to the current transaction. */
+  async applyOptions({ timeoutMs, lockTimeoutMs, avoidsScans }: TransactionOptions): Promise<void> {
+    if (timeoutMs !== undefined) this.#deadlineMs = toDeadline(timeoutMs);
+    const settings = [
+      timeoutMs === undefined ? [] : toLocalSettings(timeoutMs),
+      lockTimeoutMs === undefined ? [] : `set local lock_timeout = ${lockTimeoutMs}`,
+      avoidsScans === true ? 'set local enable_seqscan = off' : [],
+    ].flat();
+    // Without parameters, several statements fit into one message.
+    if (settings.length > 0) await this.#query(settings.join('; '), []);
   }
 
   /** Runs `commit` and returns the command the server reports, which is ROLLBACK for a failed commit. */
@@ -488,6 +496,7 @@ const BROKEN = /^Connection terminated|^timeout exceeded when trying to connect|
  */
 const UNAVAILABLE = /^(08...|53...|57P..|57014|55P03|25P03|25006)$/;
 const DISK_FULL = '53100';
+const LOCK_TIMEOUT = '55P03';
 const READ_ONLY = '25006';
 /** serialization_failure and deadlock_detected: the same transaction may well succeed when repeated. */
 const CONFLICT = new Set(['40001', '40P01']);
@@ -559,6 +568,7 @@ const isPoolExhausted = (error: unknown): boolean =>
 /** Converts errors caused by the database itself to the one type the HTTP layer handles. */
 function toDatabaseError(error: unknown): unknown {
   if (codeOf(error) === DISK_FULL) return new DiskFullError(error);
+  if (codeOf(error) === LOCK_TIMEOUT) return new RowsLockedError(error);
   if (isConnectionLost(error) || UNAVAILABLE.test(codeOf(error))) {
     return new DatabaseUnavailableError(`PostgreSQL did not answer: ${reasonOf(error)}`, error);
   }

@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { Compilable, CompiledQuery, Kysely, QueryResult, Transaction } from 'kysely';
+import type {
+  Compilable,
+  CompiledQuery,
+  Kysely,
+  OnConflictBuilder,
+  OnConflictUpdateBuilder,
+  QueryResult,
+  Transaction,
+} from 'kysely';
 import { type DialectName, dialectOf } from './sql.ts';
 
 /** Types of a parameter. An `in (…)` list of varying length needs a query built per length. */
@@ -63,17 +71,21 @@ const MAX_ROWS_PER_INSERT = 32;
 /**
  * Like `prepareQuery`, for inserting many rows that share statements: a row then costs a third of a separate insert.
  * @param columns all columns that are written; every row has each of them
+ * @param onConflict default: a row whose key exists fails the statement
  */
 export function prepareInsert<T, R extends { readonly [K in keyof R]: ParameterValue }>(
   table: keyof T & string,
   columns: readonly (keyof R & string)[],
+  onConflict?: (
+    conflict: OnConflictBuilder<Record<string, R>, string>,
+  ) => OnConflictUpdateBuilder<Record<string, R>, string>,
 ): (executor: Kysely<T>, rows: readonly R[]) => Promise<void> {
   const templates = new Map<string, NamedQuery>();
   const compile = (executor: Kysely<T>, size: number): NamedQuery => {
     const row = Object.fromEntries(columns.map((column) => [column, marker(column)]));
     const values = Array<object>(size).fill(row);
-    const insert = (executor as Kysely<unknown> as Kysely<Record<string, R>>).insertInto(table);
-    return named(insert.values(values as never).compile());
+    const insert = (executor as Kysely<unknown> as Kysely<Record<string, R>>).insertInto(table).values(values as never);
+    return named((onConflict === undefined ? insert : insert.onConflict(onConflict)).compile());
   };
   return async (executor, rows) => {
     const dialect = dialectOf(executor);
@@ -84,7 +96,8 @@ export function prepareInsert<T, R extends { readonly [K in keyof R]: ParameterV
       templates.set(key, compiled);
       const parameters: unknown[] = [];
       for (const row of piece) for (const column of columns) parameters.push(row[column]);
-      await run(executor, { ...compiled, parameters, storesOnly: true });
+      const query = { ...compiled, parameters };
+      await run(executor, onConflict === undefined ? { ...query, storesOnly: true } : query);
     }
   };
 }

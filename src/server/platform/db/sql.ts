@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import {
+  type AliasedExpression,
   type ColumnDefinitionBuilder,
   type DeleteResult,
   type Expression,
@@ -79,6 +80,21 @@ export const jsonTexts = <T>(executor: Kysely<T>, array: string): RawBuilder<str
   dialectOf(executor) === 'sqlite'
     ? sql<string>`(select value from json_each(${array}))`
     : sql<string>`(select json_array_elements_text(${array}::json))`;
+
+/** The objects of a JSON array as rows of int64 columns, for `from`: a list of any length in one parameter. */
+export function jsonRows<T, A extends string, C extends string>(
+  executor: Kysely<T>,
+  array: string,
+  alias: A,
+  columns: readonly C[],
+): AliasedExpression<{ [K in C]: number }, A> {
+  if (dialectOf(executor) === 'sqlite') {
+    const values = columns.map((column) => sql`value ->> ${sql.lit(column)} as ${sql.ref(column)}`);
+    return sql<{ [K in C]: number }>`(select ${sql.join(values)} from json_each(${array}))`.as(alias);
+  }
+  const types = columns.map((column) => sql`${sql.ref(column)} bigint`);
+  return sql<{ [K in C]: number }>`json_to_recordset(${array}::json)`.as<A>(sql`${sql.ref(alias)}(${sql.join(types)})`);
+}
 
 /** Lets every statement of a transaction see the same state; must be called before its first statement. */
 export async function readOneState<T>(trx: Transaction<T>): Promise<void> {

@@ -101,7 +101,6 @@ insert into "schema_migrations" values ('0078-instances', 1795479121855);
 insert into "schema_migrations" values ('0080-support', 1795479121882);
 insert into "schema_migrations" values ('0090-imports', 1795479121884);
 insert into "schema_migrations" values ('0100-site', 1795479121885);
-insert into "schema_migrations" values ('0110-charge-calls', 1795479121886);
 insert into "meta" values ('master_key_check', 'xNTKWqrp7rhf4j1IPqfr8iH6u4ndCG-I60Hjndbw8qs');
 insert into "accounts" values (1, 'root', null, null, null, 'root', 'root', 1, 'UTC', 1795479122256, null);
 insert into "accounts" values (2, 'grace', null, null, null, 'grace', 'user', 1, 'UTC', 1795479124066, null);
