@@ -31,6 +31,8 @@ const DETAIL: CallDetail = {
 };
 const WALLET = 1_000;
 const KEY_LIMIT = 300;
+/** Small enough that some batches are refused. */
+const REFILL = 100;
 const ACCOUNTS = [1, 2, 3];
 /** Each account has an unlimited token, a limited token, and no token. */
 const payerOf = (account: number, token: number) => ({
@@ -71,12 +73,12 @@ forEachDatabase((_name, open) => {
     /** @returns the charged amounts, or undefined if the ledger refused */
     const charge = (charges: Charges) =>
       database.transaction((trx) => ledger.charge(trx, charges)).catch(() => undefined);
-    /** Grants every account some quota, and raises the limit of its limited token by the same amount. */
+    /** Grants every account some quota, and leaves its limited token as much. */
     const refill = async (ref: string): Promise<void> => {
       const tokens = await ledger.tokenLimits(ACCOUNTS.map((user) => user * 10 + 2));
       await database.transaction(async (trx) => {
-        for (const user of ACCOUNTS) await ledger.grant(trx, { userId: user, amount: 400, ref: `${ref}:${user}` });
-        for (const [token, { used }] of tokens) await ledger.setTokenLimit(trx, token, used + KEY_LIMIT);
+        for (const user of ACCOUNTS) await ledger.grant(trx, { userId: user, amount: REFILL, ref: `${ref}:${user}` });
+        for (const [token, { used }] of tokens) await ledger.setTokenLimit(trx, token, used + REFILL);
       });
     };
     return { database, counts, charge, refill };
