@@ -116,6 +116,7 @@ function priceOf({ lines, ...price }: VideoPrice): string {
     ['call', all.map((line) => line.per_call ?? 0)],
     ['s', all.map((line) => line.per_second ?? 0)],
     ['image', all.map((line) => line.per_input_image ?? 0)],
+    ['input s', all.map((line) => line.per_input_second ?? 0)],
     ['unit', all.map((line) => line.per_unit ?? 0)],
   ] as const;
   const factors = Object.keys(price.multipliers ?? {});

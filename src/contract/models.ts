@@ -13,7 +13,7 @@ const PriceBody = Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
   maxProperties: 12,
   description:
     'Video and image: {per_call, per_second, multipliers?}, or {lines: [{when?, per_call?, per_second?, per_input_image?, ' +
-    'per_unit?, max_units?, max_units_per_second?}], multipliers?, settle_by?}. Chat: {input_per_million, output_per_million}, and as needed ' +
+    'per_input_second?, per_unit?, max_units?, max_units_per_second?}], multipliers?, settle_by?}. Chat: {input_per_million, output_per_million}, and as needed ' +
     'per_call, cached_input_per_million, cache_write_per_million, cache_write_1h_per_million, audio_input_per_million, ' +
     'image_input_per_million, audio_output_per_million, tiers: [{above_input_tokens, …}].',
 });

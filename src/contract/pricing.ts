@@ -230,6 +230,7 @@ export const PRICE_FACTS: ReadonlySet<string> = new Set([
   'mode',
   'audio',
   'input_images',
+  'input_seconds',
   'input_video',
   'frames',
   'units',
@@ -269,6 +270,7 @@ const MediaLine = Type.Object(
     per_call: Type.Optional(Quota),
     per_second: Type.Optional(Quota),
     per_input_image: Type.Optional(Quota),
+    per_input_second: Type.Optional(Quota),
     per_unit: Type.Optional(
       Type.Number({ minimum: 0, maximum: 1_000_000_000, description: 'May have six decimals: a token costs little.' }),
     ),
@@ -316,6 +318,8 @@ interface MediaFacts {
   /** Values of the factors a price may have multipliers for, such as `{mode: 'pro', audio: 'true'}`. */
   readonly factors: Readonly<Record<string, string>>;
   readonly inputImages?: number;
+  /** Whole seconds of the input videos and audio files, rounded up file by file. */
+  readonly inputSeconds?: number;
   /** The vendor's own count of billed units, exact to a millionth; undefined: not known yet. */
   readonly units?: number;
 }
@@ -334,12 +338,13 @@ export const isChatPrice = (price: Price): price is ChatPrice =>
  * @throws UnpricedError if no line matches
  */
 export function priceMedia(price: VideoPrice, facts: MediaFacts): PricedCall {
-  const { seconds, images = 1, inputImages = 0 } = facts;
+  const { seconds, images = 1, inputImages = 0, inputSeconds = 0 } = facts;
   const rates: MediaLine = price.lines === undefined ? price : fittingLine(price.lines, facts);
   const lines = [
     line('per_call', images, rates.per_call),
     line('per_second', seconds, rates.per_second),
     line('per_input_image', inputImages, rates.per_input_image),
+    line('per_input_second', inputSeconds, rates.per_input_second),
     unitLine(facts.units ?? maxUnits(rates, seconds), rates.per_unit),
   ].filter(isCharged);
   const multipliers = appliedMultipliers(price, facts.factors);
@@ -360,9 +365,13 @@ function fittingLine(lines: readonly MediaLine[], facts: MediaFacts): MediaLine 
   return found;
 }
 
-function factValue({ seconds, inputImages = 0, units, factors }: MediaFacts, name: string): string | undefined {
+function factValue(
+  { seconds, inputImages = 0, inputSeconds = 0, units, factors }: MediaFacts,
+  name: string,
+): string | undefined {
   if (name === 'seconds') return String(seconds);
   if (name === 'input_images') return String(inputImages);
+  if (name === 'input_seconds') return String(inputSeconds);
   if (name === 'units') return units === undefined ? undefined : String(units);
   return Object.hasOwn(factors, name) ? factors[name] : undefined;
 }
@@ -411,7 +420,15 @@ export function findPricedSize({ multipliers }: VideoPrice, size: unknown): stri
 export type CallFacts = Readonly<Record<string, string | number>>;
 
 /** Facts that are amounts; multipliers only apply to facts that name a choice. */
-const COUNTS: ReadonlySet<string> = new Set(['seconds', 'images', 'surcharge', 'input_images', 'units', 'plan_factor']);
+const COUNTS: ReadonlySet<string> = new Set([
+  'seconds',
+  'images',
+  'surcharge',
+  'input_images',
+  'input_seconds',
+  'units',
+  'plan_factor',
+]);
 
 const PART_FACTS = Object.keys(TOKEN_PARTS) as TokenPart[];
 
@@ -487,6 +504,7 @@ function toMediaFacts(facts: CallFacts) {
   return {
     units: Object.hasOwn(facts, 'units') ? numberOf(facts, 'units') : undefined,
     inputImages: numberOf(facts, 'input_images'),
+    inputSeconds: numberOf(facts, 'input_seconds'),
     seconds: numberOf(facts, 'seconds'),
     images: Object.hasOwn(facts, 'images') ? numberOf(facts, 'images') : 1,
     factors,

@@ -2,9 +2,11 @@ import type { TSchema } from 'typebox';
 import type { VendorId } from '../../contract/model-kinds.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
+import type { InputRole, InputType, VideoOperation } from '../../contract/video-inputs.ts';
 import type { Base64Text } from '../platform/base64.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
+import type { GenerationWay } from './generation-ways.ts';
 
 /** Any JSON value. Handles and responses are stored unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -23,6 +25,16 @@ export interface MediaFile {
 /** An image of the caller; `media.ts` converts it into the vendor's form. */
 export type MediaInput = { readonly url: string } | MediaFile;
 
+/**
+ * An input of a request. An image without a role comes from the older fields, where the number of images decides what
+ * they are for.
+ */
+export type RequestInput = MediaInput & {
+  readonly role?: InputRole;
+  /** Seconds from the start, of a keyframe. */
+  readonly at?: number;
+};
+
 /** One generation as the caller requested it, already validated; adapters only translate it. */
 export interface VideoRequest {
   /** Our task id, sent where a vendor accepts a client's own id, so that a job can be found after a lost response. */
@@ -31,7 +43,17 @@ export interface VideoRequest {
   readonly model: string;
   readonly prompt: string;
   /** `image`, then `images`, then `input_reference`, in that order, without repeats. */
-  readonly images: readonly MediaInput[];
+  readonly images: readonly RequestInput[];
+  /** Videos, with a role each. */
+  readonly videos?: readonly RequestInput[];
+  /** Audio files, with a role each. */
+  readonly audios?: readonly RequestInput[];
+  /** Default: generate. */
+  readonly operation?: VideoOperation;
+  /** Handle of the video to edit or extend, where the account that is called has made it. */
+  readonly sourceHandle?: Json;
+  /** Whole seconds of all input videos and audio files, where their length was measured. */
+  readonly inputSeconds?: number;
   /** From `duration`, otherwise from `seconds`. */
   readonly seconds?: number;
   readonly size?: string;
@@ -112,7 +134,9 @@ export interface ModelCapability {
   readonly audio: boolean;
   readonly negativePrompt: boolean;
   readonly seed: boolean;
-  /** Number of images that may be given, and their meaning. */
+  /** The combinations of inputs it takes; a request must fit one of them. */
+  readonly ways: readonly GenerationWay[];
+  /** Number of images that may be given, and their meaning; derived from the ways. */
   readonly images: {
     readonly min: number;
     readonly max: number;
@@ -272,6 +296,13 @@ export interface VendorAdapter extends VendorProfile {
   readonly presentation?: TaskPresentation;
   /** Image models of the same accounts. */
   readonly images?: ImageGeneration;
+  /**
+   * Largest video and audio the vendor takes by value; absent: it fetches them by URL. Images are taken by value
+   * everywhere.
+   */
+  readonly inlineBytes?: { readonly video?: number; readonly audio?: number };
+  /** The name by which a prompt refers to an input of a type, by its number; absent: prompts are sent unchanged. */
+  promptName?(type: InputType, number: number): string;
   /** Tasks are polled when a caller reads them; the scheduler polls only the others. */
   readonly refreshOnQuery?: boolean;
   /** The upstream's id is the public task id, and its objects are returned unchanged. */
@@ -290,6 +321,8 @@ export interface VendorAdapter extends VendorProfile {
    */
   billingFactors(request: VideoRequest): {
     readonly seconds: number;
+    /** Of input videos and audio that were not measured; default `inputSeconds` of the request. */
+    readonly inputSeconds?: number | undefined;
     readonly factors: { readonly [factor: string]: string };
   };
   /**
@@ -328,6 +361,8 @@ export interface BilledFacts {
   readonly units?: number;
   /** Whole seconds, rounded up. */
   readonly seconds?: number;
+  /** Whole seconds of the inputs, rounded up. */
+  readonly input_seconds?: number;
 }
 
 /** No job costs this much; a larger figure is treated as an error and ignored. */

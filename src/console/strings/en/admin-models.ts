@@ -67,7 +67,7 @@ export default {
     settleByHint: 'By the vendor: the most a video can cost is reserved, and what the vendor counted is charged.',
     settle: { request: 'the request', vendor: 'what the vendor counted' },
     linesHint:
-      'The first line whose condition applies is charged. Facts: seconds, resolution, size, ratio, mode, audio, input_images, input_video, frames.',
+      'The first line whose condition applies is charged. Facts: seconds, resolution, size, ratio, mode, audio, input_images, input_seconds, input_video, frames.',
     lineWhen: 'Condition of line {{place}}',
     whenInvalid: 'Write facts as mode=pro, seconds=5/10.',
     removeLine: 'Remove line {{place}}',
@@ -76,6 +76,7 @@ export default {
       per_second: 'Per second',
       per_call: 'Per video',
       per_input_image: 'Per input image',
+      per_input_second: 'Per input second',
       per_unit: 'Per unit of the vendor',
       max_units: 'Reserved units',
       max_units_per_second: 'Reserved units a second',

@@ -87,6 +87,7 @@ export default {
     audio_output: 'Audio output tokens',
     per_second: 'Seconds',
     per_input_image: 'Input images',
+    per_input_second: 'Input seconds',
     per_unit: 'Vendor units',
     surcharge: 'Surcharge',
     plan_factor: 'Factor of the plan',

@@ -70,7 +70,7 @@ export default {
     settleByHint: '按供应商：预扣可能的最高费用，按供应商的计量收费。',
     settle: { request: '请求', vendor: '供应商的计量' },
     linesHint:
-      '按第一个符合条件的行收费。可用条件：seconds、resolution、size、ratio、mode、audio、input_images、input_video、frames。',
+      '按第一个符合条件的行收费。可用条件：seconds、resolution、size、ratio、mode、audio、input_images、input_seconds、input_video、frames。',
     lineWhen: '第 {{place}} 行的条件',
     whenInvalid: '请写成 mode=pro, seconds=5/10 的形式。',
     removeLine: '删除第 {{place}} 行',
@@ -79,6 +79,7 @@ export default {
       per_second: '每秒',
       per_call: '每条视频',
       per_input_image: '每张输入图片',
+      per_input_second: '每秒输入素材',
       per_unit: '供应商每单位',
       max_units: '预扣单位数',
       max_units_per_second: '每秒预扣单位数',

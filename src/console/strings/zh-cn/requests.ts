@@ -89,6 +89,7 @@ export default {
     audio_output: '音频输出 token',
     per_second: '秒数',
     per_input_image: '输入图片',
+    per_input_second: '输入素材秒数',
     per_unit: '供应商计量单位',
     surcharge: '附加费',
     plan_factor: '套餐倍率',

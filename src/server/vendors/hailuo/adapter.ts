@@ -6,6 +6,7 @@ import {
   billedSeconds,
   type Json,
   type QueryOutcome,
+  type RequestJson,
   type SubmitOutcome,
   type VendorAdapter,
   type VideoRequest,
@@ -34,7 +35,7 @@ import {
   type RequestBody,
   refusedSubmit,
 } from '../json-calls.ts';
-import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
+import { isSameMedia, type MediaText, sortImages, toUrlOrDataUrl } from '../media.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
@@ -48,7 +49,7 @@ import {
   ownEntry,
   toRawResponse,
 } from '../untrusted-json.ts';
-import { H3_MODELS, H3_RATIOS, type H3Model, HAILUO_MODELS } from './models.ts';
+import { H3_INLINE_BYTES, H3_MODELS, H3_RATIOS, type H3Model, HAILUO_MODELS } from './models.ts';
 import { parseMetadata, toBody } from './request.ts';
 
 /**
@@ -176,6 +177,7 @@ export const hailuo: VendorAdapter = {
   models: HAILUO_MODELS,
   metadata: parseMetadata.schema,
   formFields: { seconds: 'duration', resolution: 'metadata.resolution' },
+  inlineBytes: H3_INLINE_BYTES,
   presentation: {
     url: 'known',
     // A task that failed under a success code has no error.
@@ -296,9 +298,11 @@ function toFrameSize({ size, model }: VideoRequest, metadata: Metadata, hasImage
 
 /** One image is the first frame, two are the first and the last, more are references. */
 function toImageContent(request: VideoRequest, metadata: Metadata) {
-  const given = request.images.map(toUrlOrDataUrl);
-  const { maxImages } = limitsOf(request.model);
-  if (given.length > maxImages) rejectField('images', `cannot be used: ${request.model} takes ${maxImages} images`);
+  const sorted = sortImages(request.images);
+  const given = [sorted.first, sorted.last].flatMap((image) => (image === undefined ? [] : [toUrlOrDataUrl(image)]));
+  const { references } = limitsOf(request.model);
+  if (sorted.references.length > references)
+    rejectField('images', `cannot be used: ${request.model} takes ${references || 'no'} reference images`);
   const { first_frame_image: first, last_frame_image: last } = metadata;
   if (first !== undefined && given.length > 0 && !isSameMedia(given[0] ?? '', first)) {
     rejectField('image', 'and metadata.first_frame_image are two different first frames');
@@ -306,13 +310,24 @@ function toImageContent(request: VideoRequest, metadata: Metadata) {
   if (last !== undefined && given.length > 1)
     rejectField('images', 'and metadata.last_frame_image name too many images');
   const item = (url: MediaText, role: string) => ({ type: 'image_url', image_url: { url }, role });
-  if (given.length > 2) return given.map((url) => item(url, 'reference_image'));
+  if (sorted.references.length > 0)
+    return sorted.references.map((image) => item(toUrlOrDataUrl(image), 'reference_image'));
   const [start, end] = [first ?? given[0], last ?? given[1]];
   return [
     ...(start === undefined ? [] : [item(start, 'first_frame')]),
     ...(end === undefined ? [] : [item(end, 'last_frame')]),
   ];
 }
+
+/** A video to edit is `base_video`, whose images and sound the result follows. */
+const toVideoContent = ({ videos = [] }: VideoRequest): RequestJson[] =>
+  videos.map((video) => ({
+    type: 'video_url',
+    video_url: { url: toUrlOrDataUrl(video) },
+    role: video.role === 'source' ? 'base_video' : 'reference_video',
+  }));
+const toAudioContent = ({ audios = [] }: VideoRequest): RequestJson[] =>
+  audios.map((audio) => ({ type: 'audio_url', audio_url: { url: toUrlOrDataUrl(audio) }, role: 'reference_audio' }));
 
 const UNSUPPORTED_KEYS = ['prompt_optimizer', 'fast_pretreatment', 'subject_reference'] as const;
 
@@ -327,7 +342,7 @@ export function toBodyH3(request: VideoRequest, metadata: Metadata): RequestBody
   for (const key of UNSUPPORTED_KEYS) {
     if (metadata[key] !== undefined) rejectField(`metadata.${key}`, `is not a field of ${model}`);
   }
-  const images = toImageContent(request, metadata);
+  const images = [...toImageContent(request, metadata), ...toVideoContent(request), ...toAudioContent(request)];
   const text = prompt === '' ? [] : [{ type: 'text', text: prompt }];
   const body = omitUndefined({
     model,

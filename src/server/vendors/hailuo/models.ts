@@ -1,6 +1,18 @@
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';
+import {
+  edit,
+  FROM_TEXT,
+  fromBothFrames,
+  fromFirstFrame,
+  type GenerationWay,
+  generate,
+  one,
+  some,
+  upTo,
+  waysOf,
+} from '../generation-ways.ts';
 
 /** MiniMax lists prices of whole videos by resolution and length; only the H3 models are billed by the second. */
 
@@ -114,12 +126,21 @@ export const MODES_BY_MODEL: Readonly<Record<string, GenerationModes>> = {
   'S2V-01': { subject: LEGACY_DURATIONS },
 };
 
+const MODE_WAYS: readonly (readonly [GenerationMode, GenerationWay])[] = [
+  ['text', FROM_TEXT],
+  ['first', fromFirstFrame()],
+  ['last', fromBothFrames()],
+  ['subject', generate([one('image', 'reference')])],
+];
+
+/** Each resolution with its lengths. */
+const toOffers = (durations: DurationsByResolution = {}) =>
+  Object.entries(durations).map(([resolution, seconds]) => ({ resolutions: [resolution], seconds }));
+
 function toCapability(id: string, ways: GenerationModes): ModelCapability {
   const offers = Object.values(ways) as DurationsByResolution[];
   const resolutions = [...new Set(offers.flatMap((offer) => Object.keys(offer)))];
   const seconds = [...new Set(offers.flatMap((offer) => Object.values(offer).flat()))].toSorted((a, b) => a - b);
-  const max = ways.last ? 2 : ways.first || ways.subject ? 1 : 0;
-  const roles = ways.subject ? (['reference'] as const) : (['first_frame', 'last_frame'] as const).slice(0, max);
   return {
     id,
     title: id.replace('MiniMax-', ''),
@@ -131,7 +152,7 @@ function toCapability(id: string, ways: GenerationModes): ModelCapability {
     audio: false,
     negativePrompt: false,
     seed: false,
-    images: { min: ways.text ? 0 : 1, max, roles },
+    ...waysOf(MODE_WAYS.flatMap(([mode, way]) => toOffers(ways[mode]).map((offer) => ({ ...way, ...offer })))),
     price: HAILUO_PRICES[id] ?? {},
     listed: hailuoPriceSource(id),
   };
@@ -142,8 +163,8 @@ export interface H3Model {
   readonly seconds: { readonly min: number; readonly max: number; readonly default: number };
   readonly resolutions: readonly string[];
   readonly defaultResolution: string;
-  /** More than two are references, which not every model accepts. */
-  readonly maxImages: number;
+  /** Maximum number of reference images; the model with none takes frames only. */
+  readonly references: number;
 }
 /** Models of the second protocol. */
 export const H3_MODELS: Readonly<Record<string, H3Model>> = {
@@ -151,19 +172,37 @@ export const H3_MODELS: Readonly<Record<string, H3Model>> = {
     seconds: { min: 4, max: 15, default: 5 },
     resolutions: ['768P', '2K'],
     defaultResolution: '2K',
-    maxImages: 9,
+    references: MAX_IMAGES,
   },
   'MiniMax-H3-Max': {
     seconds: { min: 5, max: 15, default: 5 },
     resolutions: ['480P', '768P'],
     defaultResolution: '768P',
-    maxImages: 2,
+    references: 0,
   },
 };
 /** Aspect ratios of the H3 models. */
 export const H3_RATIOS = ['21:9', '16:9', '4:3', '1:1', '3:4', '9:16'];
 
-const toH3Capability = (id: string, { seconds, resolutions, maxImages }: H3Model): ModelCapability => ({
+const H3_IMAGE = { maxBytes: 30_000_000 };
+/** Largest video and audio of the second protocol, as a URL or by value. */
+export const H3_INLINE_BYTES = { video: 50_000_000, audio: 15_000_000 };
+const H3_VIDEO = { maxBytes: H3_INLINE_BYTES.video };
+const H3_AUDIO = { maxBytes: H3_INLINE_BYTES.audio };
+const MAX_CLIPS = 3;
+/** Frames exclude references, and audio needs an image or a video beside it. */
+const H3_FRAMES = [FROM_TEXT, fromFirstFrame(H3_IMAGE), fromBothFrames(H3_IMAGE)];
+const h3References = (max: number): readonly GenerationWay[] => [
+  generate([
+    some(max, 'image', 'reference', H3_IMAGE),
+    upTo(MAX_CLIPS, 'video', 'reference', H3_VIDEO),
+    upTo(MAX_CLIPS, 'audio', 'reference', H3_AUDIO),
+  ]),
+  generate([some(MAX_CLIPS, 'video', 'reference', H3_VIDEO), upTo(MAX_CLIPS, 'audio', 'reference', H3_AUDIO)]),
+  edit([one('video', 'source', H3_VIDEO)]),
+];
+
+const toH3Capability = (id: string, { seconds, resolutions, references }: H3Model): ModelCapability => ({
   id,
   title: id.replace('MiniMax-', ''),
   seconds,
@@ -174,11 +213,7 @@ const toH3Capability = (id: string, { seconds, resolutions, maxImages }: H3Model
   audio: true,
   negativePrompt: false,
   seed: false,
-  images: {
-    min: 0,
-    max: maxImages,
-    roles: maxImages > 2 ? ['first_frame', 'last_frame', 'reference'] : ['first_frame', 'last_frame'],
-  },
+  ...waysOf(references === 0 ? H3_FRAMES : [...H3_FRAMES, ...h3References(references)]),
   price: HAILUO_PRICES[id] ?? {},
   listed: hailuoPriceSource(id),
 });

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { RequestJson, VideoRequest } from '../adapter.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../json-calls.ts';
-import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
+import { isSameMedia, type MediaText, sortImages, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, rejectField } from '../metadata.ts';
 import { ownEntry } from '../untrusted-json.ts';
 import { type DurationsByResolution, type GenerationMode, MODES_BY_MODEL } from './models.ts';
@@ -28,7 +28,10 @@ type Metadata = ReturnType<typeof parseMetadata>;
 /** Maps the caller's images to body fields; the keys of `metadata` count as images too. */
 function toImageFields({ images, model }: VideoRequest, metadata: Metadata): Record<string, RequestJson | undefined> {
   const ways = ownEntry(MODES_BY_MODEL, model);
-  const given = images.map(toUrlOrDataUrl);
+  const { first, last } = sortImages(images);
+  const given = (
+    images.length > 2 || ways?.subject ? images : [first, last].filter((image) => image !== undefined)
+  ).map(toUrlOrDataUrl);
   if (ways?.subject) {
     if (given.length > 1) rejectField('images', `cannot be used: ${model} takes one image of a face`);
     if (given.length > 0 && metadata.subject_reference)

@@ -51,7 +51,7 @@ import {
   ownEntry,
   toRawResponse,
 } from '../untrusted-json.ts';
-import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel } from './models.ts';
+import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel, MAX_IMAGE_BYTES } from './models.ts';
 
 /** Jimeng's image models. Source: volcengine.com/docs/85621, the image pages. Prices follow the vendor's public list. */
 const IMAGE_MODELS: readonly ImageModel[] = [
@@ -142,7 +142,6 @@ const parseMetadata = createMetadataParser(
 
 const FRAMES_PER_SECOND = 24;
 const DEFAULT_SECONDS = 5;
-const MAX_IMAGE_BYTES = 4_700_000;
 
 const modelOf = ({ model }: VideoRequest): JimengModel | undefined =>
   Object.hasOwn(JIMENG_KEYS, model) ? JIMENG_KEYS[model] : undefined;

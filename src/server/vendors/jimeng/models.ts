@@ -1,5 +1,6 @@
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { cny } from '../currency.ts';
+import { FROM_TEXT, fromBothFrames, fromFirstFrame, waysOf } from '../generation-ways.ts';
 
 /** The vendor's `req_key` of a model, by the number of images. A missing entry means that number is not supported. */
 export interface JimengModel {
@@ -21,6 +22,11 @@ const v30Model = (keys: JimengModel['keys'], resolution: JimengModel['resolution
   hasFrames: true,
 });
 const s20Model = (keys: JimengModel['keys']): JimengModel => ({ keys, resolution: '720p', hasFrames: false });
+
+/** The vendor's limit of an image, bytes. */
+export const MAX_IMAGE_BYTES = 4_700_000;
+const IMAGE = { maxBytes: MAX_IMAGE_BYTES };
+const WAYS = [FROM_TEXT, fromFirstFrame(IMAGE), fromBothFrames(IMAGE)];
 
 /** Our names of model series, and the vendor's own keys. The 1080p text key ends in `1080p`, the others in `1080`. */
 export const JIMENG_KEYS: Readonly<Record<string, JimengModel>> = {
@@ -80,11 +86,7 @@ function toCapability([id, [title, yuan]]: readonly [string, readonly [string, n
     audio: false,
     negativePrompt: false,
     seed: true,
-    images: {
-      min: keys.findIndex((key) => key !== undefined),
-      max: keys.length - 1,
-      roles: (['first_frame', 'last_frame'] as const).slice(0, keys.length - 1),
-    },
+    ...waysOf(WAYS.filter((_, images) => keys[images] !== undefined)),
     price: { per_call: 0, per_second: cny(yuan) },
     listed: LISTED,
   };

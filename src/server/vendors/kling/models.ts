@@ -2,6 +2,17 @@ import { defined } from '../../../contract/objects.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';
+import {
+  edit,
+  FROM_TEXT,
+  fromBothFrames,
+  fromFirstFrame,
+  generate,
+  one,
+  some,
+  upTo,
+  waysOf,
+} from '../generation-ways.ts';
 
 /**
  * Kling sells units and reports how many each video used, so its own count is charged. A price here is in units per
@@ -96,16 +107,33 @@ const COMMON = {
 
 const FIVE_OR_TEN = { values: [5, 10], default: 5 } as const;
 const STD_PRO = ['std', 'pro'];
-const TEXT_OR_FRAMES = { min: 0, max: 2, roles: ['first_frame', 'last_frame'] } as const;
-const TEXT_OR_FRAME = { min: 0, max: 1, roles: ['first_frame'] } as const;
+/** The vendor's limit of an image, bytes. */
+export const MAX_IMAGE_BYTES = 10_000_000;
+const IMAGE = { maxBytes: MAX_IMAGE_BYTES };
+const FRAMES = waysOf([fromFirstFrame(IMAGE), fromBothFrames(IMAGE)]);
+const TEXT_OR_FRAMES = waysOf([FROM_TEXT, ...FRAMES.ways]);
+const TEXT_OR_FRAME = waysOf([FROM_TEXT, fromFirstFrame(IMAGE)]);
 const THREE_TO_FIFTEEN = { min: 3, max: 15, default: 5 } as const;
-const OMNI_IMAGES = { min: 0, max: 7, roles: ['first_frame', 'last_frame', 'reference'] } as const;
-const FRAMES = { ...TEXT_OR_FRAMES, min: 1 } as const;
+const CLIP = { maxBytes: 200_000_000, maxSeconds: 10 };
+const MAX_OMNI_IMAGES = 7;
+const MAX_IMAGES_BESIDE_VIDEO = 4;
+/**
+ * The omni endpoint (kling.ai/document-api, "Omni-Video"): a video to edit excludes frames and takes its own length, and
+ * beside a video only four images are taken.
+ */
+const OMNI = waysOf([
+  FROM_TEXT,
+  fromBothFrames(IMAGE),
+  generate([one('image', 'first_frame', IMAGE), upTo(MAX_OMNI_IMAGES - 1, 'image', 'reference', IMAGE)]),
+  generate([some(MAX_OMNI_IMAGES, 'image', 'reference', IMAGE)]),
+  generate([one('video', 'reference', CLIP), upTo(MAX_IMAGES_BESIDE_VIDEO, 'image', 'reference', IMAGE)]),
+  edit([one('video', 'source', CLIP), upTo(MAX_IMAGES_BESIDE_VIDEO, 'image', 'reference', IMAGE)], { ratios: [] }),
+]);
 
 const toCapability = (
   id: string,
   title: string,
-  rest: Pick<ModelCapability, 'modes' | 'images'> &
+  rest: Pick<ModelCapability, 'modes' | 'images' | 'ways'> &
     Partial<Pick<ModelCapability, 'seconds' | 'audio' | 'negativePrompt'>>,
 ): ModelCapability => ({
   ...COMMON,
@@ -120,44 +148,44 @@ const toCapability = (
 
 /** The vendor's capability map; each call generates one video. */
 export const KLING_MODELS: readonly ModelCapability[] = [
-  toCapability('kling-v1', 'Kling 1.0', { modes: STD_PRO, images: TEXT_OR_FRAMES }),
-  toCapability('kling-v1-5', 'Kling 1.5', { modes: STD_PRO, images: FRAMES }),
-  toCapability('kling-v1-6', 'Kling 1.6', { modes: STD_PRO, images: TEXT_OR_FRAMES }),
-  toCapability('kling-v2-master', 'Kling 2.0 Master', { modes: [], images: TEXT_OR_FRAME }),
-  toCapability('kling-v2-1', 'Kling 2.1', { modes: STD_PRO, images: FRAMES }),
-  toCapability('kling-v2-1-master', 'Kling 2.1 Master', { modes: [], images: TEXT_OR_FRAME }),
+  toCapability('kling-v1', 'Kling 1.0', { modes: STD_PRO, ...TEXT_OR_FRAMES }),
+  toCapability('kling-v1-5', 'Kling 1.5', { modes: STD_PRO, ...FRAMES }),
+  toCapability('kling-v1-6', 'Kling 1.6', { modes: STD_PRO, ...TEXT_OR_FRAMES }),
+  toCapability('kling-v2-master', 'Kling 2.0 Master', { modes: [], ...TEXT_OR_FRAME }),
+  toCapability('kling-v2-1', 'Kling 2.1', { modes: STD_PRO, ...FRAMES }),
+  toCapability('kling-v2-1-master', 'Kling 2.1 Master', { modes: [], ...TEXT_OR_FRAME }),
   toCapability('kling-v2-5-turbo', 'Kling 2.5 Turbo', {
     modes: STD_PRO,
-    images: TEXT_OR_FRAMES,
+    ...TEXT_OR_FRAMES,
   }),
   toCapability('kling-v2-6', 'Kling 2.6', {
     modes: STD_PRO,
     audio: true,
-    images: TEXT_OR_FRAMES,
+    ...TEXT_OR_FRAMES,
   }),
   toCapability('kling-v3', 'Kling 3.0', {
     seconds: THREE_TO_FIFTEEN,
     modes: [...STD_PRO, '4k'],
     audio: true,
-    images: TEXT_OR_FRAMES,
+    ...TEXT_OR_FRAMES,
   }),
   toCapability('kling-v3-turbo', 'Kling 3.0 Turbo', {
     seconds: THREE_TO_FIFTEEN,
     modes: STD_PRO,
     audio: true,
     negativePrompt: false,
-    images: TEXT_OR_FRAME,
+    ...TEXT_OR_FRAME,
   }),
   toCapability('kling-v3-omni', 'Kling 3.0 Omni', {
     seconds: THREE_TO_FIFTEEN,
     modes: [...STD_PRO, '4k'],
     audio: true,
-    images: OMNI_IMAGES,
+    ...OMNI,
   }),
   toCapability('kling-video-o1', 'Kling O1', {
     seconds: { min: 3, max: 10, default: 5 },
     modes: STD_PRO,
-    images: OMNI_IMAGES,
+    ...OMNI,
   }),
 ];
 

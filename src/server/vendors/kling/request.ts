@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import type { MediaInput, VideoRequest } from '../adapter.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../json-calls.ts';
-import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media.ts';
+import { assertMaxSize, sortImages, stripDataUrlPrefix, toUrlOrBase64 } from '../media.ts';
 import { createMetadataParser, matchAspectRatio, rejectField } from '../metadata.ts';
-import { KLING_MODELS, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO } from './models.ts';
+import { KLING_MODELS, MAX_IMAGE_BYTES, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO } from './models.ts';
 
 /** The body of `POST /v1/videos/{text2video,image2video,omni-video}`. */
 
@@ -53,7 +53,6 @@ export const parseMetadata = createMetadataParser(
 );
 
 const RATIOS = ['16:9', '9:16', '1:1'];
-const MAX_IMAGE_BYTES = 10_000_000;
 
 /** The vendor's aspect ratio for a size. */
 export function toRatio(size: string): string {
@@ -71,7 +70,7 @@ export const assertImageSize = (image: MediaInput): void => assertMaxSize(image,
 
 function toFrames({ images }: VideoRequest, tail: string | undefined): RequestBody {
   if (images.length > 2) rejectField('images', 'may hold two images for this model: the first and the last frame');
-  const [first, last] = images;
+  const { first, last } = sortImages(images);
   if (last && tail !== undefined) rejectField('metadata.image_tail', 'and a second image both name the last frame');
   for (const image of images) assertImageSize(image);
   return omitUndefined({
@@ -82,23 +81,31 @@ function toFrames({ images }: VideoRequest, tail: string | undefined): RequestBo
 
 const MAX_OMNI_IMAGES = 7;
 
-/**
- * The omni endpoint has one list: one image is the first frame, two are the first and the last, more are references
- * that the prompt names.
- */
+/** The omni endpoint has one list of images: those without a type are references that the prompt names. */
 function toImageList({ images }: VideoRequest, tail: string | undefined): RequestBody {
   if (images.length > MAX_OMNI_IMAGES) rejectField('images', `may hold ${MAX_OMNI_IMAGES} images for this model`);
   if (tail !== undefined && images.length !== 1) rejectField('metadata.image_tail', 'needs one image, the first frame');
   for (const image of images) assertImageSize(image);
-  const areFrames = images.length <= 2;
-  const list = images.map((image, index) =>
+  const { first, last } = sortImages(images);
+  const list = images.map((image) =>
     omitUndefined({
       image_url: toUrlOrBase64(image),
-      type: areFrames ? (index === 0 ? 'first_frame' : 'end_frame') : undefined,
+      type: image === first ? 'first_frame' : image === last ? 'end_frame' : undefined,
     }),
   );
   if (tail !== undefined) list.push({ image_url: stripDataUrlPrefix(tail), type: 'end_frame' });
   return list.length === 0 ? {} : { image_list: list };
+}
+
+/** A video to edit is the base of the result, and a reference lends its features. */
+function toVideoList({ videos = [] }: VideoRequest): RequestBody {
+  if (videos.length === 0) return {};
+  return {
+    video_list: videos.map((video) => ({
+      video_url: toUrlOrBase64(video),
+      refer_type: video.role === 'source' ? 'base' : 'feature',
+    })),
+  };
 }
 
 const findModel = (model: string) => KLING_MODELS.find(({ id }) => id === model);
@@ -126,10 +133,13 @@ function toCommonBody(request: VideoRequest): RequestBody {
     prompt: request.prompt,
     ...(OMNI_MODELS.has(request.model) ? toImageList(request, tail) : toFrames(request, tail)),
     ...others,
+    ...toVideoList(request),
     sound: toSound(request, sound),
     mode,
-    duration: String(seconds),
-    aspect_ratio: ratio ?? (size === undefined ? undefined : toRatio(size)),
+    // An edited video keeps its length and ratio.
+    duration: request.operation === 'edit' ? undefined : String(seconds),
+    aspect_ratio:
+      request.operation === 'edit' ? undefined : (ratio ?? (size === undefined ? undefined : toRatio(size))),
   });
 }
 

@@ -16,6 +16,16 @@ import {
   unreadablePoll,
 } from '../error-mapping.ts';
 import {
+  edit,
+  FROM_TEXT,
+  fromBothFrames,
+  fromFirstFrame,
+  type GenerationWay,
+  one,
+  upTo,
+  waysOf,
+} from '../generation-ways.ts';
+import {
   acceptedSubmit,
   applyExtraFields,
   bearerHeaders,
@@ -29,7 +39,7 @@ import {
   type RequestBody,
   refusedSubmit,
 } from '../json-calls.ts';
-import { toUrlOrDataUrl } from '../media.ts';
+import { assertMaxSize, sortImages, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField, undatedModel } from '../metadata.ts';
 import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
@@ -45,7 +55,8 @@ interface RunwayModel {
   /** Frames in the vendor's notation, the default first: from text, and from an image. */
   readonly textRatios: readonly string[];
   readonly imageRatios: readonly string[];
-  readonly maxImages: 1 | 2;
+  /** None: it edits videos. */
+  readonly maxImages: 0 | 1 | 2;
   /** The vendor's own models have a seed, those it resells have audio and a negative prompt. */
   readonly isResold: boolean;
   readonly price: ModelCapability['price'];
@@ -82,6 +93,34 @@ const resold = (title: string, quota: number, silent: number): RunwayModel => ({
   price: perSecond(quota, silent),
 });
 
+/** Data URLs of the vendor, bytes; larger files are fetched by URL. */
+const MAX_INLINE_BYTES = 5_000_000;
+const INLINE = { maxBytes: MAX_INLINE_BYTES };
+const MAX_KEYFRAMES = 5;
+/** Videos to edit; the result keeps their length and frame. */
+const editing = (title: string, quotaPerInputSecond: number): RunwayModel => ({
+  title,
+  seconds: { min: 1, max: 30, default: TWO_TO_TEN.default },
+  textRatios: [],
+  imageRatios: [],
+  maxImages: 0,
+  isResold: false,
+  price: { lines: [{ per_input_second: quotaPerInputSecond }] },
+});
+
+/** Images are given by position: the first frame, and for some models the last one. */
+function toWays({ textRatios, maxImages }: RunwayModel): readonly GenerationWay[] {
+  if (maxImages === 0)
+    return [
+      edit([one('video', 'source'), upTo(MAX_KEYFRAMES, 'image', 'keyframe', INLINE)], { seconds: [], ratios: [] }),
+    ];
+  return [
+    ...(textRatios.length > 0 ? [FROM_TEXT] : []),
+    fromFirstFrame(INLINE),
+    ...(maxImages > 1 ? [fromBothFrames(INLINE)] : []),
+  ];
+}
+
 const LISTED: PriceSource = {
   source: 'https://docs.dev.runwayml.com/guides/pricing',
   confirmedOn: null,
@@ -94,6 +133,7 @@ const MODELS: Readonly<Record<string, RunwayModel>> = {
   gen4_turbo: own('Runway Gen-4 Turbo', [], 25_000),
   'veo3.1': resold('Veo 3.1 by Runway', 200_000, 0.5),
   'veo3.1_fast': resold('Veo 3.1 Fast by Runway', 75_000, 0.666667),
+  aleph2: editing('Runway Aleph 2', 75_000),
 };
 
 const modelOf = (id: string): RunwayModel | undefined => ownEntry(MODELS, undatedModel(id));
@@ -112,11 +152,7 @@ function toCapability([id, model]: readonly [string, RunwayModel]): ModelCapabil
     audio: model.isResold,
     negativePrompt: model.isResold,
     seed: !model.isResold,
-    images: {
-      min: model.textRatios.length === 0 ? 1 : 0,
-      max: model.maxImages,
-      roles: model.maxImages === 2 ? ['first_frame', 'last_frame'] : ['first_frame'],
-    },
+    ...waysOf(toWays(model)),
     price: model.price,
     listed: LISTED,
   };
@@ -136,7 +172,9 @@ const parseMetadata = createMetadataParser(
 /** One image is sent unchanged, two with their positions. */
 function toPromptImage({ images, model }: VideoRequest, maxImages: number): RequestBody[string] | undefined {
   if (images.length > maxImages) rejectField('images', `are more than ${model} takes`);
-  const [first, last] = images.map(toUrlOrDataUrl);
+  for (const image of images) assertMaxSize(image, MAX_INLINE_BYTES, 'image');
+  const sorted = sortImages(images);
+  const [first, last] = [sorted.first, sorted.last].map((image) => image && toUrlOrDataUrl(image));
   if (first === undefined || last === undefined) return first;
   return [
     { uri: first, position: 'first' },
@@ -152,6 +190,28 @@ function toRatio(size: string | undefined, offered: readonly string[]): string {
     rejectField('size', `must be one of ${offered.map(toSize).join(', ')}`);
   return ratio;
 }
+
+/** The body of `POST /v1/video_to_video` for an edit; images are keyframes of the result. */
+function toEditBody(request: VideoRequest): RequestBody {
+  const { model, prompt, images, seconds, size } = request;
+  if (seconds !== undefined) rejectField('duration', `cannot be given: ${model} keeps the length of the video`);
+  if (size !== undefined) rejectField('size', `cannot be given: ${model} keeps the frame of the video`);
+  const [source] = request.videos ?? [];
+  if (source === undefined) return rejectField('inputs', `must hold the video that ${model} edits`);
+  const { seed, contentModeration } = parseMetadata(request.metadata);
+  const keyframes = images.map((image) => ({ uri: toUrlOrDataUrl(image), seconds: image.at ?? 0 }));
+  const body = omitUndefined({
+    model,
+    videoUri: toUrlOrDataUrl(source),
+    promptText: prompt === '' ? undefined : prompt,
+    keyframes: keyframes.length === 0 ? undefined : keyframes,
+    seed,
+    contentModeration: contentModeration && omitUndefined({ ...contentModeration }),
+  });
+  return applyExtraFields(body, request.extraFields);
+}
+
+const isEdit = ({ operation, model }: VideoRequest): boolean => operation === 'edit' || modelOf(model)?.maxImages === 0;
 
 /** The vendor's body; models that are not in the table are only checked by the vendor. */
 function toBody(request: VideoRequest): RequestBody {
@@ -235,7 +295,12 @@ export const runway: VendorAdapter = {
   // Valid for at least a day; polling again returns new URLs.
   artifactUrlLifetimeMs: 23 * HOUR_MS,
 
+  inlineBytes: { video: MAX_INLINE_BYTES },
   billingFactors(request) {
+    if (isEdit(request)) {
+      toEditBody(request);
+      return { seconds: parseSeconds(request.inputSeconds ?? TWO_TO_TEN.default, 'duration'), factors: {} };
+    }
     const { duration, ratio, audio } = toBody(request);
     // Models with audio generate it unless it is switched off.
     const hasAudio = modelOf(request.model)?.isResold ? audio !== false : undefined;
@@ -244,8 +309,9 @@ export const runway: VendorAdapter = {
   },
 
   async submit(request, context) {
-    const path = request.images.length === 0 ? 'text_to_video' : 'image_to_video';
-    const response = await postJson(context, endpointUrl(context, `/v1/${path}`), headersOf(context), toBody(request));
+    const from = isEdit(request) ? 'video' : request.images.length === 0 ? 'text' : 'image';
+    const body = isEdit(request) ? toEditBody(request) : toBody(request);
+    const response = await postJson(context, endpointUrl(context, `/v1/${from}_to_video`), headersOf(context), body);
     const task = unwrapTask(response.json);
     if (isRefusedSubmit(response, task)) return refusedSubmit(parseError(response, context.now()), response);
     return acceptedSubmit(isSuccessStatus(response) ? taskIdIn(task) : undefined, response);

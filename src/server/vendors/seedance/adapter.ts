@@ -8,6 +8,7 @@ import {
   billedUnits,
   type Json,
   type QueryOutcome,
+  type RequestInput,
   type RequestJson,
   type VendorAdapter,
   type VideoRequest,
@@ -37,7 +38,7 @@ import {
   type RequestBody,
   refusedSubmit,
 } from '../json-calls.ts';
-import { type MediaText, toUrlOrDataUrl } from '../media.ts';
+import { type MediaText, sortImages, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import {
   addressOf,
@@ -62,6 +63,7 @@ const ContentElement = Type.Object({
   image_url: Type.Optional(UrlField),
   video: Type.Optional(UrlField),
   video_url: Type.Optional(UrlField),
+  audio_url: Type.Optional(UrlField),
   role: Type.Optional(Type.String()),
 });
 type ContentElement = Static<typeof ContentElement>;
@@ -92,7 +94,7 @@ const METADATA = parseMetadata.schema;
 // --- The content array ---
 
 interface ContentItem {
-  readonly kind: 'text' | 'image' | 'video';
+  readonly kind: 'text' | 'image' | 'video' | 'audio';
   /** The prompt, the URL, or an image as a data URL. */
   readonly value: MediaText;
   readonly role?: string;
@@ -112,7 +114,8 @@ function toItem(element: ContentElement, index: number): ContentItem {
   if (type === 'video' || type === 'video_url') {
     return { kind: 'video', value: addressOf(element.video ?? element.video_url) };
   }
-  if (type !== 'image_url') return rejectField(`${at}.type`, 'must be text, image_url or video');
+  if (type === 'audio_url') return { kind: 'audio', value: addressOf(element.audio_url) };
+  if (type !== 'image_url') return rejectField(`${at}.type`, 'must be text, image_url, video or audio_url');
   if (role !== undefined && !ROLES.includes(role)) rejectField(`${at}.role`, `must be one of ${ROLES.join(', ')}`);
   return { kind: 'image', value: addressOf(image_url), role };
 }
@@ -124,7 +127,8 @@ function toItem(element: ContentElement, index: number): ContentItem {
 function assignRoles(items: readonly ContentItem[]): readonly ContentItem[] {
   const images = items.filter(({ kind }) => kind === 'image');
   const isReference =
-    images.length > 2 || items.some(({ kind, role }) => kind === 'video' || role === 'reference_image');
+    images.length > 2 ||
+    items.some(({ kind, role }) => kind === 'video' || kind === 'audio' || role === 'reference_image');
   const free = ['first_frame', 'last_frame'].filter((role) => !images.some((image) => image.role === role));
   return items.map((item) =>
     item.kind !== 'image' || item.role !== undefined
@@ -137,6 +141,7 @@ const TO_WIRE: Readonly<Record<ContentItem['kind'], (item: ContentItem) => Reque
   text: ({ value }) => ({ type: 'text', text: value }),
   image: ({ value, role }) => omitUndefined({ type: 'image_url', image_url: { url: value }, role }),
   video: ({ value }) => ({ type: 'video_url', video_url: { url: value }, role: 'reference_video' }),
+  audio: ({ value }) => ({ type: 'audio_url', audio_url: { url: value }, role: 'reference_audio' }),
 };
 
 /**
@@ -180,6 +185,20 @@ function checkImageCounts(items: readonly ContentItem[], given: number, family: 
   }
 }
 
+/** Images with roles get the vendor's word for them; the others get one by their number. */
+function toImageItems({ images }: VideoRequest): readonly ContentItem[] {
+  if (images.every(({ role }) => role === undefined))
+    return images.map((image) => ({ kind: 'image', value: toUrlOrDataUrl(image) }));
+  const { first, last, references } = sortImages(images);
+  const item = (image: RequestInput | undefined, role: string): readonly ContentItem[] =>
+    image === undefined ? [] : [{ kind: 'image', value: toUrlOrDataUrl(image), role }];
+  return [
+    ...item(first, 'first_frame'),
+    ...item(last, 'last_frame'),
+    ...references.flatMap((image) => item(image, 'reference_image')),
+  ];
+}
+
 function toContent(
   request: VideoRequest,
   elements: readonly ContentElement[],
@@ -189,7 +208,9 @@ function toContent(
   const isSaid = request.prompt === '' || named.some(({ kind, value }) => kind === 'text' && value === request.prompt);
   const items = assignRoles([
     ...(isSaid ? [] : [{ kind: 'text' as const, value: request.prompt }]),
-    ...request.images.map((image) => ({ kind: 'image' as const, value: toUrlOrDataUrl(image) })),
+    ...toImageItems(request),
+    ...(request.videos ?? []).map((video) => ({ kind: 'video' as const, value: toUrlOrDataUrl(video) })),
+    ...(request.audios ?? []).map((audio) => ({ kind: 'audio' as const, value: toUrlOrDataUrl(audio) })),
     ...named,
   ]);
   rejectPromptCommands(items);
@@ -223,6 +244,9 @@ function parseSize(size: string, resolutions: readonly string[]): { resolution: 
   return { resolution: nearest, ratio };
 }
 
+const hasFrames = (content: readonly RequestJson[]): boolean =>
+  content.some((item) => ['first_frame', 'last_frame'].includes(String(asObject(item)?.role)));
+
 const FRAMES_PER_SECOND = 24;
 
 function checkSeconds(seconds: number, family: ModelFamily, model: string): void {
@@ -244,18 +268,27 @@ export function toBody(request: VideoRequest): RequestBody {
   if (seconds !== undefined && family) checkSeconds(seconds, family, model);
   const frame = size === undefined ? undefined : parseSize(size, family?.resolutions ?? Object.keys(PIXELS));
   const frames = toInteger(metadata.frames);
+  const content = toContent(request, metadata.content ?? [], family);
+  const { operation = 'generate' } = request;
+  if (operation === 'edit' && seconds !== undefined)
+    rejectField('duration', `cannot be given: ${model} keeps the length of the edited video`);
+  // Only `adaptive` is accepted where the inputs determine the ratio.
+  const isAdaptive = family?.adaptsRatio === true && (operation !== 'generate' || hasFrames(content));
+  if (isAdaptive && metadata.ratio !== undefined && metadata.ratio !== 'adaptive')
+    rejectField('metadata.ratio', `must be adaptive for ${model} with a frame or a video to edit or extend`);
   const body = omitUndefined({
     model,
-    content: toContent(request, metadata.content ?? [], family),
+    content,
     resolution: metadata.resolution?.toLowerCase() ?? frame?.resolution ?? family?.resolution,
-    ratio: metadata.ratio ?? frame?.ratio,
+    ratio: isAdaptive ? 'adaptive' : (metadata.ratio ?? frame?.ratio),
     // The vendor ignores the length if frames are given, so no default length is sent.
-    duration: seconds ?? (frames === undefined ? 5 : undefined),
+    duration: operation === 'edit' ? -1 : (seconds ?? (frames === undefined ? 5 : undefined)),
     frames,
     seed: toInteger(metadata.seed),
     generate_audio: toBoolean(metadata.generate_audio),
     camera_fixed: toBoolean(metadata.camera_fixed),
     watermark: toBoolean(metadata.watermark),
+    omni_reference_task_type: operation === 'generate' ? undefined : operation,
   });
   return applyExtraFields(body, request.extraFields);
 }

@@ -1,6 +1,20 @@
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { cnyPerToken, usdPerToken } from '../currency.ts';
+import {
+  edit,
+  extend,
+  FROM_TEXT,
+  fromBothFrames,
+  fromFirstFrame,
+  type GenerationWay,
+  generate,
+  one,
+  range,
+  some,
+  upTo,
+  waysOf,
+} from '../generation-ways.ts';
 import { undatedModel } from '../metadata.ts';
 
 /**
@@ -127,11 +141,25 @@ export interface ModelFamily {
   readonly frames: 0 | 1 | 2;
   /** Maximum number of reference images. */
   readonly references: number;
+  /** Maximum number of reference videos, and of audio files. */
+  readonly clips: number;
+  /** Frames, edits and extensions determine the ratio; the vendor refuses any other than `adaptive` beside them. */
+  readonly adaptsRatio?: boolean;
+  /** Whether the request names the task, `edit` or `extend`. */
+  readonly hasTasks?: boolean;
   readonly audio: boolean;
 }
 
 const SD_TO_HD = ['480p', '720p', '1080p'];
-const GENERATION_1 = { resolutions: SD_TO_HD, min: 2, max: 12, auto: false, references: 0, audio: false } as const;
+const GENERATION_1 = {
+  resolutions: SD_TO_HD,
+  min: 2,
+  max: 12,
+  auto: false,
+  references: 0,
+  clips: 0,
+  audio: false,
+} as const;
 const GENERATION_2 = {
   resolution: '720p',
   min: 4,
@@ -139,7 +167,18 @@ const GENERATION_2 = {
   auto: true,
   frames: 2,
   references: 9,
+  clips: 3,
   audio: true,
+} as const;
+
+/** Limits of the vendor's own nodes (byteplus-sa/ComfyUI-BytePlus-ModelArk, nodes/models_config.py). */
+const GENERATION_2_5 = {
+  ...GENERATION_2,
+  max: 30,
+  references: 30,
+  clips: 10,
+  adaptsRatio: true,
+  hasTasks: true,
 } as const;
 
 /** By the id without vendor and date: `doubao-seedance-1-0-pro-250528` is `seedance-1-0-pro`. */
@@ -148,11 +187,11 @@ const FAMILIES: Readonly<Record<string, ModelFamily>> = {
   'seedance-1-0-pro-fast': { ...GENERATION_1, resolution: '1080p', frames: 1 },
   'seedance-1-0-lite-t2v': { ...GENERATION_1, resolution: '720p', frames: 0 },
   'seedance-1-0-lite-i2v': { ...GENERATION_1, resolution: '720p', frames: 2, references: 4 },
-  'seedance-1-5-pro': { ...GENERATION_2, resolutions: SD_TO_HD, max: 12, references: 0 },
+  'seedance-1-5-pro': { ...GENERATION_2, resolutions: SD_TO_HD, max: 12, references: 0, clips: 0 },
   'seedance-2-0': { ...GENERATION_2, resolutions: [...SD_TO_HD, '4k'] },
   'seedance-2-0-fast': { ...GENERATION_2, resolutions: ['480p', '720p'] },
   'seedance-2-0-mini': { ...GENERATION_2, resolutions: ['480p', '720p'] },
-  'seedance-2-5': { ...GENERATION_2, resolutions: SD_TO_HD, max: 30 },
+  'seedance-2-5': { ...GENERATION_2_5, resolutions: SD_TO_HD },
 };
 
 const familyName = (model: string): string => undatedModel(model.replace(/^(doubao|dreamina)-/, ''));
@@ -174,10 +213,40 @@ function toTitle(id: string): string {
   return isByteplusId(id) ? `${title} (BytePlus)` : title;
 }
 
+const IMAGE = { maxBytes: 30_000_000 };
+const CLIP = { maxBytes: 50_000_000, maxSeconds: MAX_INPUT_SECONDS };
+const AUDIO = { maxBytes: 15_000_000, maxSeconds: MAX_INPUT_SECONDS };
+
+/** Three exclusive modes: a first frame, a first and a last frame, or references. */
+function toWays(family: ModelFamily, needsImage: boolean): readonly GenerationWay[] {
+  const { frames, references, clips, adaptsRatio, hasTasks } = family;
+  const offer = adaptsRatio ? { ratios: [] } : {};
+  const ways = needsImage ? [] : [FROM_TEXT];
+  if (frames > 0) ways.push(fromFirstFrame(IMAGE, offer));
+  if (frames > 1) ways.push(fromBothFrames(IMAGE, offer));
+  if (references === 0) return ways;
+  // Image-to-video models of the first generation make no 1080p from references.
+  if (clips === 0)
+    return [...ways, generate([some(references, 'image', 'reference', IMAGE)], { resolutions: ['480p', '720p'] })];
+  const [videos, audios] = [upTo(clips, 'video', 'reference', CLIP), upTo(clips, 'audio', 'reference', AUDIO)];
+  ways.push(
+    generate([some(references, 'image', 'reference', IMAGE), videos, audios]),
+    generate([some(clips, 'video', 'reference', CLIP), audios]),
+  );
+  if (!hasTasks) return ways;
+  const source = one('video', 'source', CLIP);
+  return [
+    ...ways,
+    generate([some(clips, 'audio', 'reference', AUDIO)]),
+    // The result of an edit is as long as its source.
+    edit([source, upTo(references, 'image', 'reference', IMAGE)], { ratios: [], seconds: [] }),
+    extend([source], { ratios: [], seconds: range(family.min, family.max) }),
+  ];
+}
+
 function toCapability(id: string): ModelCapability {
   const family = familyOf(id);
   if (!family) throw new Error(`no family of models has ${id}`);
-  const { frames, references } = family;
   return {
     id,
     title: toTitle(id),
@@ -189,14 +258,7 @@ function toCapability(id: string): ModelCapability {
     audio: family.audio,
     negativePrompt: false,
     seed: true,
-    images: {
-      min: id.includes('i2v') ? 1 : 0,
-      max: Math.max(frames, references),
-      roles: [
-        ...(['first_frame', 'last_frame'] as const).slice(0, frames),
-        ...(references > 0 ? (['reference'] as const) : []),
-      ],
-    },
+    ...waysOf(toWays(family, id.includes('i2v'))),
     price: seedancePrice(id, familyName(id)),
     listed: seedancePriceSource(id),
   };

@@ -30,6 +30,7 @@ import {
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
+import { edit, extend, FROM_TEXT, fromFirstFrame, one, waysOf } from '../generation-ways.ts';
 import { applyExtraFields, omitUndefined, type RequestBody, refusedSubmit, withJsonBody } from '../json-calls.ts';
 import { toUrlOrDataUrl } from '../media.ts';
 import { parseSeconds, rejectField } from '../metadata.ts';
@@ -53,7 +54,13 @@ const COMMON = {
   audio: true,
   negativePrompt: false,
   seed: false,
-  images: { min: 0, max: 1, roles: ['first_frame'] },
+  // Relays edit and extend the videos they keep, and uploads.
+  ...waysOf([
+    FROM_TEXT,
+    fromFirstFrame(),
+    edit([one('video', 'source')], { seconds: [], ratios: [] }),
+    extend([one('video', 'source')], { seconds: [4, 8, 12, 16, 20], ratios: [] }),
+  ]),
 } as const;
 
 const LISTED: PriceSource = {
@@ -116,7 +123,7 @@ function toBody(request: VideoRequest): RequestBody {
 /**
  * Builds a body by RFC 7578; objects become bracketed names (`input_reference[image_url]`), as in the official clients.
  */
-function toMultipart(fields: RequestBody, file: Required<MediaFile>) {
+function toMultipart(fields: RequestBody, file: Required<MediaFile>, fileField = 'input_reference') {
   const boundary = `reelgate-${randomBytes(16).toString('hex')}`;
   const parts: Buffer[] = [];
   const part = (disposition: string, value: Buffer) => {
@@ -135,7 +142,7 @@ function toMultipart(fields: RequestBody, file: Required<MediaFile>) {
   // The only image is the file, so everything else is plain JSON.
   for (const [name, value] of Object.entries(fields)) field(name, value as Json);
   const type = file.mediaType.replace(/[\r\n]/g, '');
-  part(`name="input_reference"; filename="${quote(file.filename)}"\r\ncontent-type: ${type}`, file.bytes);
+  part(`name="${fileField}"; filename="${quote(file.filename)}"\r\ncontent-type: ${type}`, file.bytes);
   parts.push(Buffer.from(`--${boundary}--\r\n`));
   return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(parts) };
 }
@@ -262,6 +269,28 @@ function parseFailure(video: UntrustedObject, response: BufferedResponse, raw: J
   return failedTask(raw, { ...meaning, code, message });
 }
 
+/** Largest video that is uploaded to be edited or extended, bytes. */
+const MAX_VIDEO_BYTES = 100_000_000;
+
+/** Edits or extends a video the upstream keeps, by its id, or any other as an upload. */
+async function submitFromVideo(request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome> {
+  const isEdit = request.operation === 'edit';
+  if (isEdit && request.seconds !== undefined)
+    rejectField('seconds', `cannot be given: ${request.model} keeps the length of the video`);
+  const path = isEdit ? '/edits' : '/extensions';
+  const seconds = isEdit ? undefined : String(request.seconds ?? DEFAULT_SECONDS);
+  const fields = applyExtraFields(omitUndefined({ prompt: request.prompt, seconds }), request.extraFields);
+  const id = request.sourceHandle === undefined ? undefined : handleId(request.sourceHandle);
+  if (id !== undefined) return parseSubmit(await send(context, 'POST', path, { ...fields, video: { id } }), context);
+  const [source] = request.videos ?? [];
+  if (source === undefined) return rejectField('inputs', `must hold the video to ${request.operation ?? 'edit'}`);
+  const file = 'url' in source ? await context.fetchImage(source.url, MAX_VIDEO_BYTES) : source;
+  const form = toMultipart(fields, { filename: 'video.mp4', ...file }, 'video');
+  const headers = { ...authHeaders(context), 'content-type': form.contentType };
+  const call = { method: 'POST', url: toUrl(context, path), headers, body: form.body, signal: context.signal } as const;
+  return parseSubmit(await context.sendJson(call), context);
+}
+
 /** Adapter for OpenAI's videos. */
 export const sora: VendorAdapter = {
   name: 'sora',
@@ -277,15 +306,20 @@ export const sora: VendorAdapter = {
   hasCover: true,
   hasSpritesheet: true,
 
+  inlineBytes: { video: MAX_VIDEO_BYTES },
+
   billingFactors(request) {
     const body = toBody(request);
-    const seconds = parseSeconds(body.seconds ?? DEFAULT_SECONDS, 'seconds');
+    // An edited video keeps its length.
+    const standard = request.operation === 'edit' ? (request.inputSeconds ?? DEFAULT_SECONDS) : DEFAULT_SECONDS;
+    const seconds = parseSeconds(body.seconds ?? standard, 'seconds');
     return { seconds, factors: { size: typeof body.size === 'string' ? body.size : DEFAULT_SIZE } };
   },
 
   handleOf: ({ id }) => ({ id }),
 
   async submit(request, context) {
+    if (request.operation === 'edit' || request.operation === 'extend') return submitFromVideo(request, context);
     const [image] = request.images;
     const body = toBody(request);
     if (!isUpload(image)) return parseSubmit(await send(context, 'POST', '', body), context);

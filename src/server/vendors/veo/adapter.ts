@@ -11,7 +11,7 @@ import {
   interactionsBy,
   parseInteractionHandle,
 } from './interactions.ts';
-import { isOmni, VEO_MODELS } from './models.ts';
+import { isOmni, MAX_VIDEO_BYTES, VEO_MODELS } from './models.ts';
 import { parseHandle, VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
 import { VERTEX_HOST, vertex } from './vertex.ts';
 
@@ -103,6 +103,7 @@ export const veo: VendorAdapter = {
    */
   hostOf: ({ baseUrl, credentials }) =>
     routeOf(credentials) === 'vertex' && isGeminiUrl(baseUrl) ? VERTEX_HOST : new URL(baseUrl).host,
+  inlineBytes: { video: MAX_VIDEO_BYTES },
   refreshOnQuery: true,
   billingFactors: (request) =>
     isOmni(request.model) ? interactionBillingFactors(request) : veoBillingFactors(request),

@@ -22,6 +22,7 @@ import {
   unreadablePoll,
 } from '../error-mapping.ts';
 import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refusedSubmit } from '../json-calls.ts';
+import { sortImages } from '../media.ts';
 import { knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { isRefusedSubmit, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, normaliseStateWord, readTaskState } from '../task-state.ts';
@@ -42,6 +43,7 @@ import {
   inlineFile,
   isStorageUri,
   loadImages,
+  loadVideos,
   MAX_RESPONSE_BYTES,
   type NotFoundCount,
   parseMissing,
@@ -101,7 +103,8 @@ async function awaitFile(done: QueryOutcome, context: AdapterContext): Promise<Q
 /** @param route By the channel's credentials; handles keep it afterwards. */
 export const interactionsBy = (route: VeoRoute): Pick<InteractionsApi, 'submit'> => ({
   async submit(request, context) {
-    const body = toInteractionBody(request, await loadImages(request, context), route, context.options);
+    const [images, videos] = [await loadImages(request, context), await loadVideos(request, context)];
+    const body = toInteractionBody(request, { images, videos }, route, context.options);
     const reply = await recoverTokenFailure<BufferedResponse | TokenRequestFailed>(
       send(context, route, { body }),
       (it) => it,
@@ -152,12 +155,14 @@ export const interactions: Omit<InteractionsApi, 'submit'> = {
 };
 
 /**
- * The task that the images are used for. One image starts the video, more than two are references of things that must
- * appear; of two, the model infers the first and the last frame by itself, and there is no task of that name.
+ * The task that the inputs are used for. Of a first and a last frame the model infers their use by itself: there is no
+ * task of that name.
  */
-function taskOf(images: number): string | undefined {
-  if (images === 1) return 'image_to_video';
-  return images > 2 ? 'reference_to_video' : undefined;
+function taskOf({ operation = 'generate' }: VideoRequest, { images, videos }: InteractionMedia): string | undefined {
+  if (operation !== 'generate') return operation;
+  const { first, last, references } = sortImages(images);
+  if (references.length > 0 || videos.length > 0) return 'reference_to_video';
+  return first !== undefined && last === undefined ? 'image_to_video' : undefined;
 }
 
 /**
@@ -170,25 +175,40 @@ function deliveryOf(request: VideoRequest, route: VeoRoute, options: AdapterCont
   return bucket === undefined ? {} : { delivery: 'uri', gcs_uri: bucket };
 }
 
+/** Images and videos by value. */
+interface InteractionMedia {
+  readonly images: readonly EncodedImage[];
+  readonly videos: readonly EncodedImage[];
+}
+
+const toParts = (type: 'image' | 'video', media: readonly EncodedImage[]) =>
+  media.map(({ data, mimeType }) => ({ type, data, mime_type: mimeType }));
+
 /**
  * The body of one submit (`CreateModelInteraction` of github.com/googleapis/js-genai); lengths are texts such as `8s`.
  */
 function toInteractionBody(
   request: VideoRequest,
-  images: readonly EncodedImage[],
+  media: InteractionMedia,
   route: VeoRoute,
   options: AdapterContext['options'] = {},
 ): RequestBody {
   if (request.mode !== undefined) rejectField('mode', 'is not known to Gemini Omni');
   const family = familyOf(request.model);
-  if (images.length > family.references) rejectField('images', `are more than ${request.model} takes`);
+  if (media.images.length > family.references) rejectField('images', `are more than ${request.model} takes`);
   const { seconds, resolution, aspectRatio } = resolveFrame(request, family);
-  const task = parseOmniMetadata(request.metadata).task ?? taskOf(images.length);
-  const format = { type: 'video', aspect_ratio: aspectRatio, resolution, duration: `${seconds}s` };
-  const parts = images.map(({ data, mimeType }) => ({ type: 'image', data, mime_type: mimeType }));
+  const task = parseOmniMetadata(request.metadata).task ?? taskOf(request, media);
+  // An edited video keeps its length and ratio, an extended one its ratio.
+  const duration = request.operation === 'edit' ? undefined : `${seconds}s`;
+  const ratio = task === 'edit' || task === 'extend' ? undefined : aspectRatio;
+  const format = omitUndefined({ type: 'video', aspect_ratio: ratio, resolution, duration });
   const body = omitUndefined({
     model: request.model,
-    input: [...parts, { type: 'text', text: request.prompt }],
+    input: [
+      ...toParts('video', media.videos),
+      ...toParts('image', media.images),
+      { type: 'text', text: request.prompt },
+    ],
     background: true,
     response_format: omitUndefined({ ...format, ...deliveryOf(request, route, options) }),
     generation_config: task === undefined ? undefined : { video_config: { task } },

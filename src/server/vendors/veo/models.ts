@@ -1,6 +1,20 @@
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';
+import {
+  edit,
+  extend,
+  FROM_TEXT,
+  fromBothFrames,
+  fromFirstFrame,
+  type GenerationWay,
+  generate,
+  one,
+  range,
+  some,
+  upTo,
+  waysOf,
+} from '../generation-ways.ts';
 
 /** Google lists dollars per second by resolution, with and without audio. */
 type Rates = readonly (readonly [resolutions: readonly string[], sound: number, silent: number])[];
@@ -118,9 +132,6 @@ const VEO_3: ModelFamily = {
 const VEO_3_1_LITE: ModelFamily = { ...VEO_3, lastFrame: true };
 const VEO_3_1: ModelFamily = { ...VEO_3_1_LITE, resolutions: ['720p', '1080p', '4k'], references: 3 };
 
-const range = (first: number, last: number): readonly number[] =>
-  Array.from({ length: last - first + 1 }, (_, index) => first + index);
-
 /** Gemini Omni, which has no negative prompt and no seed; the first generation supports up to ten seconds. */
 const OMNI_1_1: ModelFamily = {
   seconds: range(3, 10),
@@ -158,6 +169,52 @@ export const VEO_RATIOS = ['16:9', '9:16'];
 /** The vendor's default for every model. */
 export const VEO_DEFAULT_SECONDS = 8;
 
+/** Largest image and video sent by value, bytes. */
+export const MAX_IMAGE_BYTES = 20_000_000;
+export const MAX_VIDEO_BYTES = 20_000_000;
+const IMAGE = { maxBytes: MAX_IMAGE_BYTES };
+
+/** Resolutions above 720p, references and extensions are eight seconds long. */
+function veoWays({ resolutions, seconds, lastFrame, references }: ModelFamily): readonly GenerationWay[] {
+  const high = resolutions.filter((resolution) => resolution !== '720p');
+  const offers: readonly Pick<GenerationWay, 'resolutions' | 'seconds'>[] =
+    high.length === 0
+      ? [{}]
+      : [
+          { resolutions: ['720p'], seconds },
+          { resolutions: high, seconds: [8] },
+        ];
+  return offers.flatMap((offer) => [
+    generate([], offer),
+    fromFirstFrame(IMAGE, offer),
+    ...(lastFrame ? [fromBothFrames(IMAGE, offer)] : []),
+    ...(references > 0 && offer.resolutions !== high
+      ? [generate([some(references, 'image', 'reference', IMAGE)], { seconds: [8], ratios: ['16:9'] })]
+      : []),
+  ]);
+}
+
+/** Longest video that Omni 1.1 and 1.2 edit or extend, and longest one between two frames, seconds. */
+const OMNI_INPUT_SECONDS = 10;
+/** Reference videos show one thing each. */
+const OMNI_CLIP = { maxBytes: MAX_VIDEO_BYTES, maxSeconds: 3 };
+const MAX_OMNI_CLIPS = 3;
+
+function omniWays({ references, seconds }: ModelFamily): readonly GenerationWay[] {
+  const source = one('video', 'source', { maxBytes: MAX_VIDEO_BYTES, maxSeconds: OMNI_INPUT_SECONDS });
+  const short = seconds.filter((each) => each <= OMNI_INPUT_SECONDS);
+  const videos = upTo(MAX_OMNI_CLIPS, 'video', 'reference', OMNI_CLIP);
+  return [
+    FROM_TEXT,
+    fromFirstFrame(IMAGE),
+    fromBothFrames(IMAGE, { seconds: short }),
+    generate([some(references, 'image', 'reference', IMAGE), videos]),
+    generate([some(MAX_OMNI_CLIPS, 'video', 'reference', OMNI_CLIP)]),
+    edit([source, upTo(references, 'image', 'reference', IMAGE)], { seconds: [], ratios: [] }),
+    extend([source], { seconds: short, ratios: [] }),
+  ];
+}
+
 function toCapability(id: string, title: string): ModelCapability {
   const family = familyOf(id);
   return {
@@ -171,15 +228,7 @@ function toCapability(id: string, title: string): ModelCapability {
     audio: family.audio,
     negativePrompt: family.negativePrompt,
     seed: false,
-    images: {
-      min: 0,
-      max: family.references > 0 ? family.references : family.lastFrame ? 2 : 1,
-      roles: [
-        'first_frame',
-        ...(family.lastFrame ? ['last_frame' as const] : []),
-        ...(family.references ? ['reference' as const] : []),
-      ],
-    },
+    ...waysOf(isOmni(id) ? omniWays(family) : veoWays(family)),
     price: veoPrice(id),
     listed: veoPriceSource(id),
   };

@@ -1,17 +1,25 @@
 import { Type } from 'typebox';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
+import type { InputRole } from '../../../contract/video-inputs.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed, UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource, Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../adapter.ts';
 import { failedTask, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refusedSubmit } from '../json-calls.ts';
-import { assertMaxSize, type MediaText, stripDataUrlPrefix, toBase64 } from '../media.ts';
+import { assertMaxSize, type MediaText, sortImages, stripDataUrlPrefix, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import { isErrorAnswer } from '../relay-answer.ts';
 import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError, refusalCause, toFailedOperation } from './google.ts';
-import { familyOf, type ModelFamily, VEO_DEFAULT_SECONDS, VEO_RATIOS } from './models.ts';
+import {
+  familyOf,
+  MAX_IMAGE_BYTES,
+  MAX_VIDEO_BYTES,
+  type ModelFamily,
+  VEO_DEFAULT_SECONDS,
+  VEO_RATIOS,
+} from './models.ts';
 
 /** The Gemini API (native) or Vertex AI (cloud platform): the same models through two APIs. */
 export type VeoRoute = 'gemini' | 'vertex';
@@ -36,7 +44,9 @@ const VERTEX_KEYS = {
 };
 const parseGeminiMetadata = createMetadataParser(Type.Object(COMMON_KEYS));
 const parseVertexMetadata = createMetadataParser(Type.Object({ ...COMMON_KEYS, ...VERTEX_KEYS }));
-const OMNI_KEYS = { task: Type.Optional(Type.Enum(['text_to_video', 'image_to_video', 'reference_to_video'])) };
+const OMNI_KEYS = {
+  task: Type.Optional(Type.Enum(['text_to_video', 'image_to_video', 'reference_to_video', 'edit', 'extend'])),
+};
 /** Parses the metadata of the Omni models. */
 export const parseOmniMetadata = createMetadataParser(
   Type.Object({ ...COMMON_KEYS, ...OMNI_KEYS, storageUri: VERTEX_KEYS.storageUri }),
@@ -114,32 +124,28 @@ function vertexParameters(request: VideoRequest, family: ModelFamily, options: A
 export interface EncodedImage {
   readonly data: MediaText;
   readonly mimeType: string;
+  readonly role?: InputRole;
 }
 
 const toImage = ({ data, mimeType }: EncodedImage) => ({ bytesBase64Encoded: data, mimeType });
 
-/**
- * One image is the first frame, two are first and last frame,
- * three are references of things that must appear in the video.
- */
+/** References are things that must appear in the video; they exclude frames. */
 function toImageFields(images: readonly EncodedImage[], family: ModelFamily, model: string): RequestBody {
-  const [first, last] = images;
-  if (!first) return {};
-  if (images.length === 1) return { image: toImage(first) };
-  if (images.length === 2 && last && family.lastFrame) return { image: toImage(first), lastFrame: toImage(last) };
-  if (images.length > 2 && images.length <= family.references) {
-    return { referenceImages: images.map((image) => ({ image: toImage(image), referenceType: 'asset' })) };
-  }
-  return rejectField('images', `are more than ${model} takes`);
+  const { first, last, references } = sortImages(images);
+  if (references.length > family.references || (last && !family.lastFrame))
+    return rejectField('images', `are more than ${model} takes`);
+  if (references.length > 0)
+    return { referenceImages: references.map((image) => ({ image: toImage(image), referenceType: 'asset' })) };
+  return { ...(first && { image: toImage(first) }), ...(last && { lastFrame: toImage(last) }) };
 }
 
 /**
  * Refuses options the Gemini API supports only with eight seconds,
  * because the price is computed from the requested length.
  */
-function assertEightSeconds(seconds: number, resolution: string, images: number, param: string): void {
-  if (seconds !== 8 && (resolution !== '720p' || images > 2)) {
-    rejectField(param, 'must be 8 with 1080p, 4k or three images');
+function assertEightSeconds(seconds: number, resolution: string, references: number, param: string): void {
+  if (seconds !== 8 && (resolution !== '720p' || references > 0)) {
+    rejectField(param, 'must be 8 with 1080p, 4k or reference images');
   }
 }
 
@@ -153,7 +159,7 @@ export function toVeoBody(
   if (request.mode !== undefined) rejectField('mode', 'is not known to Veo');
   const family = familyOf(request.model);
   const { seconds, param, resolution, aspectRatio } = resolveFrame(request, family);
-  if (route === 'gemini') assertEightSeconds(seconds, resolution, images.length, param);
+  if (route === 'gemini') assertEightSeconds(seconds, resolution, sortImages(images).references.length, param);
   const { negativePrompt, personGeneration } = parseGeminiMetadata(request.metadata);
   const parameters = omitUndefined({
     sampleCount: 1,
@@ -184,7 +190,6 @@ export function veoBillingFactors(request: VideoRequest) {
   };
 }
 
-const MAX_IMAGE_BYTES = 20_000_000;
 const IMAGE_TYPES = /^image\/(?:png|jpeg|webp)$/;
 
 /**
@@ -199,7 +204,20 @@ export function loadImages(request: VideoRequest, context: AdapterContext): Prom
       const file = 'url' in media ? await context.fetchImage(media.url, MAX_IMAGE_BYTES) : media;
       if (!IMAGE_TYPES.test(file.mediaType))
         throw new UnsupportedRequestError('Veo takes PNG, JPEG and WebP images.', param);
-      return { data: toBase64(file), mimeType: file.mediaType };
+      return defined({ data: toBase64(file), mimeType: file.mediaType, role: media.role });
+    }),
+  );
+}
+
+/** Loads the videos of a request like its images. */
+export function loadVideos({ videos = [] }: VideoRequest, context: AdapterContext): Promise<readonly EncodedImage[]> {
+  return Promise.all(
+    videos.map(async (media) => {
+      assertMaxSize(media, MAX_VIDEO_BYTES, 'inputs');
+      const file = 'url' in media ? await context.fetchImage(media.url, MAX_VIDEO_BYTES) : media;
+      if (!file.mediaType.startsWith('video/'))
+        throw new UnsupportedRequestError('The input must be a video.', 'inputs');
+      return defined({ data: toBase64(file), mimeType: file.mediaType, role: media.role });
     }),
   );
 }

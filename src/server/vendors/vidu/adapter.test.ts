@@ -6,6 +6,7 @@ import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/ve
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, MediaInput, VideoRequest } from '../adapter.ts';
+import { sortImages } from '../media.ts';
 import { parseViduError, toViduRequest, VIDU_ERROR_CLASSES, vidu } from './adapter.ts';
 import { pathOf } from './models.ts';
 
@@ -16,13 +17,10 @@ const body = (request: Partial<VideoRequest>) =>
   toViduRequest(videoRequest({ model: 'viduq2-turbo', ...request })).body;
 
 test('the number of images determines the path', () => {
-  assert.deepEqual([0, 1, 2, 3, 7].map(pathOf), [
-    'text2video',
-    'img2video',
-    'start-end2video',
-    'reference2video',
-    'reference2video',
-  ]);
+  assert.deepEqual(
+    [0, 1, 2, 3, 7].map((count) => pathOf(sortImages(Array(count).fill(url('a'))))),
+    ['text2video', 'img2video', 'start-end2video', 'reference2video', 'reference2video'],
+  );
   assert.deepEqual(body({ images: [url('a'), url('b')] }).images, [
     'https://images.example/a.png',
     'https://images.example/b.png',

@@ -27,7 +27,7 @@ import {
   type RequestBody,
   refusedSubmit,
 } from '../json-calls.ts';
-import { toUrlOrDataUrl } from '../media.ts';
+import { type SortedImages, sortImages, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
@@ -40,7 +40,7 @@ import {
   isSuccessStatus,
   toRawResponse,
 } from '../untrusted-json.ts';
-import { hasPath, pathOf, VIDU_MODELS, VIDU_RATIOS, type ViduPath } from './models.ts';
+import { hasPath, pathOf, REFERENCE_MODE, VIDU_MODELS, VIDU_RATIOS, type ViduPath } from './models.ts';
 
 /** Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by the number of images, one poll. */
 
@@ -85,25 +85,30 @@ const DEFAULT_RESOLUTION = '1080p';
 
 /** 1080p, except that eight-second and reference videos of vidu2.0 are limited to 720p. */
 function defaultResolution(request: VideoRequest, seconds: number): string {
-  const ends = request.model === 'vidu2.0' && (seconds === 8 || request.images.length > 2);
+  const ends = request.model === 'vidu2.0' && (seconds === 8 || sortImages(request.images).references.length > 0);
   return ends ? '720p' : DEFAULT_RESOLUTION;
 }
 
 const secondsOf = (request: VideoRequest): number =>
   request.seconds ?? VIDU_MODELS.find(({ id }) => id === request.model)?.seconds.default ?? 5;
 
+/** The vendor's order of images: the first frame before the last one. */
+const inOrder = ({ first, last, references }: SortedImages) =>
+  [first, last, ...references].filter((image) => image !== undefined);
+
 /** The body and the path of one submit; our task id is sent as `payload`, which the vendor returns unchanged. */
 export function toViduRequest(request: VideoRequest): { readonly path: ViduPath; readonly body: RequestBody } {
   if (request.mode !== undefined) rejectField('mode', 'is not known to Vidu');
   if (request.images.length > 7) rejectField('images', 'may be seven at most');
-  const path = pathOf(request.images.length);
+  const sorted = sortImages(request.images);
+  const path = pathOf(sorted);
   const metadata = parseMetadata(request.metadata);
   const size = request.size === undefined ? undefined : parseSize(request.size);
   const duration = secondsOf(request);
   const body = omitUndefined({
     model: request.model,
     prompt: request.prompt,
-    images: request.images.length === 0 ? undefined : request.images.map(toUrlOrDataUrl),
+    images: path === 'text2video' ? undefined : inOrder(sorted).map(toUrlOrDataUrl),
     duration,
     // An image determines the frame, and the vendor then accepts no ratio.
     aspect_ratio: path === 'text2video' || path === 'reference2video' ? size?.ratio : undefined,
@@ -116,9 +121,17 @@ export function toViduRequest(request: VideoRequest): { readonly path: ViduPath;
   return { path, body: applyExtraFields(body, request.extraFields) };
 }
 
+/** Refuses images that no path of the model takes. */
+function assertPath({ model, images }: VideoRequest, path: ViduPath): void {
+  if (!hasPath(model, path))
+    rejectField('images', `must be other images: ${model} makes no video from ${images.length}`);
+}
+
 function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billingFactors']> {
-  const { body } = toViduRequest(request);
-  const factors = knownFactors({ resolution: body.resolution, size: request.size });
+  const { path, body } = toViduRequest(request);
+  assertPath(request, path);
+  const known = knownFactors({ resolution: body.resolution, size: request.size });
+  const factors = path === 'reference2video' ? { ...known, mode: REFERENCE_MODE } : known;
   return { seconds: parseSeconds(body.duration ?? secondsOf(request), 'duration'), factors };
 }
 
@@ -257,11 +270,7 @@ export const vidu: VendorAdapter = {
 
   async submit(request, context) {
     const { path, body } = toViduRequest(request);
-    if (!hasPath(request.model, path))
-      rejectField(
-        'images',
-        `must be another number of images: ${request.model} makes no video from ${request.images.length}`,
-      );
+    assertPath(request, path);
     const response = await postJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context), body);
     const reply = asObject(response.json);
     if (!isSuccessStatus(response) || readTaskState(reply?.state) === 'FAILURE') {

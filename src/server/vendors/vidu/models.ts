@@ -2,6 +2,17 @@ import { defined } from '../../../contract/objects.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';
+import {
+  FROM_TEXT,
+  fromBothFrames,
+  fromFirstFrame,
+  type GenerationWay,
+  generate,
+  range,
+  some,
+  waysOf,
+} from '../generation-ways.ts';
+import type { SortedImages } from '../media.ts';
 import { ownEntry } from '../untrusted-json.ts';
 
 /** Vidu sells credits and reports how many each video used, so its own count is charged. */
@@ -29,8 +40,9 @@ const asVideoPrice = (...lines: readonly (readonly MediaLine[])[]): VideoPrice =
 
 const evenly = (credits: number): Credits => [credits, credits];
 const fixed = (when: When, credits: number): MediaLine => ({ when, per_unit: QUOTA_PER_CREDIT, max_units: credits });
-/** Three images and more are references, which cost more. */
-const REFERENCES = { input_images: [3, 4, 5, 6, 7] };
+/** The mode of a video from references, which cost more. */
+export const REFERENCE_MODE = 'reference';
+const REFERENCES = { mode: [REFERENCE_MODE] };
 
 const Q3_PRO = asVideoPrice(byResolution({ '540p': evenly(14), '720p': evenly(30), '1080p': evenly(32) }));
 const Q3_TURBO = asVideoPrice(byResolution({ '540p': evenly(8), '720p': evenly(12), '1080p': evenly(16) }));
@@ -91,61 +103,24 @@ function viduPriceSource(id: string): PriceSource {
   return { source: PAGE, confirmedOn: '2026-08-21', note: `${COMFY}. 540p is unconfirmed.` };
 }
 
-/** Aspect ratios of all models. */
-export const VIDU_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'];
-const COMMON_RESOLUTIONS = ['540p', '720p', '1080p'];
-
-function toCapability(
-  id: string,
-  seconds: ModelCapability['seconds'],
-  images: readonly [min: number, max: number],
-  also: { readonly resolutions?: readonly string[]; readonly audio?: boolean } = {},
-): ModelCapability {
-  const resolutions = also.resolutions ?? COMMON_RESOLUTIONS;
-  return {
-    id,
-    title: id.replace(/^vidu/, 'Vidu ').replace(/-/g, ' '),
-    seconds,
-    sizes: resolutions,
-    ratios: VIDU_RATIOS,
-    resolutions,
-    modes: [],
-    audio: also.audio ?? false,
-    negativePrompt: false,
-    seed: true,
-    images: { min: images[0], max: images[1], roles: ['first_frame', 'last_frame', 'reference'] },
-    price: VIDU_PRICES[id] ?? {},
-    listed: viduPriceSource(id),
-  };
-}
-
-const FIVE = { values: [5], default: 5 };
-const ONE_TO_TEN = { min: 1, max: 10, default: 5 };
-const ONE_TO_SIXTEEN = { min: 1, max: 16, default: 5 };
-
-/** Capabilities of each model (platform.vidu.com/docs, tables of models). */
-export const VIDU_MODELS: readonly ModelCapability[] = [
-  toCapability('viduq3-pro', ONE_TO_SIXTEEN, [0, 2], { audio: true }),
-  toCapability('viduq3-turbo', ONE_TO_SIXTEEN, [0, 7], { audio: true }),
-  toCapability('viduq3-pro-fast', ONE_TO_SIXTEEN, [1, 1], { resolutions: ['720p', '1080p'], audio: true }),
-  toCapability('viduq3-mix', { min: 3, max: 16, default: 5 }, [3, 7], { resolutions: ['720p', '1080p'], audio: true }),
-  toCapability('viduq3', { min: 3, max: 16, default: 5 }, [3, 7], { audio: true }),
-  toCapability('viduq2', ONE_TO_TEN, [0, 7]),
-  toCapability('viduq2-pro', ONE_TO_TEN, [1, 7]),
-  toCapability('viduq2-pro-fast', ONE_TO_TEN, [1, 2], { resolutions: ['720p', '1080p'] }),
-  toCapability('viduq2-turbo', ONE_TO_TEN, [1, 2]),
-  toCapability('viduq1', FIVE, [0, 7], { resolutions: ['1080p'] }),
-  toCapability('viduq1-classic', FIVE, [1, 2], { resolutions: ['1080p'] }),
-  toCapability('vidu2.0', { values: [4, 8], default: 4 }, [1, 7], { resolutions: ['360p', '720p', '1080p'] }),
-];
-
 /** The vendor has a separate path for each kind of video. */
 export type ViduPath = 'text2video' | 'img2video' | 'start-end2video' | 'reference2video';
 
-const PATH_BY_IMAGES: readonly ViduPath[] = ['text2video', 'img2video', 'start-end2video'];
+/** A first frame is animated, and a last frame needs a first one. */
+export function pathOf({ first, last, references }: SortedImages): ViduPath {
+  if (references.length > 0) return 'reference2video';
+  if (last !== undefined) return 'start-end2video';
+  return first === undefined ? 'text2video' : 'img2video';
+}
 
-/** One image is animated, two are the first and the last frame, three or more are references. */
-export const pathOf = (imageCount: number): ViduPath => PATH_BY_IMAGES[imageCount] ?? 'reference2video';
+const MAX_REFERENCES = 7;
+/** A frame determines the ratio, and the vendor then accepts none. */
+const WAYS: Readonly<Record<ViduPath, GenerationWay>> = {
+  text2video: FROM_TEXT,
+  img2video: fromFirstFrame({}, { ratios: [] }),
+  'start-end2video': fromBothFrames({}, { ratios: [] }),
+  reference2video: generate([some(MAX_REFERENCES, 'image', 'reference')]),
+};
 
 const FRAMES: readonly ViduPath[] = ['img2video', 'start-end2video'];
 /**
@@ -166,6 +141,78 @@ const PATHS: Readonly<Record<string, readonly ViduPath[]>> = {
   'viduq1-classic': FRAMES,
   'vidu2.0': [...FRAMES, 'reference2video'],
 };
+
+/** Aspect ratios of all models. */
+export const VIDU_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'];
+const COMMON_RESOLUTIONS = ['540p', '720p', '1080p'];
+
+function toCapability(
+  id: string,
+  seconds: ModelCapability['seconds'],
+  also: {
+    readonly resolutions?: readonly string[];
+    readonly audio?: boolean;
+    /** What a path offers, where less than the model does. */
+    readonly offers?: Partial<Record<ViduPath, readonly Pick<GenerationWay, 'seconds' | 'resolutions'>[]>>;
+  } = {},
+): ModelCapability {
+  const resolutions = also.resolutions ?? COMMON_RESOLUTIONS;
+  return {
+    id,
+    title: id.replace(/^vidu/, 'Vidu ').replace(/-/g, ' '),
+    seconds,
+    sizes: resolutions,
+    ratios: VIDU_RATIOS,
+    resolutions,
+    modes: [],
+    audio: also.audio ?? false,
+    negativePrompt: false,
+    seed: true,
+    ...waysOf(
+      (PATHS[id] ?? []).flatMap((path) => (also.offers?.[path] ?? [{}]).map((offer) => ({ ...WAYS[path], ...offer }))),
+    ),
+    price: VIDU_PRICES[id] ?? {},
+    listed: viduPriceSource(id),
+  };
+}
+
+/** Videos between two frames are at most eight seconds long. */
+const Q2_FRAMES = { 'start-end2video': [{ seconds: range(1, 8) }] };
+/** Eight seconds are only offered at 720p. */
+const VIDU_2_FRAMES = [{ seconds: [4] }, { seconds: [8], resolutions: ['720p'] }];
+const FIVE = { values: [5], default: 5 };
+const ONE_TO_TEN = { min: 1, max: 10, default: 5 };
+const ONE_TO_SIXTEEN = { min: 1, max: 16, default: 5 };
+
+/** Capabilities of each model (platform.vidu.com/docs, tables of models). */
+export const VIDU_MODELS: readonly ModelCapability[] = [
+  toCapability('viduq3-pro', ONE_TO_SIXTEEN, { audio: true }),
+  toCapability('viduq3-turbo', ONE_TO_SIXTEEN, {
+    audio: true,
+    offers: { reference2video: [{ seconds: range(3, 16) }] },
+  }),
+  toCapability('viduq3-pro-fast', ONE_TO_SIXTEEN, { resolutions: ['720p', '1080p'], audio: true }),
+  toCapability('viduq3-mix', { min: 3, max: 16, default: 5 }, { resolutions: ['720p', '1080p'], audio: true }),
+  toCapability('viduq3', { min: 3, max: 16, default: 5 }, { audio: true }),
+  toCapability('viduq2', ONE_TO_TEN),
+  toCapability('viduq2-pro', ONE_TO_TEN, { offers: Q2_FRAMES }),
+  toCapability('viduq2-pro-fast', ONE_TO_TEN, { resolutions: ['720p', '1080p'], offers: Q2_FRAMES }),
+  toCapability('viduq2-turbo', ONE_TO_TEN, { offers: Q2_FRAMES }),
+  toCapability('viduq1', FIVE, { resolutions: ['1080p'] }),
+  toCapability('viduq1-classic', FIVE, { resolutions: ['1080p'] }),
+  toCapability(
+    'vidu2.0',
+    { values: [4, 8], default: 4 },
+    {
+      resolutions: ['360p', '720p', '1080p'],
+      offers: {
+        img2video: VIDU_2_FRAMES,
+        'start-end2video': VIDU_2_FRAMES,
+        reference2video: [{ seconds: [4], resolutions: ['360p', '720p'] }],
+      },
+    },
+  ),
+];
 
 /** Whether a path serves a model; models this list does not know are tried on every path. */
 export const hasPath = (model: string, path: ViduPath): boolean => ownEntry(PATHS, model)?.includes(path) ?? true;

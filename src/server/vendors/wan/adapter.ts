@@ -36,7 +36,7 @@ import {
   type RequestBody,
   refusedSubmit,
 } from '../json-calls.ts';
-import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
+import { isSameMedia, type MediaText, sortImages, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import {
   addressOf,
@@ -102,6 +102,13 @@ interface InputImages {
   /** First and last frame, from the images and from the metadata. */
   readonly first: MediaText | undefined;
   readonly last: MediaText | undefined;
+  readonly references: readonly MediaText[];
+  /** Videos to refer to. */
+  readonly clips: readonly MediaText[];
+  /** The video to edit or extend. */
+  readonly source: MediaText | undefined;
+  /** Audio that drives speech. */
+  readonly voice: MediaText | undefined;
   readonly metadata: Input;
 }
 type Fields = Readonly<Record<string, RequestJson | undefined>>;
@@ -109,49 +116,61 @@ type Fields = Readonly<Record<string, RequestJson | undefined>>;
 const mediaItem = (type: string, url: MediaText | undefined): readonly RequestJson[] =>
   url === undefined ? [] : [{ type, url }];
 const mediaItems = (type: string, urls: readonly MediaText[]) => urls.flatMap((url) => mediaItem(type, url));
-const frameItems = ({ first, last, metadata }: InputImages): readonly RequestJson[] => [
+const frameItems = ({ first, last, source, voice }: InputImages): readonly RequestJson[] => [
+  ...mediaItem('first_clip', source),
   ...mediaItem('first_frame', first),
   ...mediaItem('last_frame', last),
-  ...mediaItem('driving_audio', metadata.audio_url),
+  ...mediaItem('driving_audio', voice),
+];
+const referenceItems = ({ references, clips }: InputImages): readonly RequestJson[] => [
+  ...mediaItems('reference_image', references),
+  ...mediaItems('reference_video', clips),
 ];
 /** Keys of the metadata, unchanged, for the models that have fields of these names. */
-const namedInputFields = ({ metadata }: InputImages): Fields => ({
+const namedInputFields = ({ metadata, voice }: InputImages): Fields => ({
   first_frame_url: metadata.first_frame_url,
   last_frame_url: metadata.last_frame_url,
-  audio_url: metadata.audio_url,
+  audio_url: voice,
 });
 
 const TO_INPUT_FIELDS: Readonly<Record<RequestKind, (given: InputImages) => Fields>> = {
   words: namedInputFields,
-  image: (given) => ({ ...namedInputFields(given), img_url: given.images[0] }),
+  image: (given) => ({ ...namedInputFields(given), img_url: given.first ?? given.images[0] }),
   frames: (given) => ({ ...namedInputFields(given), first_frame_url: given.first, last_frame_url: given.last }),
-  references: (given) => ({ ...namedInputFields(given), reference_urls: given.images }),
+  references: (given) => ({ ...namedInputFields(given), reference_urls: [...given.images, ...given.clips] }),
   'media-words': namedInputFields,
   'media-image': (given) => ({ media: frameItems(given) }),
-  'media-references': ({ images, metadata }) => ({
-    media: [...mediaItems('reference_image', images), ...mediaItem('first_frame', metadata.first_frame_url)],
-    audio_url: metadata.audio_url,
+  'media-references': (given) => ({
+    media: [
+      ...referenceItems({ ...given, references: given.images }),
+      ...mediaItem('first_frame', given.metadata.first_frame_url),
+    ],
+    audio_url: given.voice,
   }),
-  'media-edit': ({ images, metadata }) => ({
-    media: [...mediaItem('video', metadata.video_url), ...mediaItems('reference_image', images)],
+  'media-edit': (given) => ({
+    media: [...mediaItem('video', given.source), ...mediaItems('reference_image', given.images)],
   }),
   'media-all': (given) => {
-    if (given.images.length < 3) return { media: frameItems(given) };
-    const { metadata, images } = given;
-    const frames = frameItems({ ...given, first: metadata.first_frame_url, last: metadata.last_frame_url });
-    return { media: [...mediaItems('reference_image', images), ...frames] };
+    if (given.references.length === 0 && given.clips.length === 0) return { media: frameItems(given) };
+    const { first_frame_url: first, last_frame_url: last } = given.metadata;
+    return { media: [...referenceItems(given), ...frameItems({ ...given, first, last })] };
   },
 };
 
 /** Checks that the model accepts a video, and that the vendor can fetch its URL. */
-function checkInputVideo(model: string, kind: RequestKind, { video_url: url }: Input): void {
+function checkInputVideo({ model, videos = [] }: VideoRequest, kind: RequestKind, { video_url: url }: Input): void {
+  if (videos.length > 0) return;
   const param = 'metadata.input.video_url';
   if (kind !== 'media-edit' && url !== undefined) rejectField(param, `is not a field of ${model}`);
   if (kind === 'media-edit' && url === undefined) rejectField(param, `is needed: ${model} changes a video`);
   if (url !== undefined && !/^(https?|oss):\/\/\S+$/.test(url)) rejectField(param, 'must be an http or oss address');
 }
 
-function resolveImages({ images, model }: VideoRequest, kind: RequestKind, metadata: Input): InputImages {
+function resolveInputs(
+  { images, videos = [], audios = [], model }: VideoRequest,
+  kind: RequestKind,
+  metadata: Input,
+): InputImages {
   const [min, max] = modelLineOf(model)?.images ?? IMAGE_COUNTS[kind];
   const urls = images.map(toUrlOrDataUrl);
   const { first_frame_url: start, last_frame_url: end } = metadata;
@@ -160,7 +179,7 @@ function resolveImages({ images, model }: VideoRequest, kind: RequestKind, metad
       max === 0 ? 'image' : 'images',
       `cannot be used: ${model} takes ${max || 'no'} image${max > 1 ? 's' : ''}`,
     );
-  if (urls.length + (start === undefined ? 0 : 1) < min)
+  if (urls.length + videos.length + (start === undefined ? 0 : 1) < min)
     rejectField('image', `is needed: ${model} begins with an image`);
   if (kind.endsWith('frames') || kind === 'media-image' || kind === 'media-all') {
     if (start !== undefined && urls.length > 0 && !isSameMedia(start, urls[0] ?? '')) {
@@ -170,7 +189,19 @@ function resolveImages({ images, model }: VideoRequest, kind: RequestKind, metad
       rejectField('images', 'and metadata.input.last_frame_url are two different last frames');
     }
   }
-  return { images: urls, first: start ?? urls[0], last: end ?? urls[1], metadata };
+  const { first, last, references } = sortImages(images);
+  const [voice] = audios;
+  const source = videos.find(({ role }) => role === 'source');
+  return {
+    images: urls,
+    first: start ?? (first && toUrlOrDataUrl(first)),
+    last: end ?? (last && toUrlOrDataUrl(last)),
+    references: references.map(toUrlOrDataUrl),
+    clips: videos.filter((video) => video !== source).map(toUrlOrDataUrl),
+    source: source === undefined ? metadata.video_url : toUrlOrDataUrl(source),
+    voice: voice === undefined ? metadata.audio_url : toUrlOrDataUrl(voice),
+    metadata,
+  };
 }
 
 // --- Size ---
@@ -250,8 +281,8 @@ export function toBody(request: VideoRequest): RequestBody {
   if (request.mode !== undefined) rejectField('mode', 'is not a field of Wan models');
   const line = modelLineOf(request.model);
   const kind = requestKindOf(request.model);
-  checkInputVideo(request.model, kind, input);
-  const images = TO_INPUT_FIELDS[kind](resolveImages(request, kind, input));
+  checkInputVideo(request, kind, input);
+  const images = TO_INPUT_FIELDS[kind](resolveInputs(request, kind, input));
   const { media, ...rest } = images;
   const body = {
     model: request.model,
@@ -290,13 +321,11 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
   const byExact = kind === 'words' || kind === 'references' ? resolutionClassOf(exact ?? '') : undefined;
   const resolution = byExact ?? asText(parameters?.resolution);
   const audio = parameters?.audio ?? (modelLineOf(request.model)?.audioSwitch ? true : undefined);
-  // Seconds of an edited video cost the same as those of the result; the vendor reports their number at the end.
-  const seconds =
-    kind === 'media-edit'
-      ? MAX_EDITED_SECONDS + parseSeconds(parameters?.duration ?? MAX_EDITED_SECONDS, 'duration')
-      : parseSeconds(parameters?.duration ?? 5, 'duration');
+  // The whole video is edited unless a length is given. One named in `metadata` is not measured.
+  const inputSeconds = kind === 'media-edit' ? (request.inputSeconds ?? MAX_EDITED_SECONDS) : undefined;
   return {
-    seconds,
+    seconds: parseSeconds(parameters?.duration ?? inputSeconds ?? DEFAULT_SECONDS, 'duration'),
+    inputSeconds,
     factors: knownFactors({ resolution, size: request.size, audio }),
   };
 }
@@ -449,6 +478,9 @@ export const wan: VendorAdapter = {
    */
   billedFacts(raw) {
     const usage = asObject(unwrap(raw)?.usage) ?? asObject(taskOf(raw)?.usage);
+    const input = billedSeconds(usage?.input_video_duration)?.seconds;
+    const output = input === undefined ? undefined : billedSeconds(usage?.output_video_duration)?.seconds;
+    if (output !== undefined) return defined({ seconds: output, input_seconds: input });
     return billedSeconds(usage?.duration, usage?.video_duration, usage?.output_video_duration);
   },
 

@@ -1,6 +1,20 @@
 import type { VideoPrice } from '../../../contract/pricing.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { cny } from '../currency.ts';
+import {
+  edit,
+  extend,
+  FROM_TEXT,
+  fromBothFrames,
+  fromFirstFrame,
+  type GenerationWay,
+  generate,
+  one,
+  range,
+  some,
+  upTo,
+  waysOf,
+} from '../generation-ways.ts';
 import { undatedModel } from '../metadata.ts';
 
 /** Alibaba Cloud Model Studio lists prices per second of output by resolution, in yuan. */
@@ -12,6 +26,16 @@ const bySecond = (rates: Rates): VideoPrice => ({
     when: { resolution: [resolution] },
     per_second: cny(yuan),
   })),
+});
+
+/** Seconds of the input cost the same as those of the result. */
+const withInput = (rates: Rates): VideoPrice => ({
+  lines: Object.entries(rates).map(([resolution, yuan]) => ({
+    when: { resolution: [resolution] },
+    per_second: cny(yuan),
+    per_input_second: cny(yuan),
+  })),
+  settle_by: 'vendor',
 });
 
 /** Prices of models whose audio can be switched off, which costs less. */
@@ -64,8 +88,7 @@ function wanPrice(id: string): VideoPrice {
   if (id === 'wan2.6-i2v-flash') return withSwitch({ '720P': 0.3, '1080P': 0.5 }, { '720P': 0.15, '1080P': 0.25 });
   const rates = RATES[id];
   if (rates === undefined) throw new Error(`no price of ${id}`);
-  // Seconds of the input are billed too, and only the vendor knows them.
-  return id === 'wan2.7-videoedit' ? { ...bySecond(rates), settle_by: 'vendor' } : bySecond(rates);
+  return id === 'wan2.7-videoedit' ? withInput(rates) : bySecond(rates);
 }
 
 const PAGE = 'https://help.aliyun.com/zh/model-studio/model-pricing';
@@ -216,21 +239,68 @@ export const SIZES: Readonly<Record<string, readonly string[]>> = {
 /** Aspect ratios of all models. */
 export const WAN_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'];
 
-const ROLES: Readonly<Record<RequestKind, ModelCapability['images']['roles']>> = {
-  words: [],
-  image: ['first_frame'],
-  frames: ['first_frame', 'last_frame'],
-  references: ['reference'],
-  'media-words': [],
-  'media-image': ['first_frame', 'last_frame'],
-  'media-references': ['reference'],
-  'media-edit': ['reference'],
-  'media-all': ['first_frame', 'last_frame', 'reference'],
+const CLIP = { maxBytes: 100_000_000, maxSeconds: 30 };
+const SOURCE = { maxBytes: 100_000_000, maxSeconds: MAX_EDITED_SECONDS };
+/** References count together, images and videos, of which there may be three. */
+const MAX_REFERENCES = 5;
+const MAX_CLIPS = 3;
+const VOICE = upTo(1, 'audio', 'voice', { maxBytes: 15_000_000, maxSeconds: 30 });
+
+/** The way with an audio file that drives speech. */
+const withVoice = (way: GenerationWay): GenerationWay => ({ ...way, inputs: [...way.inputs, VOICE] });
+const plain = (way: GenerationWay): GenerationWay => way;
+
+const toReferenceWays = (images: number, videos: number, maxInputs: number): readonly GenerationWay[] => {
+  const clips = upTo(videos, 'video', 'reference', CLIP);
+  const fromImages = generate([some(images, 'image', 'reference'), ...(videos > 0 ? [clips] : [])], { maxInputs });
+  return videos === 0
+    ? [fromImages]
+    : [fromImages, generate([some(videos, 'video', 'reference', CLIP)], { seconds: range(2, 10) })];
 };
+
+/** Ways of each request format (Alibaba Cloud Model Studio, legal sets of `input.media`). */
+function toWays({ kind, images, audio, seconds }: ModelLine): readonly GenerationWay[] {
+  const [, max] = images ?? IMAGE_COUNTS[kind];
+  const speak = audio && images === undefined ? withVoice : plain;
+  const framed = { ratios: [] };
+  switch (kind) {
+    case 'words':
+    case 'media-words':
+      return [speak(FROM_TEXT)];
+    case 'image':
+      return [speak(fromFirstFrame({}, framed))];
+    case 'frames':
+      return [fromFirstFrame({}, framed), fromBothFrames({}, framed)];
+    case 'references':
+      return toReferenceWays(MAX_REFERENCES, MAX_CLIPS, MAX_REFERENCES);
+    case 'media-image':
+      if (max === 1) return [fromFirstFrame({}, framed)];
+      return [
+        speak(fromFirstFrame({}, framed)),
+        speak(fromBothFrames({}, framed)),
+        extend([one('video', 'source', SOURCE), upTo(1, 'image', 'last_frame')], framed),
+      ];
+    case 'media-references':
+      return images === undefined
+        ? toReferenceWays(MAX_REFERENCES, MAX_CLIPS, MAX_REFERENCES)
+        : toReferenceWays(max, 0, max);
+    case 'media-edit':
+      return [edit([one('video', 'source', SOURCE), upTo(max, 'image', 'reference')])];
+    case 'media-all':
+      return [
+        speak(FROM_TEXT),
+        speak(fromFirstFrame({}, framed)),
+        speak(fromBothFrames({}, framed)),
+        ...toReferenceWays(max, MAX_CLIPS, max).map((way) => ({ ...way, seconds: secondsOf(seconds) })),
+      ];
+  }
+}
+
+const secondsOf = (seconds: ModelLine['seconds']): readonly number[] =>
+  'values' in seconds ? seconds.values : range(seconds.min, seconds.max);
 
 function toCapability(id: string, given: ModelLine): ModelCapability {
   const { kind, classes, seconds, audio } = given;
-  const [min, max] = given.images ?? IMAGE_COUNTS[kind];
   const isExact = kind === 'words' || kind === 'references';
   return {
     id,
@@ -243,7 +313,7 @@ function toCapability(id: string, given: ModelLine): ModelCapability {
     audio,
     negativePrompt: true,
     seed: true,
-    images: { min, max, roles: ROLES[kind] },
+    ...waysOf(toWays(given)),
     price: wanPrice(id),
     listed: wanPriceSource(id),
   };

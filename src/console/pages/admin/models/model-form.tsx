@@ -215,7 +215,7 @@ function choicesOf(price: AnyPrice): Readonly<Record<string, readonly string[]>>
     ),
   ];
   for (const [fact, values] of named)
-    if (fact !== 'seconds' && fact !== 'units' && fact !== 'input_images')
+    if (fact !== 'seconds' && fact !== 'units' && fact !== 'input_images' && fact !== 'input_seconds')
       choices.set(fact, new Set([...(choices.get(fact) ?? []), ...values]));
   return Object.fromEntries([...choices].map(([fact, values]) => [fact, [...values]]));
 }

@@ -118,12 +118,19 @@ export const LINE_AMOUNTS = [
   'per_second',
   'per_call',
   'per_input_image',
+  'per_input_second',
   'per_unit',
   'max_units',
   'max_units_per_second',
 ] as const;
 type LineAmount = (typeof LINE_AMOUNTS)[number];
-const CREDITS: ReadonlySet<LineAmount> = new Set(['per_second', 'per_call', 'per_input_image', 'per_unit']);
+const CREDITS: ReadonlySet<LineAmount> = new Set([
+  'per_second',
+  'per_call',
+  'per_input_image',
+  'per_input_second',
+  'per_unit',
+]);
 /** Amounts that can be fractions of a quota. */
 const FRACTIONS: ReadonlySet<LineAmount> = new Set(['per_unit', 'max_units', 'max_units_per_second']);
 
@@ -139,7 +146,7 @@ const MICRO = 1_000_000;
 const LINE_DECIMALS = 12;
 
 /** Numeric facts; all others are text, apart from true and false. */
-const NUMBERS: ReadonlySet<string> = new Set(['seconds', 'input_images', 'units', 'frames']);
+const NUMBERS: ReadonlySet<string> = new Set(['seconds', 'input_images', 'input_seconds', 'units', 'frames']);
 
 const toValue = (fact: string, text: string): string | number | boolean => {
   if (NUMBERS.has(fact) && /^\d+$/.test(text)) return Number(text);

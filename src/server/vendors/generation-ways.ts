@@ -1,0 +1,148 @@
+import type { InputRole, InputType, VideoOperation } from '../../contract/video-inputs.ts';
+import type { ModelCapability } from './adapter.ts';
+
+const MB = 1_000_000;
+
+/** Number and size of the inputs of one type and role. */
+export interface InputRule {
+  readonly type: InputType;
+  readonly role: InputRole;
+  readonly min: number;
+  readonly max: number;
+  /** Limits of one file. */
+  readonly maxBytes: number;
+  readonly maxSeconds?: number;
+}
+
+/**
+ * One way of using a model: the operation, the inputs that go together, and what the model then offers where that is
+ * less than it offers otherwise. A request must fit one of them.
+ */
+export interface GenerationWay {
+  readonly operation: VideoOperation;
+  readonly inputs: readonly InputRule[];
+  /** Maximum of all inputs together, where less than the sum. */
+  readonly maxInputs?: number;
+  readonly seconds?: readonly number[];
+  readonly resolutions?: readonly string[];
+  /** Empty: the inputs determine the ratio. */
+  readonly ratios?: readonly string[];
+}
+
+type Limits = Partial<Pick<InputRule, 'min' | 'maxBytes' | 'maxSeconds'>>;
+
+const DEFAULT_BYTES: Readonly<Record<InputType, number>> = { image: 20 * MB, video: 100 * MB, audio: 15 * MB };
+
+/** Up to `max` inputs of a type and role. */
+export const upTo = (max: number, type: InputType, role: InputRole, limits: Limits = {}): InputRule => ({
+  type,
+  role,
+  min: 0,
+  max,
+  maxBytes: DEFAULT_BYTES[type],
+  ...limits,
+});
+
+/** Exactly one input of a type and role. */
+export const one = (type: InputType, role: InputRole, limits: Limits = {}): InputRule =>
+  upTo(1, type, role, { min: 1, ...limits });
+
+/** At least one input of a type and role, at most `max`. */
+export const some = (max: number, type: InputType, role: InputRole, limits: Limits = {}): InputRule =>
+  upTo(max, type, role, { min: 1, ...limits });
+
+type Offer = Omit<GenerationWay, 'operation' | 'inputs'>;
+
+export const generate = (inputs: readonly InputRule[], offer: Offer = {}): GenerationWay => ({
+  operation: 'generate',
+  inputs,
+  ...offer,
+});
+export const edit = (inputs: readonly InputRule[], offer: Offer = {}): GenerationWay => ({
+  operation: 'edit',
+  inputs,
+  ...offer,
+});
+export const extend = (inputs: readonly InputRule[], offer: Offer = {}): GenerationWay => ({
+  operation: 'extend',
+  inputs,
+  ...offer,
+});
+
+/** Every whole number of seconds from the first to the last. */
+export const range = (first: number, last: number): readonly number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+/** The usual ways: from text, from a first frame, from a first and a last frame. */
+export const FROM_TEXT = generate([]);
+export const fromFirstFrame = (limits: Limits = {}, offer: Offer = {}): GenerationWay =>
+  generate([one('image', 'first_frame', limits)], offer);
+export const fromBothFrames = (limits: Limits = {}, offer: Offer = {}): GenerationWay =>
+  generate([one('image', 'first_frame', limits), one('image', 'last_frame', limits)], offer);
+
+const generating = (ways: readonly GenerationWay[]): readonly GenerationWay[] =>
+  ways.filter(({ operation }) => operation === 'generate');
+
+const imageRules = ({ inputs }: GenerationWay): readonly InputRule[] => inputs.filter(({ type }) => type === 'image');
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+
+/** The ways, with number and roles of the images derived from them. */
+export function waysOf(ways: readonly GenerationWay[]): Pick<ModelCapability, 'ways' | 'images'> {
+  const rules = generating(ways).map(imageRules);
+  const roles = rules.flat().map(({ role }) => role);
+  return {
+    ways,
+    images: {
+      min: Math.min(...rules.map((each) => sum(each.map(({ min }) => min)))),
+      max: Math.max(
+        ...generating(ways).map((way) =>
+          Math.min(sum(imageRules(way).map(({ max }) => max)), way.maxInputs ?? Number.POSITIVE_INFINITY),
+        ),
+      ),
+      roles: (['first_frame', 'last_frame', 'reference'] as const).filter((role) => roles.includes(role)),
+    },
+  };
+}
+
+/** Type, role and, once known, size of an input. */
+export interface InputKind {
+  readonly type: InputType;
+  readonly role: InputRole;
+}
+
+const isSameKind = (one: InputKind, other: InputKind): boolean => one.type === other.type && one.role === other.role;
+
+/** Whether inputs go together in a way. */
+export function fits(way: GenerationWay, inputs: readonly InputKind[]): boolean {
+  if (inputs.length > (way.maxInputs ?? Number.POSITIVE_INFINITY)) return false;
+  if (inputs.some((input) => !way.inputs.some((rule) => isSameKind(rule, input)))) return false;
+  return way.inputs.every((rule) => {
+    const count = inputs.filter((input) => isSameKind(rule, input)).length;
+    return count >= rule.min && count <= rule.max;
+  });
+}
+
+/** The rule of each type and role over all ways of the operations: the widest limits. */
+export function inputRules(ways: readonly GenerationWay[]): readonly InputRule[] {
+  const found: InputRule[] = [];
+  for (const rule of ways.flatMap(({ inputs }) => inputs)) {
+    const at = found.findIndex((known) => isSameKind(known, rule));
+    const known = found[at];
+    if (known === undefined) found.push(rule);
+    else found[at] = { ...known, max: Math.max(known.max, rule.max) };
+  }
+  return found.map((rule) => ({
+    ...rule,
+    min: Math.min(...ways.map(({ inputs }) => inputs.find((each) => isSameKind(each, rule))?.min ?? 0)),
+  }));
+}
+
+/** Ways of the operation, described for an error message: `image: first_frame + last_frame; image: reference (1-9)`. */
+export function describeWays(ways: readonly GenerationWay[]): string {
+  const count = ({ min, max }: InputRule): string =>
+    min === max ? (max === 1 ? '' : ` (${max})`) : ` (${min}-${max})`;
+  const texts = ways.map(({ inputs }) =>
+    inputs.length === 0 ? 'no inputs' : inputs.map((rule) => `${rule.type} ${rule.role}${count(rule)}`).join(' + '),
+  );
+  return [...new Set(texts)].join('; ');
+}
