@@ -13,6 +13,7 @@ import { killOrphanProcesses, RUN_ID_VARIABLE } from './testing/kill-orphan-proc
 import { groupTestFiles, listTestFiles } from './testing/list-test-files.ts';
 import { type FileResult, runTestGroup, type TestRun } from './testing/run-test-group.ts';
 import { startSharedDatabases } from './testing/start-shared-databases.ts';
+import { createTemporaryFolder } from './testing/temporary-folder.ts';
 import { SERVER_BUNDLE, writeBundle } from './write-bundle.ts';
 
 /** More failed files than this indicate a broken build and are not rerun. `npm run hammer` sets 0. */
@@ -38,6 +39,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 // Tests start these programs hundreds of times; a bundle starts three times as fast.
 for (const { programs, folder } of [SERVER_BUNDLE, FIXTURE_BUNDLE])
   if (findProgramBundle(root, `${folder}/manifest.json`) === undefined) await writeBundle({ root, programs, folder });
+const temporary = createTemporaryFolder();
+process.env.TMPDIR = temporary.path;
 const services = await startSharedDatabases();
 Object.assign(process.env, services.environment);
 // Shared by all files, so that Node strips and compiles common code only once.
@@ -92,6 +95,7 @@ try {
   await services.stop();
 }
 const orphans = await killOrphanProcesses();
+temporary.remove();
 
 const results = [...resultsByName.values()];
 const failed = results.filter(hasFailed);

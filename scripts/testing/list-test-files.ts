@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** Unit tests run first, so that a broken build shows within a minute; browser tests run last. */
 const LATER_FOLDERS = ['test/browser/', 'test/faults/', 'test/'];
@@ -18,8 +18,11 @@ export const listTestFiles = (root: string, words: readonly string[]): string[] 
 
 /** More files would delay the end of the run; fewer load and compile the service more often. */
 const MAX_GROUP_FILES = 12;
-/** `src/server/accounts` or `test/chat`. */
-const subjectOf = (path: string): string => path.split('/', path.startsWith('src/') ? 3 : 2).join('/');
+/** The folder: `src/server/accounts`, `test/chat` or `test`. */
+const subjectOf = (path: string): string =>
+  dirname(path)
+    .split('/', path.startsWith('src/') ? 3 : 2)
+    .join('/');
 
 /** Divides files, in order, into groups of one subject that share a process. */
 export function groupTestFiles(root: string, files: readonly string[]): string[][] {
