@@ -58,6 +58,8 @@ const { values, positionals: chosen } = parseArgs({
     calls: { type: 'string', default: '100000' },
     /** Videos at vendors that deviate from their documentation. */
     videos: { type: 'string', default: '20000' },
+    /** Wrong user codes tried from one network, per database. */
+    codes: { type: 'string', default: '10000' },
     /** Number of interrupted streams. */
     cuts: { type: 'string', default: '5000' },
     /** Mutated bodies per kind of submit. */
@@ -85,6 +87,7 @@ const strength = {
   RACE_ROUNDS: values.races,
   IMPORT_KILLS: values.imports,
   CUTS: values.cuts,
+  WRONG_CODES: values.codes,
   HISTORIES: values.histories,
   INVALID_SUBMIT_RUNS: values.junk,
   FUZZ_REQUESTS: values.fuzz,
@@ -117,6 +120,7 @@ const WORDS = [
   '/races',
   'client-disconnects',
   'crash-and-stop',
+  'device-code-service',
   'out-of-order-updates',
   'receipt-lines',
   'requests/random-receipts',

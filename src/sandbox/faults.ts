@@ -182,6 +182,8 @@ type ResponseFault = (response: ServerResponse, answer: WireResponse) => void;
 
 const HUGE_BYTES = 1024 ** 3;
 const BLOCK_BYTES = 16 * 1024 ** 2;
+/** A compressed block, computed once. */
+let bombMember: Buffer | undefined;
 const DEPTH = 100_000;
 
 function writeHead(response: ServerResponse, answer: WireResponse, length: number | undefined): void {
@@ -261,9 +263,9 @@ export const RESPONSE_FAULTS: Readonly<Partial<Record<FaultKind, ResponseFault>>
     writeRepeatedly(response, Buffer.alloc(1024 ** 2, ' '), HUGE_BYTES / 1024 ** 2, answer.body);
   },
   bomb(response, answer) {
-    const member = gzipSync(Buffer.alloc(BLOCK_BYTES, ' '), { level: 9 });
+    bombMember ??= gzipSync(Buffer.alloc(BLOCK_BYTES, ' '), { level: 9 });
     writeHead(response, { ...answer, headers: { ...answer.headers, 'content-encoding': 'gzip' } }, undefined);
-    writeRepeatedly(response, member, HUGE_BYTES / BLOCK_BYTES, gzipSync(answer.body));
+    writeRepeatedly(response, bombMember, HUGE_BYTES / BLOCK_BYTES, gzipSync(answer.body));
   },
   deep(response, answer) {
     const body = `${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}`;

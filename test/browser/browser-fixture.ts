@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { AppOverrides } from '../../src/server/app.ts';
+import { copySqliteTemplate } from '../database-templates.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { buildConsoleIfOutdated } from './build-console-if-outdated.ts';
-import { startChromium } from './chromium.ts';
+import { acquireChromium } from './chromium.ts';
 import { type FakeSmsService, startFakeSmsService } from './fake-sms-service.ts';
 
 /** Problems a page must never cause; asserted at the end of every test file. */
@@ -45,10 +46,13 @@ export async function openBrowserFixture(
   buildConsoleIfOutdated();
   const folder = mkdtempSync(join(tmpdir(), 'reelgate-browser-'));
   const phone = await startFakeSmsService();
-  const databaseUrl = `sqlite:${join(folder, 'test.db')}`;
+  const database = join(folder, 'test.db');
+  await copySqliteTemplate(database);
+  const databaseUrl = `sqlite:${database}`;
   const running = await startTestService(databaseUrl, { SANDBOX: '1', SYNC_PERIOD_SECONDS: '1', ...env }, overrides);
   await running.setSiteSetting('PHONE_HTTP_URL', phone.url);
-  const browser = await startChromium();
+  const { browser, release } = await acquireChromium();
+  const contexts: BrowserContext[] = [];
   const offences: PageProblems = { violations: [], dialogs: [], errors: [], foreignRequests: [] };
   return {
     running,
@@ -63,11 +67,13 @@ export async function openBrowserFixture(
         locale: language === 'en' ? 'en-US' : 'zh-CN',
         reducedMotion: 'reduce',
       });
+      contexts.push(context);
       await recordProblems(context, running.url, offences);
       return context.newPage();
     },
     async stop() {
-      await browser.close();
+      await Promise.all(contexts.map((context) => context.close()));
+      release();
       await running.stop();
       phone.close();
       rmSync(folder, { recursive: true, force: true });

@@ -6,6 +6,30 @@ const INSTALL_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/b
 /** Path of an installed Chromium; if undefined, tests that need it are skipped, except in CI. */
 export const chromiumPath = INSTALL_PATHS.find((path) => existsSync(path));
 
+const IDLE_MS = 2_000;
+let shared: { readonly browser: Promise<Browser>; users: number } | undefined;
+
+/**
+ * Chromium for the test files of a process, which run one after another; it closes when none has used it for a while.
+ * The caller closes its contexts.
+ */
+export async function acquireChromium(): Promise<{ readonly browser: Browser; release(): void }> {
+  shared ??= { browser: startChromium(), users: 0 };
+  const own = shared;
+  own.users += 1;
+  return {
+    browser: await own.browser,
+    release() {
+      own.users -= 1;
+      setTimeout(async () => {
+        if (own.users > 0 || shared !== own) return;
+        shared = undefined;
+        await (await own.browser).close();
+      }, IDLE_MS);
+    },
+  };
+}
+
 /** Starts Debian's Chromium with its own background requests disabled. The caller closes it. */
 export const startChromium = (): Promise<Browser> =>
   chromium.launch({

@@ -8,7 +8,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { type ChatService, chatBody, PRICE, startChat } from './chat-fixture.ts';
 
 /** Disconnects in total, over both databases. */
-const CUTS = Number(process.env.CUTS ?? '1000');
+const CUTS = Number(process.env.CUTS ?? '200');
 const AT_ONCE = 40;
 const WORDS = 60;
 
