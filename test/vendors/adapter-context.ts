@@ -5,8 +5,13 @@ import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
 import type { VideoRequest } from '../../src/server/vendors/adapter.ts';
 
-/** Of all tests of a process; its connections end with the simulators. */
 let outbound: OutboundClient | undefined;
+
+/** The client of all tests of a process; its connections end with the simulators. */
+function sharedOutbound(): OutboundClient {
+  outbound ??= openOutbound();
+  return outbound;
+}
 
 /** Overrides of an adapter context; `timeoutMs` limits each request. */
 export interface ContextOptions extends Partial<Pick<AdapterContext, 'options' | 'credentials' | 'fetchImage'>> {
@@ -24,7 +29,7 @@ export function sandboxContext(sandbox: Sandbox, name: string, options: ContextO
     credentials: options.credentials ?? sandbox.credentials(name),
     options: options.options ?? { private: true },
     now,
-    sendJson: (request) => (outbound ??= openOutbound()).requestJson({ totalTimeoutMs, ...request, private: true }),
+    sendJson: (request) => sharedOutbound().requestJson({ totalTimeoutMs, ...request, private: true }),
     fetchImage:
       options.fetchImage ??
       (() => Promise.reject(new UnsupportedRequestError('The image could not be loaded.', 'image'))),
