@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hashToken, hasValidChecksum, isSameSecret, randomText, randomToken } from './tokens.ts';
+import { hashToken, hasValidChecksum, isSameSecret, newTaskId, randomText, randomToken } from './tokens.ts';
 
 describe('tokens', () => {
   it('are random letters and digits after their prefix', () => {
@@ -32,5 +32,22 @@ describe('tokens', () => {
     assert.equal(hashToken('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
     assert.equal(isSameSecret('abc', 'abc'), true);
     assert.equal(isSameSecret('abc', 'abcd'), false);
+  });
+});
+
+describe('generate task id', () => {
+  it('generates unique task ids in the documented format', () => {
+    const ids = Array.from({ length: 1000 }, newTaskId);
+    for (const id of ids) assert.match(id, /^task_[0-9A-Za-z]{32}$/);
+    assert.equal(new Set(ids).size, 1000);
+  });
+
+  it('increases only the first characters of ids with time', () => {
+    const early = newTaskId(1_700_000_000_000);
+    const late = newTaskId(1_700_000_000_001);
+    assert.ok(early < late);
+    assert.equal(early.slice(0, 11), late.slice(0, 11));
+    assert.notEqual(early.slice(12), newTaskId(1_700_000_000_000).slice(12));
+    assert.match(newTaskId(62 ** 7 - 1), /^task_zzzzzzz/);
   });
 });

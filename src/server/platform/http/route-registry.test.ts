@@ -1,69 +1,117 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import Type from 'typebox';
 import { endpoint } from '../../../contract/endpoint.ts';
 import { AppError } from '../app-error.ts';
+import { acceptsGzip, compressResponse } from './route-registry.ts';
 import { plain, startHttp } from './start-http-server.fixture.ts';
 
-const Ok = Type.Object({ ok: Type.Boolean() });
+describe('route registry', () => {
+  const Ok = Type.Object({ ok: Type.Boolean() });
 
-describe('routes', () => {
-  let http: Awaited<ReturnType<typeof startHttp>>;
-  /** Keys passed to the authenticator, by the header each was in. */
-  let given: (string | string[] | undefined)[] = [];
-  before(async () => {
-    http = await startHttp({
-      authenticator: {
-        account: async () => {
-          throw new AppError('unauthorized');
+  describe('routes', () => {
+    let http: Awaited<ReturnType<typeof startHttp>>;
+    /** Keys passed to the authenticator, by the header each was in. */
+    let given: (string | string[] | undefined)[] = [];
+    before(async () => {
+      http = await startHttp({
+        authenticator: {
+          account: async () => {
+            throw new AppError('unauthorized');
+          },
+          model: async ({ headers }) => {
+            given = [headers.authorization, headers['x-goog-api-key']];
+            return { kind: 'model', userId: 7, tokenId: 3, models: [] };
+          },
         },
-        model: async ({ headers }) => {
-          given = [headers.authorization, headers['x-goog-api-key']];
-          return { kind: 'model', userId: 7, tokenId: 3, models: [] };
-        },
+      });
+      const { routes } = http;
+      const model = { ...plain, policy: 'model', method: 'GET', response: Ok } as const;
+      routes.add(endpoint({ ...model, envelope: 'gemini', path: '/v1beta/one' }), async () => ({ ok: true }));
+      routes.add(endpoint({ ...model, envelope: 'model', path: '/v1/one' }), async () => ({ ok: true }));
+      routes.add(endpoint({ ...plain, method: 'GET', path: '/api/headers', response: Ok }), async ({ request }) => {
+        request.setResponseHeaders({ 'x-own': 'set' });
+        return { ok: true };
+      });
+      routes.add(endpoint({ ...plain, method: 'GET', path: '/api/sent' }), async ({ request, reply }) => {
+        request.setResponseHeaders({ 'x-own': 'too late' });
+        return reply.send('sent');
+      });
+      routes.add(endpoint({ ...plain, method: 'GET', path: '/api/plain', response: Ok }), async () => ({ ok: true }));
+      await http.start();
+    });
+    after(() => http.close(0));
+
+    it("accept a key in the query only for Google's clients, and only without a key in a header", async () => {
+      const keysOf = async (path: string, headers: Record<string, string> = {}) => {
+        given = [];
+        assert.equal((await http.send('GET', path, '', headers)).status, 200, path);
+        return given;
+      };
+      assert.deepEqual(await keysOf('/v1beta/one?key=k'), [undefined, 'k']);
+      assert.deepEqual(await keysOf('/v1beta/one'), [undefined, undefined]);
+      assert.deepEqual(await keysOf('/v1beta/one?key=k', { authorization: 'Bearer h' }), ['Bearer h', undefined]);
+      assert.deepEqual(await keysOf('/v1beta/one?key=k', { 'x-goog-api-key': 'g' }), [undefined, 'g']);
+      assert.deepEqual(await keysOf('/v1beta/one?key=k&key=l'), [undefined, undefined], 'which of them is not clear');
+      assert.deepEqual(await keysOf('/v1/one?key=k'), [undefined, undefined]);
+    });
+
+    it('send the headers a handler adds to its returned body', async () => {
+      const headerOf = async (path: string) => (await http.send('GET', path)).headers['x-own'];
+      assert.equal(await headerOf('/api/headers'), 'set');
+      assert.equal(await headerOf('/api/plain'), undefined);
+      const sent = await http.send('GET', '/api/sent');
+      assert.deepEqual([sent.status, sent.body, sent.headers['x-own']], [200, 'sent', undefined]);
+    });
+
+    it('answer HEAD wherever they answer GET', async () => {
+      const { status, body } = await http.send('HEAD', '/api/plain');
+      assert.deepEqual([status, body], [200, '']);
+    });
+  });
+});
+
+describe('compress response', () => {
+  const LONG = JSON.stringify(Array.from({ length: 500 }, (_, index) => ({ id: `model-${index}` })));
+
+  async function send(payload: unknown, accepted?: string) {
+    const headers = new Map<string, unknown>([['content-length', LONG.length]]);
+    const reply = {
+      header: (name: string, value: unknown) => {
+        headers.set(name, value);
+        return reply;
       },
-    });
-    const { routes } = http;
-    const model = { ...plain, policy: 'model', method: 'GET', response: Ok } as const;
-    routes.add(endpoint({ ...model, envelope: 'gemini', path: '/v1beta/one' }), async () => ({ ok: true }));
-    routes.add(endpoint({ ...model, envelope: 'model', path: '/v1/one' }), async () => ({ ok: true }));
-    routes.add(endpoint({ ...plain, method: 'GET', path: '/api/headers', response: Ok }), async ({ request }) => {
-      request.setResponseHeaders({ 'x-own': 'set' });
-      return { ok: true };
-    });
-    routes.add(endpoint({ ...plain, method: 'GET', path: '/api/sent' }), async ({ request, reply }) => {
-      request.setResponseHeaders({ 'x-own': 'too late' });
-      return reply.send('sent');
-    });
-    routes.add(endpoint({ ...plain, method: 'GET', path: '/api/plain', response: Ok }), async () => ({ ok: true }));
-    await http.start();
-  });
-  after(() => http.close(0));
-
-  it("accept a key in the query only for Google's clients, and only without a key in a header", async () => {
-    const keysOf = async (path: string, headers: Record<string, string> = {}) => {
-      given = [];
-      assert.equal((await http.send('GET', path, '', headers)).status, 200, path);
-      return given;
+      removeHeader: (name: string) => {
+        headers.delete(name);
+        return reply;
+      },
     };
-    assert.deepEqual(await keysOf('/v1beta/one?key=k'), [undefined, 'k']);
-    assert.deepEqual(await keysOf('/v1beta/one'), [undefined, undefined]);
-    assert.deepEqual(await keysOf('/v1beta/one?key=k', { authorization: 'Bearer h' }), ['Bearer h', undefined]);
-    assert.deepEqual(await keysOf('/v1beta/one?key=k', { 'x-goog-api-key': 'g' }), [undefined, 'g']);
-    assert.deepEqual(await keysOf('/v1beta/one?key=k&key=l'), [undefined, undefined], 'which of them is not clear');
-    assert.deepEqual(await keysOf('/v1/one?key=k'), [undefined, undefined]);
+    const request = { headers: accepted === undefined ? {} : { 'accept-encoding': accepted } };
+    return { headers, body: await compressResponse(request, reply as never, payload) };
+  }
+
+  test('a large body is sent as gzip if accepted, with a Vary header', async () => {
+    const { headers, body } = await send(LONG, 'br, gzip;q=0.8');
+    assert.ok(Buffer.isBuffer(body) && body.length < LONG.length / 5);
+    assert.equal(gunzipSync(body).toString(), LONG);
+    assert.deepEqual(
+      [headers.get('content-encoding'), headers.get('vary'), headers.get('content-length')],
+      ['gzip', 'Accept-Encoding', undefined],
+    );
+    const plain = await send(LONG);
+    assert.deepEqual([plain.body, plain.headers.get('content-encoding')], [LONG, undefined]);
+    assert.equal(plain.headers.get('vary'), 'Accept-Encoding');
   });
 
-  it('send the headers a handler adds to its returned body', async () => {
-    const headerOf = async (path: string) => (await http.send('GET', path)).headers['x-own'];
-    assert.equal(await headerOf('/api/headers'), 'set');
-    assert.equal(await headerOf('/api/plain'), undefined);
-    const sent = await http.send('GET', '/api/sent');
-    assert.deepEqual([sent.status, sent.body, sent.headers['x-own']], [200, 'sent', undefined]);
+  test('small bodies and bodies that are not text stay uncompressed', async () => {
+    for (const payload of ['{}', null, Buffer.alloc(5_000)]) assert.equal((await send(payload, 'gzip')).body, payload);
   });
 
-  it('answer HEAD wherever they answer GET', async () => {
-    const { status, body } = await http.send('HEAD', '/api/plain');
-    assert.deepEqual([status, body], [200, '']);
+  test('gzip is accepted when it is named, with or without a weight', () => {
+    for (const header of ['gzip', 'GZIP', 'deflate, gzip;q=0.1', 'gzip; q=1'])
+      assert.equal(acceptsGzip(header), true, header);
+    for (const header of ['', 'identity', 'gzip;q=0', 'gzip; q=0.000', 'br', 'x-gzip', undefined])
+      assert.equal(acceptsGzip(header), false, String(header));
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { splitSettlement } from './ledger.ts';
+import { dateOf, dayOf, splitSettlement } from './ledger.ts';
 
 describe('splitSettlement', () => {
   it('T74: splits every amount without losing or making any', () => {
@@ -19,5 +19,13 @@ describe('splitSettlement', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('utc days', () => {
+  it('dayOf counts UTC days and dateOf formats them', () => {
+    assert.equal(dayOf(Date.UTC(1970, 0, 1, 23, 59, 59, 999)), 0);
+    assert.equal(dayOf(Date.UTC(2026, 1, 28)) + 1, dayOf(Date.UTC(2026, 2, 1)));
+    assert.equal(dateOf(dayOf(Date.UTC(2026, 1, 28, 23))), '2026-02-28');
   });
 });

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { formatKeyValues, formatTable, hasColor, relativeTime, render, styled } from './output.ts';
+
+describe('has color', () => {
+  test('colours: FORCE_COLOR takes precedence over NO_COLOR, and both over the terminal', () => {
+    const terminal = { isTTY: true, hasColors: () => true } as const;
+    assert.equal(hasColor(terminal, {}), true);
+    assert.equal(hasColor({}, {}), false);
+    assert.equal(hasColor({ isTTY: true, hasColors: () => false }, {}), false, 'TERM=dumb');
+    assert.equal(hasColor(terminal, { NO_COLOR: '1' }), false);
+    assert.equal(hasColor(terminal, { NO_COLOR: '' }), true, 'no-color.org: empty counts as absent');
+    assert.equal(hasColor({}, { FORCE_COLOR: '1', NO_COLOR: '1' }), true);
+    assert.equal(hasColor(terminal, { FORCE_COLOR: '0' }), false);
+  });
+});
+
+describe('render output text', () => {
+  const TERMINAL = { isTerminal: true, hasColor: true };
+  const PIPE = { isTerminal: false, hasColor: false };
+
+  test('aligns tables on a terminal, colours and wide letters included, and separates columns by tabs in a pipe', () => {
+    const table = formatTable(
+      ['ID', 'NAME', 'STATE'],
+      [
+        ['1', '视频', styled('good', 'works')],
+        ['22', 'a\tb', styled('bad', 'failed')],
+      ],
+    );
+    assert.equal(
+      stripVTControlCharacters(render(table, TERMINAL)),
+      'ID  NAME  STATE\n1   视频  works\n22  a b   failed',
+    );
+    assert.ok(render(table, TERMINAL).includes('\u001b[32mworks\u001b[39m'));
+    assert.equal(render(table, PIPE), '1\t视频\tworks\n22\ta b\tfailed');
+  });
+
+  test('escapes cursor movement and colours in text of other users', () => {
+    for (const target of [TERMINAL, PIPE]) {
+      const hostile = '\u001b[2Jx\u202e';
+      const shown = [
+        render(hostile, target),
+        render(formatTable(['A'], [[hostile]]), target),
+        render(formatKeyValues({ a: hostile }), target),
+        render(styled('good', hostile), target),
+      ].join('');
+      assert.ok(!shown.includes('\u001b[2J') && !shown.includes('\u202e'));
+    }
+  });
+
+  test('omits values without a text, and prints exact times in a pipe', () => {
+    assert.equal(render(formatKeyValues({ One: '1', Two: undefined, Three: '' }), PIPE), 'One\t1');
+    assert.equal(render(relativeTime(1_700_000_000), PIPE), '2023-11-14T22:13:20Z');
+    assert.match(render(relativeTime(1_700_000_000), TERMINAL), /days ago$/);
+  });
+});

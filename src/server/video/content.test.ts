@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { describe, it, test } from 'node:test';
+import { AccelRedirect, PlayLinks, toAccelHeaders } from './content.ts';
+
+describe('accel redirect', () => {
+  const FORWARDED = { 'x-forwarded-for': '198.51.100.7' };
+  const from = (remoteAddress: string, headers: Record<string, string> = FORWARDED) => ({
+    headers,
+    socket: { remoteAddress } as Socket,
+  });
+
+  it('T99: accepts requests forwarded by the configured proxies only', () => {
+    const accel = new AccelRedirect(['127.0.0.1', '10.1.0.0/16']);
+    for (const peer of ['127.0.0.1', '::ffff:127.0.0.1', '10.1.2.3'])
+      assert.equal(accel.accepts(from(peer)), true, peer);
+    for (const peer of ['127.0.0.2', '10.2.0.1', '::1', '198.51.100.7', ''])
+      assert.equal(accel.accepts(from(peer)), false, peer);
+    // X-Forwarded-For is client-controlled: it may contain any address.
+    assert.equal(accel.accepts(from('198.51.100.7', { 'x-forwarded-for': '127.0.0.1, 10.1.2.3' })), false);
+  });
+
+  it('rejects other programs on the proxy’s host, and conditions that nginx would evaluate differently', () => {
+    const accel = new AccelRedirect(['127.0.0.1']);
+    for (const headers of [{}, { ...FORWARDED, 'if-match': '"a"' }, { ...FORWARDED, 'if-unmodified-since': 'x' }])
+      assert.equal(accel.accepts(from('127.0.0.1', headers)), false);
+  });
+
+  it('rejects every request when no proxy is configured', () => {
+    assert.equal(new AccelRedirect([]).accepts(from('127.0.0.1')), false);
+  });
+
+  it('names the file and leaves its length and range to nginx', () => {
+    const headers = {
+      etag: '"a"',
+      'content-length': '100',
+      'content-range': 'bytes 0-99/200',
+      'accept-ranges': 'bytes',
+    };
+    assert.deepEqual(toAccelHeaders('Ab/Abc', headers), {
+      etag: '"a"',
+      'x-accel-redirect': '/stored-videos/Ab/Abc',
+      'content-length': '0',
+    });
+  });
+});
+
+describe('play links', () => {
+  const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
+  const TEN_MINUTES = 10 * 60_000;
+
+  function parse(path: string) {
+    const url = new URL(path, 'http://reelgate.test');
+    const { expires, credential, signature } = Object.fromEntries(url.searchParams);
+    const taskId = decodeURIComponent(url.pathname.replace('/play/', ''));
+    return { link: { taskId, expires: Number(expires), credential: String(credential) }, signature: String(signature) };
+  }
+
+  describe('a play link', () => {
+    const links = new PlayLinks(Buffer.alloc(32, 1));
+    const { link, signature } = parse(links.create('task_1', 's7', NOW));
+
+    test('T93: works for ten minutes and not a millisecond after its expiry', () => {
+      assert.ok(link.expires >= NOW + TEN_MINUTES && link.expires < NOW + TEN_MINUTES + 60_000);
+      assert.equal(links.verify(link, signature, NOW), true);
+      assert.equal(links.verify(link, signature, link.expires - 1), true);
+      assert.equal(links.verify(link, signature, link.expires), false);
+      assert.equal(links.verify(link, signature, link.expires + 86_400_000), false);
+    });
+
+    test('is rejected when any part was changed, or when its expiry exceeds the longest lifetime issued', () => {
+      assert.equal(links.verify({ ...link, taskId: 'task_2' }, signature, NOW), false);
+      assert.equal(links.verify({ ...link, credential: 's8' }, signature, NOW), false);
+      assert.equal(links.verify({ ...link, expires: link.expires + 60_000 }, signature, NOW), false);
+      assert.equal(links.verify(link, signature, NOW - 86_400_000), false);
+      for (const wrong of ['', 'x', signature.slice(1), `${signature}A`])
+        assert.equal(links.verify(link, wrong, NOW), false, wrong);
+      assert.equal(new PlayLinks(Buffer.alloc(32, 2)).verify(link, signature, NOW), false);
+    });
+
+    test('stays the same within a minute, so that the browser reuses its cached file', () => {
+      const start = Math.ceil(NOW / 60_000) * 60_000;
+      assert.equal(links.create('task_1', 's7', start + 1), links.create('task_1', 's7', start + 59_000));
+    });
+  });
+});
