@@ -6,8 +6,13 @@ const INSTALL_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/b
 /** Path of an installed Chromium; if undefined, tests that need it are skipped, except in CI. */
 export const chromiumPath = INSTALL_PATHS.find((path) => existsSync(path));
 
+interface SharedBrowser {
+  readonly browser: Promise<Browser>;
+  users: number;
+}
+
 const IDLE_MS = 2_000;
-let shared: { readonly browser: Promise<Browser>; users: number } | undefined;
+let shared: SharedBrowser | undefined;
 
 /**
  * Chromium for the test files of a process, which run one after another; it closes when none has used it for a while.
@@ -21,13 +26,15 @@ export async function acquireChromium(): Promise<{ readonly browser: Browser; re
     browser: await own.browser,
     release() {
       own.users -= 1;
-      setTimeout(async () => {
-        if (own.users > 0 || shared !== own) return;
-        shared = undefined;
-        await (await own.browser).close();
-      }, IDLE_MS);
+      setTimeout(() => void closeIfIdle(own), IDLE_MS);
     },
   };
+}
+
+async function closeIfIdle(own: SharedBrowser): Promise<void> {
+  if (own.users > 0 || shared !== own) return;
+  shared = undefined;
+  await (await own.browser).close();
 }
 
 /** Starts Debian's Chromium with its own background requests disabled. The caller closes it. */
