@@ -311,7 +311,8 @@ function replaceAt<T extends object>(holder: T, [key = '', ...rest]: readonly st
   return Object.assign(Array.isArray(holder) ? [...holder] : { ...holder }, { [key]: inner }) as T;
 }
 
-function parseUrl(text: string, param: string): string {
+/** @throws AppError for anything but an http(s) URL without credentials */
+export function parseUrl(text: string, param: string): string {
   if (text.length > 8192 || !URL.canParse(text)) throw invalidRequest(`${param} is no valid address.`, param);
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')
