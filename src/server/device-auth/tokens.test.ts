@@ -286,7 +286,7 @@ describe('device token service', () => {
       await root.ok('PUT', path, { enabled: false });
       assert.equal(await ask(second.client_secret), 'invalid_client');
       const refused = await service.anonymous().fails(200, 'POST', '/api/auth/device/code', { client_id: 'my.app' });
-      assert.match(refused, /not known/);
+      assert.match(refused, /unknown or disabled/);
       await root.ok('PUT', path, { enabled: true, name: 'My own app' });
       await ada.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
       const tokens = (await service.poll(code.device_code, { ...made, client_secret: second.client_secret })).data;
