@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { run } from 'node:test';
 import { spec as Spec } from 'node:test/reporters';
+import { inspect } from 'node:util';
 
 /** The files of one process, restricted to one database if `npm run hammer` runs both concurrently. */
 export interface TestRun {
@@ -108,8 +109,9 @@ async function runProcess(
   for await (const event of events as AsyncIterable<TestEvent>) {
     own.push(event);
     if (isAlone || event.data.nesting !== 0 || !/^test:(pass|fail)$/.test(event.type)) continue;
-    if (!unreached.includes(event.data.name)) {
+    if (!unreached.includes(event.data.name) || needsOwnProcess(event)) {
       isIntact = false;
+      own = [];
       continue;
     }
     await report(event.data.name, own);
@@ -128,6 +130,10 @@ async function runProcess(
   else if (isAlone) await report(current, own);
   return { passed, unreached, isIntact: isIntact && unreached.length === 0 };
 }
+
+/** A module with a top-level `await` anywhere in its imports cannot be loaded synchronously. */
+const needsOwnProcess = ({ data }: TestEvent): boolean =>
+  inspect(data.details.error).includes('ERR_REQUIRE_ASYNC_MODULE');
 
 const limitOf = (path = ''): number =>
   (BATTERY.test(path) ? BATTERY_LIMIT_MS : LIMIT_MS) * Number(process.env.TEST_PATIENCE ?? '1');

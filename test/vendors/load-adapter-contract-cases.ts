@@ -1,22 +1,20 @@
 import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { VENDORS } from '../../src/contract/model-kinds.ts';
 import type { ContractCase } from './adapter-contract-case-types.ts';
 
-const folder = new URL('adapter-contract-cases/', import.meta.url);
+const require = createRequire(import.meta.url);
 
 /**
  * Loads all files in `adapter-contract-cases/`, in the order of the contract's vendor list, so that a new vendor needs
  * no change elsewhere.
  */
-async function loadCases(): Promise<readonly ContractCase[]> {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.ts'));
-  const modules: { cases: readonly ContractCase[] }[] = await Promise.all(
-    files.map((name) => import(new URL(name, folder).href)),
-  );
-  return modules
-    .flatMap(({ cases }) => cases)
+function loadCases(): readonly ContractCase[] {
+  const files = readdirSync(new URL('adapter-contract-cases/', import.meta.url)).filter((name) => name.endsWith('.ts'));
+  return files
+    .flatMap((name) => (require(`./adapter-contract-cases/${name}`) as { cases: readonly ContractCase[] }).cases)
     .toSorted((a, b) => VENDORS.indexOf(a.vendor.name) - VENDORS.indexOf(b.vendor.name));
 }
 
 /** One case per vendor and route. */
-export const CONTRACT_CASES = await loadCases();
+export const CONTRACT_CASES = loadCases();
