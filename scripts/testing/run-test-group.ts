@@ -30,6 +30,7 @@ interface TestEvent {
   readonly data: {
     readonly name: string;
     readonly nesting: number;
+    readonly message?: string;
     readonly skip?: string | boolean;
     readonly todo?: string | boolean;
     readonly details: {
@@ -58,19 +59,17 @@ export async function runTestGroup(
   onResult: (result: FileResult) => void,
 ): Promise<void> {
   const { paths } = group;
-  const { passed, unreached, isIntact } = await runProcess(root, group, stop, onResult);
-  if (isIntact || stop.aborted || paths.length === 1) return;
-  const again = unreached.length > 0 ? [unreached.slice(0, 1), unreached.slice(1)] : passed.map((path) => [path]);
-  for (const part of again.filter(({ length }) => length > 0 && !stop.aborted))
-    await runTestGroup(root, { ...group, paths: part }, stop, onResult);
+  const { suspects, unreached } = await runProcess(root, group, stop, onResult);
+  if (paths.length === 1) return;
+  for (const part of [unreached.slice(0, 1), unreached.slice(1), ...suspects.map((path) => [path])])
+    if (part.length > 0 && !stop.aborted) await runTestGroup(root, { ...group, paths: part }, stop, onResult);
 }
 
 interface ProcessResult {
-  readonly passed: readonly string[];
+  /** Files that passed in a process that failed for a reason that belongs to no test. */
+  readonly suspects: readonly string[];
   /** Files without a result. */
   readonly unreached: readonly string[];
-  /** Every failure belongs to a test of a file. */
-  readonly isIntact: boolean;
 }
 
 async function runProcess(
@@ -103,24 +102,22 @@ async function runProcess(
     if (result.failed === 0) passed.push(path);
     onResult(result);
   };
-  let isIntact = true;
+  let isExplained = true;
   let own: TestEvent[] = [];
   restartTimer();
   for await (const event of events as AsyncIterable<TestEvent>) {
     own.push(event);
+    if (isLateError(event)) isExplained = false;
     if (isAlone || event.data.nesting !== 0 || !/^test:(pass|fail)$/.test(event.type)) continue;
-    if (!unreached.includes(event.data.name) || needsOwnProcess(event)) {
-      isIntact = false;
-      own = [];
-      continue;
-    }
-    await report(event.data.name, own);
+    if (!unreached.includes(event.data.name)) isExplained &&= isTestFailure(event);
+    else if (!needsOwnProcess(event)) await report(event.data.name, own);
     own = [];
     restartTimer();
   }
   clearTimeout(timer);
   const [current] = unreached;
-  if (current === undefined || stop.aborted) return { passed, unreached, isIntact };
+  const suspects = isExplained ? [] : passed;
+  if (current === undefined || stop.aborted) return { suspects, unreached };
   if (timeUp.signal.aborted)
     await report(
       current,
@@ -128,8 +125,16 @@ async function runProcess(
       `timed out after ${limitOf(current) / 1000} s: a test hangs, or the file left a handle open`,
     );
   else if (isAlone) await report(current, own);
-  return { passed, unreached, isIntact: isIntact && unreached.length === 0 };
+  return { suspects, unreached };
 }
+
+/** The process failed because tests did, or the event is no failure. */
+const isTestFailure = ({ type, data }: TestEvent): boolean =>
+  type !== 'test:fail' || data.details.error?.failureType === 'subtestsFailed';
+
+/** Node's message about an error of a test that had ended. */
+const isLateError = ({ type, data }: TestEvent): boolean =>
+  type === 'test:diagnostic' && /asynchronous activity after the test ended/.test(data.message ?? '');
 
 /** A module with a top-level `await` anywhere in its imports cannot be loaded synchronously. */
 const needsOwnProcess = ({ data }: TestEvent): boolean =>
