@@ -21,6 +21,24 @@ export function detectMediaType(base64: string): string | undefined {
   return FILE_SIGNATURES.find(({ base64: pattern }) => pattern.test(head))?.mimeType;
 }
 
+/** Nonstandard image media types that upstreams reject, and their registered names. */
+const REGISTERED_TYPE: Readonly<Record<string, string>> = {
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/jfif': 'image/jpeg',
+  'image/x-png': 'image/png',
+  'image/x-webp': 'image/webp',
+  'image/x-ms-bmp': 'image/bmp',
+  'image/x-bmp': 'image/bmp',
+  'image/tif': 'image/tiff',
+};
+
+/** The registered name of a media type, in lower case and without parameters. */
+export function registeredType(mediaType: string): string {
+  const type = (mediaType.split(';', 1)[0] ?? '').trim().toLowerCase();
+  return Object.hasOwn(REGISTERED_TYPE, type) ? (REGISTERED_TYPE[type] ?? type) : type;
+}
+
 /** The type of a file according to its bytes. */
 export interface CheckedVideo {
   readonly mimeType: 'video/mp4' | 'video/webm';

@@ -4,7 +4,7 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Base64Text, decodeBase64, imageTooLarge, MAX_IMAGE_BYTES, MAX_IMAGE_LENGTH } from '../platform/base64.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import type { BodyImages } from '../platform/json-scanner.ts';
-import { detectMediaType } from '../platform/media.ts';
+import { detectMediaType, registeredType } from '../platform/media.ts';
 import type { MediaInput, ModelCapability } from '../vendors/adapter.ts';
 
 /** `any`: a frame or a reference, depending on how the model interprets an image in this position. */
@@ -320,17 +320,6 @@ export function parseUrl(text: string, param: string): string {
   return text;
 }
 
-/** Nonstandard image media types that vendors reject, and their registered names. */
-const REGISTERED_TYPE: Readonly<Record<string, string>> = {
-  'image/jpg': 'image/jpeg',
-  'image/pjpeg': 'image/jpeg',
-  'image/jfif': 'image/jpeg',
-  'image/x-png': 'image/png',
-  'image/x-webp': 'image/webp',
-  'image/x-ms-bmp': 'image/bmp',
-  'image/x-bmp': 'image/bmp',
-  'image/tif': 'image/tiff',
-};
 const ANY_DATA_URL = /^data:([a-z0-9.+-]{1,40}\/[a-z0-9.+-]{1,80})(?:;[^;,]{0,60}){0,4};base64,/i;
 
 /**
@@ -340,9 +329,7 @@ const ANY_DATA_URL = /^data:([a-z0-9.+-]{1,40}\/[a-z0-9.+-]{1,80})(?:;[^;,]{0,60
 function normalizeDataUrl(text: string): string {
   const [prefix, type = ''] = ANY_DATA_URL.exec(text.slice(0, 400)) ?? [];
   if (prefix === undefined) return text;
-  const name = type.toLowerCase();
-  const registered = Object.hasOwn(REGISTERED_TYPE, name) ? REGISTERED_TYPE[name] : name;
-  return `data:${registered};base64,${text.slice(prefix.length)}`;
+  return `data:${registeredType(type)};base64,${text.slice(prefix.length)}`;
 }
 
 /** Normalizes every data URL in a value; unchanged parts are not copied. */

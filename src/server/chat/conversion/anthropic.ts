@@ -1,4 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
+import { registeredType } from '../../platform/media.ts';
 import { ANTHROPIC_MESSAGES_DIALECT, isBlank, listOf, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
 import {
@@ -200,7 +201,7 @@ function readMedia(block: UntrustedObject, path: string, notes: DroppedFields): 
   const media = { type: block.type === 'image' ? 'image' : 'document', name, cache, path } as const;
   if (source.type === 'url') return { ...media, source: { url: textAt(source.url, `${path}.source.url`) } };
   if (source.type !== 'base64') throw notExpressibleError(`${path}.source.type`);
-  const mediaType = textAt(source.media_type, `${path}.source.media_type`);
+  const mediaType = registeredType(textAt(source.media_type, `${path}.source.media_type`));
   return { ...media, source: { mediaType, data: textAt(source.data, `${path}.source.data`) } };
 }
 

@@ -1,5 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { type AppError, invalidRequest } from '../../platform/app-error.ts';
+import { detectMediaType, registeredType } from '../../platform/media.ts';
 import { isReasoningModel } from '../output-limit.ts';
 import { tryParse } from '../sse.ts';
 import type { Reasoning, Setting, UpstreamRequestParameters } from './neutral-form.ts';
@@ -148,12 +149,14 @@ export const strictAt = ({ strict }: UntrustedObject, prefix: string): Setting<b
 export const detailAt = ({ detail }: UntrustedObject, prefix: string): Setting<string> | undefined =>
   typeof detail === 'string' && detail !== 'auto' ? { value: detail, path: `${prefix}.detail` } : undefined;
 
-const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+);base64,/i;
+const DATA_URL = /^data:([\w.+-]*(?:\/[\w.+-]+)?)(?:;[^;,]{0,60}){0,4};base64,/i;
 
-/** Splits a data URL into media type and Base64, or returns the URL itself. */
+/** Splits a data URL into media type and Base64, or returns the URL itself; parameters of the type are skipped. */
 export function sourceOf(url: string): { mediaType: string; data: string } | { url: string } {
-  const found = DATA_URL.exec(url.slice(0, 200));
-  return found === null ? { url } : { mediaType: (found[1] ?? '').toLowerCase(), data: url.slice(found[0].length) };
+  const found = DATA_URL.exec(url.slice(0, 400));
+  if (found === null) return { url };
+  const data = url.slice(found[0].length);
+  return { mediaType: registeredType(found[1] ?? '') || (detectMediaType(data) ?? 'application/octet-stream'), data };
 }
 
 /** Builds a data URL. */

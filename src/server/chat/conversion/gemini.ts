@@ -1,4 +1,5 @@
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
+import { registeredType } from '../../platform/media.ts';
 import { GEMINI_DIALECT, listOf, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
 import {
@@ -177,7 +178,7 @@ function readPart(value: unknown, path: string, { ids, notes }: PartContext): Pa
 
 function readInline(value: unknown, path: string): MediaPart {
   const { mimeType, data } = objectAt(value, path);
-  const mediaType = textAt(mimeType, `${path}.mimeType`);
+  const mediaType = registeredType(textAt(mimeType, `${path}.mimeType`));
   const type = mediaType.startsWith('image/') ? 'image' : mediaType.startsWith('audio/') ? 'audio' : 'document';
   return { type, source: { mediaType, data: textAt(data, `${path}.data`) }, path };
 }

@@ -124,6 +124,22 @@ describe('requests of real clients', () => {
     refuses({ messages: [{ role: 'user', content: [{ ...image, image_url: 7 }] }] }, 'messages.0.content.0.image_url');
   });
 
+  it('name media types by aliases, with parameters or not at all', () => {
+    for (const type of [
+      'image/jpg',
+      'IMAGE/JPEG',
+      'image/pjpeg',
+      'image/jpeg;charset=utf-8',
+      'image/jpeg;name=a.jpg',
+      '',
+    ]) {
+      const url = `data:${type};base64,/9j/4AAQSkZJRg==`;
+      const { sent } = convert({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });
+      const source = { type: 'base64', media_type: 'image/jpeg', data: '/9j/4AAQSkZJRg==' };
+      assert.deepEqual(sent.messages[0]?.content, [{ type: 'image', source }], type);
+    }
+  });
+
   it("have other vendors' names for reasoning and for a required tool", () => {
     const tools = [{ function: { name: 'f' } }];
     for (const choice of ['any', 'required', { type: 'any' }])
