@@ -10,7 +10,7 @@ import type { Operation, SimulatorRequest } from './simulator.ts';
  * Responses as upstreams really send them, instead of the documented ones. A share of the chat calls gets a recorded
  * response of the call's dialect; a share of the vendors' responses is altered by a row of the table below. The choice
  * depends only on the seed and the request: a chat call is identified by its body, a video by its prompt and the number
- * of the poll.
+ * of the poll, a file by its URL and the number of the request.
  */
 export interface DeviationOptions {
   readonly seed: number;
@@ -48,7 +48,8 @@ export type DeviationEffect = 'none' | 'odd' | 'lost' | 'refused';
 type Json = UntrustedObject;
 
 interface AlteredAnswer {
-  /** JSON of the documented response. */
+  readonly request: SimulatorRequest;
+  /** JSON of the documented response; empty for a file. */
   readonly json: Json;
   readonly vendor: string;
   /** Undefined for a submit. */
@@ -60,7 +61,7 @@ interface AlteredAnswer {
 /** One way in which a vendor deviates from its documentation. */
 export interface VendorDeviation {
   readonly name: string;
-  readonly operation: Extract<Operation, 'submit' | 'query'>;
+  readonly operation: Extract<Operation, 'submit' | 'query' | 'content'>;
   readonly effect: DeviationEffect;
   /** Alters the JSON; undefined if the response contains nothing to alter. */
   alter?(answer: AlteredAnswer): unknown;
@@ -112,6 +113,21 @@ const isStateWord = (leaf: unknown, key: string): leaf is string =>
   STATE_KEY.test(key) && typeof leaf === 'string' && leaf !== '';
 /** Excludes percentages and codes. */
 const isUnixTime = (leaf: unknown): leaf is number => typeof leaf === 'number' && leaf > 1e9;
+
+const toMs = (time: number): number => (time > 1e11 ? time : time * 1_000);
+/** The same time in other formats. */
+const TIME_FORMS: Readonly<Record<string, (ms: number) => unknown>> = {
+  'times as ISO dates': (ms) => new Date(ms).toISOString(),
+  'times without a zone': (ms) => new Date(ms).toISOString().slice(0, 19).replace('T', ' '),
+  'times in milliseconds as text': (ms) => String(ms),
+  'times with fractions': (ms) => ms / 1_000 + 0.25,
+  'times of zero': () => 0,
+};
+
+/** Replaces every URL by `late`; undefined removes its member. */
+function withoutUrls(json: Json, late: null | '' | undefined): unknown {
+  return JSON.parse(JSON.stringify(json, (_, value: unknown) => (isUrl(value) ? late : value)));
+}
 
 const WORDS_BY_PHASE: Readonly<Partial<Record<JobPhase, readonly string[]>>> = {
   queued: ['QUEUED', 'Pending', 'in queue', 'not_start', 'submitted'],
@@ -169,6 +185,17 @@ const FORMS: Readonly<Record<string, Partial<VendorDeviation>>> = {
   'numbers as text': {
     alter: ({ json }) => alterLeaves(json, (leaf) => (typeof leaf === 'number' ? String(leaf) : undefined)),
   },
+  'text as numbers': {
+    alter: ({ json }) =>
+      alterLeaves(json, (leaf) => (typeof leaf === 'string' && /^-?\d{1,15}$/.test(leaf) ? Number(leaf) : undefined)),
+  },
+  'long ids as numbers': {
+    replace: (wire) => {
+      const text = wire.body.toString();
+      const body = text.replace(/"(\d{16,20})"(?!\s*:)/g, '$1');
+      return body === text ? undefined : { ...wire, body: Buffer.from(body) };
+    },
+  },
   'a slow body': { write: writeInPieces },
 };
 const forms = (operation: 'query' | 'submit'): VendorDeviation[] =>
@@ -224,6 +251,20 @@ const COMMON: readonly VendorDeviation[] = [
         TIME_KEY.test(key) && isUnixTime(leaf) ? (leaf > 1e11 ? Math.floor(leaf / 1_000) : leaf * 1_000) : undefined,
       ),
   }),
+  ...Object.entries(TIME_FORMS).map(([name, write]) =>
+    query(name, 'none', {
+      alter: ({ json }) =>
+        alterLeaves(json, (leaf, key) => (TIME_KEY.test(key) && isUnixTime(leaf) ? write(toMs(leaf)) : undefined)),
+    }),
+  ),
+  ...([null, '', undefined] as const).map((late) =>
+    query(`a success before its address (${late})`, 'odd', {
+      alter: ({ json, phase }) =>
+        phase === 'succeeded' && alterLeaves(json, (leaf) => (isUrl(leaf) ? '' : undefined)) !== undefined
+          ? withoutUrls(json, late)
+          : undefined,
+    }),
+  ),
   query('times that are none', 'none', {
     alter: ({ json }) => alterLeaves(json, (leaf, key) => (TIME_KEY.test(key) && leaf !== null ? 'soon' : undefined)),
   }),
@@ -237,6 +278,46 @@ const COMMON: readonly VendorDeviation[] = [
       }),
     ),
   ),
+];
+
+const file = (name: string, effect: DeviationEffect, how: Partial<VendorDeviation>): VendorDeviation => ({
+  name,
+  operation: 'content',
+  effect,
+  ...how,
+});
+const withHeaders = (headers: Readonly<Record<string, string>>): Partial<VendorDeviation> => ({
+  replace: (wire) => ({ ...wire, headers: { ...wire.headers, ...headers } }),
+});
+const MOVED = 'moved=1';
+const redirect = (isAbsolute: boolean): Partial<VendorDeviation> => ({
+  replace(_, { request: { path, query: parameters, headers } }) {
+    if (parameters.has('moved')) return undefined;
+    const given = parameters.size === 0 ? '' : `${parameters}&`;
+    const location = `${isAbsolute ? `http://${headers.host}` : ''}${path}?${given}${MOVED}`;
+    return { status: 302, headers: { location }, body: Buffer.alloc(0) };
+  },
+});
+
+/** Deviations of the hosts that serve the files. */
+const FILES: readonly VendorDeviation[] = [
+  file('a redirect', 'none', redirect(true)),
+  file('a redirect without a host', 'none', redirect(false)),
+  file('a type of bytes', 'none', withHeaders({ 'content-type': 'application/octet-stream' })),
+  file('a type of text', 'none', withHeaders({ 'content-type': 'text/plain; charset=utf-8' })),
+  file('a type with quotes', 'none', withHeaders({ 'content-type': '"video/mp4"' })),
+  file('an empty type', 'none', withHeaders({ 'content-type': '' })),
+  file('a coding that is none', 'none', withHeaders({ 'content-encoding': 'utf-8' })),
+  file('no length', 'none', { write: writeInPieces }),
+  file('a page with HTTP 200', 'odd', { replace: () => page(200) }),
+  file('an error in JSON with HTTP 200', 'odd', { replace: () => text('{"error":{"message":"expired"}}') }),
+  file('an empty body', 'odd', { replace: (wire) => ({ ...wire, body: Buffer.alloc(0) }) }),
+  file('a body that breaks off', 'odd', { write: (response, wire) => RESPONSE_FAULTS.truncated?.(response, wire) }),
+  file('a body shorter than the file', 'odd', {
+    replace: (wire) => ({ ...wire, body: wire.body.subarray(0, wire.body.length >> 1) }),
+  }),
+  file('an expired link', 'odd', { replace: () => page(403) }),
+  file('HTTP 503', 'odd', { replace: () => page(503) }),
 ];
 
 /** Applies `change` to the object at a dotted path of the response. */
@@ -277,6 +358,9 @@ const foreign = (path: string, name: string) =>
   query('an answer about another task', 'odd', {
     alter: at(path, (held) => ({ ...held, [name]: `${String(held[name])}9` })),
   });
+const RELAYED_REFUSAL = submit('an error of a relay with HTTP 200', 'refused', {
+  replace: () => text('{"error":{"message":"no available channel","code":"upstream_error"}}'),
+});
 const RELAYED_ERROR = query('an error with HTTP 200', 'odd', {
   replace: () => text('{"error":{"message":"the upstream is busy","code":"upstream_error"}}'),
 });
@@ -284,6 +368,8 @@ const RELAYED_ERROR = query('an error with HTTP 200', 'odd', {
 /** Additional deviations of a vendor and of relays in front of it, by the simulator's name. */
 const OWN: Readonly<Record<string, readonly VendorDeviation[]>> = {
   kling: [
+    ...ENVELOPES,
+    RELAYED_REFUSAL,
     query('an error code with HTTP 200', 'odd', {
       replace: () => text('{"code":5000,"message":"server internal error","request_id":"r"}'),
     }),
@@ -293,12 +379,16 @@ const OWN: Readonly<Record<string, readonly VendorDeviation[]>> = {
     query('no message beside the state', 'none', { alter: at('data', (held) => omit(held, 'task_status_msg')) }),
   ],
   jimeng: [
+    ...ENVELOPES,
+    RELAYED_REFUSAL,
     query('an error code with HTTP 200', 'odd', {
       replace: () => text('{"code":50500,"message":"Internal Error","data":null,"request_id":"r","status":50500}'),
     }),
     query('no second code', 'none', { alter: at('', (held) => omit(held, 'status')) }),
   ],
   hailuo: [
+    ...ENVELOPES,
+    RELAYED_REFUSAL,
     query('an error code with HTTP 200', 'odd', {
       replace: () => text('{"base_resp":{"status_code":1000,"status_msg":"unknown error"}}'),
     }),
@@ -337,6 +427,8 @@ const OWN: Readonly<Record<string, readonly VendorDeviation[]>> = {
   'veo-vertex': [foreign('', 'name')],
   'veo-omni': [...ENVELOPES, RELAYED_ERROR, foreign('', 'id')],
   vidu: [
+    ...ENVELOPES,
+    RELAYED_REFUSAL,
     query('an error with HTTP 200', 'odd', {
       replace: () => text('{"code":500,"reason":"Internal","message":"internal error","metadata":{}}'),
     }),
@@ -367,7 +459,11 @@ const OWN: Readonly<Record<string, readonly VendorDeviation[]>> = {
 };
 
 /** Every deviation of a vendor's simulator. */
-export const vendorDeviations = (vendor: string): readonly VendorDeviation[] => [...COMMON, ...(OWN[vendor] ?? [])];
+export const vendorDeviations = (vendor: string): readonly VendorDeviation[] => [
+  ...COMMON,
+  ...FILES,
+  ...(OWN[vendor] ?? []),
+];
 
 /** The subject of a request: the chat call's text, or the job it created or queried. */
 export interface DeviatingRequest {
@@ -383,6 +479,8 @@ export interface DeviatingRequest {
 export class Deviations {
   readonly #options: DeviationOptions;
   readonly #random: SeededRandom;
+  /** How often each file was requested. */
+  readonly #reads = new Map<string, number>();
 
   constructor(options: DeviationOptions) {
     this.#options = options;
@@ -407,15 +505,16 @@ export class Deviations {
 
   /** Alters a vendor's response. @param wire the documented response */
   alter(
-    { vendor, operation, job, phase, problem }: DeviatingRequest,
+    { vendor, request, operation, job, phase, problem }: DeviatingRequest,
     wire: WireResponse,
   ): AppliedDeviation | undefined {
-    if (job === undefined || wire.status !== 200) return undefined;
-    const name = `${vendor} ${operation} ${job.prompt} ${job.polls}`;
+    const isFile = operation === 'content' && (wire.status === 200 || wire.status === 206);
+    if (!isFile && (job === undefined || wire.status !== 200)) return undefined;
+    const name = `${vendor} ${operation} ${isFile ? this.#countRead(request) : `${job?.prompt} ${job?.polls}`}`;
     if (!this.#isAffected(name)) return undefined;
-    const json: unknown = JSON.parse(wire.body.toString());
+    const json: unknown = isFile ? {} : JSON.parse(wire.body.toString());
     if (!isObject(json)) return undefined;
-    const answer: AlteredAnswer = { json, vendor, phase: operation === 'query' ? phase : undefined, problem };
+    const answer: AlteredAnswer = { request, json, vendor, phase: operation === 'query' ? phase : undefined, problem };
     const applied = vendorDeviations(vendor)
       .filter((deviation) => deviation.operation === operation)
       .map((deviation) => ({ deviation, altered: apply(deviation, wire, answer) }))
@@ -424,6 +523,14 @@ export class Deviations {
     if (chosen?.altered === undefined) return undefined;
     const { deviation, altered } = chosen;
     return { name: deviation.name, effect: deviation.effect, wire: altered, write: deviation.write ?? atOnce };
+  }
+
+  /** Numbers the requests for a file, each of which may be affected in another way. */
+  #countRead({ path, query: parameters }: SimulatorRequest): string {
+    const file = `${path}?${parameters}`;
+    const reads = (this.#reads.get(file) ?? 0) + 1;
+    this.#reads.set(file, reads);
+    return `${file} ${reads}`;
   }
 
   #isAffected(name: string): boolean {

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
-import type { QueryOutcome } from '../../src/server/vendors/adapter.ts';
+import type { Json, QueryOutcome, VendorAdapter } from '../../src/server/vendors/adapter.ts';
+import { hailuo } from '../../src/server/vendors/hailuo/adapter.ts';
+import { jimeng } from '../../src/server/vendors/jimeng/adapter.ts';
+import { kling } from '../../src/server/vendors/kling/adapter.ts';
+import { veo } from '../../src/server/vendors/veo/adapter.ts';
+import { vidu } from '../../src/server/vendors/vidu/adapter.ts';
 import { fixedResponseContext, videoRequest } from './adapter-context.ts';
 import { DEVIATION_CASES, type Fields } from './adapter-deviation-cases.ts';
 
@@ -54,6 +59,68 @@ const WORDS = {
   FAILURE: ['FAILURE', 'fail', 'Failed', 'error', 'CANCELED', 'cancelled', 'rejected'],
   IN_PROGRESS: ['InProgress', 'IN_PROGRESS', 'processing', 'Running'],
 };
+
+/** Vendors whose responses have an envelope or a form of their own: a model, an accepted submit and a finished task. */
+const OWN_FORMS: Readonly<Record<string, readonly [VendorAdapter, model: string, handle: Json, Fields, Fields]>> = {
+  kling: [
+    kling,
+    'kling-v1-6',
+    { family: 'text2video', id: '77' },
+    { code: 0, message: 'SUCCEED', data: { task_id: '77', task_status: 'submitted' } },
+    { code: 0, data: { task_id: '77', task_status: 'succeed', task_result: { videos: [{ id: 'v', url: FILM }] } } },
+  ],
+  jimeng: [
+    jimeng,
+    'jimeng_t2v_v30',
+    { reqKey: 'jimeng_t2v_v30', id: '77' },
+    { code: 10_000, message: 'Success', data: { task_id: '77' } },
+    { code: 10_000, data: { status: 'done', video_url: FILM } },
+  ],
+  hailuo: [
+    hailuo,
+    'MiniMax-H3',
+    { taskId: '77', version: 2 },
+    { task_id: '77' },
+    { task: { id: '77', status: 'success', content: { url: FILM } } },
+  ],
+  vidu: [
+    vidu,
+    'viduq2',
+    { id: '77' },
+    { task_id: '77', state: 'created' },
+    { id: '77', state: 'success', creations: [{ id: 'c', url: FILM }] },
+  ],
+};
+
+for (const [name, [vendor, model, handle, accepted, finished]] of Object.entries(OWN_FORMS)) {
+  const submit = (json: unknown) => vendor.submit(videoRequest({ model }), fixedResponseContext({ json }));
+  test(`${name}: responses inside the envelopes of relays`, async () => {
+    for (const wrap of [(own: unknown) => own, ...Object.values(ENVELOPES)]) {
+      const outcome = await submit(wrap(accepted));
+      assert.deepEqual(outcome.kind === 'accepted' && outcome.handle, handle);
+      const { state, artifact, raw } = await vendor.query(handle, fixedResponseContext({ json: wrap(finished) }));
+      assert.deepEqual([state, artifact], ['SUCCESS', { kind: 'url', url: FILM }]);
+      const source = await vendor.content(handle, raw, undefined, fixedResponseContext({}));
+      assert.equal(source.kind === 'fetch' && source.url, FILM);
+    }
+  });
+  test(`${name}: an error of a relay behind HTTP 200 refuses a submit at once`, async () => {
+    for (const [answer, reason] of ERRORS_AT_SUBMIT) {
+      const refused = await submit(answer);
+      assert.ok(refused.kind === 'refused', JSON.stringify(answer));
+      assert.equal(refused.error.reason, reason, JSON.stringify(answer));
+    }
+  });
+}
+
+test('veo: the reason of a failed operation is found where relays put it', async () => {
+  const name = 'models/veo-3.1-generate-preview/operations/7';
+  for (const reason of REASONS_ELSEWHERE) {
+    const json = { name, done: true, ...reason };
+    const { state, error } = await veo.query({ route: 'gemini', name }, fixedResponseContext({ json }));
+    assert.deepEqual([state, error?.message], ['FAILURE', REASON], JSON.stringify(reason));
+  }
+});
 
 /** The same members, all null. */
 const nulls = (fields: Fields): Fields => Object.fromEntries(Object.keys(fields).map((name) => [name, null]));

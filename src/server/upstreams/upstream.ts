@@ -57,6 +57,19 @@ export interface AdapterContext extends Pick<UpstreamAccount, 'baseUrl' | 'crede
   readonly signal: AbortSignal;
 }
 
+/** Members that hold a URL, or a list of them. */
+const URL_MEMBER = /(?:^|_)(?:url|uri|link|output|video)s?$|(?:Url|Uri)s?$/i;
+const PATH = /^\/(?!\/)\S+$/;
+
+/** Completes the URLs of a response that lack their host, which some relays leave out. */
+function withAbsoluteUrls(value: unknown, base: string, name = ''): unknown {
+  if (typeof value === 'string')
+    return URL_MEMBER.test(name) && PATH.test(value.trim()) ? new URL(value.trim(), base).href : value;
+  if (Array.isArray(value)) return value.map((each) => withAbsoluteUrls(each, base, name));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, withAbsoluteUrls(held, base, key)]));
+}
+
 interface CachedSecret {
   readonly value: string;
   readonly expiresAtMs: number;
@@ -91,7 +104,8 @@ export class UpstreamCalls {
         const response = await outbound.requestJson(
           defined({ signal, ...request, headers, private: account.private, proxy }),
         );
-        return credentialMaskOf(account).response(response, request.headers);
+        const masked = credentialMaskOf(account).response(response, request.headers);
+        return { ...masked, json: withAbsoluteUrls(masked.json, request.url) };
       },
       fetchImage: (url, maxBytes) => this.#fetchImage(url, maxBytes, signal),
       cachedSecret: (key, make, rejected) =>

@@ -13,6 +13,7 @@ import {
   successWithoutArtifact,
   unreadablePoll,
 } from './error-mapping.ts';
+import { isErrorAnswer, relayedError } from './relay-answer.ts';
 import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
 
 /**
@@ -77,10 +78,11 @@ async function* inTurns(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
 export const parseIdHandle = (handle: Json): string => asId(asObject(handle)?.id) ?? '';
 
 /**
- * An accepted submit.
- * @throws OutboundError `mayHaveArrived` if there is no id: a job may exist nevertheless.
+ * An accepted submit, or one that is refused because the response contains an error instead of an id.
+ * @throws OutboundError `mayHaveArrived` if there is neither: a job may exist nevertheless.
  */
 export function acceptedSubmit(id: string | undefined, response: BufferedResponse, handle?: Json): SubmitOutcome {
+  if (id === undefined && isErrorAnswer(response.json)) return refusedSubmit(relayedError(response), response);
   if (id === undefined) throw ambiguousSubmit(response);
   return { kind: 'accepted', handle: handle ?? { id }, upstreamId: id, raw: toRawResponse(response) };
 }

@@ -1,5 +1,6 @@
 import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import type { BufferedResponse } from '../platform/outbound/outbound.ts';
+import type { VendorError } from '../upstreams/vendor-errors.ts';
 import {
   type ErrorClass,
   isPolicyText,
@@ -7,6 +8,7 @@ import {
   readReason,
   reasonForStatus,
   type ToldReason,
+  toVendorError,
 } from './error-mapping.ts';
 import { readTaskState } from './task-state.ts';
 import { asArray, asCode, asId, asText, asUrl, isForeignId } from './untrusted-json.ts';
@@ -46,6 +48,24 @@ export function unwrapTask(json: unknown, { ids, state }: TaskMembers = TASK_MEM
     outer
   );
 }
+
+/**
+ * The vendor's own response, which a relay may have put into an envelope.
+ * @param isOwn recognises the vendor's own form
+ */
+export function unwrapResponse(
+  response: BufferedResponse,
+  isOwn: (json: UntrustedObject) => boolean,
+): BufferedResponse {
+  const outer = asObject(response.json);
+  if (outer === undefined || isOwn(outer)) return response;
+  const inner = ENVELOPE_MEMBERS.map((name) => asObject(outer[name])).find((held) => held !== undefined && isOwn(held));
+  return inner === undefined ? response : { ...response, json: inner };
+}
+
+/** Whether a response has the form `{code, data}`, and not twice. */
+export const hasOwnEnvelope = ({ data }: UntrustedObject): boolean =>
+  data !== undefined && asObject(data)?.data === undefined;
 
 /** The id of a new task. Relays put the number of a row in `id` and the task's own id in `task_id`. */
 export function taskIdIn(task: UntrustedObject | undefined, { ids }: TaskMembers = TASK_MEMBERS): string | undefined {
@@ -112,6 +132,12 @@ export function isErrorAnswer(json: unknown): boolean {
   const envelopeCode = [answer.code, answer.err_code, answer.error_code].map(asCode).find((it) => it !== undefined);
   const isBad = answer.success === false || (envelopeCode !== undefined && !isSuccessCode(envelopeCode));
   return isBad && readReason(answer).message !== undefined;
+}
+
+/** The error of a relay in place of the vendor's own response. */
+export function relayedError(response: BufferedResponse): VendorError {
+  const told = readReason(response.json);
+  return toVendorError(response, 0, { ...told, message: told.message ?? '', meaning: classifyByWords(told) });
 }
 
 /**

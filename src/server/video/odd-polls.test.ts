@@ -8,7 +8,7 @@ import { insertTask } from '../../../test/video/task-fixture.ts';
 import { manualClock } from '../platform/clock.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
-import { failedTask, toVendorError, unreadablePoll } from '../vendors/error-mapping.ts';
+import { failedTask, successWithoutArtifact, toVendorError, unreadablePoll } from '../vendors/error-mapping.ts';
 import { PollBackoffPerCredential } from './poll-scheduler.ts';
 import type { Task } from './task-store.ts';
 
@@ -30,6 +30,7 @@ const ODD: Readonly<Record<string, [answer: object, code: string]>> = {
   'a refused lookup': [new PollFailed('no such file', toError('user')), 'C'],
   'a body that breaks': [new OutboundError('body', 'broken'), 'unreadable_answer'],
   'a task that is not found': [failedTask({}, { reason: 'missing', code: '1203', message: 'gone' }), '1203'],
+  'a success without a file': [successWithoutArtifact({}, '200'), '200'],
   'an unknown status': [{ state: 'UNKNOWN', raw: { status: 'weird' } }, 'unknown_status'],
 };
 

@@ -253,9 +253,12 @@ function resultOf(error: unknown): 'odd' | 'failed' | 'unreachable' {
   return 'odd';
 }
 
-/** A vendor that does not know a task, or a status unknown here: a single one decides nothing. */
+/**
+ * A vendor that does not know a task, a status unknown here, or success before the address of the file is known: a
+ * single one decides nothing.
+ */
 const isOddOutcome = ({ state, error }: QueryOutcome): boolean =>
-  state === 'UNKNOWN' || (state === 'FAILURE' && error?.reason === 'missing');
+  state === 'UNKNOWN' || (state === 'FAILURE' && (error?.reason === 'missing' || error?.cause === 'no_result'));
 
 const UNKNOWN_STATUS: VendorError = {
   reason: 'other',

@@ -1,4 +1,4 @@
-import { asObject } from '../../../contract/objects.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, withoutVersion } from '../../upstreams/upstream.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
@@ -37,6 +37,7 @@ import {
 } from '../json-calls.ts';
 import { isSameMedia, type MediaText, sortImages, toUrlOrDataUrl } from '../media.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asCode,
@@ -146,8 +147,14 @@ export function toError(response: BufferedResponse, nowMs: number): VendorError 
 
 // --- The adapter ---
 
-const get = (context: AdapterContext, path: string, query: Readonly<Record<string, string>>) =>
-  getJson(context, `${baseUrlOf(context)}${path}?${new URLSearchParams(query)}`, bearerHeaders(context));
+const OWN_MEMBERS = ['base_resp', 'task_id', 'task', 'file'];
+const isOwnForm = (json: UntrustedObject): boolean => OWN_MEMBERS.some((name) => name in json);
+
+const get = async (context: AdapterContext, path: string, query: Readonly<Record<string, string>>) =>
+  unwrapResponse(
+    await getJson(context, `${baseUrlOf(context)}${path}?${new URLSearchParams(query)}`, bearerHeaders(context)),
+    isOwnForm,
+  );
 
 /** Base URL without its version, because the endpoints have two versions. */
 const baseUrlOf = (context: AdapterContext) => withoutVersion(context.baseUrl);
@@ -211,7 +218,7 @@ export const hailuo: VendorAdapter = {
     const connection = { origin: baseUrlOf(context), headers: bearerHeaders(context) };
     if (isH3(request.model)) return submitH3(request, parseMetadata(request.metadata), connection, context);
     const url = `${connection.origin}/v1/video_generation`;
-    const response = await postJson(context, url, connection.headers, toBody(request));
+    const response = unwrapResponse(await postJson(context, url, connection.headers, toBody(request)), isOwnForm);
     const error = toError(response, context.now());
     if (response.status >= 400 || error.code !== '') return refusedSubmit(error, response);
     const taskId = isSuccessStatus(response) ? asId(asObject(response.json)?.task_id) : undefined;
@@ -439,14 +446,16 @@ async function submitH3(
   context: AdapterContext,
 ): Promise<SubmitOutcome> {
   const url = `${connection.origin}/v2/video_generation`;
-  const response = await postJson(context, url, connection.headers, toBodyH3(request, metadata));
+  const sent = await postJson(context, url, connection.headers, toBodyH3(request, metadata));
+  const response = unwrapResponse(sent, isOwnForm);
   if (response.status >= 400) return refusedSubmit(toErrorH3(response, context.now()), response);
   const taskId = isSuccessStatus(response) ? asId(asObject(response.json)?.task_id) : undefined;
   return acceptedSubmit(taskId, response, { taskId: taskId ?? '', version: 2 });
 }
 
 async function queryH3(taskId: string, connection: Connection, context: AdapterContext): Promise<QueryOutcome> {
-  const response = await getJson(context, `${connection.origin}${queryPath(taskId)}`, connection.headers);
+  const sent = await getJson(context, `${connection.origin}${queryPath(taskId)}`, connection.headers);
+  const response = unwrapResponse(sent, isOwnForm);
   return parseStatusH3(response, taskId, context.now());
 }
 

@@ -39,6 +39,7 @@ import {
 } from '../json-calls.ts';
 import { assertMaxSize, type MediaText, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { classifyByWords, hasOwnEnvelope, unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,
@@ -376,7 +377,7 @@ function parseError(response: BufferedResponse, nowMs: number): VendorError {
   return toVendorError(response, nowMs, {
     code,
     message,
-    meaning: ownEntry(ERROR_CLASSES, code),
+    meaning: ownEntry(ERROR_CLASSES, code) ?? classifyByWords({ code, message }),
     isPage: code === '',
   });
 }
@@ -389,7 +390,7 @@ const isError = (response: BufferedResponse): boolean => {
 
 const ACTIONS = { submit: 'CVSync2AsyncSubmitTask', query: 'CVSync2AsyncGetResult' } as const;
 
-function sendAction(
+async function sendAction(
   context: AdapterContext,
   action: keyof typeof ACTIONS,
   fields: RequestBody,
@@ -401,7 +402,8 @@ function sendAction(
   const pieces = typeof body === 'string' ? [body] : body.pieces();
   const unsigned = { method: 'POST', url, pieces, headers: { 'content-type': 'application/json' } } as const;
   const headers = signVolcengineRequest(unsigned, key, context.now());
-  return context.sendJson(withSerializedBody({ method: 'POST', url, headers, signal: context.signal }, body));
+  const request = withSerializedBody({ method: 'POST', url, headers, signal: context.signal }, body);
+  return unwrapResponse(await context.sendJson(request), hasOwnEnvelope);
 }
 
 /** A request to a Volcengine service, before it is signed. */

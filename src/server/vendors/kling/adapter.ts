@@ -37,6 +37,7 @@ import {
 } from '../json-calls.ts';
 import { toUrlOrBase64 } from '../media.ts';
 import { parseSeconds, rejectField } from '../metadata.ts';
+import { classifyByWords, hasOwnEnvelope, unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,
@@ -310,29 +311,33 @@ function isSuccessEnvelope(response: BufferedResponse): boolean {
 
 function parseError(response: BufferedResponse, nowMs: number): VendorError {
   const code = errorCode(response) ?? '';
+  const message = readReason(response.json).message ?? '';
   return toVendorError(response, nowMs, {
     code,
-    message: readReason(response.json).message ?? '',
-    meaning: ownEntry(ERROR_CLASSES, code),
+    message,
+    meaning: ownEntry(ERROR_CLASSES, code) ?? classifyByWords({ code, message }),
     isPage: code === '',
   });
 }
 
 /** @param path below `/v1/videos/`, or with a leading slash below the base URL */
 async function sendAuthorized(context: AdapterContext, path: string, body?: RequestBody): Promise<BufferedResponse> {
-  const send = (token: string) =>
-    context.sendJson(
-      withJsonBody(
-        {
-          method: body ? 'POST' : 'GET',
-          url: path.startsWith('/')
-            ? withoutVersion(context.baseUrl) + path
-            : endpointUrl(context, `/v1/videos/${path}`),
-          headers: { authorization: `Bearer ${token}` },
-          signal: context.signal,
-        },
-        body,
+  const send = async (token: string) =>
+    unwrapResponse(
+      await context.sendJson(
+        withJsonBody(
+          {
+            method: body ? 'POST' : 'GET',
+            url: path.startsWith('/')
+              ? withoutVersion(context.baseUrl) + path
+              : endpointUrl(context, `/v1/videos/${path}`),
+            headers: { authorization: `Bearer ${token}` },
+            signal: context.signal,
+          },
+          body,
+        ),
       ),
+      hasOwnEnvelope,
     );
   const token = await bearerToken(context);
   const response = await send(token);

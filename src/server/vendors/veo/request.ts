@@ -5,7 +5,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed, UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource, Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../adapter.ts';
-import { failedTask, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
+import { failedTask, readReason, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refusedSubmit } from '../json-calls.ts';
 import { assertMaxSize, type MediaText, sortImages, stripDataUrlPrefix, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
@@ -417,9 +417,14 @@ function parseState(operation: UntrustedObject, raw: Json): QueryOutcome {
   const { done, error } = operation;
   if (done === undefined || done === null || done === false) return { state: 'IN_PROGRESS', raw };
   if (done !== true) return { state: 'UNKNOWN', raw };
-  if (error === undefined || error === null) return parseResponse(operation, raw);
-  const told = asObject(error);
-  return told ? toFailedOperation(told, raw) : { state: 'UNKNOWN', raw };
+  const told = asObject(error) ?? (asText(error) === undefined ? undefined : { message: error });
+  if (told !== undefined && Object.values(told).some((value) => value !== null)) return toFailedOperation(told, raw);
+  if (told === undefined && error !== undefined && error !== null && error !== '') return { state: 'UNKNOWN', raw };
+  const outcome = parseResponse(operation, raw);
+  if (outcome.error?.cause !== 'no_result') return outcome;
+  const { name: _name, response: _response, metadata: _metadata, ...others } = operation;
+  const { code, message } = readReason(others);
+  return message === undefined ? outcome : toFailedOperation({ code, message }, raw);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { asObject } from '../../../contract/objects.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
@@ -29,6 +29,7 @@ import {
 } from '../json-calls.ts';
 import { type SortedImages, sortImages, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,
@@ -219,8 +220,10 @@ export function parseViduError(response: BufferedResponse, nowMs: number): Vendo
 
 const tokenHeaders = (context: AdapterContext) => ({ authorization: `Token ${String(context.credentials.api_key)}` });
 
-const get = (path: string, context: AdapterContext): Promise<BufferedResponse> =>
-  getJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context));
+const isOwnForm = (json: UntrustedObject): boolean => ['state', 'status', 'task_id'].some((name) => name in json);
+
+const get = async (path: string, context: AdapterContext): Promise<BufferedResponse> =>
+  unwrapResponse(await getJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context)), isOwnForm);
 
 /** Credits are deducted when a job starts. */
 const USAGE_SKEW_MS = HOUR_MS;
@@ -271,7 +274,8 @@ export const vidu: VendorAdapter = {
   async submit(request, context) {
     const { path, body } = toViduRequest(request);
     assertPath(request, path);
-    const response = await postJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context), body);
+    const sent = await postJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context), body);
+    const response = unwrapResponse(sent, isOwnForm);
     const reply = asObject(response.json);
     if (!isSuccessStatus(response) || readTaskState(reply?.state) === 'FAILURE') {
       return refusedSubmit(parseViduError(response, context.now()), response);
