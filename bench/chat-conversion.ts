@@ -9,6 +9,7 @@ import {
   RESPONSES_DIALECT,
 } from '../src/server/chat/dialects.ts';
 import { splitEvents } from '../src/server/chat/sse.ts';
+import { reportFigure } from './support/report-figure.ts';
 
 /**
  * Cost of a conversion on top of relaying the same call unconverted: CPU time of this process for the request and the
@@ -71,6 +72,8 @@ function measure(work: () => unknown): number {
   return times.sort((a, b) => a - b)[2] ?? 0;
 }
 
+const perCall: number[] = [];
+const perEvent: number[] = [];
 const row = (cells: readonly string[]): void =>
   void process.stdout.write(`| ${cells.map((each) => each.padEnd(24)).join(' | ')} |\n`);
 row(['caller → upstream', 'µs CPU/call', 'µs CPU/event']);
@@ -95,5 +98,19 @@ for (const asked of Object.keys(DIALECTS))
       for (const event of events) conversion.push(event);
       conversion.finish();
     });
+    perCall.push(call);
+    perEvent.push(stream / events.length);
     row([`${asked} → ${spoken}`, call.toFixed(1), (stream / events.length).toFixed(2)]);
   }
+reportFigure({
+  subject: 'conversion between dialects, the most per call',
+  unit: 'µs',
+  measured: Math.max(...perCall),
+  asked: 25,
+});
+reportFigure({
+  subject: 'conversion between dialects, the most per event',
+  unit: 'µs',
+  measured: Math.max(...perEvent),
+  asked: 4,
+});

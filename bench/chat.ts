@@ -140,6 +140,13 @@ function report(): void {
       peer: 'bare Node proxy',
       spread: spreadOf(values),
     });
+  for (const name of ['nginx, 1 worker', 'bare Node proxy', 'Reelgate', 'Reelgate, to Anthropic', 'Portkey']) {
+    const measured = all.get(name);
+    if (measured === undefined) continue;
+    reportFigure({ subject: `model calls, ${name}: rate`, unit: '/s', measured: median(measured.perSecond) });
+    reportFigure({ subject: `model call, ${name}: CPU`, unit: 'µs', measured: median(measured.cpuUs) });
+    reportFigure({ subject: `model call, ${name}: p50 alone`, unit: 'µs', measured: median(measured.aloneUs) });
+  }
   figure('model call on SQLite, CPU', ratios('cpuUs'), 2);
   figure('model calls on SQLite, rate', ratios('perSecond'), 0.45);
 }

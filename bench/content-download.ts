@@ -15,6 +15,7 @@ import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { type Process, startScript, startService } from './support/child-processes.ts';
 import { exactCpuSeconds, memoryMb } from './support/process-usage.ts';
+import { reportFigure } from './support/report-figure.ts';
 import { seedTasks } from './support/seed-tasks.ts';
 import { startNginx, startNginxProxy } from './support/start-nginx.ts';
 
@@ -55,6 +56,8 @@ const rivals: Record<string, Process> =
 const fronts: Record<string, Process> =
   file === undefined ? {} : { 'both sendfile': await startFront('on'), both: await startFront('off') };
 const cpu: Record<string, number> = {};
+/** Memory that the downloads add to the service at their peak. */
+let mostMemoryMb = 0;
 const headers = { authorization: `Bearer ${key}` };
 const path = `/v1/videos/${TASK}/content`;
 try {
@@ -70,6 +73,18 @@ try {
       await measure(name, [pid, service.pid], origin, path, headers);
     for (const [name, { pid, origin }] of Object.entries(rivals)) await measure(name, [pid], origin, '/file', {});
   }
+  const subject = `${PARALLEL} downloads of 8 MiB${values.stored ? ', stored' : ''}`;
+  for (const name of Object.keys(rivals)) {
+    const asked = values.stored ? {} : { asked: 2 };
+    reportFigure({
+      subject: `${subject}, CPU`,
+      unit: '×',
+      measured: (cpu.reelgate ?? 0) / (cpu[name] ?? 0),
+      ...asked,
+      peer: name,
+    });
+  }
+  reportFigure({ subject: `${subject}, memory`, unit: 'MB', measured: mostMemoryMb, asked: 100 });
   for (const ours of ['reelgate', ...Object.keys(fronts)])
     for (const name of Object.keys(rivals))
       process.stdout.write(`${ours}: ${((cpu[ours] ?? 0) / (cpu[name] ?? 0)).toFixed(2)} × the CPU of ${name}\n`);
@@ -126,7 +141,7 @@ async function storeFile(): Promise<string> {
  * for a while.
  */
 async function warmUp(origin: string): Promise<void> {
-  const pool = new Pool(origin, { connections: PARALLEL });
+  const pool = new Pool(origin, { connections: PARALLEL, connectTimeout: 60_000 });
   const request = async () => {
     const { body } = await pool.request({ method: 'GET', path, headers: { ...headers, range: 'bytes=0-0' } });
     await body.dump();
@@ -153,7 +168,7 @@ async function measure(
   }, 20);
   const sizes = await Promise.all(
     Array.from({ length: PARALLEL }, async () => {
-      const client = new Client(origin);
+      const client = new Client(origin, { connectTimeout: 60_000 });
       const { body } = await client.request({ method: 'GET', path, headers });
       let size = 0;
       for await (const chunk of body) size += (chunk as Buffer).length;
@@ -168,6 +183,7 @@ async function measure(
   const background = pids.includes(service.pid) ? idleShare * seconds : 0;
   const used = sum(pids.map(exactCpuSeconds)) - before - background;
   cpu[name] = (cpu[name] ?? 0) + used;
+  if (name === 'reelgate') mostMemoryMb = Math.max(mostMemoryMb, memory - memoryBefore);
   process.stdout.write(
     `${name.padEnd(15)} ${(mib / seconds).toFixed(0)} MiB/s, ${((used * 1000) / mib).toFixed(2)} CPU ms a MiB, memory +${Math.max(0, memory - memoryBefore)} MB\n`,
   );

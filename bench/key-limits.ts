@@ -1,5 +1,6 @@
 import { load } from './support/http-load.ts';
 import { cpuSeconds } from './support/process-usage.ts';
+import { reportFigure } from './support/report-figure.ts';
 import { COMPLETION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 
@@ -53,5 +54,14 @@ await upstream.stop();
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const base = median(subjects[0]?.cpuUs ?? []);
+const limited = subjects.at(-1);
+if (limited !== undefined)
+  reportFigure({
+    subject: 'model call of a key with every limit, CPU',
+    unit: '×',
+    measured: median(limited.cpuUs) / base,
+    asked: 1,
+    peer: 'a key without limits',
+  });
 for (const { name, cpuUs } of subjects)
   console.log(`${name}: ${median(cpuUs).toFixed(1)} µs CPU a call, ${(median(cpuUs) / base).toFixed(3)} × without`);

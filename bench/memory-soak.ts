@@ -25,6 +25,7 @@ import { chatBody } from '../test/chat/chat-fixture.ts';
 import { addChatModelOf, prepare, VIDEO_MODELS } from '../test/faults/submit-steps-and-assertions.ts';
 import { freePort, SERVER, ServerProcess } from '../test/operations/server-process.ts';
 import { startPostgres } from '../test/start-postgres.ts';
+import { reportFigure } from './support/report-figure.ts';
 
 const { values } = parseArgs({
   options: {
@@ -137,6 +138,16 @@ for (let n = 0, minute = 0; minute < minutes; n += 1) {
   );
   if (snapshotMinutes.includes(minute)) server.signal('SIGURG');
 }
+const settledHeap = samples
+  .filter(({ minute }) => minute > minutes / 2)
+  .map(({ minute, heap, code }) => [minute, heap - code]);
+if (settledHeap.length > 2)
+  reportFigure({
+    subject: 'heap without code, growth an hour',
+    unit: 'MB',
+    measured: slope(settledHeap as [number, number][]),
+    asked: 1,
+  });
 for (const from of [warmUpMinutes, minutes / 2]) {
   const settled = samples.filter(({ minute }) => minute > from);
   if (settled.length < 3) continue;

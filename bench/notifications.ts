@@ -9,6 +9,7 @@ import { load } from './support/http-load.ts';
 import { NotificationStreamClient } from './support/notification-stream-client.ts';
 import { memoryMb } from './support/process-usage.ts';
 import { quantile } from './support/quantile.ts';
+import { reportFigure } from './support/report-figure.ts';
 import { type Listener, seedNotifications } from './support/seed-notifications.ts';
 
 /**
@@ -68,6 +69,12 @@ async function measureAnnouncements({ operator }: Service): Promise<void> {
     times.push(performance.now() - startedAt);
   }
   const rows = ((await count()) - before) / times.length;
+  reportFigure({
+    subject: `announcement to ${values.accounts} accounts, p50`,
+    unit: 'ms',
+    measured: quantile(times, 0.5),
+    asked: 100,
+  });
   print(`announcement: p50 ${quantileMs(times, 0.5)} ms, slowest ${quantileMs(times, 1)} ms, ${rows} row each`);
 }
 
@@ -86,6 +93,8 @@ async function measureReading({ operator, origin }: Service): Promise<void> {
     const request = () => ({ method: 'GET' as const, path, headers });
     const result = await load({ origin, connections: 1, seconds: Number(values.seconds), request });
     const { p50Ms, p99Ms, failures, firstFailure } = result;
+    if (name === 'list' || name === 'unread-count')
+      reportFigure({ subject: `notifications, ${name}, p50`, unit: 'ms', measured: p50Ms, asked: 5 });
     print(`${name}: p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms${failures > 0 ? ` ${firstFailure}` : ''}`);
   }
 }
@@ -125,6 +134,12 @@ async function measureStreams({ pid, origin }: Service, from: readonly Listener[
   }
   const text = await (await fetch(`${origin}/metrics`, { headers: { authorization: 'Bearer bench' } })).text();
   const delay = Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1] ?? Number.NaN) * 1000;
+  reportFigure({ subject: `${open.length} open notification streams, memory`, unit: 'MB', measured: most, asked: 400 });
+  reportFigure({
+    subject: `announcement to ${open.length} streams, the last`,
+    unit: 'ms',
+    measured: quantile(told, 1),
+  });
   print(
     `announcement to all of them: p50 ${quantileMs(told, 0.5)} ms, last ${quantileMs(told, 1)} ms; memory at most ${most} MB; event-loop delay at most ${delay.toFixed(0)} ms`,
   );

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { startScript, startService } from './support/child-processes.ts';
 import { cpuSeconds, memoryMb } from './support/process-usage.ts';
+import { reportFigure } from './support/report-figure.ts';
 
 /**
  * Unfinished tasks of all vendors, submitted through the public API to their simulators, which verify every signature
@@ -59,6 +60,14 @@ try {
   const seconds = (performance.now() - watchedAt) / 1_000;
   const gains = after.map((polls, index) => polls - (before[index] ?? 0)).toSorted((a, b) => a - b);
   const polls = gains.reduce((sum, gain) => sum + gain, 0);
+  reportFigure({
+    subject: `${TASKS} unfinished videos of all vendors: seconds between polls of one`,
+    unit: 's',
+    measured: (seconds * gains.length) / polls,
+    asked: 15,
+  });
+  reportFigure({ subject: 'poll of a vendor, CPU', unit: 'µs', measured: (cpu / polls) * 1e6 });
+  reportFigure({ subject: `${TASKS} unfinished videos of all vendors: memory`, unit: 'MB', measured: memory });
   write(
     `in ${seconds.toFixed(0)} s each of ${gains.length} jobs was polled ${gains[0]} to ${gains.at(-1)} times, every ${((seconds * gains.length) / polls).toFixed(1)} s on average; ` +
       `${(polls / seconds).toFixed(0)} polls/s, ${((cpu / polls) * 1e6).toFixed(0)} µs CPU each; memory at most ${memory} MB`,

@@ -11,6 +11,7 @@ import type { TestUser } from '../test/accounts/test-user-client.ts';
 import { startTestService } from '../test/test-service.ts';
 import { WebhookReceiver } from '../test/webhooks/receiver.ts';
 import { quantile } from './support/quantile.ts';
+import { reportFigure } from './support/report-figure.ts';
 
 const { values } = parseArgs({
   options: {
@@ -79,6 +80,8 @@ for (const { body, at } of receiver.received) {
   if (!latencies.has(which)) latencies.set(which, Math.max(0, at - (committedAt[which] ?? 0)));
 }
 const latencyAt = (share: number): number => Math.round(quantile([...latencies.values()], share));
+reportFigure({ subject: 'webhook delivery, p50', unit: 'ms', measured: latencyAt(0.5) });
+reportFigure({ subject: 'webhook delivery, p99', unit: 'ms', measured: latencyAt(0.99), asked: 1_000 });
 console.log(
   JSON.stringify({
     events: number,

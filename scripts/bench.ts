@@ -1,50 +1,61 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, tmpdir } from 'node:os';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Figure } from '../bench/support/report-figure.ts';
-import { BENCHES } from './bench/bench-names.ts';
-import { replaceFiguresTable, updateFiguresTable } from './bench/figures-table.ts';
+import { BENCHES, BENCHES_RUN_ALONE } from './bench/bench-names.ts';
+import { fillFigures } from './bench/figure-marks.ts';
+import { type BenchRun, readFigures, updateFiguresTable } from './bench/figures-table.ts';
 
 /**
- * Runs the benches sequentially, or those whose names contain one of the given words, and writes the table of
- * bench/README.md: `npm run bench [-- word …]`. With words, only the rows of those benches are replaced, and a line in
- * the table says so.
+ * Runs the benches sequentially, or those whose names contain one of the given words, and writes their figures into the
+ * table of bench/README.md and from there into every document: `npm run bench [-- word …]`. A bench that needs more
+ * than the others runs only when its whole name is given.
  */
-const LONGEST_MS = 25 * 60_000;
+const LONGEST_MS = 90 * 60_000;
+const TABLE = 'bench/README.md';
 const words = process.argv.slice(2);
 const isMeant = (name: string, word: string): boolean =>
   BENCHES.some((each) => each === word) ? name === word : name.includes(word);
-const chosen = BENCHES.filter((name) => words.length === 0 || words.some((word) => isMeant(name, word)));
+const chosen = [
+  ...BENCHES.filter((name) => words.length === 0 || words.some((word) => isMeant(name, word))),
+  ...Object.keys(BENCHES_RUN_ALONE).filter((name) => words.includes(name)),
+];
+const commit = execFileSync('git', ['rev-parse', '--short=8', 'HEAD'], { encoding: 'utf8' }).trim();
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-figures-'));
-const file = join(folder, 'figures.jsonl');
-const failed: string[] = [];
-try {
-  for (const name of chosen) {
-    console.log(`\n${name}`);
-    const { status } = spawnSync(process.execPath, [`bench/${name}.ts`], {
-      stdio: 'inherit',
-      timeout: LONGEST_MS,
-      env: { ...process.env, BENCH_FIGURES: file },
-    });
-    if (status !== 0) failed.push(name);
-  }
+
+/** Runs one bench; undefined if it failed. */
+function run(bench: string): BenchRun | undefined {
+  console.log(`\n${bench}`);
+  const file = join(folder, `${bench}.jsonl`);
+  const { status } = spawnSync(process.execPath, [`bench/${bench}.ts`], {
+    stdio: 'inherit',
+    timeout: LONGEST_MS,
+    env: { ...process.env, BENCH_FIGURES: file },
+  });
+  if (status !== 0) return undefined;
   const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
-  const figures = lines.map((line) => JSON.parse(line) as Figure);
-  const madeOn = `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end.`;
-  const document = readFileSync('bench/README.md', 'utf8');
-  const text =
-    words.length === 0
-      ? replaceFiguresTable(document, figures, madeOn)
-      : updateFiguresTable(document, figures, chosen, madeOn);
-  if (failed.length === 0) {
-    writeFileSync('bench/README.md', text);
-    spawnSync('node_modules/.bin/biome', ['format', '--write', 'bench/README.md'], { stdio: 'inherit' });
-  } else console.log(text.slice(text.indexOf('| subject')));
+  const when = `${new Date().toISOString().slice(0, 10)} ${commit}, load ${loadavg()[0]?.toFixed(1)}`;
+  return { bench, figures: lines.map((line) => JSON.parse(line) as Figure), when };
+}
+
+try {
+  for (const bench of chosen) {
+    const measured = run(bench);
+    if (measured === undefined) {
+      console.error(`${bench} failed; its rows stay as they were.`);
+      process.exitCode = 1;
+      continue;
+    }
+    writeFileSync(TABLE, updateFiguresTable(readFileSync(TABLE, 'utf8'), [measured]));
+  }
+  spawnSync('node_modules/.bin/biome', ['format', '--write', TABLE], { stdio: 'inherit' });
+  const figures = readFigures(readFileSync(TABLE, 'utf8'));
+  for (const path of globSync(['*.md', '{bench,deploy,docs}/**/*.md'], { exclude: ['**/node_modules/**'] })) {
+    const text = readFileSync(path, 'utf8');
+    const filled = fillFigures(text, figures);
+    if (filled !== text) writeFileSync(path, filled);
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
-}
-if (failed.length > 0) {
-  console.error(`Failed, so that the table stays as it was: ${failed.join(', ')}`);
-  process.exitCode = 1;
 }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { fillFigures, findUnmarkedFigures } from '../scripts/bench/figure-marks.ts';
+import { readFigures } from '../scripts/bench/figures-table.ts';
 import { renderDocs } from '../scripts/docs/generated-documents.ts';
 import { EN } from '../src/contract/messages/en.ts';
 import { ZH_CN } from '../src/contract/messages/zh-cn.ts';
@@ -32,6 +34,20 @@ test('the environment has at most 60 settings', () => {
 test('the OpenTelemetry variables are documented', () => {
   const text = read('docs/metrics.md');
   for (const name of Object.keys(OTEL_VARIABLES)) assert.match(text, new RegExp(`\\b${name}\\b`));
+});
+
+test('every figure in a document is in the table of figures, or says that it is a limit or was measured once', () => {
+  const figures = readFigures(read('bench/README.md'));
+  const generated = new Set(Object.keys(renderDocs()));
+  const problems = documents
+    .filter((path) => !generated.has(path) && path !== CHANGELOG)
+    .flatMap((path) => {
+      const text = read(path);
+      const isFilled = fillFigures(text, figures) === text;
+      const unmarked = findUnmarkedFigures(text).map((line) => `${path}: mark the figures of "${line}"`);
+      return isFilled ? unmarked : [`${path}: run "npm run bench", or copy the values of the table`, ...unmarked];
+    });
+  assert.deepEqual(problems, []);
 });
 
 /** Links and images of a Markdown text, outside code. */

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -35,7 +35,7 @@ http {
   });
   const { pid } = child;
   if (pid === undefined) throw new Error('nginx is not installed');
-  await pause(300);
+  await untilListening(port);
   return {
     pid,
     port,
@@ -55,6 +55,21 @@ export const startNginxProxy = (upstreamPort: number): ReturnType<typeof startNg
     'location / { proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }',
     `upstream up { server 127.0.0.1:${upstreamPort}; keepalive 4096; keepalive_requests 1000000000; }`,
   );
+
+/** Waits until the port accepts connections, which takes seconds on a busy machine. */
+async function untilListening(port: number): Promise<void> {
+  for (let tries = 0; tries < 3_000; tries += 1) {
+    const socket = connect(port, '127.0.0.1');
+    const isOpen = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'close').then(() => false),
+    ]).catch(() => false);
+    socket.destroy();
+    if (isOpen) return;
+    await pause(10);
+  }
+  throw new Error('nginx does not listen');
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** Benches run by `npm run bench`, in this order: about fifty minutes in total on two quiet cores. */
+/** Benches run by `npm run bench`, in this order: about ninety minutes in total on two quiet cores. */
 export const BENCHES = [
   'cli-start',
   'service-start',
@@ -15,29 +15,30 @@ export const BENCHES = [
   'chat-replicas',
   'costs-per-step',
   'capacity-model',
+  'chat-conversion',
+  'request-log-overhead',
+  'key-limits',
+  'content-download',
+  'device-auth',
+  'office-sign-in',
+  'notifications',
+  'webhooks',
+  'import',
+  'vendor-polling',
 ] as const;
 
-/** Further scripts with their own measurement, and the reason why they run separately. */
+/** Benches that run only by their whole name, and the reason why. */
 export const BENCHES_RUN_ALONE: Readonly<Record<string, string>> = {
   'compare-heap-snapshots': 'compares what memory-soak has written',
   'adapter-cpu': 'prints a line for each vendor',
   'backup-restore-audit': 'needs the databases sqlite-to-postgres made',
   'chat-pass-through': 'compares two dialects',
-  'chat-conversion': 'prints a line for each pair',
-  'content-download': 'prints a table with nginx',
   'database-throughput': 'compares settings of the drivers',
-  'device-auth': 'prints a table with its peers',
-  import: 'measures one import',
-  'key-limits': 'compares keys with and without limits',
   'mail-logins': 'needs root and Dovecot',
-  notifications: 'makes a million accounts',
   'outbound-http-client': 'compares HTTP clients',
-  'request-log-overhead': 'measures one table',
   'memory-soak': 'takes an hour',
   'sqlite-to-postgres': 'makes databases of a gigabyte',
   'trace-span-cost': 'prints a line for each sampler',
   'tracing-overhead': 'compares runs with and without traces',
-  'vendor-polling': 'takes three minutes',
   'video-copy-memory': 'needs --expose-gc',
-  webhooks: 'measures deliveries',
 };

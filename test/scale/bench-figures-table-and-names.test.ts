@@ -3,44 +3,71 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { test } from 'node:test';
 import { BENCHES, BENCHES_RUN_ALONE } from '../../scripts/bench/bench-names.ts';
-import { replaceFiguresTable, updateFiguresTable } from '../../scripts/bench/figures-table.ts';
+import { fillFigures, findUnmarkedFigures } from '../../scripts/bench/figure-marks.ts';
+import { readFigures, updateFiguresTable } from '../../scripts/bench/figures-table.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
-test('the table of figures replaces the previous one', () => {
+const table = (...rows: string[]): string =>
+  `# Figures\n\n<!-- written by npm run bench -->\n\n| subject | asked | measured | bench | when |\n|---|---|---|---|---|\n${rows.join('\n')}\n\n<!-- end -->\n`;
+
+test('a run replaces the rows of its bench, removes those it no longer reports, and keeps all others', () => {
+  const document = table(
+    '| old | | 1 ms | chat | 2026-11-01 a |',
+    '| call | | 1 ms | chat | 2026-11-01 a |',
+    '| query | | 2 ms | video | 2026-11-01 a |',
+  );
   const figures = [
     { subject: 'call', unit: '×', measured: 2.345, asked: 2, peer: 'bare proxy', spread: [2.1, 2.5] as const },
     { subject: 'submit', unit: '/s', measured: 6_543.2 },
   ];
-  const document = read('bench/README.md');
-  const once = replaceFiguresTable(document, figures, 'Made today.');
-  assert.match(once, /\| call \| 2 ×, bare proxy \| 2\.35 × \(2\.1–2\.5\) \|\n\| submit \| {2}\| 6,543 \/s \|/);
-  assert.equal(replaceFiguresTable(once, figures, 'Made today.'), once);
-  assert.equal(replaceFiguresTable(once, [], 'Later.').includes('6,543'), false);
-  assert.throws(() => replaceFiguresTable('# Without a place', figures, ''));
+  const run = { bench: 'chat', figures, when: '2026-11-28 b, load 1.0' };
+  const once = updateFiguresTable(document, [run]);
+  const rows = once
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .slice(2);
+  assert.deepEqual(rows, [
+    '| call | 2 ×, bare proxy | 2.35 × (2.1–2.5) | chat | 2026-11-28 b, load 1.0 |',
+    '| query | | 2 ms | video | 2026-11-01 a |',
+    '| submit |  | 6,543 /s | chat | 2026-11-28 b, load 1.0 |',
+  ]);
+  assert.deepEqual(
+    [...readFigures(once)],
+    [
+      ['call', '2.35 ×'],
+      ['query', '2 ms'],
+      ['submit', '6,543 /s'],
+    ],
+  );
+  assert.throws(() => updateFiguresTable('# Without a place', []));
 });
 
-test('figures of some benches replace only their rows, and a line states when', () => {
-  const row = (subject: string, measured: number) => ({ subject, unit: '/s', measured });
-  const whole = replaceFiguresTable(
-    read('bench/README.md'),
-    [row('call', 1), row('submit', 2), row('query', 3)],
-    'All.',
-  );
-  const some = [row('submit', 20), row('stream', 4)];
-  const once = updateFiguresTable(whole, some, ['video', 'chat'], 'Later.');
-  const table = once.slice(once.indexOf('All.'), once.indexOf('<!-- end -->'));
-  assert.match(table, /^All\.\nAgain: video, chat: Later\.\n/);
-  assert.deepEqual(
-    [...table.matchAll(/\| (\w+) \| {2}\| (\d+) \/s/g)].map(([, subject, value]) => `${subject} ${value}`),
-    ['call 1', 'submit 20', 'query 3', 'stream 4'],
-  );
-  const linesAfter = (repeated: readonly string[]): string[] =>
-    [...updateFiguresTable(once, some, repeated, 'Later still.').matchAll(/^(?:All|Again).*/gm)].map(([line]) => line);
-  assert.deepEqual(linesAfter(['chat']), ['All.', 'Again: video: Later.', 'Again: chat: Later still.']);
-  assert.deepEqual(linesAfter(['chat', 'video']), ['All.', 'Again: chat, video: Later still.']);
-  assert.throws(() => updateFiguresTable('# Without a place', some, [], ''));
+test('marked figures take the values of the table, and a subject it lacks fails', () => {
+  const figures = new Map([['call, CPU', '76 µs']]);
+  assert.equal(fillFigures('costs 80 µs<!--= call, CPU--> each', figures), 'costs 76 µs<!--= call, CPU--> each');
+  assert.throws(() => fillFigures('costs 80 µs<!--= stream, CPU-->', figures), /has no "stream, CPU"/);
+});
+
+test('figures without a mark are found, and sizes, code and covered lines are not', () => {
+  const lines = [
+    'A call costs 76 µs.',
+    'It sends 13,100 calls a second, 4 × the rival, with 240 MB, in 1.2 s.',
+    '每次调用耗时 76 毫秒。',
+    'It adds 23 % and holds 4.3 µs<!--= call, CPU--> but 5 ms more.',
+    'It costs 76 µs<!--= call, CPU-->.',
+    'Images of 640 × 480 within 20 s on 2 cores, 7 × 24 h.',
+    'Wait 120 ms<!--limit-->, then 5 MB.',
+    'It was 31 µs<!--once 2026-11-->.',
+    '`sleep 5 ms`',
+  ];
+  assert.deepEqual(findUnmarkedFigures([...lines, '```sh', '5 ms', '```'].join('\n')), [
+    lines[0],
+    lines[1],
+    lines[2],
+    'It adds 23 % and holds  but 5 ms more.',
+  ]);
 });
 
 test('every bench is run by npm run bench or states why not', () => {
