@@ -6,6 +6,7 @@ import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from 
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
+import { usageOfUsers } from './usage-of-users.ts';
 
 describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let fixture: BrowserFixture;
@@ -60,6 +61,24 @@ describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && 
       await page.context().close();
     });
   }
+
+  it('renders a hundred of ten thousand groups, and another hundred on request', async () => {
+    const { costs, app } = STRINGS.en;
+    const page = await fixture.open();
+    await signIn(page, ROOT.username, ROOT.password);
+    await page.route(
+      ({ pathname }) => pathname === '/api/admin/usage',
+      (route) => route.fulfill({ json: usageOfUsers(10_000) }),
+    );
+    await page.goto('/admin/costs?by=user');
+    const rows = page.getByRole('table', { name: costs.groups.user }).locator('tbody tr');
+    await rows.nth(99).waitFor();
+    assert.equal(await rows.count(), 100);
+    await page.getByRole('button', { name: app.more }).click();
+    await rows.nth(199).waitFor();
+    assert.equal(await rows.count(), 200);
+    await page.context().close();
+  });
 
   it('shows an administrator the cost of each channel and user, and the calls behind it', async () => {
     const { costs, app } = STRINGS.en;

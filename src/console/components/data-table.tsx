@@ -1,5 +1,6 @@
 import {
   Box,
+  Button,
   Checkbox,
   Group,
   NativeSelect,
@@ -47,18 +48,27 @@ interface DataTableProps<Row> {
 }
 
 const SKELETON_ROWS = 8;
+/** Rows rendered at first, and by each request for more: thousands of rows would freeze the page for seconds. */
+const ROWS_AT_A_TIME = 100;
 
 /** A table; on phones each row becomes a card with its first column as the heading. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const narrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false });
+  const { t } = useTranslation('app');
+  const [limit, setLimit] = useState(ROWS_AT_A_TIME);
   const { stale = false, rows, columns, sort } = props;
-  const sorted = { ...props, rows: rows && sortRows(rows, columns, sort) };
+  const shown = { ...props, rows: rows && sortRows(rows, columns, sort).slice(0, limit) };
   return (
     <Box aria-busy={stale} style={{ opacity: stale ? 0.6 : 1, transition: 'opacity 120ms' }}>
       {narrow === true && props.onSort !== undefined ? (
         <SortSelect columns={columns} sort={sort} onSort={props.onSort} />
       ) : null}
-      {narrow === true ? <RowCards {...sorted} /> : <RowsTable {...sorted} />}
+      {narrow === true ? <RowCards {...shown} /> : <RowsTable {...shown} />}
+      {rows === undefined || rows.length <= limit ? null : (
+        <Button variant="default" mt="sm" onClick={() => setLimit(limit + ROWS_AT_A_TIME)}>
+          {t('more')}
+        </Button>
+      )}
     </Box>
   );
 }

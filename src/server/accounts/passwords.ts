@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { compare } from 'bcryptjs';
 import { AppError } from '../platform/app-error.ts';
+import { WorkerPool } from '../platform/worker-pool.ts';
 
 /** Cost of one argon2id hash. */
 export interface PasswordCost {
@@ -95,9 +95,16 @@ const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
 /** bcrypt ignores bytes beyond 72; the programs the hashes come from rejected longer passwords. */
 const MAX_BCRYPT_BYTES = 72;
 
+/** Node has no bcrypt of its own, and the package's would hold up the event loop for up to 100 ms at a time. */
+const bcrypt = new WorkerPool<[password: string, stored: string], boolean>({
+  module: import.meta.resolve('bcryptjs'),
+  name: 'compareSync',
+  maxThreads: PERMITS,
+});
+
 /** Compares the bytes as typed, because the other program did not normalize passwords. */
 const verifyBcrypt = async (password: string, stored: string): Promise<boolean> =>
-  Buffer.byteLength(password) <= MAX_BCRYPT_BYTES && compare(password, stored);
+  Buffer.byteLength(password) <= MAX_BCRYPT_BYTES && bcrypt.run(password, stored);
 
 /**
  * Runs work in order of arrival with limited concurrency. The permit belongs to the work, so a disconnecting client
