@@ -56,7 +56,7 @@ const INTERACTIONS: readonly Interaction[] = [
   {
     name: 'overview, another period',
     path: '/account/overview',
-    run: (page) => page.getByText('7 days').first().click(),
+    run: (page) => page.getByText('7 days', { exact: true }).first().click(),
   },
 ];
 

@@ -62,7 +62,7 @@ describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && 
     });
   }
 
-  it('renders a hundred of ten thousand groups, and another hundred on request', async () => {
+  it('renders fifty of ten thousand groups, and fifty more on request', async () => {
     const { costs, app } = STRINGS.en;
     const page = await fixture.open();
     await signIn(page, ROOT.username, ROOT.password);
@@ -72,11 +72,11 @@ describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && 
     );
     await page.goto('/admin/costs?by=user');
     const rows = page.getByRole('table', { name: costs.groups.user }).locator('tbody tr');
+    await rows.nth(49).waitFor();
+    assert.equal(await rows.count(), 50);
+    await page.getByRole('button', { name: app.more }).click();
     await rows.nth(99).waitFor();
     assert.equal(await rows.count(), 100);
-    await page.getByRole('button', { name: app.more }).click();
-    await rows.nth(199).waitFor();
-    assert.equal(await rows.count(), 200);
     await page.context().close();
   });
 

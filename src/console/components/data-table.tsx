@@ -49,7 +49,7 @@ interface DataTableProps<Row> {
 
 const SKELETON_ROWS = 8;
 /** Rows rendered at first, and by each request for more: thousands of rows would freeze the page for seconds. */
-const ROWS_AT_A_TIME = 100;
+const ROWS_AT_A_TIME = 50;
 
 /** A table; on phones each row becomes a card with its first column as the heading. */
 export function DataTable<Row>(props: DataTableProps<Row>) {

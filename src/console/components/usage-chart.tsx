@@ -1,7 +1,7 @@
 import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
 import { Group, Text } from '@mantine/core';
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { currentLanguage } from '../strings/language.ts';
 import { useFormatAmountNumber } from './credit-amount.tsx';
@@ -21,7 +21,7 @@ export interface UsageChartProps {
 }
 
 /** Bars by day, with a colour for each of the largest models. */
-export function UsageChart({ rows, measure, days, nowMs, height }: UsageChartProps) {
+export const UsageChart = memo(function UsageChart({ rows, measure, days, nowMs, height }: UsageChartProps) {
   const { t } = useTranslation('account');
   const formatAmount = useFormatAmountNumber();
   const { models, days: data } = useMemo(
@@ -68,4 +68,4 @@ export function UsageChart({ rows, measure, days, nowMs, height }: UsageChartPro
       </Group>
     </>
   );
-}
+});

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useCallback, useMemo } from 'react';
 import { adminListUsers } from '../../contract/admin-accounts.ts';
 import { listChannels } from '../../contract/channels.ts';
 import { type ListItem, listQuery } from './admin.ts';
@@ -11,22 +12,24 @@ const MAX_IDS = 50;
 /** Name by id; undefined while loading and for deleted entities. */
 export type NameLookup = (id: number) => string | undefined;
 
-/** Fetches all users on the screen in one request. */
+/** Fetches the first users on the screen in one request. */
 export function useUsersById(ids: readonly number[] | undefined) {
-  const uniqueIds = [...new Set(ids)].sort((one, two) => one - two).slice(0, MAX_IDS);
+  const uniqueIds = [...new Set(ids)].slice(0, MAX_IDS).sort((one, two) => one - two);
   const { data } = useQuery({
     ...listQuery(adminListUsers, { ids: uniqueIds.join(), page_size: String(MAX_IDS) }),
     enabled: uniqueIds.length > 0,
     staleTime: STALE_MS,
   });
-  return new Map(data?.data.map((user) => [user.id, user]));
+  return useMemo(() => new Map(data?.data.map((user) => [user.id, user])), [data]);
 }
 
 /** Names of users by id. */
 export function useUserNames(ids: readonly number[] | undefined): NameLookup {
   const users = useUsersById(ids);
-  return (id) => users.get(id)?.username;
+  return useCallback((id) => users.get(id)?.username, [users]);
 }
+
+const NO_CHANNELS: readonly ListItem<typeof listChannels>[] = [];
 
 /** The newest channels, in practice nearly always all of them. */
 export function useChannels(enabled = true): readonly ListItem<typeof listChannels>[] {
@@ -35,11 +38,14 @@ export function useChannels(enabled = true): readonly ListItem<typeof listChanne
     staleTime: STALE_MS,
     enabled,
   });
-  return data?.data ?? [];
+  return data?.data ?? NO_CHANNELS;
 }
 
 /** Names of channels by id. @param enabled false: fetches nothing, as for users who are not administrators */
 export function useChannelNames(enabled = true): NameLookup {
-  const names = new Map(useChannels(enabled).map(({ id, name }) => [id, name]));
-  return (id) => names.get(id);
+  const channels = useChannels(enabled);
+  return useMemo(() => {
+    const names = new Map(channels.map(({ id, name }) => [id, name]));
+    return (id) => names.get(id);
+  }, [channels]);
 }

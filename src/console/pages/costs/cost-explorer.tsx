@@ -1,7 +1,7 @@
 import { Button, Group, Input, Paper, Progress, SimpleGrid, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { IconChartBar, IconDownload, IconFilter } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DAY_MS, DAY_SECONDS } from '../../../contract/time-units.ts';
 import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
@@ -350,15 +350,16 @@ function RangePicker({ filters, range }: { readonly filters: ListFilters; readon
   );
 }
 
+const percentFormat = (language: string) =>
+  new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' });
+/** Made once: a formatter takes longer than the row that shows its number. */
+const percentFormats = { en: percentFormat('en'), 'zh-cn': percentFormat('zh-CN') };
+
 /** A relative change with its sign; neither direction is good or bad by itself, so it has no colour. */
 function RelativeChange({ value }: { readonly value: number | null }) {
   const { t } = useTranslation('costs');
   if (value === null) return null;
-  const percent = new Intl.NumberFormat(currentLanguage(), {
-    style: 'percent',
-    maximumFractionDigits: 0,
-    signDisplay: 'exceptZero',
-  }).format(value);
+  const percent = percentFormats[currentLanguage()].format(value);
   return (
     <Text span inherit fw={600} title={t('changeHint')} style={{ whiteSpace: 'nowrap' }}>
       {percent}
@@ -385,10 +386,15 @@ function useCosts({ scope, by, range, filter }: CostView) {
   const rowsBefore = before.data?.rows ?? NO_ROWS;
   const groups = useMemo(() => toGroupCosts(rows, rowsBefore, by), [rows, rowsBefore, by]);
   const nameOf = useGroupNames(scope, by, groups);
-  const figures = new Map(performance.data?.map((each) => [each.key, each]));
+  const shownGroups = useMemo(() => {
+    const figures = new Map(performance.data?.map((each) => [each.key, each]));
+    return groups.map((group) => ({ ...group, name: nameOf(group.key), figures: figures.get(group.key) }));
+  }, [groups, nameOf, performance.data]);
+  // Stable, so that sorting the table does not draw the chart again.
+  const chart = useMemo(() => rows.map((row) => ({ ...row, model: nameOf(keyOf(row, by)) })), [rows, nameOf, by]);
   return {
-    groups: groups.map((group) => ({ ...group, name: nameOf(group.key), figures: figures.get(group.key) })),
-    chart: rows.map((row) => ({ ...row, model: nameOf(keyOf(row, by)) })),
+    groups: shownGroups,
+    chart,
     total: now.data?.total,
     totalBefore: before.data?.total,
     error: now.error ?? before.error,
@@ -404,12 +410,15 @@ function useGroupNames(scope: RequestScope, by: CostGroup, groups: readonly { re
   const users = useUserNames(by === 'user' ? groups.map(({ key }) => Number(key)) : []);
   const channels = useChannelNames(by === 'channel');
   const keys = useQuery({ ...apiKeysQuery(1), enabled: by === 'token' && scope === 'own' });
-  return (key: string): string => {
-    if (by === 'model') return key;
-    if (by === 'user') return users(Number(key)) ?? `#${key}`;
-    if (by === 'channel') return key === '0' ? t('noChannel') : (channels(Number(key)) ?? `#${key}`);
-    if (key === '0') return t('console');
-    if (key === '-1') return t('imported');
-    return keys.data?.data.find(({ id }) => String(id) === key)?.name ?? `#${key}`;
-  };
+  return useCallback(
+    (key: string): string => {
+      if (by === 'model') return key;
+      if (by === 'user') return users(Number(key)) ?? `#${key}`;
+      if (by === 'channel') return key === '0' ? t('noChannel') : (channels(Number(key)) ?? `#${key}`);
+      if (key === '0') return t('console');
+      if (key === '-1') return t('imported');
+      return keys.data?.data.find(({ id }) => String(id) === key)?.name ?? `#${key}`;
+    },
+    [by, users, channels, keys.data, t],
+  );
 }

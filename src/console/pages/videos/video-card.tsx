@@ -16,7 +16,7 @@ import { useInViewport } from '@mantine/hooks';
 import { IconArrowBackUp, IconArrowsMaximize, IconDownload, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { memo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';
@@ -32,11 +32,14 @@ interface VideoCardProps {
   readonly onReuse: (video: Video) => void;
   /** Set while videos are being selected for a bulk action. */
   readonly selected?: boolean;
-  readonly onSelect?: () => void;
+  readonly onSelect?: (video: Video) => void;
 }
 
-/** One video of the user, from submission to playback; for a failure the reason, and whether it was charged. */
-export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoCardProps) {
+/**
+ * One video of the user, from submission to playback; for a failure the reason, and whether it was charged. Memoized,
+ * because a click on the page of 24 cards would render all of them before the next frame.
+ */
+export const VideoCard = memo(function VideoCard({ video, onReuse, selected = false, onSelect }: VideoCardProps) {
   const { t } = useTranslation('studio');
   const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
   return (
@@ -50,7 +53,7 @@ export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoC
             label={t('choose')}
             aria-label={`${t('choose')}: ${prompt}`}
             checked={selected}
-            onChange={onSelect}
+            onChange={() => onSelect(video)}
           />
         )}
         <Text size="sm" lineClamp={2} title={video.prompt} style={{ overflowWrap: 'anywhere' }}>
@@ -100,7 +103,7 @@ export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoC
       </Stack>
     </Card>
   );
-}
+});
 
 /** Shows the poster until playback is requested. A video without a poster shows the player, which then creates one. */
 function PosterOrPlayer({ video }: { readonly video: Video }) {

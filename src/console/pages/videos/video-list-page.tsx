@@ -13,7 +13,7 @@ import {
 } from '@tabler/icons-react';
 import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { getStorage } from '../../../contract/own-videos.ts';
 import { isTerminal, TASK_STATUS } from '../../../contract/task-states.ts';
@@ -47,6 +47,10 @@ export function VideoListPage() {
   const shown = videos.data?.data ?? [];
   const set = (part: VideosSearchParams): void =>
     void navigate({ to: '/videos', search: { ...search, page: undefined, after: undefined, ...part }, replace: true });
+  const reuse = useCallback(
+    ({ task_id }: Video) => void navigate({ to: '/studio', search: { again: task_id } }),
+    [navigate],
+  );
   const studio = (
     <Button leftSection={<IconSparkles size={16} />} renderRoot={(props) => <Link to="/studio" {...props} />}>
       {t('run')}
@@ -89,10 +93,10 @@ export function VideoListPage() {
           <VideoCard
             key={video.task_id}
             video={video}
-            onReuse={({ task_id }) => void navigate({ to: '/studio', search: { again: task_id } })}
+            onReuse={reuse}
             {...(selection.videos === undefined
               ? {}
-              : { selected: selection.has(video.task_id), onSelect: () => selection.toggle(video) })}
+              : { selected: selection.has(video.task_id), onSelect: selection.toggle })}
           />
         ))}
       </SimpleGrid>
@@ -325,22 +329,28 @@ interface Selection {
 
 function useVideoSelection(): Selection {
   const [chosen, setChosen] = useState<readonly Video[]>();
-  const without = (all: readonly Video[] = [], some: readonly Video[]) =>
-    all.filter(({ task_id: id }) => !some.some(({ task_id: other }) => other === id));
+  // Stable, so that a click renders only the cards that change.
+  const toggle = useCallback(
+    (video: Video) =>
+      setChosen((all = []) => {
+        const others = without(all, [video]);
+        return others.length === all.length ? [...all, video] : others;
+      }),
+    [],
+  );
   return {
     videos: chosen,
     has: (id) => chosen?.some(({ task_id: each }) => each === id) === true,
     start: () => setChosen([]),
     stop: () => setChosen(undefined),
-    toggle: (video) =>
-      setChosen((all = []) => {
-        const others = without(all, [video]);
-        return others.length === all.length ? [...all, video] : others;
-      }),
+    toggle,
     add: (videos) => setChosen((all) => [...without(all, videos), ...videos]),
     remove: (videos) => setChosen((all) => without(all, videos)),
   };
 }
+
+const without = (all: readonly Video[] = [], some: readonly Video[]) =>
+  all.filter(({ task_id: id }) => !some.some(({ task_id: other }) => other === id));
 
 const GB = 1024 ** 3;
 const MB = 1024 ** 2;
