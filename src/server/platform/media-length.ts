@@ -265,7 +265,7 @@ function mp3Seconds(bytes: Buffer): number | undefined {
 
 /** The last page's position, in samples: of Vorbis at the rate of its header, of Opus at 48 kHz. */
 function oggSeconds(bytes: Buffer): number | undefined {
-  const last = bytes.lastIndexOf('OggS', undefined, 'latin1');
+  const last = bytes.lastIndexOf('OggS', bytes.length, 'latin1');
   if (last < 0 || last + 14 > bytes.length) return undefined;
   const vorbis = bytes.indexOf('\u0001vorbis', 0, 'latin1');
   const rate = vorbis >= 0 && vorbis + 16 <= bytes.length ? bytes.readUInt32LE(vorbis + 12) : 48_000;
