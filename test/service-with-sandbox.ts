@@ -29,6 +29,7 @@ export const testEnvironment = (
 ): Record<string, string> => ({
   PORT: '0',
   DATABASE_URL: databaseUrl,
+  DEFAULT_VIDEO_MODEL: 'sora-2',
   MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
   ADMIN_PASSWORD: ROOT_LOGIN.password,
   LOG_LEVEL: 'silent',

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Receipt } from './receipts.ts';
 import { Done, Ok } from './responses.ts';
-import { GenerationBody, IMAGE_FIELDS, submitDefaults, takesImages, VIDEO_JSON_LIMIT, VideoBody } from './video.ts';
+import { BASE64_FIELDS, GenerationBody, submitDefaults, takesImages, VIDEO_JSON_LIMIT, VideoBody } from './video.ts';
 
 const HowMany = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'null: without a limit.' });
 
@@ -63,7 +63,7 @@ export const submitOwnVideo = endpoint({
   path: '/api/videos',
   summary: 'Start a video as oneself, without an API token; Idempotency-Key as for the model API',
   bodyLimit: VIDEO_JSON_LIMIT,
-  imageFields: IMAGE_FIELDS,
+  imageFields: BASE64_FIELDS,
   body: ConsoleVideoBody,
   response: Ok(Type.Object({ task_id: Type.String() })),
 });
@@ -74,7 +74,7 @@ export const quoteVideo = endpoint({
   path: '/api/videos/quote',
   summary: 'What this video would cost and how many can be made; starts nothing. Refuses what a submit would refuse',
   bodyLimit: VIDEO_JSON_LIMIT,
-  imageFields: IMAGE_FIELDS,
+  imageFields: BASE64_FIELDS,
   body: ConsoleVideoBody,
   response: Ok(Quote),
 });

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { LongListOf, LongPageQuery, Ok } from './responses.ts';
 import { FAILURE_CAUSES, TASK_STATUS } from './task-states.ts';
+import { Operation, VideoInputs } from './video-inputs.ts';
 
 const UnixSeconds = Type.Union([Type.Number(), Type.Null()], { description: 'Unix seconds' });
 /**
@@ -23,7 +24,12 @@ const DocumentedVideo = Type.Object(
     seconds: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     size: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     remixed_from_video_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    metadata: Type.Optional(Type.Object({ url: Type.String({ description: 'empty before completion' }) })),
+    metadata: Type.Optional(
+      Type.Object({
+        url: Type.Optional(Type.String({ description: 'empty before completion' })),
+        source_video_id: Type.Optional(Type.String({ description: 'the video that was edited or extended' })),
+      }),
+    ),
     error: Type.Optional(
       Type.Union([
         Type.Object({ message: Type.Optional(Type.String()), code: Type.Optional(Type.String()) }),
@@ -114,6 +120,8 @@ export const GenerationBody = Type.Object({
   mode: Type.Optional(Type.String({ maxLength: 40 })),
   seconds: Type.Optional(Seconds),
   input_reference: Type.Optional(Image),
+  inputs: Type.Optional(VideoInputs),
+  operation: Type.Optional(Operation),
   metadata: Type.Optional(
     Type.Union([
       Type.Record(Type.String(), Type.Unknown()),
@@ -123,7 +131,10 @@ export const GenerationBody = Type.Object({
   callback_url: Type.Optional(CallbackUrl),
 });
 
-/** `POST /v1/videos`: the same fields. The model may be omitted, as OpenAI's clients do, and defaults to `sora-2`. */
+/**
+ * `POST /v1/videos`: the same fields. A model omitted means the setting `DEFAULT_VIDEO_MODEL`, and for an edit or an
+ * extension the model of its source.
+ */
 export const VideoBody = Type.Object({
   ...GenerationBody.properties,
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
@@ -131,6 +142,8 @@ export const VideoBody = Type.Object({
 
 /** Fields that carry images: files of a multipart body, texts of a JSON body. */
 export const IMAGE_FIELDS = ['image', 'images', 'input_reference'] as const;
+/** Members of a JSON body whose large Base64 is decoded. */
+export const BASE64_FIELDS = [...IMAGE_FIELDS, 'inputs'] as const;
 
 export const TaskParam = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) });
 
@@ -180,7 +193,7 @@ export const submitDefaults = {
 export const takesImages = {
   accepts: 'json-or-multipart',
   files: IMAGE_FIELDS,
-  imageFields: IMAGE_FIELDS,
+  imageFields: BASE64_FIELDS,
 } as const;
 /** Properties common to the endpoints that read a video. */
 export const readDefaults = { method: 'GET', tag: 'video', policy: 'model' } as const;
@@ -264,6 +277,38 @@ export const remixVideo = endpoint({
   body: Type.Object({ prompt: Type.Optional(Prompt), callback_url: Type.Optional(CallbackUrl) }),
 });
 
+/** A video made here or an uploaded file, by its id; in a form also the file itself. */
+const SourceVideo = Type.Union([
+  Type.Object({ id: Type.String({ minLength: 1, maxLength: 200 }) }),
+  Type.String({ minLength: 1, maxLength: 200, description: 'The same as a text.' }),
+]);
+const ChangeBody = Type.Object({
+  prompt: Type.Optional(Prompt),
+  video: Type.Optional(SourceVideo),
+  model: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Default: the model of the video; a file needs one.' }),
+  ),
+  seconds: Type.Optional(Seconds),
+  size: Type.Optional(Type.String({ maxLength: 40 })),
+  inputs: Type.Optional(VideoInputs),
+  metadata: GenerationBody.properties.metadata,
+  callback_url: Type.Optional(CallbackUrl),
+});
+const changes = {
+  ...submitDefaults,
+  envelope: 'openai-video',
+  accepts: 'json-or-multipart',
+  files: ['video'],
+  imageFields: ['inputs'],
+  body: ChangeBody,
+} as const;
+export const editVideo = endpoint({ ...changes, path: '/v1/videos/edits', summary: 'Edit a finished video or a file' });
+export const extendVideo = endpoint({
+  ...changes,
+  path: '/v1/videos/extensions',
+  summary: 'Continue a finished video or a file; seconds is the length of the new part',
+});
+
 /** Operations of OpenAI's videos API that no upstream here offers: rejected with a reason instead of a 404. */
 const unsupported = (method: 'GET' | 'POST', path: string, summary: string) =>
   endpoint({
@@ -276,8 +321,6 @@ const unsupported = (method: 'GET' | 'POST', path: string, summary: string) =>
     accepts: 'json-or-multipart',
     bodyLimit: VIDEO_BODY_LIMIT,
   });
-export const editVideo = unsupported('POST', '/v1/videos/edits', 'Not offered: answers operation_unsupported');
-export const extendVideo = unsupported('POST', '/v1/videos/extensions', 'Not offered: answers operation_unsupported');
 export const createCharacter = unsupported(
   'POST',
   '/v1/videos/characters',
@@ -355,5 +398,7 @@ export const STANDARD_FIELDS: ReadonlySet<string> = new Set([
   'size',
   'mode',
   'input_reference',
+  'inputs',
+  'operation',
   'metadata',
 ]);

@@ -160,8 +160,6 @@ describe('the official openai client', () => {
     it('refuses edits, extensions and characters as unsupported', async () => {
       const video = await toFile(image, 'clip.mp4');
       for (const [operation, call] of [
-        ['videos.edit', () => openai.videos.edit({ prompt: 'in rain', video })],
-        ['videos.extend', () => openai.videos.extend({ prompt: 'go on', seconds: '4', video })],
         ['videos.createCharacter', () => openai.videos.createCharacter({ name: 'cat', video })],
         ['videos.getCharacter', () => openai.videos.getCharacter('char_1')],
       ] as const) {

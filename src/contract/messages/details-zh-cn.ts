@@ -3,6 +3,45 @@
  * reject a value. `#` stands for any inserted value. The first matching pattern is used.
  */
 const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
+  // Inputs of videos.
+  ['inputs may hold # at most', 'inputs 最多 # 项'],
+  ['inputs must be a list of objects', 'inputs 须为对象列表'],
+  ['inputs must be the JSON of a list of objects', 'inputs 须为对象列表的 JSON'],
+  ['inputs and the older image fields cannot both hold images', 'inputs 与旧的图片字段不能同时包含图片'],
+  ['# must be an object with type and url, file_id or data', '# 须为对象，包含 type 以及 url、file_id 或 data'],
+  ['# must have exactly one of url, file_id and data', '# 须且只能填写 url、file_id、data 之一'],
+  ['# must be an http(s) address or a data URL', '# 须为 http(s) 地址或 data URL'],
+  ['# must be Base64 or a data URL', '# 须为 Base64 或 data URL'],
+  ['# is not a field of an input', '# 不是输入素材的字段'],
+  ['# is no file of a known kind (#)', '# 不是受支持的文件类型（#）'],
+  ['# is no video of a known kind (#)', '# 不是受支持的视频类型（#）'],
+  ['# is #, but the file is of type #', '# 为 #，但文件类型是 #'],
+  ['# is required for a keyframe', '关键帧须填写 #'],
+  ['# is required: #', '# 不能为空：#'],
+  ['# belongs to a keyframe', '# 只用于关键帧'],
+  ['# must be seconds from 0 to #', '# 须为 0 至 # 秒'],
+  ['# must be 1 to 40 letters, digits, - or _', '# 须为 1 至 40 个字母、数字、- 或 _'],
+  ['# names no file of yours', '# 不是您的文件'],
+  ['# cannot be measured, and the price depends on its length', '无法测量 # 的时长，而价格取决于时长'],
+  ['# must be given by url or file_id: # fetches every # by URL', '# 须以 url 或 file_id 提供：# 通过 URL 获取 #'],
+  [
+    '# must be given by url or file_id: # takes at most # MB by value',
+    '# 须以 url 或 file_id 提供：# 直接上传最多 # MB',
+  ],
+  ['duration cannot be given for # with these inputs', '# 使用这些素材时不能指定 duration'],
+  ['duration must be # seconds for # with these inputs', 'duration 须为 # 秒（#，使用这些素材时）'],
+  ['# cannot be given: # keeps the length of the #', '不能指定 #：# 保持视频的时长'],
+  ['# cannot be given: # keeps the frame of the #', '不能指定 #：# 保持视频的画幅'],
+  [
+    '# must be adaptive for # with a frame or a video to edit or extend',
+    '# 须为 adaptive（#，有首尾帧或编辑、续写视频时）',
+  ],
+  ['# must hold the video that # edits', '# 须包含 # 要编辑的视频'],
+  ['# must hold the video to #', '# 须包含要处理的视频（#）'],
+  ['# must be other images: # makes no video from #', '# 须为其他图片：# 不能用 # 张图片生成视频'],
+  ['# must be 8 with 1080p, 4k or reference images', '使用 1080p、4k 或参考图时 # 须为 8'],
+  ['The input must be a video', '输入素材须为视频'],
+
   // Forms and bodies.
   ['# is given twice', '# 重复出现'],
   ['# is required to change the password', '修改密码须填写 #'],

@@ -28,6 +28,34 @@ interface Item {
   readonly text?: unknown;
   readonly role?: unknown;
   readonly image_url?: { readonly url?: unknown };
+  readonly video_url?: { readonly url?: unknown };
+  readonly audio_url?: { readonly url?: unknown };
+}
+
+const MAX_CLIPS = 3;
+const isMedia = (kind: string, url: unknown): boolean =>
+  new RegExp(`^https?:|^data:${kind}/|^mm_file:`).test(String(url));
+
+/** References exclude frames, audio needs an image or a video beside it, and a base video stands alone. */
+function findInvalidClip(
+  items: readonly Item[],
+  imageRoles: readonly string[],
+  references: number,
+): string | undefined {
+  const videos = items.filter((item) => item.type === 'video_url');
+  const audios = items.filter((item) => item.type === 'audio_url');
+  if (videos.length + audios.length === 0) return undefined;
+  if (references === 0) return 'videos and audio are not supported by this model';
+  if (!videos.every(({ video_url }) => isMedia('video', video_url?.url))) return 'video_url';
+  if (!audios.every(({ audio_url, role }) => isMedia('audio', audio_url?.url) && role === 'reference_audio'))
+    return 'audio_url';
+  const bases = videos.filter(({ role }) => role === 'base_video').length;
+  if (bases > 0)
+    return bases + imageRoles.length + audios.length === 1 && videos.length === 1 ? undefined : 'base_video';
+  if (!videos.every(({ role }) => role === 'reference_video')) return 'role of a video';
+  if (Math.max(videos.length, audios.length) > MAX_CLIPS) return 'too many videos or audio files';
+  if (imageRoles.some((role) => role !== 'reference_image')) return 'frames and references exclude each other';
+  return videos.length + imageRoles.length === 0 ? 'audio needs an image or a video' : undefined;
 }
 
 function findInvalidH3Field(body: Readonly<Record<string, unknown>>): string | undefined {
@@ -47,8 +75,10 @@ function findInvalidH3Field(body: Readonly<Record<string, unknown>>): string | u
   if (resolution !== undefined && !limits.resolutions.some((known) => known === resolution))
     return `resolution must be ${limits.resolutions.join(' or ')}`;
   if (ratio !== undefined && !RATIOS.some((known) => known === ratio)) return 'ratio is not supported';
-  if (roles.length === 0 && (ratio === undefined || ratio === 'adaptive')) return 'ratio must not be adaptive';
-  return undefined;
+  const hasVideo = items.some((item) => item.type === 'video_url');
+  if (roles.length === 0 && !hasVideo && (ratio === undefined || ratio === 'adaptive'))
+    return 'ratio must not be adaptive';
+  return findInvalidClip(items, roles, limits.references);
 }
 
 /** State names of this vendor, by coincidence the same as Seedance's. */

@@ -371,6 +371,33 @@ function isImageList(list: unknown): boolean {
   );
 }
 
+interface ListedImage {
+  readonly image_url?: unknown;
+  readonly type?: unknown;
+}
+interface ListedVideo {
+  readonly video_url?: unknown;
+  readonly refer_type?: unknown;
+  readonly keep_original_sound?: unknown;
+}
+const MAX_IMAGES_BESIDE_VIDEO = 4;
+
+/** One video, by URL only; a video to edit excludes frames, and a last frame more than two images. */
+function checkOmniMedia({ image_list: images = [], video_list: videos = [] }: Body): string | undefined {
+  if (!Array.isArray(images) || !Array.isArray(videos)) return 'image_list and video_list must be lists';
+  const types = (images as readonly ListedImage[]).map(({ type }) => type);
+  if (types.includes('end_frame') && images.length > 2) return 'end_frame is not supported with more than two images';
+  if (videos.length === 0) return undefined;
+  const [video] = videos as readonly ListedVideo[];
+  if (videos.length > 1 || !/^https?:\/\//.test(String(video?.video_url))) return 'video_list is invalid';
+  if (!isOneOf(video?.refer_type, ['feature', 'base'])) return 'video_list.refer_type is invalid';
+  if (images.length > MAX_IMAGES_BESIDE_VIDEO) return 'image_list is too long beside a video';
+  const isEdit = video?.refer_type !== 'feature';
+  return isEdit && types.some((type) => type !== undefined)
+    ? 'frames are not supported with a video to edit'
+    : undefined;
+}
+
 /** The vendor's objection to a submit: `model` for a model missing from this family, otherwise its message. */
 function checkKlingBody(family: KlingFamily, body: Body): string | undefined {
   const model = body.model_name ?? 'kling-v1';
@@ -381,6 +408,8 @@ function checkKlingBody(family: KlingFamily, body: Body): string | undefined {
   if (family === 'image2video' && !has(body, 'image') && !has(body, 'image_tail')) return 'image is required';
   const longest = FREE_LENGTH[model];
   if (family === 'omni-video' && !isImageList(body.image_list)) return 'image_list is invalid';
+  const media = family === 'omni-video' ? checkOmniMedia(body) : undefined;
+  if (media !== undefined) return media;
   const durations =
     longest === undefined ? ['5', '10'] : Array.from({ length: longest - 2 }, (_, index) => String(index + 3));
   if (!isOneOf(body.duration, durations)) return `duration must be one of ${durations.join(', ')}, as a string`;

@@ -75,6 +75,38 @@ const FIELDS: Readonly<Record<string, (value: unknown, rules: Rules) => boolean>
   negativePrompt: (value, { isOwn }) => !isOwn && typeof value === 'string',
 };
 
+/** Data URLs are limited to five megabytes. */
+const MAX_DATA_URL = 5_000_000 * (4 / 3) + 100;
+const isVideoUri = (value: unknown): boolean =>
+  typeof value === 'string' &&
+  /^https?:\/\/|^runway:\/\/|^data:video\/[a-z0-9.+-]+;base64,/.test(value) &&
+  value.length <= Math.max(MAX_DATA_URL, 0);
+const isKeyframe = (entry: Body | null): boolean => isUri(entry?.uri) && Number(entry?.seconds) >= 0;
+const EDIT_FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  model: (value) => value === 'aleph2',
+  videoUri: isVideoUri,
+  promptText: (value) => typeof value === 'string' && value.length >= 1 && value.length <= 1_000,
+  keyframes: (value) => Array.isArray(value) && value.length <= 5 && value.every(isKeyframe),
+  seed: (value) => Number.isInteger(value) && Number(value) >= 0,
+  contentModeration: (value) => typeof value === 'object',
+  outputFormat: (value) => typeof value === 'string',
+  targetAspectRatio: (value) => typeof value === 'string',
+};
+
+/** A video to edit, whose length and frame the result has; unknown fields are refused. */
+function editVideo(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
+  const body = request.json();
+  if (!body) return refusal('invalid');
+  if (body.model !== 'aleph2') return refusal('model', `Model variant ${String(body.model)} is not available.`);
+  const wrong =
+    Object.keys(body).find((name) => !Object.hasOwn(EDIT_FIELDS, name) || !EDIT_FIELDS[name]?.(body[name])) ??
+    (body.videoUri === undefined ? 'videoUri' : undefined);
+  if (wrong !== undefined) return refusal('invalid', `Validation of body failed: ${wrong}: Invalid input`);
+  const prompt = typeof body.promptText === 'string' ? body.promptText : '';
+  const job = context.createJob({ id: randomUUID(), prompt, model: 'aleph2', input: body, seconds: 5 });
+  return jsonResponse(200, { id: job.id });
+}
+
 /** Unknown keys are tolerated, as the API's documentation promises for newer ones. */
 function findInvalidField(body: Body, rules: Rules, ratios: readonly string[]): string | undefined {
   if (typeof body.ratio !== 'string' || !ratios.includes(body.ratio)) return 'ratio';
@@ -152,6 +184,7 @@ export const runway = defineSimulator({
   routes: [
     { method: 'POST', path: '/v1/text_to_video', operation: 'submit', handle: submit },
     { method: 'POST', path: '/v1/image_to_video', operation: 'submit', handle: submit },
+    { method: 'POST', path: '/v1/video_to_video', operation: 'submit', handle: editVideo },
     {
       method: 'GET',
       path: TASK,

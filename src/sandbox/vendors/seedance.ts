@@ -115,6 +115,11 @@ const routes: readonly Route[] = [
         const text = `The model or endpoint ${String(body.model)} does not exist or you do not have access to it.`;
         return refusal(404, 'NotFound', 'InvalidEndpointOrModel.NotFound', text);
       }
+      const items = Array.isArray(body.content) ? (body.content as readonly Item[]) : [];
+      if (String(body.model).includes('2-5') && breaksTaskConstraint(body, items)) {
+        const text = 'The parameters do not fit the task type.';
+        return refusal(400, 'BadRequest', 'InvalidParameter.TaskTypeConstraint', text);
+      }
       const wrong = findInvalidField(body, model);
       if (wrong) {
         const text = `The parameter \`${wrong}\` specified in the request is not valid.`;
@@ -198,6 +203,8 @@ interface Model {
   readonly auto: boolean;
   readonly frames: number;
   readonly references: number;
+  /** Videos, and audio files. */
+  readonly clips?: number;
   readonly audio: boolean;
 }
 
@@ -205,8 +212,8 @@ const ALL = ['480p', '720p', '1080p'];
 const one = (frames: number, resolution: string, references = 0): Model => {
   return { resolutions: ALL, resolution, min: 2, max: 12, auto: false, frames, references, audio: false };
 };
-const two = (resolutions: readonly string[], max: number, references: number): Model => {
-  return { resolutions, resolution: '720p', min: 4, max, auto: true, frames: 2, references, audio: true };
+const two = (resolutions: readonly string[], max: number, references: number, clips = 3): Model => {
+  return { resolutions, resolution: '720p', min: 4, max, auto: true, frames: 2, references, clips, audio: true };
 };
 
 const MODELS: Readonly<Record<string, Model>> = {
@@ -218,7 +225,7 @@ const MODELS: Readonly<Record<string, Model>> = {
   '2-0': two([...ALL, '4k'], 15, 9),
   '2-0-fast': two(['480p', '720p'], 15, 9),
   '2-0-mini': two(['480p', '720p'], 15, 9),
-  '2-5': two(ALL, 30, 9),
+  '2-5': two(ALL, 30, 30, 10),
 };
 
 const modelOf = (id: string): Model | undefined =>
@@ -233,6 +240,7 @@ interface Item {
   readonly role?: unknown;
   readonly image_url?: { readonly url?: unknown };
   readonly video_url?: { readonly url?: unknown };
+  readonly audio_url?: { readonly url?: unknown };
 }
 
 const isMediaUrl = (value: unknown): boolean => typeof value === 'string' && MEDIA_URL.test(value);
@@ -240,7 +248,11 @@ const isMediaUrl = (value: unknown): boolean => typeof value === 'string' && MED
 function isItem(item: Item): boolean {
   if (item.type === 'text') return typeof item.text === 'string';
   if (item.type === 'image_url') return isMediaUrl(item.image_url?.url);
-  return item.type === 'video_url' && isMediaUrl(item.video_url?.url) && item.role === 'reference_video';
+  if (item.type === 'audio_url')
+    return /^https?:\/\/|^data:audio\//.test(String(item.audio_url?.url)) && item.role === 'reference_audio';
+  // Videos are not accepted as Base64.
+  const isAddress = /^https?:\/\/|^asset:\/\//.test(String(item.video_url?.url));
+  return item.type === 'video_url' && isAddress && item.role === 'reference_video';
 }
 
 /** Whether the roles form one of the three modes: a first frame, a first and a last frame, or references. */
@@ -249,8 +261,12 @@ function areRoles(items: readonly Item[], model: Model): boolean {
   const references = images.filter((role) => role === 'reference_image').length;
   const frames = images.length - references;
   const videos = items.filter(({ type }) => type === 'video_url').length;
-  if (videos > 0 && model.references < 9) return false;
-  if (references + videos > 0) return frames === 0 && references <= model.references && videos <= 3;
+  const audios = items.filter(({ type }) => type === 'audio_url').length;
+  const { clips = 0 } = model;
+  if (Math.max(videos, audios) > clips || references > model.references) return false;
+  // Before 2.5 audio needs an image or a video beside it.
+  if (audios > 0 && references + videos === 0 && clips < 10) return false;
+  if (references + videos + audios > 0) return frames === 0;
   if (frames > model.frames) return false;
   if (frames === 2) return images.includes('first_frame') && images.includes('last_frame');
   return frames === 0 || images[0] === undefined || images[0] === 'first_frame';
@@ -259,6 +275,16 @@ function areRoles(items: readonly Item[], model: Model): boolean {
 const isWhole = (value: unknown, min: number, max: number): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
 const isFlag = (value: unknown): boolean => value === undefined || typeof value === 'boolean';
+
+/** 2.5 names the task of a video, and accepts no ratio but `adaptive` where the inputs determine it. */
+function breaksTaskConstraint(body: Readonly<Record<string, unknown>>, items: readonly Item[]): boolean {
+  const { omni_reference_task_type: task, ratio, duration } = body;
+  const isFrame = items.some(({ role }) => role === 'first_frame' || role === 'last_frame');
+  if (!isFrame && task !== 'edit' && task !== 'extend') return false;
+  const hasVideo = items.some(({ type }) => type === 'video_url');
+  if (!isFrame && !hasVideo) return true;
+  return (ratio !== undefined && ratio !== 'adaptive') || (task === 'edit' && duration !== -1);
+}
 
 /** Name of the first invalid field; body fields are validated strictly. */
 function findInvalidField(body: Readonly<Record<string, unknown>>, model: Model): string | undefined {
@@ -274,6 +300,9 @@ function findInvalidField(body: Readonly<Record<string, unknown>>, model: Model)
   if (duration !== undefined && !isWhole(duration, model.min, model.max) && !(model.auto && duration === -1)) {
     return 'duration';
   }
+  const isLiteReference = model.references === 4 && items.some(({ role }) => role === 'reference_image');
+  if (isLiteReference && (resolution === '1080p' || ratio === 'adaptive')) return 'resolution';
+  if (body.omni_reference_task_type !== undefined && model.clips !== 10) return 'omni_reference_task_type';
   if (seed !== undefined && !isWhole(seed, -1, 2 ** 32 - 1)) return 'seed';
   if (body.generate_audio !== undefined && !model.audio) return 'generate_audio';
   return ['generate_audio', 'camera_fixed', 'watermark'].find((name) => !isFlag(body[name]));

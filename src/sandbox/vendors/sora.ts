@@ -171,6 +171,38 @@ function remix(request: SimulatorRequest, context: SimulatorContext): SimulatorR
   );
 }
 
+/** Edits or extends a video of this account, by its id, or an upload. */
+async function change(
+  request: SimulatorRequest,
+  context: SimulatorContext,
+  operation: 'edits' | 'extensions',
+): Promise<SimulatorResponse> {
+  const fields = await readFields(request);
+  if (!fields) return refusal('invalid');
+  const { prompt, video, seconds = '4', ...others } = fields;
+  const [stray] = Object.keys(others);
+  if (stray !== undefined) return invalid(stray, `Unknown parameter: '${stray}'.`, 'unknown_parameter');
+  if (typeof prompt !== 'string' || prompt === '')
+    return invalid('prompt', "Missing parameter: 'prompt'.", 'missing_required_parameter');
+  const { id, file } = (typeof video === 'object' ? (video ?? {}) : {}) as Readonly<Record<string, unknown>>;
+  const origin = typeof id === 'string' ? context.jobs.find(id) : undefined;
+  if (typeof file !== 'string' && !origin)
+    return id === undefined ? invalid('video', 'A video is required.') : refusal('not_found');
+  if (typeof file === 'string' && !file.startsWith('video/')) return invalid('video', `Unsupported mimetype: ${file}.`);
+  if (operation === 'edits' && fields.seconds !== undefined) return invalid('seconds', "Unknown parameter: 'seconds'.");
+  if (!['4', '8', '12', '16', '20'].includes(String(seconds))) return invalid('seconds', 'Invalid value.');
+  const length = operation === 'edits' ? (origin?.seconds ?? 4) : Number(seconds);
+  const input: SoraInput = {
+    size: (origin?.input as SoraInput | undefined)?.size ?? '720x1280',
+    seconds: String(length),
+    remixedFrom: origin?.id ?? null,
+    reference: null,
+  };
+  const { model = 'sora-2', shape } = origin ?? {};
+  const job = context.createJob({ id: newId(context), prompt, model, input, seconds: length, ...(shape && { shape }) });
+  return jsonResponse(200, toVideo(job, context));
+}
+
 function list(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
   const jobs = context.jobs.all().toSorted((a, b) => b.createdAtMs - a.createdAtMs);
   if (request.query.get('order') === 'asc') jobs.reverse();
@@ -210,6 +242,18 @@ export const sora = defineSimulator({
   problem: (problem, message) => refusal(problem, message),
   routes: [
     { method: 'POST', path: '/v1/videos', operation: 'submit', handle: create },
+    {
+      method: 'POST',
+      path: '/v1/videos/edits',
+      operation: 'submit',
+      handle: (request, context) => change(request, context, 'edits'),
+    },
+    {
+      method: 'POST',
+      path: '/v1/videos/extensions',
+      operation: 'submit',
+      handle: (request, context) => change(request, context, 'extensions'),
+    },
     { method: 'POST', path: /^\/v1\/videos\/(?<id>[^/]+)\/remix$/, operation: 'submit', handle: remix },
     { method: 'GET', path: '/v1/videos', operation: 'other', handle: list },
     { method: 'GET', path: /^\/v1\/videos\/(?<id>[^/]+)\/content$/, operation: 'content', handle: content },

@@ -162,6 +162,11 @@ const BLOCKS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
     data: (value) => typeof value === 'string' && /^[A-Za-z0-9+/]+={0,2}$/.test(value),
     mime_type: isOneOf('image/png', 'image/jpeg', 'image/webp'),
   },
+  video: {
+    type: isText,
+    data: (value) => typeof value === 'string' && /^[A-Za-z0-9+/]+={0,2}$/.test(value),
+    mime_type: isOneOf('video/mp4', 'video/quicktime', 'video/webm'),
+  },
 };
 const FORMAT: Readonly<Record<string, Check>> = {
   type: isOneOf('video'),
@@ -206,6 +211,20 @@ function checkInput(input: unknown): string | undefined {
   return undefined;
 }
 
+const MAX_VIDEOS = 3;
+
+/** Edits and extensions need one video, and two frames a length of at most ten seconds. */
+function checkTask(task: unknown, input: unknown, seconds: number): string | undefined {
+  const types = blocksOf(input).map(({ type }) => type);
+  const videos = types.filter((type) => type === 'video').length;
+  const images = types.filter((type) => type === 'image').length;
+  if (task === 'edit' || task === 'extend') return videos === 1 ? undefined : `The task ${task} needs one video.`;
+  if (videos > MAX_VIDEOS) return `At most ${MAX_VIDEOS} videos are supported.`;
+  if (videos > 0 && task !== 'reference_to_video') return 'Videos are references, or belong to a task edit or extend.';
+  const isBetweenFrames = task === undefined && images === 2;
+  return isBetweenFrames && seconds > 10 ? 'The duration must be at most 10s between two frames.' : undefined;
+}
+
 /** Ten seconds if the interaction names no length. */
 const secondsOf = (duration: unknown): number =>
   typeof duration === 'string' ? Number(/^(\d{1,2})s$/.exec(duration)?.[1] ?? Number.NaN) : 10;
@@ -224,6 +243,7 @@ function checkInteraction(model: string, body: Fields | undefined): string | und
   return (
     checkInput(body.input) ??
     checkFields(format, FORMAT, 'response_format') ??
-    (config === undefined ? undefined : checkFields(config, { task: TASK }, 'generation_config.video_config'))
+    (config === undefined ? undefined : checkFields(config, { task: TASK }, 'generation_config.video_config')) ??
+    checkTask(asObject(config)?.task, body.input, seconds)
   );
 }

@@ -53,9 +53,8 @@ const ERR_CODE: Readonly<Partial<Record<JobPhase, string>>> = {
 const PACKAGE_CREDITS = 1_000_000;
 
 function creditsOf(job: Job): number {
-  const { resolution, images } = job.input as { readonly resolution?: unknown; readonly images?: unknown };
-  const count = Array.isArray(images) ? images.length : 0;
-  return viduCredits(job.model, typeof resolution === 'string' ? resolution : '720p', job.seconds, count > 2);
+  const { resolution, isReference } = job.input as { readonly resolution?: unknown; readonly isReference: boolean };
+  return viduCredits(job.model, typeof resolution === 'string' ? resolution : '720p', job.seconds, isReference);
 }
 
 function submit(
@@ -71,7 +70,7 @@ function submit(
     id: `899${newDigits(context.now())}`,
     prompt: typeof body.prompt === 'string' ? body.prompt : '',
     model: typeof body.model === 'string' ? body.model : '',
-    input: body,
+    input: { ...body, isReference: task === 'reference2video' },
     externalId: typeof body.payload === 'string' ? body.payload : undefined,
     shape: body.aspect_ratio === '9:16' || body.aspect_ratio === '1:1' ? body.aspect_ratio : '16:9',
     audio: body.audio === true || body.bgm === true,

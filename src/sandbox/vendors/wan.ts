@@ -232,6 +232,12 @@ const asFields = (value: unknown): Fields => asObject(value) ?? {};
 
 const isFile = (value: unknown): boolean =>
   typeof value === 'string' && /^(https?|oss):\/\/|^data:image\/[a-z]+;base64,/.test(value);
+const MEDIA_TYPES = [
+  ...['first_frame', 'last_frame', 'driving_audio', 'first_clip', 'video'],
+  ...['reference_image', 'reference_video', 'reference_audio'],
+];
+/** The vendor fetches videos and audio. */
+const isFetched = (value: unknown): boolean => typeof value === 'string' && /^(https?|oss):\/\//.test(value);
 
 const SETS = [
   'first_frame',
@@ -245,6 +251,9 @@ const SETS = [
 function findInvalidMedia(model: string, input: Fields): string | undefined {
   const media = (input.media ?? []) as readonly { type?: unknown; url?: unknown }[];
   if (!Array.isArray(media) || !media.every(({ url }) => isFile(url))) return 'input.media is invalid';
+  const isBy = ({ type, url }: { type?: unknown; url?: unknown }): boolean =>
+    MEDIA_TYPES.includes(String(type)) && (/image|frame/.test(String(type)) || isFetched(url));
+  if (!media.every(isBy)) return 'input.media has a type or an address that is not supported';
   if ('img_url' in input) return 'input.img_url is not supported by this model';
   const types = media.map(({ type }) => (typeof type === 'string' ? type : '')).toSorted((a, b) => (a < b ? -1 : 1));
   const references = types.filter((type) => type === 'reference_image' || type === 'reference_video').length;
@@ -253,6 +262,8 @@ function findInvalidMedia(model: string, input: Fields): string | undefined {
   if (model === 'wan2.7-videoedit' ? videos !== 1 || references > 4 : videos > 0) return 'input.media is invalid';
   const most = model.startsWith('happyhorse') ? 9 : 5;
   if (/r2v/.test(model) && (references < 1 || references > most)) return `input.media needs 1 to ${most} references`;
+  if (types.filter((type) => type === 'reference_video').length > (model.startsWith('happyhorse') ? 0 : 3))
+    return 'input.media has too many videos';
   return undefined;
 }
 
@@ -264,6 +275,8 @@ function findErrorAtSubmit(id: string, model: Model, body: Fields): string | und
     return 'input.img_url is required';
   if (model.kind === 'frames' && !isFile(input.first_frame_url)) return 'input.first_frame_url is required';
   if (model.kind === 'references' && !Array.isArray(input.reference_urls)) return 'input.reference_urls is required';
+  if (input.audio_url !== undefined && !(model.audio === true && isFetched(input.audio_url)))
+    return 'input.audio_url is not supported by this model';
   return model.kind === 'media' ? findInvalidMedia(id, input) : undefined;
 }
 

@@ -184,6 +184,10 @@ export const START_SETTINGS = {
     description:
       'How long a vendor may not know a submitted video; later, three consecutive unreadable or not-found responses fail and refund it.',
   }),
+  DEFAULT_VIDEO_MODEL: optionalText({
+    description:
+      'Model of `POST /v1/videos` without one. Default: the cheapest enabled model that makes videos from text and is not retiring.',
+  }),
   JOURNAL_DIR: optionalText({
     description:
       'Directory of the journal of unsettled model calls. Default: beside the SQLite database, otherwise under the temporary directory.',

@@ -25,6 +25,8 @@ export interface GenerationWay {
   readonly maxInputs?: number;
   readonly seconds?: readonly number[];
   readonly resolutions?: readonly string[];
+  /** Further values of `size`. */
+  readonly sizes?: readonly string[];
   /** Empty: the inputs determine the ratio. */
   readonly ratios?: readonly string[];
 }
@@ -86,15 +88,16 @@ const generating = (ways: readonly GenerationWay[]): readonly GenerationWay[] =>
 const imageRules = ({ inputs }: GenerationWay): readonly InputRule[] => inputs.filter(({ type }) => type === 'image');
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
 
-/** The ways, with number and roles of the images derived from them. */
+/** The ways, with number and roles of the images derived from them. Without ways a model has only its native format. */
 export function waysOf(ways: readonly GenerationWay[]): Pick<ModelCapability, 'ways' | 'images'> {
   const rules = generating(ways).map(imageRules);
   const roles = rules.flat().map(({ role }) => role);
   return {
     ways,
     images: {
-      min: Math.min(...rules.map((each) => sum(each.map(({ min }) => min)))),
+      min: rules.length === 0 ? 0 : Math.min(...rules.map((each) => sum(each.map(({ min }) => min)))),
       max: Math.max(
+        0,
         ...generating(ways).map((way) =>
           Math.min(sum(imageRules(way).map(({ max }) => max)), way.maxInputs ?? Number.POSITIVE_INFINITY),
         ),

@@ -10,7 +10,14 @@ import { AppError, invalidRequest, notExistError } from '../platform/app-error.t
 import type { Clock } from '../platform/clock.ts';
 import type { Caller, RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { type AccelRedirect, type Content, type ContentDelivery, type PlayLinks, toAccelHeaders } from './content.ts';
+import {
+  type AccelRedirect,
+  type Content,
+  type ContentDelivery,
+  type PlayLinks,
+  toAccelHeaders,
+  VENDOR_CREDENTIAL,
+} from './content.ts';
 import type { RefreshingTaskReader } from './poller.ts';
 import type { Task, TaskStore } from './task-store.ts';
 
@@ -31,11 +38,12 @@ export function addContentRoutes(
 ): void {
   const sendFile = async (
     task: Task,
-    caller: Caller,
+    caller: Caller | undefined,
     variant: string | undefined,
     { request, reply }: { readonly request: RequestContext; readonly reply: FastifyReply },
   ) => {
-    const watchAccess = (onEnd: () => void) => credentialWatch.watch(caller, onEnd);
+    const watchAccess = (onEnd: () => void) =>
+      caller === undefined ? () => undefined : credentialWatch.watch(caller, onEnd);
     const acceptsPath = accelRedirect.accepts(request);
     const asked = { ...toFileRequest(request), variant, watchAccess, acceptsPath };
     return sendContent(reply, await contentDelivery.open(task, asked));
@@ -53,6 +61,7 @@ export function addContentRoutes(
     if (!playLinks.verify(link, query.signature, clock.now())) throw new AppError('forbidden');
     const task = await store.findByPublicId(link.taskId);
     if (task === undefined || task.deleted === 1) throw new AppError('content_not_found');
+    if (link.credential === VENDOR_CREDENTIAL) return sendFile(task, undefined, query.variant, { request, reply });
     const caller = await credentialWatch.resolve(link.credential, task.user_id);
     if (caller === undefined) throw new AppError('forbidden');
     return sendFile(task, caller, query.variant, { request, reply });

@@ -214,6 +214,9 @@ interface PlayLink {
  * HMAC-SHA256 over task, expiry and credential, under a key derived from MASTER_KEY (RFC 5869). A link permits GET of
  * this one task. Whether its credential is still valid is checked when the link is used.
  */
+/** The credential of a link for a vendor that fetches the video as an input; no sign-in ends it. */
+export const VENDOR_CREDENTIAL = 'v0';
+
 export class PlayLinks {
   readonly #signer: Signer;
   constructor(masterKey: Buffer) {

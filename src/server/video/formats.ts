@@ -45,8 +45,10 @@ export class TaskRenderer {
     };
   }
 
-  video(task: Task): Json {
-    return toVideoObject(task, this.#vendors.get(task.vendor));
+  /** @param source public id of the video that was edited or extended */
+  video(task: Task, source?: string): Json {
+    const object = toVideoObject(task, this.#vendors.get(task.vendor));
+    return source === undefined ? object : withSource(object, source);
   }
 
   /** OpenAI's complete Video object, for OpenAI's own clients. */
@@ -57,6 +59,12 @@ export class TaskRenderer {
   listItem(task: Task): Json {
     return toVideoListItem(task, this.#vendors.get(task.vendor));
   }
+}
+
+/** The object with the id of its parent in `metadata`. */
+function withSource(object: Json, source: string): Json {
+  const { metadata, ...rest } = object as Fields;
+  return { ...rest, metadata: { ...(isObject(metadata) ? (metadata as Fields) : {}), source_video_id: source } };
 }
 
 type Fields = { [key: string]: Json };

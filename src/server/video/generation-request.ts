@@ -2,13 +2,25 @@ import type { Static } from 'typebox';
 import type { VendorId } from '../../contract/model-kinds.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import { type GenerationBody, STANDARD_FIELDS } from '../../contract/video.ts';
+import type { VideoOperation } from '../../contract/video-inputs.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import { JsonRejectedError } from '../platform/json.ts';
 import { type BodyImages, parseRequestJson } from '../platform/json-scanner.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
-import type { Json, MediaInput, VideoRequest } from '../vendors/adapter.ts';
+import type { Json, MediaInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import { NO_INPUTS, type ResolvedInputs } from './input-resolver.ts';
 import { arrangeMedia, findMedia, type GivenMedia, type MediaUse, normalizeDataUrls } from './request-images.ts';
+import {
+  assertInputsFit,
+  type GivenInput,
+  isInputPart,
+  kindsOfImages,
+  parseInputs,
+  parseOperation,
+  sortInputs,
+  spellNames,
+} from './typed-inputs.ts';
 
 /** The body of a generation request in the unified or OpenAI's format, with unknown members. */
 export type GenerationRequestBody = Partial<Static<typeof GenerationBody>> & { readonly [key: string]: unknown };
@@ -34,6 +46,10 @@ export interface GenerationRequest {
   readonly images: readonly MediaInput[];
   /** Images and other media as sent by the caller; the model decides which of them are usable. */
   readonly media?: GivenMedia;
+  /** The typed inputs, before files are found and roles are filled in. */
+  readonly inputs?: readonly GivenInput[];
+  /** Default: generate. */
+  readonly operation?: VideoOperation;
   readonly seconds?: number;
   readonly size?: string;
   readonly mode?: string;
@@ -83,7 +99,13 @@ export function parseGenerationRequest(
     model,
     prompt: body.prompt ?? '',
     images: [],
-    media: findMedia(body, files, bodyImages),
+    media: findMedia(
+      withoutFileReference(body),
+      files.filter(({ field }) => !isInputPart(field)),
+      bodyImages,
+    ),
+    inputs: [...parseInputs(body.inputs, files, bodyImages), ...fileReference(body)],
+    operation: parseOperation(body.operation),
     seconds: body.duration ?? (body.seconds === undefined ? undefined : Number(body.seconds)),
     size: body.size,
     mode: body.mode,
@@ -93,6 +115,15 @@ export function parseGenerationRequest(
     callbackUrl: callbackUrl || undefined,
   };
 }
+
+/** OpenAI's `input_reference: {file_id}` is an image without a role. */
+function fileReference({ input_reference: given }: StrictBody): readonly GivenInput[] {
+  const fileId = isObject(given) ? given.file_id : undefined;
+  if (typeof fileId !== 'string' || fileId === '') return [];
+  return [{ param: 'input_reference', type: 'image', role: undefined, source: { fileId } }];
+}
+const withoutFileReference = (body: StrictBody): StrictBody =>
+  fileReference(body).length === 0 ? body : { ...body, input_reference: undefined };
 
 const NEVER_EMPTY = ['size', 'mode', 'duration', 'seconds', 'metadata', 'image', 'images', 'input_reference'] as const;
 
@@ -134,17 +165,35 @@ export function toVideoRequest(
   generation: GenerationRequest,
   resolved: Pick<VideoRequest, 'taskId' | 'model' | 'extraFields'>,
   use: MediaUse,
+  { inputs, inputSeconds }: ResolvedInputs = NO_INPUTS,
+  promptName?: VendorAdapter['promptName'],
 ): VideoRequest {
+  const { operation = 'generate' } = generation;
   const { prompt, seconds, size, mode, metadata, officialBody, officialOperation, body, media } = generation;
   const { images, fields } = media === undefined ? { images: generation.images } : arrangeMedia(media, use);
+  const typed = sortInputs(inputs);
+  if (images.length > 0 && typed.images.length > 0)
+    throw invalidRequest('inputs and the older image fields cannot both hold images.', 'inputs');
+  if (inputs.length > 0 || operation !== 'generate') {
+    const older = kindsOfImages(images).map((kind, index) => ({
+      ...kind,
+      param: 'image',
+      media: images[index] ?? { url: '' },
+    }));
+    assertInputsFit([...older, ...inputs], { ...use, operation });
+  }
   const native = Object.entries(body).filter(
     // We never pass callback URLs to vendors; we send callbacks ourselves.
     ([key]) => !STANDARD_FIELDS.has(key) && key !== 'callback_url' && fields?.has(key) !== true,
   );
   return {
     ...resolved,
-    prompt,
-    images,
+    prompt: spellNames(prompt, inputs, typed.ordered, promptName),
+    images: [...images, ...typed.images],
+    ...(typed.videos.length > 0 && { videos: typed.videos }),
+    ...(typed.audios.length > 0 && { audios: typed.audios }),
+    ...(operation !== 'generate' && { operation }),
+    ...(inputSeconds !== undefined && { inputSeconds }),
     metadata,
     nativeFields: Object.fromEntries(native) as { [key: string]: Json },
     ...defined({ seconds, size, mode, officialBody, officialOperation }),
@@ -154,7 +203,9 @@ export function toVideoRequest(
 const ACTIONS = ['textGenerate', 'generate', 'firstTailGenerate'] as const;
 
 /** The requested operation, as named by the unified task's `action`; depends on the number of images. */
-export function actionOf({ images, officialBody }: VideoRequest): string {
+export function actionOf({ images, videos = [], operation, officialBody }: VideoRequest): string {
+  if (operation !== undefined && operation !== 'generate') return operation;
+  if (videos.length > 0 || images.some(({ role }) => role === 'reference')) return 'referenceGenerate';
   // A vendor's own body may contain a last frame in addition to the image.
   const count = images.length + (officialBody?.image_tail === undefined ? 0 : 1);
   return ACTIONS[count] ?? 'referenceGenerate';

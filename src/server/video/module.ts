@@ -34,6 +34,8 @@ import { VendorVideoDeletion, VideoDeletion } from './deletion.ts';
 import { FavouriteStore } from './favourite-store.ts';
 import { TaskRenderer } from './formats.ts';
 import { Idempotency } from './idempotency.ts';
+import { type FindInputFile, InputResolver } from './input-resolver.ts';
+import { ModelChoice } from './model-choice.ts';
 import { addModelRoutes } from './model-routes.ts';
 import { makePollScheduler, type PollScheduler } from './poll-scheduler.ts';
 import { RefreshingTaskReader, ResultCheck, TaskPoller } from './poller.ts';
@@ -42,12 +44,14 @@ import { ReconciliationStore } from './reconciliation-store.ts';
 import { addConsoleVideoRoutes, addFavouriteRoutes, addOwnerVideoRoutes, addVideoRoutes } from './routes.ts';
 import { addSharePageRoutes, addShareRoutes } from './share-routes.ts';
 import { ShareAccess, ShareService, ShareStore } from './shares.ts';
+import { SourceVideos } from './source-videos.ts';
 import { PriceQuoteService, SubmitService } from './submit.ts';
 import { type OnFaultPoint, TaskCompletion } from './task-completion.ts';
 import { TaskAdminStore, UnfinishedTaskStatisticsStore, VideoDurationStatisticsStore } from './task-reports.ts';
 import { TaskStore } from './task-store.ts';
 import { Base64VideoCache, createVideoCopySources, UrlRefresher, VendorFiles } from './vendor-files.ts';
 import { addVendorCompatibleRoutes, addVendorFormatRoutes } from './vendor-format-routes.ts';
+import { addVideoModelRoutes } from './video-models.ts';
 
 interface VideoDependencies {
   readonly tracing: Tracing;
@@ -76,6 +80,10 @@ interface VideoDependencies {
   readonly vault: Vault;
   readonly keyLimiter: ApiKeyLimiter;
   readonly findPlanTerms: FindPlanTerms;
+  /** Find uploaded files that are inputs of videos. */
+  readonly inputFinders: readonly FindInputFile[];
+  /** The setting `DEFAULT_VIDEO_MODEL`. */
+  readonly defaultVideoModel: string | undefined;
   readonly masterKey: Buffer;
   readonly baseUrl: string;
   /** Addresses of nginx instances that send stored videos themselves. */
@@ -142,17 +150,21 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const failedAttemptRecorder = new FailedAttemptRecorder(adminStore, clock, log, stopping);
   const places = new ChannelTaskLimitStore(database);
   const attempts = new AttemptRunner({ ...shared, completion, failedAttemptRecorder, places });
-  const submitter = new SubmitService({ ...shared, idempotency, attempts, places });
+  const sourceVideos = new SourceVideos({ ...shared, contentDelivery, playLinks });
+  const inputs = new InputResolver({ ...shared, finders: [sourceVideos.find, ...dependencies.inputFinders] });
+  const modelChoice = new ModelChoice(shared);
+  const submitter = new SubmitService({ ...shared, idempotency, attempts, places, inputs, modelChoice });
   const quotes = new PriceQuoteService(submitter, dependencies.outlook);
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
-  addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion });
+  addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion, inputs, modelChoice });
   addVendorFormatRoutes(routes, { submitter, reader, renderer, channels });
   addVendorCompatibleRoutes(routes, { submitter, reader, store, channels });
   addModelRoutes(routes, dependencies);
   const accelRedirect = new AccelRedirect(dependencies.accelProxies);
   addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accelRedirect, credentialWatch, clock });
   const durations = new VideoDurationStatisticsStore(database, clock);
+  addVideoModelRoutes(routes, { ...dependencies, durations });
   addConsoleVideoRoutes(routes, { quotes, store, submitter, videoDeletion, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
   addOwnerVideoRoutes(routes, { ...shared, reader, playLinks });

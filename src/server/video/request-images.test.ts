@@ -27,7 +27,7 @@ function arrange({ body, roles = ALL, files = [], use = {} }: Given) {
     undefined,
   );
   assert.ok(media !== undefined);
-  const capability = { images: { min: 0, max: 9, roles } };
+  const capability = { images: { min: 0, max: 9, roles }, ways: [] };
   return arrangeMedia(media, { model: 'm', capability, isDeclared: () => false, passthrough: false, ...use });
 }
 
@@ -77,6 +77,11 @@ it('puts frames and references in the order adapters expect', () => {
   ] as const)
     assert.deepEqual(addresses({ body }), expected, JSON.stringify(body));
   assert.deepEqual(addresses({ body: { reference_image: a }, roles: ['reference'] }), ['a']);
+  const named = arrange({ body: { image: b, reference_images: [a] } }).images;
+  assert.deepEqual(
+    named.map(({ role }) => role),
+    ['reference', 'reference'],
+  );
   assert.deepEqual(addresses({ body: {}, files: ['image[]', 'file'] }), ['file', 'file']);
 });
 
@@ -93,7 +98,6 @@ it('rejects unusable media with the name of the field', () => {
     ['video', { body: { video: { url: 'https://a.example/a.mp4' } } }],
     ['audio', { body: { audio: ['https://a.example/a.mp3'] } }],
     ['mask_image', { body: { image: a, mask_image: a } }],
-    ['inputs', { body: { inputs: [{ type: 'image', url: a }] } }],
     ['content', { body: { content: [{ type: 'image_url', image_url: { url: a } }] } }],
     ['input', { body: { input: { img_url: a } } }],
     ['file_id', { body: { file_id: 'file-1' } }],
@@ -102,12 +106,10 @@ it('rejects unusable media with the name of the field', () => {
     ['mask', { body: {}, files: ['mask'] }],
     ['last_frame', { body: { last_frame: a } }],
     ['last_frame', { body: { image: a, last_frame: url('b') }, roles: ['first_frame'] }],
-    ['reference_images', { body: { reference_images: [a] } }],
     ['reference_images', { body: { reference_images: [a, a, a] }, roles: FRAMES }],
     ['first_frame_image', { body: { first_frame_image: a, image: url('b') } }],
     ['image_url', { body: { image_url: a }, roles: [] }],
     ['image_url', { body: { image_url: 'no image' } }],
-    ['input_reference', { body: { input_reference: { file_id: 'file-1' } } }],
     ['images.0.role', { body: { images: [{ url: a, role: 'director' }] } }],
   ];
   for (const [param, given] of cases)

@@ -4,8 +4,8 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Base64Text, decodeBase64, imageTooLarge, MAX_IMAGE_BYTES, MAX_IMAGE_LENGTH } from '../platform/base64.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import type { BodyImages } from '../platform/json-scanner.ts';
-import { detectMediaType, registeredType } from '../platform/media.ts';
-import type { MediaInput, ModelCapability } from '../vendors/adapter.ts';
+import { detectMediaType } from '../platform/media.ts';
+import type { MediaInput, ModelCapability, RequestInput } from '../vendors/adapter.ts';
 
 /** `any`: a frame or a reference, depending on how the model interprets an image in this position. */
 type ImageRole = 'any' | 'first' | 'last' | 'reference';
@@ -175,7 +175,7 @@ const unusable = (field: string): AppError =>
 export interface MediaUse {
   readonly model: string;
   /** Undefined for a model that is not listed. */
-  readonly capability: Pick<ModelCapability, 'images'> | undefined;
+  readonly capability: Pick<ModelCapability, 'images' | 'ways'> | undefined;
   /** Whether a member is an argument of the model's media schema. */
   readonly isDeclared: (field: string) => boolean;
   /** Unread members reach the upstream under their own names. */
@@ -189,7 +189,7 @@ export interface MediaUse {
 export function arrangeMedia(
   { images, unread }: GivenMedia,
   { model, capability, isDeclared, passthrough }: MediaUse,
-): { readonly images: readonly MediaInput[]; readonly fields: ReadonlySet<string> } {
+): { readonly images: readonly RequestInput[]; readonly fields: ReadonlySet<string> } {
   const isPassedOn = (field: string): boolean =>
     isDeclared(field) || (passthrough && !['any', 'first'].includes(roleOf(field) ?? ''));
   const stray = unread.find((field) => !isPassedOn(field));
@@ -212,11 +212,11 @@ export function arrangeMedia(
   if (any.length + references.length > 0) reject(first[0], 'there is another image beside the first frame');
   if (references.length > 0 || any.length + first.length !== 1)
     reject(last[0], 'a last frame needs one image, the first frame, beside it');
-  // Fewer images would be taken for frames.
-  const isReference = roles.every((role) => role === 'reference') || any.length + references.length > 2;
-  if (!isReference) reject(references[0], `${model} takes fewer than three images as frames`);
-  const ordered = [...first, ...any, ...references, ...last];
-  return { images: parsed(ordered), fields: new Set(read.map(({ field }) => field)) };
+  const ordered = parsed([...first, ...any, ...references, ...last]);
+  // Images without a role get one by their number, which may be that of frames.
+  const arranged =
+    references.length === 0 ? ordered : ordered.map((image) => ({ ...image, role: 'reference' as const }));
+  return { images: arranged, fields: new Set(read.map(({ field }) => field)) };
 }
 
 /** Drops repeated images, except where one image is both first and last frame. */

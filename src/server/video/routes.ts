@@ -10,8 +10,11 @@ import type { Artifacts } from '../artifacts/module.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { UploadedFile } from '../platform/http/body.ts';
 import type { AccountCaller, ModelCaller, RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { NO_IMAGES } from '../platform/json-scanner.ts';
+import { sniffMedia } from '../platform/media-length.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import type { Json } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
@@ -25,17 +28,15 @@ import {
   parseGenerationRequest,
   type RequestImages,
 } from './generation-request.ts';
+import type { InputResolver } from './input-resolver.ts';
+import type { ModelChoice } from './model-choice.ts';
 import type { RefreshingTaskReader } from './poller.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
 import type { VideoDurationStatisticsStore } from './task-reports.ts';
 import { isImportedEndedTask, type SubmitResult, type Task, type TaskFilter, type TaskStore } from './task-store.ts';
-
-/** The default model of OpenAI's client libraries. */
-const DEFAULT_MODEL = 'sora-2';
+import { type InputSource, parseInputs, parseOperation } from './typed-inputs.ts';
 
 const UNSUPPORTED_OPERATIONS = [
-  [endpoints.editVideo, 'videos.edit'],
-  [endpoints.extendVideo, 'videos.extend'],
   [endpoints.createCharacter, 'videos.createCharacter'],
   [endpoints.getCharacter, 'videos.getCharacter'],
 ] as const;
@@ -49,25 +50,41 @@ interface VideoRouteDependencies {
   readonly store: TaskStore;
   readonly vendors: VendorRegistry;
   readonly videoDeletion: VideoDeletion;
+  readonly modelChoice: Pick<ModelChoice, 'defaultModel' | 'refusal'>;
+  readonly inputs: Pick<InputResolver, 'find'>;
 }
 
 /** Registers the video endpoints for `sk-` tokens and llm_tokens, in the unified and OpenAI's format. */
 export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDependencies): void {
-  const { submitter, reader, renderer, channels } = dependencies;
+  const { submitter, reader, renderer, channels, modelChoice } = dependencies;
+  const parse = async (
+    body: unknown,
+    caller: ModelCaller,
+    request: RequestImages,
+    findDefault: (() => Promise<string>) | undefined,
+  ): Promise<GenerationRequest> => {
+    const given = body as GenerationRequestBody;
+    const model = given.model === undefined ? await sourceModel(dependencies, given, caller) : undefined;
+    return parseGenerationRequest(
+      given,
+      request,
+      model ?? (given.model === undefined ? await findDefault?.() : undefined),
+    );
+  };
 
   routes.add(endpoints.submitGeneration, async ({ body, caller, request, reply }) => {
-    const generation = parseGenerationRequest(body as GenerationRequestBody, request, undefined);
+    const generation = await parse(body, caller, request, undefined);
     await announceEnd(channels, generation.model, reply);
     return renderer.submitted(await submitForToken(submitter, caller, generation, request));
   });
   const show = new VideoPresenter(dependencies);
   routes.add(endpoints.submitVideo, async ({ body, caller, request, reply }) => {
-    const generation = parseGenerationRequest(body as GenerationRequestBody, request, DEFAULT_MODEL);
+    const generation = await parse(body, caller, request, () => modelChoice.defaultModel(caller));
     await announceEnd(channels, generation.model, reply);
     return show.submitted(await submitForToken(submitter, caller, generation, request), caller, request);
   });
   routes.add(quoteModelVideo, async ({ body, caller, request, reply }) => {
-    const generation = parseGenerationRequest(body as GenerationRequestBody, request, DEFAULT_MODEL);
+    const generation = await parse(body, caller, request, () => modelChoice.defaultModel(caller));
     await announceEnd(channels, generation.model, reply);
     const addHeaders = request.setResponseHeaders.bind(request);
     return { object: 'video.quote' as const, ...(await dependencies.quotes.quote(caller, generation, addHeaders)) };
@@ -77,13 +94,14 @@ export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDe
   );
   routes.add(endpoints.getVideo, async ({ params, caller, request }) => {
     const task = await reader.readForQuery(caller, params.task_id);
-    return request.isOpenAiSdk ? show.complete(task) : renderer.video(task);
+    return request.isOpenAiSdk ? show.complete(task) : show.plain(task);
   });
   for (const [unsupported, operation] of UNSUPPORTED_OPERATIONS) {
     routes.add(unsupported, async () => {
       throw new AppError('operation_unsupported', { params: { operation } });
     });
   }
+  addChangeRoutes(routes, dependencies, show);
   addListRoute(routes, dependencies, show);
   addDeleteRoute(routes, dependencies);
   addRemixRoute(routes, dependencies, show);
@@ -100,6 +118,14 @@ class VideoPresenter {
     const { store, renderer } = this.#dependencies;
     const origin = task.remixed_from === null ? undefined : await store.findById(task.remixed_from);
     return renderer.complete(task, origin?.public_id);
+  }
+
+  /** The contract's object; a child of an edit or extension names its parent. */
+  async plain(task: Task): Promise<Json> {
+    const { store, renderer } = this.#dependencies;
+    const isChange = task.action === 'edit' || task.action === 'extend';
+    const source = isChange && task.remixed_from !== null ? await store.findById(task.remixed_from) : undefined;
+    return renderer.video(task, source?.public_id);
   }
 
   async submitted(submitted: SubmitResult, { tokenId }: ModelCaller, { isOpenAiSdk }: RequestContext): Promise<Json> {
@@ -156,6 +182,68 @@ function addRemixRoute(
     const generation = { ...toRemixRequest(original, prompt), callbackUrl: body.callback_url || undefined };
     return show.submitted(await submitForToken(submitter, caller, generation, request, original), caller, request);
   });
+}
+
+/**
+ * The model of an edit or extension that names none: that of the video it changes. Undefined for other requests.
+ * @throws AppError with the models that can, for a source without a model
+ */
+async function sourceModel(
+  { inputs, modelChoice }: Pick<VideoRouteDependencies, 'inputs' | 'modelChoice'>,
+  body: GenerationRequestBody,
+  caller: ModelCaller,
+): Promise<string | undefined> {
+  const operation = parseOperation(body.operation);
+  if (operation === 'generate') return undefined;
+  const given = parseInputs(body.inputs, [], NO_IMAGES);
+  const source = given.find(({ role }) => role === 'source') ?? given.find(({ type }) => type !== 'image');
+  const fileId = source !== undefined && 'fileId' in source.source ? source.source.fileId : undefined;
+  const task = fileId === undefined ? undefined : (await inputs.find(fileId, caller))?.task;
+  if (task === undefined) throw await modelChoice.refusal(operation);
+  return task.model;
+}
+
+/** OpenAI's edits and extensions, which name the video in a field of their own. */
+function addChangeRoutes(
+  routes: RouteRegistry,
+  dependencies: VideoRouteDependencies,
+  show: Pick<VideoPresenter, 'submitted'>,
+): void {
+  const { submitter, inputs, modelChoice, channels } = dependencies;
+  for (const [change, operation] of [
+    [endpoints.editVideo, 'edit'],
+    [endpoints.extendVideo, 'extend'],
+  ] as const)
+    routes.add(change, async ({ body, caller, request, reply }) => {
+      const { video, prompt = '', ...rest } = body;
+      if (prompt.trim() === '') throw invalidRequest('prompt is required.', 'prompt');
+      const file = request.files.find(({ field }) => field === 'video');
+      const id = typeof video === 'string' ? video : video?.id;
+      if (file === undefined && id === undefined) throw invalidRequest('video is required.', 'video');
+      const task = id === undefined ? undefined : await inputs.find(id, caller);
+      if (id !== undefined && task === undefined) throw new AppError('task_not_exist');
+      const model = rest.model ?? task?.task?.model;
+      if (model === undefined) throw await modelChoice.refusal(operation);
+      const others = request.files.filter((each) => each !== file);
+      const parsed = parseGenerationRequest(
+        { ...rest, prompt, model, operation } as GenerationRequestBody,
+        { files: others, bodyImages: request.bodyImages },
+        undefined,
+      );
+      const source = id === undefined ? toUploadedSource(file) : { fileId: id };
+      const given = { param: 'video', type: 'video', role: 'source', source } as const;
+      const generation = { ...parsed, inputs: [given, ...(parsed.inputs ?? [])] };
+      await announceEnd(channels, generation.model, reply);
+      return show.submitted(await submitForToken(submitter, caller, generation, request), caller, request);
+    });
+}
+
+/** @throws AppError for anything but a video */
+function toUploadedSource(file: UploadedFile | undefined): InputSource {
+  const media = file === undefined ? undefined : sniffMedia(file.bytes);
+  if (file === undefined || media?.type !== 'video')
+    throw invalidRequest('video is no video of a known kind (MP4, MOV, WebM).', 'video');
+  return { bytes: file.bytes, mediaType: media.mediaType, filename: file.filename || 'video' };
 }
 
 /** A remix has the length and size of its original. Both are part of its stored body, for a remix of the remix. */

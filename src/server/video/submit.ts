@@ -28,7 +28,8 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import type { Json, RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import type { Json, ModelCapability, RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import { fits } from '../vendors/generation-ways.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
@@ -39,6 +40,8 @@ import {
   type IdempotencyClaim,
   toIdempotencyClaim,
 } from './idempotency.ts';
+import type { InputResolver } from './input-resolver.ts';
+import type { ModelChoice } from './model-choice.ts';
 import { type MediaUse, withImages } from './request-images.ts';
 import { NO_TOKEN } from './tables.ts';
 import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';
@@ -50,6 +53,7 @@ import {
   type TaskStore,
   truncateBase64,
 } from './task-store.ts';
+import { kindsOfImages, typedKinds } from './typed-inputs.ts';
 
 interface SubmitServiceDependencies {
   readonly tracing: Tracing;
@@ -60,6 +64,8 @@ interface SubmitServiceDependencies {
   readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'byId'>;
   readonly vendors: VendorRegistry;
   readonly idempotency: Idempotency;
+  readonly inputs: Pick<InputResolver, 'resolve'>;
+  readonly modelChoice: Pick<ModelChoice, 'assertOffers'>;
   readonly attempts: AttemptRunner;
   readonly places: ChannelTaskLimitStore;
   readonly keyLimiter: Pick<ApiKeyLimiter, 'admit'>;
@@ -98,6 +104,8 @@ interface PreparedSubmit {
   readonly dropped: readonly string[];
   /** Ids of the channels the account's plan permits; undefined permits all. */
   readonly permitted: ReadonlySet<number> | undefined;
+  /** The video that is edited or extended, where it was made here. */
+  readonly source: Task | undefined;
 }
 
 /** Characters kept of the caller's User-Agent. */
@@ -213,15 +221,28 @@ export class SubmitService {
     if (remixOf !== undefined && remixOf.vendor !== model.vendor) throw new AppError('remix_unsupported');
     const adapter = this.#dependencies.vendors.get(model.vendor);
     const extraFields = pickRequestArguments(model.inputSchema, generation);
-    const request = toVideoRequest(
+    const { operation = 'generate' } = generation;
+    const use = toMediaUse(model, adapter);
+    if (operation !== 'generate') await this.#dependencies.modelChoice.assertOffers(operation, use);
+    const inputs = await this.#dependencies.inputs.resolve(
+      generation,
+      caller,
+      { model: model.id, operation, capability: use.capability },
+      { adapter, price: model.price },
+    );
+    const typed = toVideoRequest(
       generation,
       { taskId, model: model.target, extraFields },
-      toMediaUse(model, adapter),
+      use,
+      inputs,
+      adapter.promptName,
     );
+    const request = withSourceHandle(typed, inputs.source, adapter);
+    assertOffered(request, use.capability);
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = droppedPaths(generation, model.inputSchema, adapter);
     const priced = priceOf(model, adapter, request, plan?.factor);
-    return { model, adapter, request, dropped, permitted: plan?.channels, ...priced };
+    return { model, adapter, request, dropped, permitted: plan?.channels, source: inputs.source, ...priced };
   }
 
   async #modelFor(caller: SubmitCaller, id: string): Promise<ResolvedModel> {
@@ -241,19 +262,25 @@ export class SubmitService {
     return candidates;
   }
 
-  /** A remix can only be served by the account that holds the original. */
-  async #serving({ model, permitted }: PreparedSubmit, remixOf: Task | undefined): Promise<readonly Channel[]> {
+  /**
+   * A remix, and a change of a video by its id at the vendor, can only be served by the account that holds the original.
+   */
+  async #serving(
+    { model, permitted, request, source }: PreparedSubmit,
+    remixOf: Task | undefined,
+  ): Promise<readonly Channel[]> {
     const { channels } = this.#dependencies;
-    if (remixOf === undefined) return channels.candidates(model, permitted);
+    const original = remixOf ?? (request.sourceHandle === undefined ? undefined : source);
+    if (original === undefined) return channels.candidates(model, permitted);
     const holder =
-      remixOf.channel_id === null ? undefined : await channels.byId(remixOf.channel_id, remixOf.credential_id);
+      original.channel_id === null ? undefined : await channels.byId(original.channel_id, original.credential_id);
     return holder === undefined ? [] : [holder];
   }
 
   #newTask(
     caller: SubmitCaller,
     generation: GenerationRequest,
-    { model, adapter, request, price, terms }: PreparedSubmit,
+    { model, adapter, request, price, terms, source }: PreparedSubmit,
     channel: Channel,
     remixOf: Task | undefined,
   ): NewTask {
@@ -275,7 +302,7 @@ export class SubmitService {
       prompt: generation.prompt,
       request: JSON.stringify(truncateBase64(generation.body as Json)),
       find_task_hint: hint === undefined ? null : JSON.stringify(hint),
-      remixed_from: remixOf?.id ?? null,
+      remixed_from: remixOf?.id ?? source?.id ?? null,
       external_id: generation.externalId ?? null,
       callback_url: generation.callbackUrl ?? null,
       traceparent: this.#dependencies.tracing.current() ?? null,
@@ -292,13 +319,51 @@ const FULL_RETRY_SECONDS = 10;
 const channelsFullError = (): AppError =>
   new AppError('upstream_unavailable', { messageKey: 'channels_full', retryAfterSeconds: FULL_RETRY_SECONDS });
 
-function toMediaUse({ id, target, inputSchema }: ResolvedModel, adapter: VendorAdapter): MediaUse {
+function toMediaUse(
+  { id, target, inputSchema }: ResolvedModel,
+  adapter: VendorAdapter,
+): MediaUse & { readonly capability: ModelCapability | undefined } {
   return {
     model: id,
     capability: adapter.models.find((each) => each.id === target),
     isDeclared: (field) => declaresArgument(inputSchema, field),
     passthrough: adapter.passthrough === true,
   };
+}
+
+/** A vendor that returns its own objects keeps the videos it has made, so that a change can name one by its id. */
+function withSourceHandle(request: VideoRequest, source: Task | undefined, adapter: VendorAdapter): VideoRequest {
+  const isHeld = source?.vendor === adapter.name && adapter.passthrough === true && source.handle !== null;
+  return isHeld ? { ...request, sourceHandle: JSON.parse(source.handle ?? 'null') as Json } : request;
+}
+
+/** Media in `metadata` or in arguments of a media schema, which the ways do not describe. */
+const hasOtherMedia = ({ metadata, extraFields }: VideoRequest): boolean =>
+  extraFields.length > 0 || /"(?:https?|oss|data|asset|mm_file):|[A-Za-z0-9+/]{64}/.test(JSON.stringify(metadata));
+
+const isOfferedLength = ({ seconds }: Pick<ModelCapability, 'seconds'>, asked: number): boolean =>
+  'values' in seconds ? seconds.values.includes(asked) : asked >= seconds.min && asked <= seconds.max;
+
+/**
+ * Refuses a length that the model does not offer with these inputs; vendors would refuse it once it was reserved for.
+ * @throws AppError `invalid_request`
+ */
+function assertOffered(request: VideoRequest, capability: ModelCapability | undefined): void {
+  const { seconds, operation = 'generate', images, videos = [], audios = [] } = request;
+  if (capability === undefined || seconds === undefined || request.officialBody || hasOtherMedia(request)) return;
+  const kinds = [...kindsOfImages(images), ...typedKinds('video', videos), ...typedKinds('audio', audios)];
+  const ways = capability.ways.filter((way) => way.operation === operation && fits(way, kinds));
+  const isOffered = ways.some((way) =>
+    way.seconds === undefined ? isOfferedLength(capability, seconds) : way.seconds.includes(seconds),
+  );
+  if (ways.length === 0 || isOffered) return;
+  const offered = [...new Set(ways.flatMap((way) => way.seconds ?? []))].toSorted((one, other) => one - other);
+  if (offered.length === 0)
+    throw invalidRequest(`duration cannot be given for ${request.model} with these inputs.`, 'duration');
+  throw invalidRequest(
+    `duration must be ${offered.join(', ')} seconds for ${request.model} with these inputs.`,
+    'duration',
+  );
 }
 
 /** Maps an adapter's error for a video its vendor does not support to a caller error. */
@@ -467,7 +532,7 @@ const isFact = (value: unknown): value is string | number | boolean =>
  * @throws UnsupportedRequestError as the adapter does
  */
 export function toPriceFacts(price: Price, adapter: VendorAdapter, request: VideoRequest): CallFacts {
-  const { seconds, factors } = adapter.billingFactors(request);
+  const { seconds, factors, inputSeconds = request.inputSeconds ?? 0 } = adapter.billingFactors(request);
   if (isChatPrice(price) || (price as VideoPrice).lines === undefined) return { seconds, ...factors };
   const { metadata, size, mode, images } = request;
   const asked = {
@@ -482,7 +547,8 @@ export function toPriceFacts(price: Price, adapter: VendorAdapter, request: Vide
   return {
     ...Object.fromEntries(known),
     ...factors,
-    input_video: String(hasVideoInput({ ...metadata, ...request.officialBody })),
+    input_video: String((request.videos ?? []).length > 0 || hasVideoInput({ ...metadata, ...request.officialBody })),
+    ...(inputSeconds > 0 && { input_seconds: inputSeconds }),
     input_images: images.length,
     seconds,
   };

@@ -1,3 +1,4 @@
+import type { Localized } from '../../contract/messages/format-message.ts';
 import { isObject, type UntrustedObject } from '../../contract/objects.ts';
 import {
   INPUT_ROLES,
@@ -139,7 +140,9 @@ function sourceOf(
   if (fileId !== undefined) return { fileId };
   if (file !== undefined) return toFile(`${param}.file`, file.bytes, file.filename);
   const [url] = urls;
-  if (url !== undefined && !/^data:/i.test(url)) return { url: parseUrl(url, `${param}.url`) };
+  if (url !== undefined && /^https?:/i.test(url)) return { url: parseUrl(url, `${param}.url`) };
+  if (url !== undefined && !/^data:/i.test(url))
+    throw invalidRequest(`${param}.url must be an http(s) address or a data URL.`, `${param}.url`);
   return toFile(`${param}.${url === undefined ? 'data' : 'url'}`, bytesOf(param, data ?? url ?? ''));
 }
 
@@ -282,24 +285,41 @@ export function assertInputsFit(inputs: readonly ResolvedInput[], use: InputUse)
   if (use.capability === undefined) return;
   const ways = waysFor(use);
   const taken = describeWays(ways);
-  const refuse = (param: string, why: string): AppError =>
-    invalidRequest(`${param} cannot be used: ${why}. ${use.model} takes: ${taken}.`, param);
+  const refuse = (param: string, why: Localized): AppError =>
+    invalidRequest(
+      {
+        en: `${param} cannot be used: ${why.en}. ${use.model} takes: ${taken}.`,
+        'zh-CN': `${param} 不可用：${why['zh-CN']}。${use.model} 支持：${taken}。`,
+      },
+      param,
+    );
   for (const [index, input] of inputs.entries()) {
     const { param, type, role, media, seconds = 0 } = input;
     const rules = inputRules(ways).filter((rule) => rule.type === type);
-    if (rules.length === 0) throw refuse(`${param}.type`, `the model takes no ${type} for this`);
+    if (rules.length === 0) throw refuse(`${param}.type`, REASONS.type(type));
     const rule = rules.find((each) => each.role === role);
-    if (rule === undefined) throw refuse(`${param}.role`, `the model takes no ${type} as ${role}`);
+    if (rule === undefined) throw refuse(`${param}.role`, REASONS.role(`${type} ${role}`));
     const earlier = inputs.slice(0, index).filter((other) => other.type === type && other.role === role).length;
-    if (earlier >= rule.max) throw refuse(param, `there are more than ${rule.max} of this role`);
+    if (earlier >= rule.max) throw refuse(param, REASONS.count(String(rule.max)));
     if ('bytes' in media && media.bytes.length > rule.maxBytes)
-      throw refuse(param, `it is larger than ${(rule.maxBytes / 1e6).toFixed(1)} MB`);
+      throw refuse(param, REASONS.bytes((rule.maxBytes / 1e6).toFixed(1)));
     if (rule.maxSeconds !== undefined && seconds > rule.maxSeconds)
-      throw refuse(param, `it is longer than ${rule.maxSeconds} seconds`);
+      throw refuse(param, REASONS.seconds(String(rule.maxSeconds)));
   }
   if (!ways.some((way) => fits(way, inputs)))
-    throw refuse('inputs', inputs.length === 0 ? 'inputs are missing' : 'these do not go together');
+    throw refuse('inputs', inputs.length === 0 ? REASONS.none() : REASONS.together());
 }
+
+/** Reasons against an input. */
+const REASONS = {
+  type: (type) => ({ en: `the model takes no ${type} for this`, 'zh-CN': `模型在此不接受 ${type}` }),
+  role: (kind) => ({ en: `the model takes no ${kind} for this`, 'zh-CN': `模型在此不接受 ${kind}` }),
+  count: (max) => ({ en: `there are more than ${max} of this role`, 'zh-CN': `该角色的数量超过 ${max}` }),
+  bytes: (max) => ({ en: `it is larger than ${max} MB`, 'zh-CN': `大小超过 ${max} MB` }),
+  seconds: (max) => ({ en: `it is longer than ${max} seconds`, 'zh-CN': `时长超过 ${max} 秒` }),
+  none: () => ({ en: 'inputs are missing', 'zh-CN': '缺少输入素材' }),
+  together: () => ({ en: 'these do not go together', 'zh-CN': '这些素材不能一起使用' }),
+} as const satisfies Readonly<Record<string, (value: string) => Localized>>;
 
 const ORDER: readonly InputRole[] = ['first_frame', 'last_frame'];
 const rank = ({ role }: InputKind): number => (ORDER.includes(role) ? ORDER.indexOf(role) : ORDER.length);
@@ -321,8 +341,13 @@ export function sortInputs(inputs: readonly ResolvedInput[]) {
   };
 }
 
-/** The kinds of images given in the older fields. */
+/** The kinds of typed inputs. */
+export const typedKinds = (type: InputType, inputs: readonly RequestInput[]): readonly InputKind[] =>
+  inputs.map(({ role = 'reference' }) => ({ type, role }));
+
+/** The kinds of images: by role, or by their number in the older fields. */
 export function kindsOfImages(images: readonly RequestInput[]): readonly InputKind[] {
+  if (images.some(({ role }) => role !== undefined)) return typedKinds('image', images);
   const { first, last, references } = sortImages(images);
   return [
     ...(first === undefined ? [] : [{ type: 'image', role: 'first_frame' } as const]),

@@ -460,11 +460,11 @@ export interface UploadedFile {
 }
 
 const LIMITS = {
-  fields: 50,
+  fields: 200,
   fieldSize: 1024 * 1024,
-  files: 4,
+  files: 32,
   fileSize: 64 * 1024 * 1024,
-  parts: 60,
+  parts: 240,
   headerPairs: 50,
 };
 
@@ -517,13 +517,41 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
   return { fields: { ...fields }, files };
 }
 
-const NAME = /^([A-Za-z0-9_.-]{1,64})(?:\[([A-Za-z0-9_.-]{0,64})\])?$/;
+const NAME =
+  /^([A-Za-z0-9_.-]{1,64})(?:\[([A-Za-z0-9_.-]{0,64})\](?:\.([A-Za-z0-9_]{1,32})|\[([A-Za-z0-9_]{1,32})\])?)?$/;
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
 
+/** `inputs[0].role` is a member of an object in an object. */
+function setMember(
+  fields: Record<string, unknown>,
+  [name, inner, member]: readonly [string, string, string],
+  value: unknown,
+) {
+  const path = `${name}[${inner}].${member}`;
+  const holder = inner === '' ? undefined : objectIn(objectIn(fields, name), inner);
+  if (holder === undefined || Object.hasOwn(holder, member)) throw invalidRequest(`${path} is given twice.`, path);
+  holder[member] = value;
+}
+
+/** The object that is a member, created if it is absent; undefined for a member of another kind. */
+function objectIn(holder: Record<string, unknown> | undefined, key: string): Record<string, unknown> | undefined {
+  if (holder === undefined) return undefined;
+  if (!Object.hasOwn(holder, key)) holder[key] = Object.create(null);
+  const found = holder[key];
+  return typeof found === 'object' && found !== null && !Array.isArray(found)
+    ? (found as Record<string, unknown>)
+    : undefined;
+}
+
 function setField(fields: Record<string, unknown>, fieldName: string, value: unknown): void {
-  const [, name, inner] = NAME.exec(fieldName) ?? [];
-  if (name === undefined || FORBIDDEN.has(name) || (inner !== undefined && FORBIDDEN.has(inner)))
+  const [, name, inner, dotted, bracketed] = NAME.exec(fieldName) ?? [];
+  const member = dotted ?? bracketed;
+  if (name === undefined || [name, inner ?? '', member ?? ''].some((part) => FORBIDDEN.has(part)))
     throw invalidRequest('The part name is not accepted.');
+  if (member !== undefined) {
+    setMember(fields, [name, inner ?? '', member], value);
+    return;
+  }
   if (inner === undefined) {
     if (Object.hasOwn(fields, name)) throw invalidRequest(`${name} is given twice.`, name);
     fields[name] = value;

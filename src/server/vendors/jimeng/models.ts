@@ -86,7 +86,8 @@ function toCapability([id, [title, yuan]]: readonly [string, readonly [string, n
     audio: false,
     negativePrompt: false,
     seed: true,
-    ...waysOf(WAYS.filter((_, images) => keys[images] !== undefined)),
+    // Camera moves need a template that only the native format can name.
+    ...waysOf(id.includes('recamera') ? [] : WAYS.filter((_, images) => keys[images] !== undefined)),
     price: { per_call: 0, per_second: cny(yuan) },
     listed: LISTED,
   };

@@ -145,6 +145,8 @@ async function readPacks(context: AdapterContext): Promise<number> {
   return counter;
 }
 
+const DEFAULT_SECONDS = 5;
+
 /** Adapter for Kling's videos. */
 export const kling: VendorAdapter = {
   name: 'kling',
@@ -160,6 +162,7 @@ export const kling: VendorAdapter = {
     audio: 'metadata.sound',
     negative_prompt: 'metadata.negative_prompt',
   },
+  promptName: (type, number) => `<<<${type}_${number}>>>`,
   presentation: {
     hidesModel: true,
     completedAt(data) {
@@ -187,7 +190,9 @@ export const kling: VendorAdapter = {
       const { duration } = asObject(toTurboBody(request).settings) ?? {};
       return { seconds: parseSeconds(duration, 'duration'), factors: { mode: request.mode ?? 'std', audio: 'true' } };
     }
-    const { duration = '5', mode = 'std', sound = 'off' } = toBody(request);
+    // An edited video keeps its length.
+    const usual = request.operation === 'edit' ? (request.inputSeconds ?? DEFAULT_SECONDS) : DEFAULT_SECONDS;
+    const { duration = usual, mode = 'std', sound = 'off' } = toBody(request);
     if (typeof mode !== 'string') rejectField('mode', 'must be std or pro');
     return { seconds: parseSeconds(duration, 'duration'), factors: { mode, audio: String(sound === 'on') } };
   },

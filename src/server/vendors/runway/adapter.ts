@@ -17,10 +17,10 @@ import {
 } from '../error-mapping.ts';
 import {
   edit,
-  FROM_TEXT,
   fromBothFrames,
   fromFirstFrame,
   type GenerationWay,
+  generate,
   one,
   upTo,
   waysOf,
@@ -108,6 +108,8 @@ const editing = (title: string, quotaPerInputSecond: number): RunwayModel => ({
   price: { lines: [{ per_input_second: quotaPerInputSecond }] },
 });
 
+const toSize = (ratio: string): string => ratio.replace(':', 'x');
+
 /** Images are given by position: the first frame, and for some models the last one. */
 function toWays({ textRatios, maxImages }: RunwayModel): readonly GenerationWay[] {
   if (maxImages === 0)
@@ -115,7 +117,7 @@ function toWays({ textRatios, maxImages }: RunwayModel): readonly GenerationWay[
       edit([one('video', 'source'), upTo(MAX_KEYFRAMES, 'image', 'keyframe', INLINE)], { seconds: [], ratios: [] }),
     ];
   return [
-    ...(textRatios.length > 0 ? [FROM_TEXT] : []),
+    ...(textRatios.length > 0 ? [generate([], { sizes: textRatios.map(toSize) })] : []),
     fromFirstFrame(INLINE),
     ...(maxImages > 1 ? [fromBothFrames(INLINE)] : []),
   ];
@@ -137,8 +139,6 @@ const MODELS: Readonly<Record<string, RunwayModel>> = {
 };
 
 const modelOf = (id: string): RunwayModel | undefined => ownEntry(MODELS, undatedModel(id));
-
-const toSize = (ratio: string): string => ratio.replace(':', 'x');
 
 function toCapability([id, model]: readonly [string, RunwayModel]): ModelCapability {
   return {

@@ -155,7 +155,7 @@ const REFUSED: readonly (readonly [Partial<VideoRequest>, string])[] = [
   [{ model: 'doubao-seedance-1-0-lite-t2v-250428', images: [url('a')] }, 'image'],
   [{ model: 'doubao-seedance-1-0-lite-i2v-250428' }, 'image'],
   [{ metadata: { seed: 1.5 } }, 'metadata.seed'],
-  [{ metadata: { content: [{ type: 'audio_url' }] } }, 'metadata.content.0.type'],
+  [{ metadata: { content: [{ type: 'draft' }] } }, 'metadata.content.0.type'],
   [{ metadata: { content: [element('a', 'middle_frame')] } }, 'metadata.content.0.role'],
   [{ metadata: { content: [{ type: 'image_url' }] } }, 'metadata.content.0'],
 ];

@@ -174,22 +174,27 @@ export const MAX_IMAGE_BYTES = 20_000_000;
 export const MAX_VIDEO_BYTES = 20_000_000;
 const IMAGE = { maxBytes: MAX_IMAGE_BYTES };
 
-/** Resolutions above 720p, references and extensions are eight seconds long. */
-function veoWays({ resolutions, seconds, lastFrame, references }: ModelFamily): readonly GenerationWay[] {
+const EIGHT = [8];
+
+/** On the Gemini API videos above 720p are eight seconds long; those from references are everywhere. */
+function veoWays(
+  { resolutions, seconds, lastFrame, references }: ModelFamily,
+  isPreview: boolean,
+): readonly GenerationWay[] {
   const high = resolutions.filter((resolution) => resolution !== '720p');
   const offers: readonly Pick<GenerationWay, 'resolutions' | 'seconds'>[] =
-    high.length === 0
+    high.length === 0 || !isPreview
       ? [{}]
       : [
           { resolutions: ['720p'], seconds },
-          { resolutions: high, seconds: [8] },
+          { resolutions: high, seconds: EIGHT },
         ];
   return offers.flatMap((offer) => [
     generate([], offer),
     fromFirstFrame(IMAGE, offer),
     ...(lastFrame ? [fromBothFrames(IMAGE, offer)] : []),
-    ...(references > 0 && offer.resolutions !== high
-      ? [generate([some(references, 'image', 'reference', IMAGE)], { seconds: [8], ratios: ['16:9'] })]
+    ...(references > 0 && offer.seconds !== EIGHT
+      ? [generate([some(references, 'image', 'reference', IMAGE)], { seconds: EIGHT, ratios: ['16:9'] })]
       : []),
   ]);
 }
@@ -228,7 +233,7 @@ function toCapability(id: string, title: string): ModelCapability {
     audio: family.audio,
     negativePrompt: family.negativePrompt,
     seed: false,
-    ...waysOf(isOmni(id) ? omniWays(family) : veoWays(family)),
+    ...waysOf(isOmni(id) ? omniWays(family) : veoWays(family, id.endsWith('-preview'))),
     price: veoPrice(id),
     listed: veoPriceSource(id),
   };

@@ -65,7 +65,7 @@ const RESOLUTION_STEPS: readonly (readonly [side: number, word: string])[] = [
 ];
 
 /** Converts `720P`, or a frame such as `1280x720`, to the vendor's resolution and, for frames, its ratio. */
-function parseSize(size: string): { readonly resolution: string; readonly ratio?: string } {
+function parseSize(size: string, model: string): { readonly resolution: string; readonly ratio?: string } {
   if (/^\d{3,4}p$/i.test(size)) return { resolution: size.toLowerCase() };
   const frame = /^(\d{2,5})\s*[x*×]\s*(\d{2,5})$/i.exec(size);
   const ratio = matchAspectRatio(size, VIDU_RATIOS);
@@ -76,9 +76,9 @@ function parseSize(size: string): { readonly resolution: string; readonly ratio?
     );
   }
   const side = Math.min(Number(frame[1]), Number(frame[2]));
-  const nearest = RESOLUTION_STEPS.reduce((best, step) =>
-    Math.abs(step[0] - side) < Math.abs(best[0] - side) ? step : best,
-  );
+  const offered = VIDU_MODELS.find(({ id }) => id === model)?.resolutions;
+  const steps = RESOLUTION_STEPS.filter(([, word]) => offered?.includes(word) !== false);
+  const nearest = steps.reduce((best, step) => (Math.abs(step[0] - side) < Math.abs(best[0] - side) ? step : best));
   return { resolution: nearest[1], ratio };
 }
 
@@ -104,7 +104,7 @@ export function toViduRequest(request: VideoRequest): { readonly path: ViduPath;
   const sorted = sortImages(request.images);
   const path = pathOf(sorted);
   const metadata = parseMetadata(request.metadata);
-  const size = request.size === undefined ? undefined : parseSize(request.size);
+  const size = request.size === undefined ? undefined : parseSize(request.size, request.model);
   const duration = secondsOf(request);
   const body = omitUndefined({
     model: request.model,
@@ -274,8 +274,7 @@ export const vidu: VendorAdapter = {
   async submit(request, context) {
     const { path, body } = toViduRequest(request);
     assertPath(request, path);
-    const sent = await postJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context), body);
-    const response = unwrapResponse(sent, isOwnForm);
+    const response = await postJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context), body);
     const reply = asObject(response.json);
     if (!isSuccessStatus(response) || readTaskState(reply?.state) === 'FAILURE') {
       return refusedSubmit(parseViduError(response, context.now()), response);

@@ -90,10 +90,20 @@ test('a video to be edited comes first in the list, and its own seconds are rese
   ]);
   assert.deepEqual(sent.parameters, { resolution: '1080P', prompt_extend: true, audio_setting: 'origin' });
   assert.equal(body({ model, seconds: 4, size: '720x1280', metadata: edit() }).parameters.ratio, '9:16');
-  const reserved = (request: Partial<VideoRequest>) =>
-    wan.billingFactors(videoRequest({ model, metadata: edit(), ...request })).seconds;
-  assert.deepEqual([reserved({}), reserved({ seconds: 4 })], [20, 14]);
-  assert.deepEqual(wan.billedFacts?.({ usage: { duration: 9.2, input_video_duration: 4.6 } }), { seconds: 10 });
+  const reserved = (request: Partial<VideoRequest>) => {
+    const { seconds, inputSeconds } = wan.billingFactors(videoRequest({ model, metadata: edit(), ...request }));
+    return [seconds, inputSeconds];
+  };
+  assert.deepEqual(
+    [reserved({}), reserved({ seconds: 4 }), reserved({ inputSeconds: 6 })],
+    [
+      [10, 10],
+      [4, 10],
+      [6, 6],
+    ],
+  );
+  const billed = { seconds: 5, input_seconds: 5 };
+  assert.deepEqual(wan.billedFacts?.({ usage: { duration: 9.2, input_video_duration: 4.6 } }), billed);
   for (const [request, param] of [
     [{ model }, 'metadata.input.video_url'],
     [{ model, metadata: { input: { video_url: 'file:///etc/passwd' } } }, 'metadata.input.video_url'],

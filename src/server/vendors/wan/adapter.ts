@@ -323,11 +323,11 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
   const audio = parameters?.audio ?? (modelLineOf(request.model)?.audioSwitch ? true : undefined);
   // The whole video is edited unless a length is given. One named in `metadata` is not measured.
   const inputSeconds = kind === 'media-edit' ? (request.inputSeconds ?? MAX_EDITED_SECONDS) : undefined;
-  return {
+  return defined({
     seconds: parseSeconds(parameters?.duration ?? inputSeconds ?? DEFAULT_SECONDS, 'duration'),
     inputSeconds,
     factors: knownFactors({ resolution, size: request.size, audio }),
-  };
+  });
 }
 
 // --- Status mapping ---
@@ -479,8 +479,9 @@ export const wan: VendorAdapter = {
   billedFacts(raw) {
     const usage = asObject(unwrap(raw)?.usage) ?? asObject(taskOf(raw)?.usage);
     const input = billedSeconds(usage?.input_video_duration)?.seconds;
-    const output = input === undefined ? undefined : billedSeconds(usage?.output_video_duration)?.seconds;
-    if (output !== undefined) return defined({ seconds: output, input_seconds: input });
+    const rest = Number(usage?.duration) - Number(usage?.input_video_duration);
+    const output = billedSeconds(usage?.output_video_duration, rest)?.seconds;
+    if (input !== undefined && output !== undefined) return { seconds: output, input_seconds: input };
     return billedSeconds(usage?.duration, usage?.video_duration, usage?.output_video_duration);
   },
 

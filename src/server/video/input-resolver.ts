@@ -1,0 +1,191 @@
+import { buffer } from 'node:stream/consumers';
+import type { Price, VideoPrice } from '../../contract/pricing.ts';
+import type { InputType } from '../../contract/video-inputs.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { Semaphore } from '../platform/concurrency.ts';
+import { measureSeconds } from '../platform/media-length.ts';
+import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import type { VendorAdapter } from '../vendors/adapter.ts';
+import { inputRules } from '../vendors/generation-ways.ts';
+import type { GenerationRequest } from './generation-request.ts';
+import type { Task } from './task-store.ts';
+import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
+
+/** A file this service keeps: an upload, or a video made here. */
+export interface InputFile {
+  readonly mediaType: string;
+  /** Bytes. */
+  readonly size: number;
+  load(): Promise<Buffer>;
+  /** A signed, single-purpose, short-lived URL for a vendor that fetches its inputs. */
+  address(): Promise<string>;
+  /** The video it is, where it was made here. */
+  readonly task?: Task;
+}
+
+/** Owner of the files a request may name. */
+export interface InputOwner {
+  readonly userId: number;
+  /** A video belongs to the token that submitted it; without a token all videos of the account count. */
+  readonly tokenId?: number | undefined;
+}
+
+/** Finds a file by the id a caller wrote; undefined for an unknown one and for one of another account. */
+export type FindInputFile = (fileId: string, owner: InputOwner) => Promise<InputFile | undefined>;
+
+/** Inputs in the form adapters expect. */
+export interface ResolvedInputs {
+  readonly inputs: readonly ResolvedInput[];
+  /** Whole seconds of all videos and audio files, each rounded up; undefined where nothing needed them. */
+  readonly inputSeconds?: number;
+  /** The video that is edited or extended, where it was made here. */
+  readonly source?: Task;
+}
+
+/** Resolves nothing, for requests in vendors' own formats. */
+export const NO_INPUTS: ResolvedInputs = { inputs: [] };
+
+interface InputResolverDependencies {
+  /** Asked in order; the first that knows the id. */
+  readonly finders: readonly FindInputFile[];
+  readonly outbound: Pick<OutboundClient, 'requestUntrusted'>;
+}
+
+/** Larger files are not measured. */
+const MAX_MEASURED_BYTES = 100_000_000;
+const FETCH_TIMEOUT_MS = 60_000;
+/** Files held in memory at a time while they are measured. */
+const MAX_MEASURED_AT_ONCE = 2;
+const MAX_WAITING = 100;
+
+interface Located extends Omit<GivenInput, 'type' | 'source'> {
+  readonly type: InputType;
+  readonly source: { readonly url: string } | { readonly bytes: Buffer; readonly mediaType: string } | InputFile;
+}
+
+/** Finds the files of a request, fills in roles, and measures the length of videos and audio where it counts. */
+export class InputResolver {
+  readonly #dependencies: InputResolverDependencies;
+  readonly #measuring = new Semaphore(MAX_MEASURED_AT_ONCE, MAX_WAITING);
+  constructor(dependencies: InputResolverDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws AppError that names the input */
+  async resolve(
+    { inputs: given = [], operation = 'generate' }: Pick<GenerationRequest, 'inputs' | 'operation'>,
+    owner: InputOwner,
+    use: InputUse,
+    { adapter, price }: { readonly adapter: VendorAdapter; readonly price: Price },
+  ): Promise<ResolvedInputs> {
+    if (given.length === 0) return NO_INPUTS;
+    const located = await Promise.all(given.map((input) => this.#locate(input, owner)));
+    const isPriced = operation !== 'generate' || countsInputSeconds(price);
+    const inputs = await Promise.all(
+      withRoles(located, use).map(async (input): Promise<ResolvedInput> => {
+        const { source, ...rest } = input;
+        const seconds = await this.#measure(input, use, isPriced);
+        const media = await toMedia(input, adapter);
+        return { ...rest, media, ...(seconds !== undefined && { seconds: Math.ceil(seconds) }) };
+      }),
+    );
+    const measured = inputs.flatMap(({ seconds }) => seconds ?? []);
+    const source = located.find(({ source }) => 'task' in source && source.task !== undefined)?.source;
+    return {
+      inputs,
+      ...(measured.length > 0 && { inputSeconds: measured.reduce((sum, each) => sum + each, 0) }),
+      ...(operation !== 'generate' &&
+        source !== undefined &&
+        'task' in source &&
+        source.task && { source: source.task }),
+    };
+  }
+
+  /** @throws AppError for an unknown id */
+  async #locate(input: GivenInput, owner: InputOwner): Promise<Located> {
+    const { source, param } = input;
+    if (!('fileId' in source)) return { ...input, source, type: input.type ?? 'image' };
+    const file = await this.find(source.fileId, owner);
+    if (file === undefined) throw noSuchFile(param);
+    const type = typeOfMedia(file.mediaType);
+    if (input.type !== undefined && input.type !== type)
+      throw invalidRequest(`${param}.type is ${input.type}, but the file is of type ${type}.`, `${param}.type`);
+    return { ...input, type, source: file };
+  }
+
+  /** The file with that id, if it belongs to the owner. */
+  async find(fileId: string, owner: InputOwner): Promise<InputFile | undefined> {
+    for (const find of this.#dependencies.finders) {
+      const file = await find(fileId, owner);
+      if (file !== undefined) return file;
+    }
+    return undefined;
+  }
+
+  /** A length that only a limit needs is left to the vendor where it cannot be measured. */
+  async #measure(
+    { param, type, role, source }: Located,
+    use: InputUse,
+    isPriced: boolean,
+  ): Promise<number | undefined> {
+    if (type === 'image') return undefined;
+    const rules = inputRules((use.capability?.ways ?? []).filter(({ operation }) => operation === use.operation));
+    const limit = rules.find((rule) => rule.type === type && rule.role === role)?.maxSeconds;
+    if (!isPriced && limit === undefined) return undefined;
+    const release = await this.#measuring.acquire(FETCH_TIMEOUT_MS);
+    if (release === undefined) throw new AppError('rate_limit_exceeded');
+    const bytes = await this.#bytesOf(source).finally(release);
+    const seconds = bytes === undefined ? undefined : measureSeconds(bytes);
+    if (seconds === undefined && isPriced)
+      throw invalidRequest(`${param} cannot be measured, and the price depends on its length.`, param);
+    return seconds;
+  }
+
+  async #bytesOf(source: Located['source']): Promise<Buffer | undefined> {
+    if ('bytes' in source) return source.bytes;
+    if ('load' in source) return source.load();
+    try {
+      const { status, body } = await this.#dependencies.outbound.requestUntrusted({
+        method: 'GET',
+        url: source.url,
+        signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
+        maxBytes: MAX_MEASURED_BYTES,
+        totalTimeoutMs: FETCH_TIMEOUT_MS,
+      });
+      if (status === 200) return await buffer(body);
+      body.destroy();
+      return undefined;
+    } catch (error) {
+      if (error instanceof OutboundError) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** An id of the OpenAI-style edit or extension is `video`; those of `inputs` are named by their place. */
+const noSuchFile = (param: string): AppError =>
+  param === 'video'
+    ? new AppError('task_not_exist')
+    : invalidRequest(`${param}.file_id names no file of yours.`, `${param}.file_id`);
+
+const countsInputSeconds = (price: Price): boolean =>
+  ((price as VideoPrice).lines ?? []).some(
+    ({ when = {}, per_input_second: rate = 0 }) => rate > 0 || Object.hasOwn(when, 'input_seconds'),
+  );
+
+/** By value where the vendor takes that, otherwise by URL. */
+async function toMedia(
+  { param, type, source }: Located,
+  { title, inlineBytes }: VendorAdapter,
+): Promise<ResolvedInput['media']> {
+  if ('url' in source) return source;
+  const size = 'bytes' in source ? source.bytes.length : source.size;
+  const limit = type === 'image' ? Number.POSITIVE_INFINITY : (inlineBytes?.[type] ?? 0);
+  if ('bytes' in source) {
+    if (size <= limit) return source;
+    const why =
+      limit === 0 ? `${title} fetches every ${type} by URL` : `${title} takes at most ${limit / 1e6} MB by value`;
+    throw invalidRequest(`${param} must be given by url or file_id: ${why}.`, param);
+  }
+  return size <= limit ? { bytes: await source.load(), mediaType: source.mediaType } : { url: await source.address() };
+}

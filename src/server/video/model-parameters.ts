@@ -1,0 +1,112 @@
+import type { TSchema } from 'typebox';
+import { defined } from '../../contract/objects.ts';
+import type { ModelCapability, VendorAdapter } from '../vendors/adapter.ts';
+import type { GenerationWay, InputRule } from '../vendors/generation-ways.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/**
+ * JSON Schema of a request for one model. Its `anyOf` lists the ways of using the model: what may be combined with
+ * which inputs. A body without `inputs` and `operation` that has images in the older fields is not described.
+ */
+export function toParameters(
+  id: string,
+  capability: ModelCapability | undefined,
+  adapter: Pick<VendorAdapter, 'metadata'>,
+  inputSchema: TSchema | undefined,
+): Schema {
+  const common = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    required: ['model'],
+  };
+  const fields = {
+    model: { const: id },
+    prompt: { type: 'string' },
+    metadata: adapter.metadata,
+    ...((inputSchema as { readonly properties?: object } | undefined)?.properties ?? {}),
+  };
+  if (capability === undefined) return { ...common, properties: fields };
+  const { modes, sizes, resolutions } = capability;
+  return {
+    ...common,
+    properties: defined({
+      ...fields,
+      seconds: secondsSchema(allSeconds(capability)),
+      duration: secondsSchema(allSeconds(capability)),
+      size:
+        sizes.length + resolutions.length === 0 ? undefined : { type: 'string', examples: sizesOf(resolutions, sizes) },
+      mode: modes.length === 0 ? undefined : { enum: modes },
+      operation: { enum: [...new Set(capability.ways.map(({ operation }) => operation))] },
+      inputs: { type: 'array', items: INPUT },
+    }),
+    anyOf: capability.ways.map((way) => toWaySchema(way, capability)),
+  };
+}
+
+const INPUT: Schema = {
+  type: 'object',
+  required: ['type'],
+  properties: {
+    type: { enum: ['image', 'video', 'audio'] },
+    role: { type: 'string' },
+    url: { type: 'string' },
+    file_id: { type: 'string' },
+    data: { type: 'string' },
+    at: { type: 'number', minimum: 0 },
+    name: { type: 'string' },
+  },
+};
+
+/** Resolutions first: each is a value of `size`. */
+const sizesOf = (resolutions: readonly string[], sizes: readonly string[]): readonly string[] => [
+  ...new Set([...resolutions, ...sizes]),
+];
+
+/** Whole seconds, as a number or as OpenAI's clients write them. */
+const secondsSchema = (values: readonly number[]): Schema => ({ enum: [...values, ...values.map(String)] });
+
+/** Every length a model offers. */
+export function allSeconds({ seconds }: Pick<ModelCapability, 'seconds'>): readonly number[] {
+  if ('values' in seconds) return seconds.values;
+  return Array.from({ length: seconds.max - seconds.min + 1 }, (_, index) => seconds.min + index);
+}
+
+/** Lengths of one way. */
+export const secondsOf = (way: GenerationWay, capability: ModelCapability): readonly number[] =>
+  way.seconds ?? allSeconds(capability);
+
+function toWaySchema(way: GenerationWay, capability: ModelCapability): Schema {
+  const lengths = secondsOf(way, capability);
+  const length = lengths.length === 0 ? false : secondsSchema(lengths);
+  const needsInputs = way.inputs.some(({ min }) => min > 0);
+  // A resolution that other ways have and this one has not.
+  const missing = [
+    ...capability.resolutions.filter((each) => way.resolutions?.includes(each) === false),
+    ...capability.sizes.filter((each) => way.sizes?.includes(each) === false),
+  ];
+  return defined({
+    required: [...(way.operation === 'generate' ? [] : ['operation']), ...(needsInputs ? ['inputs'] : [])],
+    properties: defined({
+      operation: { const: way.operation },
+      seconds: length,
+      duration: length,
+      size: missing.length === 0 ? undefined : { not: { enum: missing } },
+      inputs: inputsSchema(way),
+    }),
+  });
+}
+
+const kindSchema = ({ type, role }: InputRule): Schema => ({
+  required: ['type', 'role'],
+  properties: { type: { const: type }, role: { const: role } },
+});
+
+function inputsSchema({ inputs, maxInputs }: GenerationWay): Schema {
+  if (inputs.length === 0) return { maxItems: 0 };
+  return defined({
+    maxItems: maxInputs ?? inputs.reduce((sum, { max }) => sum + max, 0),
+    items: { anyOf: inputs.map(kindSchema) },
+    allOf: inputs.map((rule) => ({ contains: kindSchema(rule), minContains: rule.min, maxContains: rule.max })),
+  });
+}
