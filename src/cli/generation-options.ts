@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { defined, isObject } from '../contract/objects.ts';
+import { INPUT_ROLES, type InputRole, type InputType, type VideoInput } from '../contract/video-inputs.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CreateVideoRequest } from '../sdk/index.ts';
 import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './argument-parsers.ts';
@@ -11,6 +12,8 @@ import { UsageError } from './errors.ts';
 /** Options of a command that describes a video. */
 export interface GenerationOptions {
   readonly image: readonly string[];
+  readonly video: readonly string[];
+  readonly audio: readonly string[];
   readonly seconds?: number;
   readonly size?: string;
   readonly mode?: string;
@@ -18,7 +21,7 @@ export interface GenerationOptions {
   readonly resolution?: string;
   readonly negative?: string;
   readonly seed?: number;
-  readonly audio?: boolean;
+  readonly sound?: boolean;
   readonly metadata?: { [key: string]: unknown };
 }
 
@@ -26,11 +29,13 @@ export interface GenerationOptions {
 export const addGenerationOptions = (command: Command): Command =>
   command
     .option(
-      '-i, --image <file or URL>',
-      'an image: the first frame, a second one the last frame; repeatable',
+      '-i, --image <[role=]file or URL>',
+      'an image: the first frame, a second one the last frame; or with first=, last=, ref=, keyframe@2=; repeatable',
       collectValues,
       [],
     )
+    .option('--video <[role=]file or URL>', 'a reference video; source= to edit or extend it', collectValues, [])
+    .option('--audio <[role=]file or URL>', 'a reference audio; voice= drives speech', collectValues, [])
     .option('-s, --seconds <n>', 'length in seconds', parsePositiveInteger)
     .option('--size <size>', 'such as 1280x720 or 720P')
     .option('--mode <mode>', 'quality mode, where the model has one')
@@ -38,8 +43,8 @@ export const addGenerationOptions = (command: Command): Command =>
     .option('--resolution <resolution>', 'such as 1080p')
     .option('--negative <text>', 'negative prompt: what the video must not show')
     .option('--seed <n>', 'the same seed makes a similar video', parseSeed)
-    .option('--audio', 'with sound, where the model has a choice')
-    .option('--no-audio', 'without sound, where the model has a choice')
+    .option('--sound', 'with sound, where the model has a choice')
+    .option('--no-sound', 'without sound, where the model has a choice')
     .option('--metadata <json>', "the vendor's own parameters as a JSON object", parseJsonObject);
 
 /** Options whose position in a request differs by vendor, keyed to the service's name for that position. */
@@ -48,7 +53,7 @@ const PLACED = {
   resolution: 'resolution',
   negative: 'negative_prompt',
   seed: 'seed',
-  audio: 'audio',
+  sound: 'audio',
 } as const;
 type PlacedOption = keyof typeof PLACED;
 
@@ -59,14 +64,11 @@ export async function toCreateRequest(
   prompt: string,
   options: GenerationOptions,
 ): Promise<CreateVideoRequest> {
-  const images = await Promise.all(options.image.map(toImage));
   const { seconds: duration, size, mode, metadata } = options;
-  const [image] = images.length === 1 ? images : [];
   const common = defined({
     model,
     prompt,
-    image,
-    images: images.length > 1 ? images : undefined,
+    ...(await toMedia(options)),
     duration,
     size,
     mode,
@@ -111,9 +113,39 @@ function setAtPath(body: Record<string, unknown>, [key = '', ...rest]: readonly 
   setAtPath(inner, rest, value);
 }
 
+type GivenMedia = Pick<GenerationOptions, 'image' | 'video' | 'audio'>;
+
+/** Images without a role keep their older meaning; anything else is a list of typed inputs. */
+async function toMedia(given: GivenMedia): Promise<Pick<CreateVideoRequest, 'image' | 'images' | 'inputs'>> {
+  const isPlain = given.video.length + given.audio.length === 0 && !given.image.some((text) => ROLE.test(text));
+  if (!isPlain)
+    return {
+      inputs: await Promise.all(
+        (['image', 'video', 'audio'] as const).flatMap((type) => given[type].map((text) => toInput(type, text))),
+      ),
+    };
+  const images = await Promise.all(given.image.map(toText));
+  return images.length > 1 ? { images } : defined({ image: images[0] });
+}
+
+/** Short names of roles, and the role itself; a keyframe has its second behind an `@`. */
+const ROLES: Readonly<Record<string, InputRole>> = {
+  ...Object.fromEntries(INPUT_ROLES.map((role) => [role, role])),
+  first: 'first_frame',
+  last: 'last_frame',
+  ref: 'reference',
+};
+const ROLE = new RegExp(`^(${Object.keys(ROLES).join('|')})(?:@(\\d{1,4}(?:\\.\\d+)?))?=(.+)$`, 's');
+
+async function toInput(type: InputType, text: string): Promise<VideoInput> {
+  const [, word = '', at, rest = text] = ROLE.exec(text) ?? [];
+  const media = /^https?:\/\//i.test(rest) ? { url: rest } : { data: await toText(rest) };
+  return defined({ type, role: ROLES[word], at: at === undefined ? undefined : Number(at), ...media });
+}
+
 /** Encodes a file as Base64; URLs are returned unchanged. */
-const toImage = async (image: string): Promise<string> =>
-  /^https?:\/\//i.test(image) ? image : (await readFile(image)).toString('base64');
+const toText = async (text: string): Promise<string> =>
+  /^https?:\/\//i.test(text) ? text : (await readFile(text)).toString('base64');
 
 /** Maps request fields to the options that set them, longest names first. */
 const FLAGS: readonly (readonly [field: RegExp, flag: string])[] = [
@@ -122,10 +154,11 @@ const FLAGS: readonly (readonly [field: RegExp, flag: string])[] = [
   [/\bresolution\b/i, '--resolution'],
   [/\b(duration|seconds)\b/i, '--seconds'],
   [/\b(images?|input_reference)\b/i, '--image'],
+  [/\binputs\b/i, '--image, --video, --audio'],
   [/\bseed\b/i, '--seed'],
   [/\bsize\b/i, '--size'],
   [/\bmode\b/i, '--mode'],
-  [/\b(sound|generate_audio|audio)\b/i, '--audio'],
+  [/\b(sound|generate_audio|audio)\b/i, '--sound'],
 ];
 
 /** Adds the name of the responsible option to an error about a request field. */

@@ -11,6 +11,7 @@ import { type Credentials, Transport, type TransportOptions } from './transport.
 import { Shares, Videos } from './videos.ts';
 import { Webhooks } from './webhooks.ts';
 
+export type { VideoInput } from '../contract/video-inputs.ts';
 export type {
   Account,
   AccountInfo,
@@ -99,6 +100,7 @@ export type {
 /** @internal */
 export { sleep, Transport } from './transport.ts';
 export type {
+  ChangeOptions,
   ContentOptions,
   CreatedShare,
   CreateOptions,
@@ -108,6 +110,7 @@ export type {
   Shares,
   StartedVideo,
   Video,
+  VideoModelInfo,
   VideoPage,
   VideoQuery,
   VideoQuote,

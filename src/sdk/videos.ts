@@ -5,6 +5,7 @@ import { quoteModelVideo } from '../contract/own-videos.ts';
 import { getVideoReceipt } from '../contract/receipts.ts';
 import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
+import { listVideoModels } from '../contract/video-inputs.ts';
 import * as videoSharesEndpoints from '../contract/video-shares.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { ReceiptInfo } from './requests.ts';
@@ -38,6 +39,17 @@ export interface Video {
 
 /** Model, prompt and options of a video; the available options depend on the model. */
 export type CreateVideoRequest = Static<typeof endpoints.GenerationBody>;
+
+/** A model with its inputs, lengths, sizes, operations, parameters and price. */
+export type VideoModelInfo = EndpointPart<typeof listVideoModels, 'response'>['data'][number];
+
+/** Options of an edit or an extension. */
+export interface ChangeOptions extends CreateOptions {
+  /** Id of the model; default: the model of the video. */
+  readonly model?: string;
+  /** Length of an extension in seconds. */
+  readonly seconds?: number;
+}
 
 /** Estimated cost of a video, in quota. */
 export type VideoQuote = EndpointPart<typeof quoteModelVideo, 'response'>;
@@ -176,6 +188,42 @@ export class Videos {
       { headers: { 'idempotency-key': crypto.randomUUID() } },
     );
     return { id: readTaskId(response) };
+  }
+
+  /**
+   * Starts an edit of a finished video or an uploaded file: a new video with the same length.
+   *
+   * @param id of a video or a file
+   * @throws ReelgateError `task_not_exist`, `quota_not_enough`, `invalid_request` with the models that can
+   */
+  edit(id: string, prompt: string, options: ChangeOptions = {}): Promise<StartedVideo> {
+    return this.#change(endpoints.editVideo, id, prompt, options);
+  }
+
+  /**
+   * Starts a continuation of a finished video or an uploaded file.
+   *
+   * @param id of a video or a file
+   * @throws ReelgateError `task_not_exist`, `quota_not_enough`, `invalid_request` with the models that can
+   */
+  extend(id: string, prompt: string, options: ChangeOptions = {}): Promise<StartedVideo> {
+    return this.#change(endpoints.extendVideo, id, prompt, options);
+  }
+
+  async #change(
+    change: typeof endpoints.editVideo | typeof endpoints.extendVideo,
+    id: string,
+    prompt: string,
+    { signal, idempotencyKey = crypto.randomUUID(), model, seconds }: ChangeOptions,
+  ): Promise<StartedVideo> {
+    const body = defined({ prompt, video: { id }, model, seconds });
+    const headers = { 'idempotency-key': idempotencyKey };
+    return { id: readTaskId(await this.#transport.call(change, { body }, { signal, headers })) };
+  }
+
+  /** Models the key may call, with everything a request to them may contain. @throws ReelgateError `invalid_api_key` */
+  async models(): Promise<readonly VideoModelInfo[]> {
+    return (await this.#transport.call(listVideoModels, {})).data;
   }
 
   /**

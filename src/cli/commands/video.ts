@@ -60,6 +60,7 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
 Examples:
   $ reelgate video create "a cat on a red sofa" --model kling-v3 --out cat.mp4
   $ reelgate video create "she turns her head" --model kling-v3 --image first.png --seconds 5 --out turn.mp4
+  $ reelgate video create "@Image1 walks in" --model MiniMax-H3 --image ref=cat.png --audio steps.mp3 --out walk.mp4
   $ ID=$(reelgate video create "a kite" --model kling-v3 --no-wait) && reelgate video wait "$ID" --out kite.mp4`,
     )
     .action((prompt: string, options: CreateOptions, command: Command) =>
@@ -120,6 +121,8 @@ Examples:
       }),
     );
 
+  addChangeCommands(video, run);
+
   addWaitOptions(video.command('remix'))
     .argument('<id>', 'a finished Sora-style task')
     .argument('<prompt>', 'what to change')
@@ -133,6 +136,36 @@ Examples:
         await waitForVideo(context, started.id, '', options);
       }),
     );
+}
+
+interface ChangeCommandOptions extends WaitOptions {
+  readonly model?: string;
+  readonly seconds?: number;
+}
+
+/** `reelgate video edit` and `reelgate video extend` */
+function addChangeCommands(video: Command, run: RunCommand): void {
+  for (const [name, what, description] of [
+    ['edit', 'what to change', 'Edit a finished video or an uploaded file'],
+    ['extend', 'how it goes on', 'Continue a finished video or an uploaded file'],
+  ] as const) {
+    const command = addWaitOptions(video.command(name))
+      .argument('<id>', 'the id of a finished video or of a file')
+      .argument('<prompt>', what)
+      .option('-m, --model <id>', 'the model; default: the one of the video')
+      .description(description);
+    if (name === 'extend') command.option('-s, --seconds <n>', 'length of the new part', parsePositiveInteger);
+    command.action((id: string, prompt: string, options: ChangeCommandOptions, given: Command) =>
+      run(given, async (context) => {
+        const { assertWritable, waitForVideo } = await importWait();
+        await assertWritable(options);
+        const { model, seconds } = options;
+        const started = await context.reelgate.videos[name](id, prompt, defined({ model, seconds }));
+        context.output.info(`Task ${started.id}`);
+        await waitForVideo(context, started.id, model ?? '', options);
+      }),
+    );
+  }
 }
 
 interface ListOptions {
