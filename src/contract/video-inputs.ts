@@ -102,6 +102,7 @@ const list = {
   policy: 'model',
   envelope: 'openai-video',
   compressed: true,
+  responseStatuses: [200, 304],
 } as const;
 export const listVideoModels = endpoint({
   ...list,

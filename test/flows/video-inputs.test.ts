@@ -193,7 +193,9 @@ describe('typed inputs', () => {
     });
 
     it('lists what each model takes, with a schema that says which combinations exist', async () => {
-      const { body } = await service.caller.request('GET', '/v1/videos/models');
+      const { body, headers } = await service.caller.request('GET', '/v1/videos/models');
+      const known = { headers: { 'if-none-match': headers.get('etag') ?? '' } };
+      assert.equal((await service.caller.fetchRaw('/v1/videos/models', known)).status, 304);
       const models = body.data as unknown as {
         id: string;
         inputs: Fields[];

@@ -5,6 +5,7 @@ import type { ChannelDirectory } from '../channels/directory.ts';
 import { type AppError, invalidRequest } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { ModelCapability } from '../vendors/adapter.ts';
+import { fits } from '../vendors/generation-ways.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 
 interface ModelChoiceDependencies {
@@ -37,7 +38,7 @@ export class ModelChoice {
         const model = await channels.model(id);
         if (model === undefined || model.retirement !== undefined || model.isSubstitute === true) return undefined;
         const capability = vendors.capability(model.vendor, model.target);
-        if (capability !== undefined && capability.images.min > 0) return undefined;
+        if (capability?.ways.some((way) => way.operation === 'generate' && fits(way, [])) === false) return undefined;
         const seconds = capability?.seconds.default ?? USUAL_SECONDS;
         return { id, price: minimumVideoPrice(model.price as VideoPrice, seconds) };
       }),

@@ -28,12 +28,13 @@ export function toParameters(
   };
   if (capability === undefined) return { ...common, properties: fields };
   const { modes, sizes, resolutions } = capability;
+  const lengths = secondsSchema([...new Set(capability.ways.flatMap((way) => secondsOf(way, capability)))]);
   return {
     ...common,
     properties: defined({
       ...fields,
-      seconds: secondsSchema(allSeconds(capability)),
-      duration: secondsSchema(allSeconds(capability)),
+      seconds: lengths,
+      duration: lengths,
       size:
         sizes.length + resolutions.length === 0 ? undefined : { type: 'string', examples: sizesOf(resolutions, sizes) },
       mode: modes.length === 0 ? undefined : { enum: modes },

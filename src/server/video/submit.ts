@@ -398,6 +398,10 @@ function priceOf(
 
 const isImageField = (field: string): boolean => (IMAGE_FIELDS as readonly string[]).includes(field);
 
+/** An edit and an extension may have the same body. */
+const changeOf = ({ operation = 'generate' }: GenerationRequest): readonly string[] =>
+  operation === 'generate' ? [] : [operation];
+
 /**
  * Submits for a token, once per Idempotency-Key if the request has one. Two requests are the same when they remix the
  * same video, call the same operation of the same vendor, and have the same body, byte for byte, or the same form.
@@ -410,7 +414,12 @@ export function submitForToken(
   remixOf?: Task,
 ): Promise<SubmitResult> {
   const idempotency = toIdempotencyClaim(caller.tokenId, request.headers['idempotency-key'], () => [
-    JSON.stringify([remixOf?.public_id, generation.officialVendor, generation.officialOperation]),
+    JSON.stringify([
+      remixOf?.public_id,
+      generation.officialVendor,
+      generation.officialOperation,
+      ...changeOf(generation),
+    ]),
     request.rawBody ?? JSON.stringify(generation.body),
     // The field names of the other parts determine their meaning, so the names are hashed too.
     ...request.files.flatMap(({ field, bytes }) => (isImageField(field) ? [bytes] : [field, bytes])),

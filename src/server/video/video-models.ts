@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import * as endpoints from '../../contract/video-inputs.ts';
 import type { ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
@@ -44,16 +46,23 @@ export function addVideoModelRoutes(
     });
   };
 
-  routes.add(endpoints.listVideoModels, async ({ caller }) => ({
-    object: 'list' as const,
-    data: await describe(await list(caller)),
-  }));
-  routes.add(endpoints.getVideoModel, async ({ caller, params: { model: id } }) => {
+  routes.add(endpoints.listVideoModels, async ({ caller, request, reply }) => {
+    const models = { object: 'list' as const, data: await describe(await list(caller)) };
+    return unlessKnown(models, request.headers['if-none-match'], reply);
+  });
+  routes.add(endpoints.getVideoModel, async ({ caller, params: { model: id }, request, reply }) => {
     const found = (await list(caller)).filter((model) => model.id === id);
     const [model] = await describe(found);
     if (model === undefined) throw new AppError('model_not_found', { params: { model: id }, param: 'model' });
-    return model;
+    return unlessKnown(model, request.headers['if-none-match'], reply);
   });
+}
+
+/** Sends 304 to a client that has the same data, by a weak ETag, because it may be sent compressed. */
+function unlessKnown<T extends object>(body: T, known: string | undefined, reply: FastifyReply): T | FastifyReply {
+  const etag = `W/"${hash('sha256', JSON.stringify(body), 'base64url')}"`;
+  reply.headers({ etag, 'cache-control': 'private, no-cache' });
+  return known === etag ? reply.status(304).send() : body;
 }
 
 function toVideoModel(model: ResolvedModel, vendors: VendorRegistry, typicalSeconds: number | null): VideoModel {
