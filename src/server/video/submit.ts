@@ -238,7 +238,8 @@ export class SubmitService {
       adapter.promptName,
     );
     const request = withSourceHandle(typed, inputs.source, adapter);
-    assertOffered(request, use.capability);
+    // Upstreams of a passed-through format may offer other lengths than the vendor did.
+    if (adapter.passthrough !== true) assertOffered(request, use.capability);
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = droppedPaths(generation, model.inputSchema, adapter);
     const priced = priceOf(model, adapter, request, plan?.factor);
