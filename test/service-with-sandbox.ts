@@ -29,7 +29,6 @@ export const testEnvironment = (
 ): Record<string, string> => ({
   PORT: '0',
   DATABASE_URL: databaseUrl,
-  DEFAULT_VIDEO_MODEL: 'sora-2',
   MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
   ADMIN_PASSWORD: ROOT_LOGIN.password,
   LOG_LEVEL: 'silent',
@@ -58,6 +57,7 @@ export async function startSandboxService(
   const { port } = await app.listen();
   const baseUrl = `http://127.0.0.1:${port}`;
   const operator = await new AdminClient(baseUrl).signIn();
+  await operator.requestData('PUT', '/api/admin/settings/DEFAULT_VIDEO_MODEL', { value: 'sora-2' });
   return {
     app,
     sandbox,

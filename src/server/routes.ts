@@ -90,8 +90,6 @@ export async function registerRoutes(
     artifacts,
     checkCallbackUrl: modules.webhooks.checkUrl,
     ...shared,
-    inputFinders: [],
-    defaultVideoModel: config.defaultVideoModel,
     baseUrl: config.baseUrl,
     accelProxies: config.artifactsAccelProxies,
     site: settings,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { GenerationWay, InputRule } from '../../src/contract/generation-ways.ts';
 import { manualClock } from '../../src/sandbox/jobs.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { ALL_SIMULATORS } from '../../src/sandbox/simulators.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
-import type { GenerationWay, InputRule } from '../../src/server/vendors/generation-ways.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { allSeconds } from '../../src/server/video/model-parameters.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';

@@ -147,7 +147,7 @@ interface ChangeCommandOptions extends WaitOptions {
 function addChangeCommands(video: Command, run: RunCommand): void {
   for (const [name, what, description] of [
     ['edit', 'what to change', 'Edit a finished video or an uploaded file'],
-    ['extend', 'how it goes on', 'Continue a finished video or an uploaded file'],
+    ['extend', 'what happens next', 'Continue a finished video or an uploaded file'],
   ] as const) {
     const command = addWaitOptions(video.command(name))
       .argument('<id>', 'the id of a finished video or of a file')

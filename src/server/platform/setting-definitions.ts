@@ -184,10 +184,6 @@ export const START_SETTINGS = {
     description:
       'How long a vendor may not know a submitted video; later, three consecutive unreadable or not-found responses fail and refund it.',
   }),
-  DEFAULT_VIDEO_MODEL: optionalText({
-    description:
-      'Model of `POST /v1/videos` without one. Default: the cheapest enabled model that makes videos from text and is not retiring.',
-  }),
   JOURNAL_DIR: optionalText({
     description:
       'Directory of the journal of unsettled model calls. Default: beside the SQLite database, otherwise under the temporary directory.',
@@ -317,6 +313,10 @@ export const CONSOLE_SETTINGS = {
   LOW_QUOTA: integer(0, 1e15, {
     default: '500000',
     description: 'Accounts are notified when their wallet falls below this quota; 0: never.',
+  }),
+  DEFAULT_VIDEO_MODEL: optionalPattern(/^[^\s]{1,200}$/u, 'must be the id of a model', {
+    description:
+      'Model of `POST /v1/videos` without one; empty: the cheapest enabled model that makes videos from text and is not retiring.',
   }),
   DEVICE_CODES_PER_ADDRESS: integer(1, 1_000_000, {
     default: '50',

@@ -171,6 +171,7 @@ const SHOWN_SETTINGS = {
   SIGN_IN_NOTICE: shown('site', 'long-text'),
   REGISTRATION: shown('accounts', 'choice'),
   DEVICE_CODES_PER_ADDRESS: shown('accounts', 'number'),
+  DEFAULT_VIDEO_MODEL: shown('site'),
   NEW_USER_QUOTA: shown('credits', 'number'),
   NEW_USER_PLAN: shown('credits'),
   LOW_QUOTA: shown('credits', 'number'),

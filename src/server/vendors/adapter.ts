@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import type { GenerationWay } from '../../contract/generation-ways.ts';
 import type { VendorId } from '../../contract/model-kinds.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
@@ -6,7 +7,6 @@ import type { InputRole, InputType, VideoOperation } from '../../contract/video-
 import type { Base64Text } from '../platform/base64.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
-import type { GenerationWay } from './generation-ways.ts';
 
 /** Any JSON value. Handles and responses are stored unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

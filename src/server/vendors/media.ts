@@ -1,7 +1,6 @@
-import type { InputRole } from '../../contract/video-inputs.ts';
 import { Base64Text, LONG_TEXT_LENGTH } from '../platform/base64.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import type { MediaFile, MediaInput, RequestInput } from './adapter.ts';
+import type { MediaFile, MediaInput } from './adapter.ts';
 
 /** A URL, a data URL or Base64 in a request; a large image is encoded while it is sent. */
 export type MediaText = string | Base64Text;
@@ -29,29 +28,6 @@ export const toUrlOrBase64 = (media: MediaInput): MediaText => ('url' in media ?
 /** The URL unchanged, or a `data:` URL. */
 export const toUrlOrDataUrl = (media: MediaInput): MediaText =>
   'url' in media ? media.url : encode(media.bytes, `data:${media.mediaType};base64,`);
-
-/** Images by what they are for. */
-export interface SortedImages<T = RequestInput> {
-  readonly first?: T;
-  readonly last?: T;
-  readonly references: readonly T[];
-}
-
-/** Sorts images by role. Without roles one is the first frame, two are first and last, and more are references. */
-export function sortImages<T extends { readonly role?: InputRole }>(images: readonly T[]): SortedImages<T> {
-  if (images.every(({ role }) => role === undefined)) {
-    const [first, last] = images;
-    if (images.length > 2) return { references: images };
-    return { ...(first && { first }), ...(last && { last }), references: [] };
-  }
-  const first = images.find(({ role }) => role === 'first_frame');
-  const last = images.find(({ role }) => role === 'last_frame');
-  return {
-    ...(first && { first }),
-    ...(last && { last }),
-    references: images.filter(({ role }) => role === 'reference'),
-  };
-}
 
 /**
  * Refuses an image given by value that is too large for the vendor; images given by URL are only checked by the vendor.

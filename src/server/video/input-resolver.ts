@@ -1,13 +1,12 @@
 import { buffer } from 'node:stream/consumers';
+import { inputRules } from '../../contract/generation-ways.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
-import type { InputType } from '../../contract/video-inputs.ts';
+import type { InputType, VideoOperation } from '../../contract/video-inputs.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Semaphore } from '../platform/concurrency.ts';
 import { measureSeconds } from '../platform/media-length.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import type { VendorAdapter } from '../vendors/adapter.ts';
-import { inputRules } from '../vendors/generation-ways.ts';
-import type { GenerationRequest } from './generation-request.ts';
 import type { Task } from './task-store.ts';
 import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
 
@@ -32,6 +31,12 @@ export interface InputOwner {
 
 /** Finds a file by the id a caller wrote; undefined for an unknown one and for one of another account. */
 export type FindInputFile = (fileId: string, owner: InputOwner) => Promise<InputFile | undefined>;
+
+/** The part of a request that names inputs. */
+interface RequestedInputs {
+  readonly inputs?: readonly GivenInput[];
+  readonly operation?: VideoOperation;
+}
 
 /** Inputs in the form adapters expect. */
 export interface ResolvedInputs {
@@ -73,7 +78,7 @@ export class InputResolver {
 
   /** @throws AppError that names the input */
   async resolve(
-    { inputs: given = [], operation = 'generate' }: Pick<GenerationRequest, 'inputs' | 'operation'>,
+    { inputs: given = [], operation = 'generate' }: RequestedInputs,
     owner: InputOwner,
     use: InputUse,
     { adapter, price }: { readonly adapter: VendorAdapter; readonly price: Price },

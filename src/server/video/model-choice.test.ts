@@ -19,7 +19,11 @@ function choose(models: readonly ResolvedModel[], defaultVideoModel?: string): M
     listModels: async () => models.map(({ id, vendor, kind }) => ({ id, vendor, kind, createdAt: 0 })),
     model: async (id: string) => models.find((each) => each.id === id),
   };
-  return new ModelChoice({ channels, vendors: new VendorRegistry(), defaultVideoModel });
+  return new ModelChoice({
+    channels,
+    vendors: new VendorRegistry(),
+    site: { current: () => ({ defaultVideoModel }) } as never,
+  });
 }
 
 const MODELS = [

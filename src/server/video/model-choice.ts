@@ -1,18 +1,19 @@
+import { fits } from '../../contract/generation-ways.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { minimumVideoPrice, type VideoPrice } from '../../contract/pricing.ts';
 import type { VideoOperation } from '../../contract/video-inputs.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import { type AppError, invalidRequest } from '../platform/app-error.ts';
+import type { Live } from '../platform/config.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { ModelCapability } from '../vendors/adapter.ts';
-import { fits } from '../vendors/generation-ways.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 
 interface ModelChoiceDependencies {
   readonly channels: Pick<ChannelDirectory, 'model' | 'listModels'>;
   readonly vendors: VendorRegistry;
-  /** The setting `DEFAULT_VIDEO_MODEL`; undefined: the cheapest. */
-  readonly defaultVideoModel: string | undefined;
+  /** Its setting `DEFAULT_VIDEO_MODEL`; undefined: the cheapest. */
+  readonly site: Live<{ readonly defaultVideoModel: string | undefined }>;
 }
 
 /** Chooses models for requests that name none, and names those that can do what a model cannot. */
@@ -28,7 +29,8 @@ export class ModelChoice {
    * @throws AppError `invalid_request` if there is none
    */
   async defaultModel({ models: permitted }: Pick<ModelCaller, 'models'>): Promise<string> {
-    const { channels, vendors, defaultVideoModel } = this.#dependencies;
+    const { channels, vendors, site } = this.#dependencies;
+    const { defaultVideoModel } = site.current();
     if (defaultVideoModel !== undefined) return defaultVideoModel;
     const candidates = (await channels.listModels()).filter(
       ({ id, kind }) => kind === 'video' && (permitted.length === 0 || permitted.includes(id)),

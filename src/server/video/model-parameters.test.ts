@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { GenerationWay } from '../vendors/generation-ways.ts';
+import type { GenerationWay } from '../../contract/generation-ways.ts';
 import { VENDOR_ADAPTERS } from '../vendors/registry.ts';
 import { secondsOf, toParameters } from './model-parameters.ts';
 

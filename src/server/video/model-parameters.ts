@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
+import type { GenerationWay, InputRule } from '../../contract/generation-ways.ts';
 import { defined } from '../../contract/objects.ts';
 import type { ModelCapability, VendorAdapter } from '../vendors/adapter.ts';
-import type { GenerationWay, InputRule } from '../vendors/generation-ways.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

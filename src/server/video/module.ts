@@ -51,7 +51,7 @@ import { TaskAdminStore, UnfinishedTaskStatisticsStore, VideoDurationStatisticsS
 import { TaskStore } from './task-store.ts';
 import { Base64VideoCache, createVideoCopySources, UrlRefresher, VendorFiles } from './vendor-files.ts';
 import { addVendorCompatibleRoutes, addVendorFormatRoutes } from './vendor-format-routes.ts';
-import { addVideoModelRoutes } from './video-models.ts';
+import { addVideoModelRoutes } from './video-model-routes.ts';
 
 interface VideoDependencies {
   readonly tracing: Tracing;
@@ -81,14 +81,12 @@ interface VideoDependencies {
   readonly keyLimiter: ApiKeyLimiter;
   readonly findPlanTerms: FindPlanTerms;
   /** Find uploaded files that are inputs of videos. */
-  readonly inputFinders: readonly FindInputFile[];
-  /** The setting `DEFAULT_VIDEO_MODEL`. */
-  readonly defaultVideoModel: string | undefined;
+  readonly inputFinders?: readonly FindInputFile[];
   readonly masterKey: Buffer;
   readonly baseUrl: string;
   /** Addresses of nginx instances that send stored videos themselves. */
   readonly accelProxies: readonly string[];
-  readonly site: Live<{ readonly siteName: string }>;
+  readonly site: Live<{ readonly siteName: string; readonly defaultVideoModel: string | undefined }>;
   readonly newTaskId: () => string;
   readonly syncPeriodMs: number;
   readonly ambiguousTtlMs: number;
@@ -151,7 +149,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const places = new ChannelTaskLimitStore(database);
   const attempts = new AttemptRunner({ ...shared, completion, failedAttemptRecorder, places });
   const sourceVideos = new SourceVideos({ ...shared, contentDelivery, playLinks });
-  const inputs = new InputResolver({ ...shared, finders: [sourceVideos.find, ...dependencies.inputFinders] });
+  const inputs = new InputResolver({ ...shared, finders: [sourceVideos.find, ...(dependencies.inputFinders ?? [])] });
   const modelChoice = new ModelChoice(shared);
   const submitter = new SubmitService({ ...shared, idempotency, attempts, places, inputs, modelChoice });
   const quotes = new PriceQuoteService(submitter, dependencies.outlook);

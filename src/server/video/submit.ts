@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import { fits } from '../../contract/generation-ways.ts';
 import { asObject, isObject } from '../../contract/objects.ts';
 import type { Quote } from '../../contract/own-videos.ts';
 import {
@@ -29,7 +30,6 @@ import type { Allowances, Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import type { Json, ModelCapability, RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
-import { fits } from '../vendors/generation-ways.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';

@@ -1,3 +1,11 @@
+import {
+  describeWays,
+  fits,
+  type GenerationWay,
+  type InputKind,
+  inputRules,
+  sortImages,
+} from '../../contract/generation-ways.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { isObject, type UntrustedObject } from '../../contract/objects.ts';
 import {
@@ -16,8 +24,6 @@ import { JsonRejectedError } from '../platform/json.ts';
 import { type BodyImages, parseRequestJson } from '../platform/json-scanner.ts';
 import { sniffMedia } from '../platform/media-length.ts';
 import type { MediaFile, ModelCapability, RequestInput } from '../vendors/adapter.ts';
-import { describeWays, fits, type GenerationWay, type InputKind, inputRules } from '../vendors/generation-ways.ts';
-import { sortImages } from '../vendors/media.ts';
 import { parseUrl } from './request-images.ts';
 
 /** Where an input's bytes are. */

@@ -25,6 +25,7 @@ export default {
     SITE_ACCENT: 'Colour',
     SIGN_IN_NOTICE: 'Notice above the sign-in form',
     REGISTRATION: 'New accounts',
+    DEFAULT_VIDEO_MODEL: 'Default video model',
     DEVICE_CODES_PER_ADDRESS: 'Pending device codes of an IP address',
     NEW_USER_QUOTA: 'Starting balance',
     NEW_USER_PLAN: 'Plan of a new account',
@@ -49,6 +50,7 @@ export default {
     SITE_ACCENT: 'Buttons, links and marks; each can be read in both schemes.',
     SIGN_IN_NOTICE: 'Such as maintenance, rules or a contact. Leave empty to remove it.',
     REGISTRATION: 'Whether people can create their own accounts.',
+    DEFAULT_VIDEO_MODEL: 'For requests to /v1/videos without a model. Empty: the cheapest.',
     DEVICE_CODES_PER_ADDRESS:
       'Raise it to the number of people who sign in at once behind one address, such as an office.',
     NEW_USER_QUOTA: 'Starting balance of a new account.',

@@ -1,4 +1,5 @@
-import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
+import { sortImages } from '../../../contract/generation-ways.ts';
+import { asObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, withoutVersion } from '../../upstreams/upstream.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
@@ -35,7 +36,7 @@ import {
   type RequestBody,
   refusedSubmit,
 } from '../json-calls.ts';
-import { isSameMedia, type MediaText, sortImages, toUrlOrDataUrl } from '../media.ts';
+import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import { unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';

@@ -1,6 +1,3 @@
-import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { usd } from '../currency.ts';
 import {
   edit,
   FROM_TEXT,
@@ -12,7 +9,10 @@ import {
   some,
   upTo,
   waysOf,
-} from '../generation-ways.ts';
+} from '../../../contract/generation-ways.ts';
+import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
+import type { ModelCapability, PriceSource } from '../adapter.ts';
+import { usd } from '../currency.ts';
 
 /** MiniMax lists prices of whole videos by resolution and length; only the H3 models are billed by the second. */
 

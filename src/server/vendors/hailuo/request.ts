@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
+import { sortImages } from '../../../contract/generation-ways.ts';
 import type { RequestJson, VideoRequest } from '../adapter.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../json-calls.ts';
-import { isSameMedia, type MediaText, sortImages, toUrlOrDataUrl } from '../media.ts';
+import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, rejectField } from '../metadata.ts';
 import { ownEntry } from '../untrusted-json.ts';
 import { type DurationsByResolution, type GenerationMode, MODES_BY_MODEL } from './models.ts';

@@ -1,6 +1,6 @@
+import { FROM_TEXT, fromBothFrames, fromFirstFrame, waysOf } from '../../../contract/generation-ways.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { cny } from '../currency.ts';
-import { FROM_TEXT, fromBothFrames, fromFirstFrame, waysOf } from '../generation-ways.ts';
 
 /** The vendor's `req_key` of a model, by the number of images. A missing entry means that number is not supported. */
 export interface JimengModel {

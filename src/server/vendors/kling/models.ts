@@ -1,7 +1,3 @@
-import { defined } from '../../../contract/objects.ts';
-import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { usd } from '../currency.ts';
 import {
   edit,
   FROM_TEXT,
@@ -12,7 +8,11 @@ import {
   some,
   upTo,
   waysOf,
-} from '../generation-ways.ts';
+} from '../../../contract/generation-ways.ts';
+import { defined } from '../../../contract/objects.ts';
+import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
+import type { ModelCapability, PriceSource } from '../adapter.ts';
+import { usd } from '../currency.ts';
 
 /**
  * Kling sells units and reports how many each video used, so its own count is charged. A price here is in units per

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
+import { sortImages } from '../../../contract/generation-ways.ts';
 import type { MediaInput, VideoRequest } from '../adapter.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../json-calls.ts';
-import { assertMaxSize, sortImages, stripDataUrlPrefix, toUrlOrBase64 } from '../media.ts';
+import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media.ts';
 import { createMetadataParser, matchAspectRatio, rejectField } from '../metadata.ts';
 import { KLING_MODELS, MAX_IMAGE_BYTES, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO } from './models.ts';
 

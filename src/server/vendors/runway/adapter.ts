@@ -1,4 +1,15 @@
 import { Type } from 'typebox';
+import {
+  edit,
+  fromBothFrames,
+  fromFirstFrame,
+  type GenerationWay,
+  generate,
+  one,
+  sortImages,
+  upTo,
+  waysOf,
+} from '../../../contract/generation-ways.ts';
 import { asObject, defined } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -16,16 +27,6 @@ import {
   unreadablePoll,
 } from '../error-mapping.ts';
 import {
-  edit,
-  fromBothFrames,
-  fromFirstFrame,
-  type GenerationWay,
-  generate,
-  one,
-  upTo,
-  waysOf,
-} from '../generation-ways.ts';
-import {
   acceptedSubmit,
   applyExtraFields,
   bearerHeaders,
@@ -39,7 +40,7 @@ import {
   type RequestBody,
   refusedSubmit,
 } from '../json-calls.ts';
-import { assertMaxSize, sortImages, toUrlOrDataUrl } from '../media.ts';
+import { assertMaxSize, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField, undatedModel } from '../metadata.ts';
 import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -38,7 +39,7 @@ import {
   type RequestBody,
   refusedSubmit,
 } from '../json-calls.ts';
-import { type MediaText, sortImages, toUrlOrDataUrl } from '../media.ts';
+import { type MediaText, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import {
   addressOf,

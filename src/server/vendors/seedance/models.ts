@@ -1,6 +1,3 @@
-import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { cnyPerToken, usdPerToken } from '../currency.ts';
 import {
   edit,
   extend,
@@ -14,7 +11,10 @@ import {
   some,
   upTo,
   waysOf,
-} from '../generation-ways.ts';
+} from '../../../contract/generation-ways.ts';
+import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
+import type { ModelCapability, PriceSource } from '../adapter.ts';
+import { cnyPerToken, usdPerToken } from '../currency.ts';
 import { undatedModel } from '../metadata.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Type } from 'typebox';
+import { edit, extend, FROM_TEXT, fromFirstFrame, one, waysOf } from '../../../contract/generation-ways.ts';
 import { asObject, defined, isObject, type UntrustedObject } from '../../../contract/objects.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -30,7 +31,6 @@ import {
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
-import { edit, extend, FROM_TEXT, fromFirstFrame, one, waysOf } from '../generation-ways.ts';
 import { applyExtraFields, omitUndefined, type RequestBody, refusedSubmit, withJsonBody } from '../json-calls.ts';
 import { toUrlOrDataUrl } from '../media.ts';
 import { parseSeconds, rejectField } from '../metadata.ts';

@@ -1,3 +1,4 @@
+import { sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
@@ -22,7 +23,6 @@ import {
   unreadablePoll,
 } from '../error-mapping.ts';
 import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refusedSubmit } from '../json-calls.ts';
-import { sortImages } from '../media.ts';
 import { knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { isRefusedSubmit, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, normaliseStateWord, readTaskState } from '../task-state.ts';

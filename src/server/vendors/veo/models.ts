@@ -1,6 +1,3 @@
-import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { usd } from '../currency.ts';
 import {
   edit,
   extend,
@@ -14,7 +11,10 @@ import {
   some,
   upTo,
   waysOf,
-} from '../generation-ways.ts';
+} from '../../../contract/generation-ways.ts';
+import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
+import type { ModelCapability, PriceSource } from '../adapter.ts';
+import { usd } from '../currency.ts';
 
 /** Google lists dollars per second by resolution, with and without audio. */
 type Rates = readonly (readonly [resolutions: readonly string[], sound: number, silent: number])[];

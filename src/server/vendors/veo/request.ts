@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { InputRole } from '../../../contract/video-inputs.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -7,7 +8,7 @@ import { PollFailed, UnsupportedRequestError, type VendorError } from '../../ups
 import type { ContentSource, Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../adapter.ts';
 import { failedTask, readReason, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refusedSubmit } from '../json-calls.ts';
-import { assertMaxSize, type MediaText, sortImages, stripDataUrlPrefix, toBase64 } from '../media.ts';
+import { assertMaxSize, type MediaText, stripDataUrlPrefix, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import { isErrorAnswer } from '../relay-answer.ts';
 import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';

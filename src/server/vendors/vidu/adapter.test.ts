@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
+import { sortImages } from '../../../contract/generation-ways.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, MediaInput, VideoRequest } from '../adapter.ts';
-import { sortImages } from '../media.ts';
 import { parseViduError, toViduRequest, VIDU_ERROR_CLASSES, vidu } from './adapter.ts';
 import { pathOf } from './models.ts';
 

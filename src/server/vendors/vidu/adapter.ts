@@ -1,10 +1,17 @@
 import { Type } from 'typebox';
-import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
+import { type SortedImages, sortImages } from '../../../contract/generation-ways.ts';
+import { asObject } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
-import { billedUnits, type QueryOutcome, type VendorAdapter, type VideoRequest } from '../adapter.ts';
+import {
+  billedUnits,
+  type QueryOutcome,
+  type RequestInput,
+  type VendorAdapter,
+  type VideoRequest,
+} from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
   type ErrorClass,
@@ -27,7 +34,7 @@ import {
   type RequestBody,
   refusedSubmit,
 } from '../json-calls.ts';
-import { type SortedImages, sortImages, toUrlOrDataUrl } from '../media.ts';
+import { toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import { unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
@@ -94,7 +101,7 @@ const secondsOf = (request: VideoRequest): number =>
   request.seconds ?? VIDU_MODELS.find(({ id }) => id === request.model)?.seconds.default ?? 5;
 
 /** The vendor's order of images: the first frame before the last one. */
-const inOrder = ({ first, last, references }: SortedImages) =>
+const inOrder = ({ first, last, references }: SortedImages<RequestInput>) =>
   [first, last, ...references].filter((image) => image !== undefined);
 
 /** The body and the path of one submit; our task id is sent as `payload`, which the vendor returns unchanged. */

@@ -1,7 +1,3 @@
-import { defined } from '../../../contract/objects.ts';
-import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { usd } from '../currency.ts';
 import {
   FROM_TEXT,
   fromBothFrames,
@@ -9,10 +5,14 @@ import {
   type GenerationWay,
   generate,
   range,
+  type SortedImages,
   some,
   waysOf,
-} from '../generation-ways.ts';
-import type { SortedImages } from '../media.ts';
+} from '../../../contract/generation-ways.ts';
+import { defined } from '../../../contract/objects.ts';
+import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
+import type { ModelCapability, PriceSource, RequestInput } from '../adapter.ts';
+import { usd } from '../currency.ts';
 import { ownEntry } from '../untrusted-json.ts';
 
 /** Vidu sells credits and reports how many each video used, so its own count is charged. */
@@ -107,7 +107,7 @@ function viduPriceSource(id: string): PriceSource {
 export type ViduPath = 'text2video' | 'img2video' | 'start-end2video' | 'reference2video';
 
 /** A first frame is animated, and a last frame needs a first one. */
-export function pathOf({ first, last, references }: SortedImages): ViduPath {
+export function pathOf({ first, last, references }: SortedImages<RequestInput>): ViduPath {
   if (references.length > 0) return 'reference2video';
   if (last !== undefined) return 'start-end2video';
   return first === undefined ? 'text2video' : 'img2video';

@@ -1,6 +1,3 @@
-import type { VideoPrice } from '../../../contract/pricing.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { cny } from '../currency.ts';
 import {
   edit,
   extend,
@@ -14,7 +11,10 @@ import {
   some,
   upTo,
   waysOf,
-} from '../generation-ways.ts';
+} from '../../../contract/generation-ways.ts';
+import type { VideoPrice } from '../../../contract/pricing.ts';
+import type { ModelCapability, PriceSource } from '../adapter.ts';
+import { cny } from '../currency.ts';
 import { undatedModel } from '../metadata.ts';
 
 /** Alibaba Cloud Model Studio lists prices per second of output by resolution, in yuan. */

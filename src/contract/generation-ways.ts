@@ -1,5 +1,5 @@
-import type { InputRole, InputType, VideoOperation } from '../../contract/video-inputs.ts';
-import type { ModelCapability } from './adapter.ts';
+import { defined } from './objects.ts';
+import type { InputRole, InputType, VideoOperation } from './video-inputs.ts';
 
 const MB = 1_000_000;
 
@@ -88,8 +88,18 @@ const generating = (ways: readonly GenerationWay[]): readonly GenerationWay[] =>
 const imageRules = ({ inputs }: GenerationWay): readonly InputRule[] => inputs.filter(({ type }) => type === 'image');
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
 
+/** Number of images in the older fields, and their meaning. */
+export interface ImageLimits {
+  readonly min: number;
+  readonly max: number;
+  readonly roles: readonly ('first_frame' | 'last_frame' | 'reference')[];
+}
+
 /** The ways, with number and roles of the images derived from them. Without ways a model has only its native format. */
-export function waysOf(ways: readonly GenerationWay[]): Pick<ModelCapability, 'ways' | 'images'> {
+export function waysOf(ways: readonly GenerationWay[]): {
+  readonly ways: readonly GenerationWay[];
+  readonly images: ImageLimits;
+} {
   const rules = generating(ways).map(imageRules);
   const roles = rules.flat().map(({ role }) => role);
   return {
@@ -148,4 +158,23 @@ export function describeWays(ways: readonly GenerationWay[]): string {
     inputs.length === 0 ? 'no inputs' : inputs.map((rule) => `${rule.type} ${rule.role}${count(rule)}`).join(' + '),
   );
   return [...new Set(texts)].join('; ');
+}
+
+/** Images by what they are for. */
+export interface SortedImages<T> {
+  readonly first?: T;
+  readonly last?: T;
+  readonly references: readonly T[];
+}
+
+/** Sorts images by role. Without roles one is the first frame, two are first and last, and more are references. */
+export function sortImages<T extends { readonly role?: InputRole }>(images: readonly T[]): SortedImages<T> {
+  const isPlain = images.every(({ role }) => role === undefined);
+  if (isPlain && images.length > 2) return { references: images };
+  const [plainFirst, plainLast] = images;
+  const of = (wanted: InputRole): T | undefined => images.find(({ role }) => role === wanted);
+  return {
+    ...defined({ first: isPlain ? plainFirst : of('first_frame'), last: isPlain ? plainLast : of('last_frame') }),
+    references: images.filter(({ role }) => role === 'reference'),
+  };
 }

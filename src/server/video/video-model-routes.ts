@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
+import { inputRules } from '../../contract/generation-ways.ts';
 import * as endpoints from '../../contract/video-inputs.ts';
 import type { ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
@@ -9,7 +10,6 @@ import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Allowances } from '../quota/ledger.ts';
 import type { ModelCapability } from '../vendors/adapter.ts';
-import { inputRules } from '../vendors/generation-ways.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { toParameters } from './model-parameters.ts';
 import type { VideoDurationStatisticsStore } from './task-reports.ts';
