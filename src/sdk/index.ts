@@ -11,7 +11,6 @@ import { type Credentials, Transport, type TransportOptions } from './transport.
 import { Shares, Videos } from './videos.ts';
 import { Webhooks } from './webhooks.ts';
 
-export type { VideoInput } from '../contract/video-inputs.ts';
 export type {
   Account,
   AccountInfo,

@@ -198,8 +198,8 @@ async function change(
     remixedFrom: origin?.id ?? null,
     reference: null,
   };
-  const { model = 'sora-2', shape } = origin ?? {};
-  const job = context.createJob({ id: newId(context), prompt, model, input, seconds: length, ...(shape && { shape }) });
+  const { model = 'sora-2', shape = '9:16' } = origin ?? {};
+  const job = context.createJob({ id: newId(context), prompt, model, input, seconds: length, shape });
   return jsonResponse(200, toVideo(job, context));
 }
 

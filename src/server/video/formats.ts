@@ -64,7 +64,7 @@ export class TaskRenderer {
 /** The object with the id of its parent in `metadata`. */
 function withSource(object: Json, source: string): Json {
   const { metadata, ...rest } = object as Fields;
-  return { ...rest, metadata: { ...(isObject(metadata) ? (metadata as Fields) : {}), source_video_id: source } };
+  return { ...rest, metadata: { ...(metadata as Fields | undefined), source_video_id: source } };
 }
 
 type Fields = { [key: string]: Json };

@@ -190,13 +190,12 @@ export function toVideoRequest(
     ...resolved,
     prompt: spellNames(prompt, inputs, typed.ordered, promptName),
     images: [...images, ...typed.images],
-    ...(typed.videos.length > 0 && { videos: typed.videos }),
-    ...(typed.audios.length > 0 && { audios: typed.audios }),
-    ...(operation !== 'generate' && { operation }),
-    ...(inputSeconds !== undefined && { inputSeconds }),
+    videos: typed.videos,
+    audios: typed.audios,
+    operation,
     metadata,
     nativeFields: Object.fromEntries(native) as { [key: string]: Json },
-    ...defined({ seconds, size, mode, officialBody, officialOperation }),
+    ...defined({ seconds, size, mode, inputSeconds, officialBody, officialOperation }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { inputRules } from '../../contract/generation-ways.ts';
+import { defined } from '../../contract/objects.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import type { InputType, VideoOperation } from '../../contract/video-inputs.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
@@ -91,19 +92,16 @@ export class InputResolver {
         const { source, ...rest } = input;
         const seconds = await this.#measure(input, use, isPriced);
         const media = await toMedia(input, adapter);
-        return { ...rest, media, ...(seconds !== undefined && { seconds: Math.ceil(seconds) }) };
+        return defined({ ...rest, media, seconds: seconds === undefined ? undefined : Math.ceil(seconds) });
       }),
     );
     const measured = inputs.flatMap(({ seconds }) => seconds ?? []);
-    const source = located.find(({ source }) => 'task' in source && source.task !== undefined)?.source;
-    return {
+    const tasks = located.flatMap(({ source }) => ('task' in source ? (source.task ?? []) : []));
+    return defined({
       inputs,
-      ...(measured.length > 0 && { inputSeconds: measured.reduce((sum, each) => sum + each, 0) }),
-      ...(operation !== 'generate' &&
-        source !== undefined &&
-        'task' in source &&
-        source.task && { source: source.task }),
-    };
+      inputSeconds: measured.length === 0 ? undefined : measured.reduce((sum, each) => sum + each, 0),
+      source: operation === 'generate' ? undefined : tasks[0],
+    });
   }
 
   /** @throws AppError for an unknown id */

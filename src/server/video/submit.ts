@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import { fits } from '../../contract/generation-ways.ts';
-import { asObject, isObject } from '../../contract/objects.ts';
+import { asObject, defined, isObject } from '../../contract/objects.ts';
 import type { Quote } from '../../contract/own-videos.ts';
 import {
   type CallFacts,
@@ -558,7 +558,7 @@ export function toPriceFacts(price: Price, adapter: VendorAdapter, request: Vide
     ...Object.fromEntries(known),
     ...factors,
     input_video: String((request.videos ?? []).length > 0 || hasVideoInput({ ...metadata, ...request.officialBody })),
-    ...(inputSeconds > 0 && { input_seconds: inputSeconds }),
+    ...defined({ input_seconds: inputSeconds > 0 ? inputSeconds : undefined }),
     input_images: images.length,
     seconds,
   };

@@ -7,7 +7,7 @@ import {
   sortImages,
 } from '../../contract/generation-ways.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
-import { isObject, type UntrustedObject } from '../../contract/objects.ts';
+import { defined, isObject, type UntrustedObject } from '../../contract/objects.ts';
 import {
   INPUT_ROLES,
   INPUT_TYPES,
@@ -119,7 +119,7 @@ function toInput(
   const role = roleOf(param, entry.role);
   const at = secondsAt(param, entry.at, role);
   const name = nameOf(param, entry.name);
-  return { param, type, role, source, ...(at !== undefined && { at }), ...(name !== undefined && { name }) };
+  return { param, type, role, source, ...defined({ at, name }) };
 }
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
@@ -171,7 +171,7 @@ function toFile(param: string, bytes: Buffer, filename?: string): MediaFile {
       param,
     );
   const name = filename?.replace(/[^\w.-]/g, '_').slice(0, 80);
-  return { bytes, mediaType: media.mediaType, ...(name !== undefined && { filename: name || 'upload' }) };
+  return defined({ bytes, mediaType: media.mediaType, filename: name === '' ? 'upload' : name });
 }
 
 /** `image/png` is an image. */
@@ -334,11 +334,7 @@ const rank = ({ role }: InputKind): number => (ORDER.includes(role) ? ORDER.inde
 export function sortInputs(inputs: readonly ResolvedInput[]) {
   const of = (type: InputType): readonly ResolvedInput[] =>
     inputs.filter((input) => input.type === type).toSorted((one, other) => rank(one) - rank(other));
-  const toRequest = ({ media, role, at }: ResolvedInput): RequestInput => ({
-    ...media,
-    role,
-    ...(at !== undefined && { at }),
-  });
+  const toRequest = ({ media, role, at }: ResolvedInput): RequestInput => ({ ...media, role, ...defined({ at }) });
   return {
     images: of('image').map(toRequest),
     videos: of('video').map(toRequest),

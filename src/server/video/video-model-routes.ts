@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import { inputRules } from '../../contract/generation-ways.ts';
+import { defined } from '../../contract/objects.ts';
 import * as endpoints from '../../contract/video-inputs.ts';
 import type { ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
@@ -97,14 +98,9 @@ function toVideoModel(model: ResolvedModel, vendors: VendorRegistry, typicalSeco
 }
 
 const toInputs = ({ ways }: ModelCapability): VideoModel['inputs'] =>
-  inputRules(ways).map(({ type, role, min, max, maxBytes, maxSeconds }) => ({
-    type,
-    roles: [role],
-    min,
-    max,
-    max_bytes: maxBytes,
-    ...(maxSeconds !== undefined && { max_seconds: maxSeconds }),
-  }));
+  inputRules(ways).map(({ type, role, min, max, maxBytes, maxSeconds }) =>
+    defined({ type, roles: [role], min, max, max_bytes: maxBytes, max_seconds: maxSeconds }),
+  );
 
 const toSeconds = ({ seconds }: ModelCapability): object =>
   'values' in seconds ? { values: seconds.values } : { min: seconds.min, max: seconds.max, step: 1 };

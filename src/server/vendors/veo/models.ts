@@ -189,14 +189,17 @@ function veoWays(
           { resolutions: ['720p'], seconds },
           { resolutions: high, seconds: EIGHT },
         ];
-  return offers.flatMap((offer) => [
+  const fromReferences =
+    references === 0
+      ? []
+      : [generate([some(references, 'image', 'reference', IMAGE)], { seconds: EIGHT, ratios: ['16:9'] })];
+  const framed = offers.flatMap((offer) => [
     generate([], offer),
     fromFirstFrame(IMAGE, offer),
     ...(lastFrame ? [fromBothFrames(IMAGE, offer)] : []),
-    ...(references > 0 && offer.seconds !== EIGHT
-      ? [generate([some(references, 'image', 'reference', IMAGE)], { seconds: EIGHT, ratios: ['16:9'] })]
-      : []),
   ]);
+
+  return [...framed, ...fromReferences];
 }
 
 /** Longest video that Omni 1.1 and 1.2 edit or extend, and longest one between two frames, seconds. */

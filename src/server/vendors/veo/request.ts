@@ -137,7 +137,7 @@ function toImageFields(images: readonly EncodedImage[], family: ModelFamily, mod
     return rejectField('images', `are more than ${model} takes`);
   if (references.length > 0)
     return { referenceImages: references.map((image) => ({ image: toImage(image), referenceType: 'asset' })) };
-  return { ...(first && { image: toImage(first) }), ...(last && { lastFrame: toImage(last) }) };
+  return omitUndefined({ image: first && toImage(first), lastFrame: last && toImage(last) });
 }
 
 /**
