@@ -127,7 +127,7 @@ describe('device sign-in storage', () => {
       assert.equal((await codes.findByUserCode('TWO', 0))?.client_name, 'n');
     });
 
-    it('counts a code of a network with one write below the limit, and counts anew at the limit', async () => {
+    it('counts a code of a network with one write below the limit, and counts again at the limit', async () => {
       const { database, codes, run, add, decide } = await start();
       const reserve = (network: string, max: number) =>
         run((trx) => codes.reserve(trx, { network, created_at: 50, expires_at: 150 }, max));

@@ -265,7 +265,7 @@ describe('sqlite database', () => {
       assert.deepEqual(modes, [1, 2]);
     });
 
-    it('restarts the log beside the commits, while every read and write goes on', async () => {
+    it('restarts the log beside the commits, while every read and write continues', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'rg-checkpoint-'));
       after(() => rmSync(folder, { recursive: true }));
       const file = join(folder, 'test.db');
