@@ -324,3 +324,20 @@ test('on Azure: the same protocol under its path, key header and version', async
     assert.equal(headers?.authorization, undefined);
   }
 });
+
+test('numbers and their text have the documented types in the stored object', async () => {
+  const json = {
+    id: 'video_1',
+    status: 'queued',
+    created_at: '1795881100',
+    expires_at: '2026-11-28T10:00:00Z',
+    seconds: 4,
+  };
+  const outcome = await sora.submit(videoRequest({ model: 'sora-2' }), fixedResponseContext({ json }));
+  assert.deepEqual(outcome.kind === 'accepted' && outcome.raw, {
+    ...json,
+    created_at: 1_795_881_100,
+    expires_at: 1_795_860_000,
+    seconds: '4',
+  });
+});

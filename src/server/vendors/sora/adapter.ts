@@ -36,7 +36,7 @@ import { toUrlOrDataUrl } from '../media.ts';
 import { parseSeconds, rejectField } from '../metadata.ts';
 import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
-import { asId, asPercent, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { asId, asPercent, asText, asUnixSeconds, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 
 /**
  * OpenAI's videos (`/v1/videos`), implemented today by gateways and resellers;
@@ -226,8 +226,24 @@ const stateOf = (video: UntrustedObject | undefined): TaskStatus | undefined => 
 
 /** The upstream's object without the envelope and the row numbers of relays, so that it can be returned to callers. */
 function toRawVideo(response: BufferedResponse, video: UntrustedObject | undefined, id: string): Json {
-  const isWhole = video === response.json && (video?.id === undefined || video.id === id);
-  return isWhole ? toRawResponse(response) : ({ ...video, id } as Json);
+  const typed = withDocumentedTypes(video);
+  const isWhole = typed === response.json && (video?.id === undefined || video.id === id);
+  return isWhole ? toRawResponse(response) : ({ ...typed, id } as Json);
+}
+
+const TIMES = ['created_at', 'completed_at', 'expires_at'];
+const TEXTS = ['seconds', 'size'];
+
+/** The object with the types of OpenAI's schema, because relays exchange numbers and their text; the same if it has them. */
+function withDocumentedTypes(video: UntrustedObject | undefined): UntrustedObject | undefined {
+  const changed = [
+    ...TIMES.filter((name) => typeof video?.[name] === 'string').map((name) => [
+      name,
+      asUnixSeconds(video?.[name]) ?? null,
+    ]),
+    ...TEXTS.filter((name) => typeof video?.[name] === 'number').map((name) => [name, String(video?.[name])]),
+  ];
+  return changed.length === 0 ? video : { ...video, ...Object.fromEntries(changed) };
 }
 
 /** Members in which relays put the URL of the file; the unified tasks of some have it in place of a reason. */
