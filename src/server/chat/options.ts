@@ -42,6 +42,7 @@ const UNATTENDED = 'would have the answer made after the call, where it could be
 
 const atMostOne = (value: unknown): boolean => typeof value === 'number' && value <= 1;
 const isText = (value: unknown): boolean => typeof value === 'string';
+const isEmptyObject = (value: unknown): boolean => Object.keys(asObject(value) ?? { none: 0 }).length === 0;
 const STANDARD_TIERS: ReadonlySet<unknown> = new Set(['auto', 'default', 'standard', 'standard_only', 'flex']);
 
 const namesOf = (names: string, definition: OptionDefinition): [string, OptionDefinition][] =>
@@ -51,11 +52,11 @@ const namesOf = (names: string, definition: OptionDefinition): [string, OptionDe
 const OPTIONS: Readonly<Record<string, OptionDefinition>> = Object.fromEntries([
   ...namesOf(
     'models fallbacks fallback fallback_model fallback_models route provider preset engine deployment deployment_id custom_llm_provider routing_config model_selection_config',
-    refuse(OTHER_MODEL),
+    refuse(OTHER_MODEL, isEmptyObject),
   ),
   ...namesOf(
     'api_base base_url api_key api_version api_type organization extra_body extra_headers extra_query headers proxy webhook webhook_url callback callbacks callback_url notify_url mock_response',
-    refuse(OTHER_HOST),
+    refuse(OTHER_HOST, isEmptyObject),
   ),
   ...namesOf('previous_response_id conversation conversation_id thread_id cached_content', refuse(STORED)),
   // Stored under that account, and of use only by its id, which is refused.

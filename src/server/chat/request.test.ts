@@ -48,6 +48,9 @@ describe('tokens reserved for a call', () => {
     ])
       assert.equal(chat(`,${member}`).thinkingBudget, 9, member);
     assert.equal(chat(',"max_tokens":-1').requestedLimit, 0);
+    const asText = chat(',"max_tokens":"100","n":"2"');
+    assert.deepEqual([asText.requestedLimit, asText.choiceCount], [100, 2]);
+    assert.match(asText.rawBody.toString(), /"max_tokens":100,"n":2/);
   });
 
   it('are computed only from names that every parser reads alike', () => {

@@ -75,7 +75,9 @@ export function parseChatRequest(
   value: unknown,
   { headers = {}, model, stream, rootMembers, values = countWrittenValues(bytes) }: RequestFacts = {},
 ): ChatRequest {
-  const body = dialect.normalize?.(value as UntrustedObject) ?? (value as UntrustedObject);
+  const given = dialect.normalize?.(value as UntrustedObject) ?? (value as UntrustedObject);
+  const numbers = findNumbersAsText(dialect, given);
+  const body = numbers.length === 0 ? given : withNumbers(dialect, given, numbers);
   const checked = validatorFor(dialect.body)(body);
   if ('error' in checked) throw checked.error;
   assertUnambiguousMembers(bytes, body, decisiveMembers(dialect), rootMembers);
@@ -83,13 +85,17 @@ export function parseChatRequest(
   const governedOptions = findGovernedOptions(dialect, body, contents);
   const requestedLimit = findRequestedLimit(dialect, body);
   const choiceCount = dialect.hasChoiceCount && typeof body.n === 'number' ? body.n : 1;
+  // Parsers differ in whether the first or the last of a repeated name counts, so the upstream is sent the value that
+  // was checked here.
+  const written = hasRepeatedNames(bytes, value, values)
+    ? toRequestBytes(JSON.stringify(value))
+    : withoutByteOrderMark(bytes);
   return {
     dialect,
-    // Parsers differ in whether the first or the last of a repeated name counts, so the upstream is sent the value that
-    // was checked here.
-    rawBody: hasRepeatedNames(bytes, value, values)
-      ? toRequestBytes(JSON.stringify(value))
-      : withoutByteOrderMark(bytes),
+    rawBody:
+      dialect.limitContainer === undefined
+        ? numbers.reduce((changed, [key, number]) => setProperty(changed, key, String(number)), written)
+        : written,
     body,
     model: model ?? String(body.model),
     stream: stream ?? body.stream === true,
@@ -102,6 +108,31 @@ export function parseChatRequest(
     forwardedHeaders: pickHeaders(dialect.forwardedHeaders, headers),
     governedOptions,
   };
+}
+
+const NUMERIC_TEXT = /^(?:-1|\d{1,8})$/;
+
+/** Limits and numbers of choices that a client wrote as text, which Google's parsers accept, and no other. */
+function findNumbersAsText(
+  { maxTokensKeys, limitContainer, hasChoiceCount }: Dialect,
+  body: UntrustedObject,
+): readonly (readonly [key: string, number: number])[] {
+  const place = limitContainer === undefined ? (asObject(body) ?? {}) : limitsOf(body, limitContainer);
+  const keys = hasChoiceCount ? [...maxTokensKeys, 'n'] : maxTokensKeys;
+  return keys.flatMap((key) => {
+    const value = place[key];
+    return typeof value === 'string' && NUMERIC_TEXT.test(value) ? [[key, Number(value)] as const] : [];
+  });
+}
+
+function withNumbers(
+  { limitContainer }: Dialect,
+  body: UntrustedObject,
+  numbers: readonly (readonly [key: string, number: number])[],
+): UntrustedObject {
+  const changed = Object.fromEntries(numbers);
+  if (limitContainer === undefined) return { ...body, ...changed };
+  return { ...body, [limitContainer]: { ...limitsOf(body, limitContainer), ...changed } };
 }
 
 const asksForUsage = (body: UntrustedObject): boolean => asObject(body.stream_options)?.include_usage === true;
@@ -194,7 +225,8 @@ function findRequestedLimit({ maxTokensKeys, limitContainer }: Dialect, body: Un
 }
 
 /** The object that holds the limits of a request, where that is not the body itself. */
-const limitsOf = (body: UntrustedObject, container: string): UntrustedObject => asObject(body[container]) ?? {};
+const limitsOf = (body: UntrustedObject, container: string): UntrustedObject =>
+  asObject(asObject(body)?.[container]) ?? {};
 
 /** Names of a budget of reasoning tokens in all dialects, reduced to their letters. */
 const BUDGET_NAMES: ReadonlySet<string> = new Set(['thinkingbudget', 'budgettokens', 'reasoningbudget']);

@@ -17,6 +17,7 @@ import {
   strictAt,
   textAt,
   textsAt,
+  toArguments,
 } from './fields.ts';
 import {
   type CacheMarker,
@@ -156,7 +157,7 @@ function readPart(value: unknown, path: string, notes: DroppedFields): Part {
         type: 'call',
         id: textAt(block.id, `${path}.id`),
         name: textAt(block.name, `${path}.name`),
-        args: JSON.stringify(objectAt(block.input, `${path}.input`)),
+        args: toArguments(block.input),
         cache,
         path,
       };

@@ -110,13 +110,9 @@ export function textAt(value: unknown, path: string): string {
   return value;
 }
 
-/** The arguments of a call as JSON text; some clients send the object itself. */
-export const argumentsAt = (value: unknown, path: string): string =>
-  value === undefined || value === null
-    ? '{}'
-    : typeof value === 'object'
-      ? JSON.stringify(value)
-      : textAt(value, path);
+/** The arguments of a call as JSON text; some clients send the object itself, or whatever the model wrote instead. */
+export const toArguments = (value: unknown): string =>
+  value === undefined || value === null ? '{}' : typeof value === 'string' ? value : JSON.stringify(value);
 
 /**
  * Parses the arguments of a call as an object. If a model once wrote arguments that are not a JSON object, its client

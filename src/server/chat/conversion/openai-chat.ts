@@ -2,7 +2,6 @@ import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { CHAT_DIALECT, isBlank, listOf, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
 import {
-  argumentsAt,
   checkMembers,
   type DroppedFields,
   detailAt,
@@ -18,6 +17,7 @@ import {
   strictAt,
   textAt,
   textsAt,
+  toArguments,
   toDataUrl,
   toOpenAiReasoningEffort,
 } from './fields.ts';
@@ -123,7 +123,9 @@ function readMessage(value: unknown, path: string, notes: DroppedFields): Messag
   dropOthers(message, MESSAGE_MEMBERS, notes, path);
   const { role, content } = message;
   if (role === 'tool') {
-    const parts = readContent(content, `${path}.content`, notes);
+    // Some clients send the result of a tool as it is.
+    const result = asObject(content) === undefined ? content : JSON.stringify(content);
+    const parts = readContent(result, `${path}.content`, notes);
     const id = textAt(message.tool_call_id, `${path}.tool_call_id`);
     return { role: 'user', path, parts: [{ type: 'result', id, parts, isError: false, path }] };
   }
@@ -226,7 +228,7 @@ function readCall(value: unknown, path: string): Part {
     type: 'call',
     id: textAt(call.id, `${path}.id`),
     name: textAt(name, `${path}.function.name`),
-    args: argumentsAt(args, `${path}.function.arguments`),
+    args: toArguments(args),
     path: `${path}.function`,
   };
 }

@@ -124,6 +124,21 @@ describe('requests of real clients', () => {
     refuses({ messages: [{ role: 'user', content: [{ ...image, image_url: 7 }] }] }, 'messages.0.content.0.image_url');
   });
 
+  it('write arguments and results of tools in any form', () => {
+    const turn = (args: unknown, content: unknown) => [
+      ...HI,
+      { role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: args } }] },
+      { role: 'tool', tool_call_id: 'c', content },
+    ];
+    for (const args of [7, [1], true, '[1]', '{"a":']) {
+      const { sent, dropped } = convert({ messages: turn(args, { a: 1 }) });
+      const [call] = (sent.messages[1]?.content ?? []) as { input: unknown }[];
+      assert.deepEqual(call?.input, {}, JSON.stringify(args));
+      assert.deepEqual(dropped, ['messages.1.tool_calls.0.function.arguments'], JSON.stringify(args));
+      assert.match(JSON.stringify(sent.messages[2]), /\{\\"a\\":1\}/);
+    }
+  });
+
   it('name media types by aliases, with parameters or not at all', () => {
     for (const type of [
       'image/jpg',

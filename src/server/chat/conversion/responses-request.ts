@@ -3,7 +3,6 @@ import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { isReasoningModel } from '../output-limit.ts';
 import { tryParse } from '../sse.ts';
 import {
-  argumentsAt,
   checkMembers,
   type DroppedFields,
   detailAt,
@@ -18,6 +17,7 @@ import {
   stopsFor,
   strictAt,
   textAt,
+  toArguments,
   toDataUrl,
   toOpenAiReasoningEffort,
 } from './fields.ts';
@@ -219,7 +219,7 @@ function readCall(item: UntrustedObject, path: string, notes: DroppedFields): Ca
     args:
       item.type === 'custom_tool_call'
         ? toFreeformArguments(textAt(item.input, `${path}.input`))
-        : argumentsAt(item.arguments, `${path}.arguments`),
+        : toArguments(item.arguments),
     path,
   };
 }
