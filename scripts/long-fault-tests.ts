@@ -6,6 +6,7 @@
  * - kills: the service runs in a separate process, which SIGKILL ends at a named point of the money path and which is
  *   then restarted; likewise during model calls that stream, converted ones too, and during responses to device
  *   sign-ins; at each point a process is also paused until another has taken over its work
+ * - power: what a disk may hold after a power failure is checked: every write that was reported, none in part
  * - restarts: PostgreSQL is stopped under load and restarted; two processes behind HAProxy and nginx are restarted
  *   alternately until the given number of requests was sent, none of which may fail; databases freeze, stop responding
  *   and fail over
@@ -60,6 +61,8 @@ const { values, positionals: chosen } = parseArgs({
     videos: { type: 'string', default: '20000' },
     /** Wrong user codes tried from one network, per database. */
     codes: { type: 'string', default: '10000' },
+    /** Power failures of a disk that drops, keeps or mixes what was not flushed. */
+    power: { type: 'string', default: '500' },
     /** Number of interrupted streams. */
     cuts: { type: 'string', default: '5000' },
     /** Mutated bodies per kind of submit. */
@@ -84,6 +87,8 @@ const strength = {
   OUTAGES_ALL: '1',
   RANDOM_FAULT_TASKS: values.soup,
   RANDOM_FAULT_SEED: values.seed,
+  POWER_FAILURES: values.power,
+  POWER_SEED: values.seed,
   RACE_ROUNDS: values.races,
   IMPORT_KILLS: values.imports,
   CUTS: values.cuts,

@@ -2,8 +2,6 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailableError } from './database.ts';
 
-/** 16 MiB of log before pages are copied into the file: pages that many writes share are copied once. */
-const LOG_FRAMES = 4_000;
 /** Writes pause for the end of a checkpoint only if no more than this is left to copy. */
 const MAX_PAUSED_FRAMES = 1_000;
 /** SQLITE_IOERR: https://sqlite.org/rescode.html#ioerr */
@@ -12,6 +10,8 @@ const IO_ERROR = 10;
 interface CheckpointerOptions {
   /** Path of the database. */
   readonly path: string;
+  /** Length of the log at which a checkpoint starts. */
+  readonly frames: number;
   /** Resolves between two commits; none follows until the returned function is called. */
   readonly pause: () => Promise<() => void>;
   readonly onError: (error: Error) => void;
@@ -31,17 +31,18 @@ type Outcome =
  */
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
-  #nextAt = LOG_FRAMES;
+  #nextAt: number;
   #running: Promise<void> | undefined;
 
   constructor(options: CheckpointerOptions) {
     this.#options = options;
+    this.#nextAt = options.frames;
   }
 
   /** @param frames length of the log */
   afterCommit(frames: number): void {
     if (frames < this.#nextAt || this.#running !== undefined) return;
-    this.#nextAt = frames + LOG_FRAMES;
+    this.#nextAt = frames + this.#options.frames;
     this.#running = this.#run()
       .catch((error: Error) => this.#options.onError(error))
       .finally(() => {
@@ -63,7 +64,7 @@ export class Checkpointer {
       const resume = await this.#options.pause();
       try {
         worker.postMessage('restart');
-        if ((await this.#outcome(worker)).busy === 0) this.#nextAt = LOG_FRAMES;
+        if ((await this.#outcome(worker)).busy === 0) this.#nextAt = this.#options.frames;
       } finally {
         resume();
       }

@@ -26,6 +26,8 @@ export interface DatabaseOptions {
   readonly stallMs?: number;
   /** SQLite: longest time a batch of writes collects work before it is committed; default 5. */
   readonly batchMs?: number;
+  /** SQLite: length of the log, in pages, that starts a checkpoint; default 4 000. */
+  readonly checkpointFrames?: number;
   /**
    * SQLite: a service has the file open as well. Each commit then blocks this process until it is durable, because the
    * service could read it before. Default: commits are flushed beside the event loop.

@@ -42,6 +42,7 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
     onLost: options.onLost ?? (() => {}),
     onCheckpointError: (error) => options.log?.error({ err: error }, 'the log of the database was not checkpointed'),
     flushesInline: options.isCommand === true,
+    checkpointFrames: options.checkpointFrames ?? 4_000,
   });
   const kysely = new Kysely<T>({ dialect: sqliteDialect(context.guard(driver)) });
   const beside = driver.connect();
@@ -85,6 +86,8 @@ interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'snapshot' | 'tak
   readonly onCheckpointError: (error: Error) => void;
   /** Commits block until they are durable, before any process can read them. */
   readonly flushesInline: boolean;
+  /** 4 000 pages are 16 MiB; pages that many writes share are copied into the file once. */
+  readonly checkpointFrames: number;
   /** Called after every statement with its duration in seconds; for a write, without the wait for its batch. */
   readonly onQuery: (seconds: number) => void;
 }
@@ -93,7 +96,7 @@ interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'snapshot' | 'tak
 const INCREMENTAL = 2;
 /** Share of free pages that stays in the file: new rows will need them, and allocating them again costs more. */
 const KEPT_FREE_SHARE = 0.1;
-/** The length of the log is read after this many commits, because that takes longer than a small write. */
+/** The length of the log is read after this many commits, because that takes as long as a small write. */
 const COMMITS_PER_LENGTH = 16;
 
 /** One connection for writes, in batches, and one for reads, which run immediately. */
@@ -128,7 +131,7 @@ class SqliteDriver implements Driver {
       -- normal: SQLite flushes only the header of a restarted log, so that old frames cannot follow a new one
       pragma synchronous = ${options.flushesInline ? 'full' : 'normal'};
       pragma temp_store = memory;
-      pragma wal_autocheckpoint = ${options.flushesInline ? 4_000 : 0};
+      pragma wal_autocheckpoint = ${options.flushesInline ? options.checkpointFrames : 0};
       pragma journal_size_limit = 67108864;
       -- a held lock is waited for outside SQLite, where the process can go on meanwhile
       pragma busy_timeout = 0;
@@ -143,6 +146,7 @@ class SqliteDriver implements Driver {
     });
     this.#checkpointer = new Checkpointer({
       path: file,
+      frames: options.checkpointFrames,
       pause: () => this.#commits.pause(),
       onError: options.onCheckpointError,
       onLost: options.onLost,
