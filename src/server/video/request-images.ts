@@ -4,7 +4,7 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Base64Text, decodeBase64, imageTooLarge, MAX_IMAGE_BYTES, MAX_IMAGE_LENGTH } from '../platform/base64.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import type { BodyImages } from '../platform/json-scanner.ts';
-import { detectMediaType } from '../platform/media.ts';
+import { detectMediaType, registeredType } from '../platform/media.ts';
 import type { MediaInput, ModelCapability, RequestInput } from '../vendors/adapter.ts';
 
 /** `any`: a frame or a reference, depending on how the model interprets an image in this position. */
