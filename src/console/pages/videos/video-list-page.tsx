@@ -47,10 +47,7 @@ export function VideoListPage() {
   const shown = videos.data?.data ?? [];
   const set = (part: VideosSearchParams): void =>
     void navigate({ to: '/videos', search: { ...search, page: undefined, after: undefined, ...part }, replace: true });
-  const reuse = useCallback(
-    ({ task_id }: Video) => void navigate({ to: '/studio', search: { again: task_id } }),
-    [navigate],
-  );
+  const reuse = useReuse();
   const studio = (
     <Button leftSection={<IconSparkles size={16} />} renderRoot={(props) => <Link to="/studio" {...props} />}>
       {t('run')}
@@ -113,6 +110,12 @@ export function VideoListPage() {
       )}
     </Page>
   );
+}
+
+/** Opens the studio with the inputs of a video. Stable, so that the cards need not render again. */
+function useReuse() {
+  const navigate = useNavigate();
+  return useCallback(({ task_id }: Video) => void navigate({ to: '/studio', search: { again: task_id } }), [navigate]);
 }
 
 function NoVideos({ search, action }: { readonly search: VideosSearchParams; readonly action: ReactNode }) {
