@@ -1,5 +1,5 @@
 import { sortImages } from '../../../contract/generation-ways.ts';
-import { asObject } from '../../../contract/objects.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, withoutVersion } from '../../upstreams/upstream.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';

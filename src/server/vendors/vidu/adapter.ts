@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { type SortedImages, sortImages } from '../../../contract/generation-ways.ts';
-import { asObject } from '../../../contract/objects.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
