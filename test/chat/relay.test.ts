@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
+import { holdFlushes } from '../held-flushes.ts';
 import { type ChatService, chatBody, contentOf, eventsOf, startChat } from './chat-fixture.ts';
 
 forEachDatabase((name, _open, freshUrl) => {
@@ -31,6 +33,36 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(begin?.kind, 'reserve');
     assert.equal(begin?.ref, `req_${headers.get('x-request-id')}`);
   });
+
+  if (name === 'sqlite')
+    test(`${name}: sends the request while its reservation is flushed; the response waits, and fails with the flush`, async () => {
+      const own = await startChat('sqlite::memory:');
+      const sentBy = () => own.sandbox.control.requests({ vendor: 'openai', operation: 'submit' }).length;
+      const flushes = holdFlushes();
+      try {
+        const outcomes: number[] = [];
+        const ask = async () => void outcomes.push((await own.ask('[chunks=5] hello')).status);
+        const first = ask();
+        while (sentBy() < 1) await pause(5);
+        await flushes.untilWaiting();
+        await pause(100);
+        assert.deepEqual(outcomes, []);
+        flushes.end();
+        await first;
+        assert.deepEqual(outcomes, [200]);
+        await flushes.untilWaiting();
+        flushes.end();
+        const second = ask();
+        while (sentBy() < 2) await pause(5);
+        await flushes.untilWaiting();
+        flushes.end(Object.assign(new Error('i/o error'), { code: 'EIO' }));
+        await second;
+        assert.deepEqual(outcomes, [200, 503]);
+      } finally {
+        flushes.restore();
+        await own.stop();
+      }
+    });
 
   test(`${name}: /v2 is an alias of /v1`, async () => {
     const { status } = await callModelApi(service.baseUrl, service.key, 'POST', '/v2/chat/completions', chatBody('hi'));
