@@ -80,8 +80,11 @@ export interface Endpoint {
   readonly jsonBodyLimit?: number;
   /** Maximum number of values in a JSON body, counting elements and members at every depth; default 50 000. */
   readonly maxBodyValues?: number;
-  /** Accepted body formats; default `json`. */
-  readonly accepts?: 'json' | 'form' | 'json-or-multipart';
+  /**
+   * Accepted body formats; default `json`. `upload`: a multipart form with one file of any size, which the handler reads
+   * as it arrives; `body` then only documents the other parts.
+   */
+  readonly accepts?: 'json' | 'form' | 'json-or-multipart' | 'upload';
   /** An alias of another endpoint's path: served, but omitted from the OpenAPI document. */
   readonly isOtherSpelling?: boolean;
   /** The response contains tokens, passwords or keys and is sent with `Cache-Control: no-store`. */

@@ -146,6 +146,12 @@ export const ERRORS = {
   ticket_moved_on: businessError(409),
   application_decided: businessError(409),
 
+  // Files.
+  file_not_found: businessError(404),
+  files_full: businessError(409),
+  files_disabled: businessError(403, 'permission_error'),
+  storage_full: businessError(409),
+
   // Video.
   task_not_exist: businessError(400),
   task_not_completed: businessError(400),

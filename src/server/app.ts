@@ -121,6 +121,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       addComingPartitionsJob(foundation),
       retentionJob(makeRetentionRules(foundation), foundation.clock, log, database),
       ...artifacts.jobs,
+      modules.files.job,
       ...video.jobs,
     ],
   });

@@ -4,6 +4,7 @@ import { budgetMigrations } from './budgets/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
 import { deviceAuthMigrations } from './device-auth/tables.ts';
 import { eventMigrations } from './event-log/tables.ts';
+import { fileMigrations } from './files/tables.ts';
 import { importerMigrations } from './imports/tables.ts';
 import { mailMigrations } from './mail/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   ...supportMigrations,
   ...importerMigrations,
   ...siteMigrations,
+  ...fileMigrations,
 ];

@@ -11,6 +11,8 @@ import type { ModelLifecycles } from './channels/retirements.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/module.ts';
 import type { DeviceCodeLimits } from './device-auth/rate-limits.ts';
 import { makeEvents } from './event-log/module.ts';
+import { parseFileLimits } from './files/file-check.ts';
+import { FileService } from './files/file-service.ts';
 import type { Foundation } from './foundation.ts';
 import { makeMail } from './mail/module.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
@@ -159,12 +161,17 @@ export async function makeModules(
     findPlanStorage: (userId) => plans.subscriptions.storageOf(userId),
     ffmpeg,
   });
+  const files = new FileService({
+    ...{ database, artifacts, clock, masterKey: foundation.masterKey },
+    limits: parseFileLimits(config.filesMaxMb),
+  });
   const webhooks = makeWebhooks({ ...foundation, version: VERSION, access, events, notifier, auditLog });
   return {
     mail,
     events,
     webhooks,
     artifacts,
+    files,
     notifications,
     allowances,
     quota,

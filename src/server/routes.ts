@@ -11,6 +11,7 @@ import { journalDirectory } from './chat/settlement-journal.ts';
 import { addConsoleRoutes } from './console/routes.ts';
 import { addDeviceAuthRoutes } from './device-auth/routes.ts';
 import { addEventRoutes } from './event-log/routes.ts';
+import { addFileRoutes } from './files/routes.ts';
 import type { Foundation } from './foundation.ts';
 import { addMailRoutes } from './mail/routes.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
@@ -207,6 +208,7 @@ function addMoneyRoutes(
 function addIndependentRoutes(routes: RouteRegistry, modules: Modules): void {
   addMailRoutes(routes, modules.mail);
   addArtifactRoutes(routes, modules.artifacts);
+  addFileRoutes(routes, modules.files);
   addEventRoutes(routes, modules.events);
   addWebhookRoutes(routes, modules.webhooks);
   addMailboxRoutes(routes, modules.mailbox);

@@ -5,6 +5,7 @@ import type { BudgetTables } from './budgets/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
 import type { EventTables } from './event-log/tables.ts';
+import type { FileTables } from './files/tables.ts';
 import type { ImporterTables } from './imports/tables.ts';
 import type { MailTables } from './mail/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
@@ -48,6 +49,7 @@ export interface Tables
     NotificationTables,
     EventTables,
     ArtifactTables,
+    FileTables,
     WebhookTables,
     PlanTables,
     SupportTables,

@@ -78,6 +78,7 @@ function bodyOf({ body, accepts }: Endpoint): fc.Arbitrary<MadeUpBody> {
     json: toJson,
     form: toForm,
     'json-or-multipart': toJson,
+    upload: toMultipart,
   }[accepts ?? 'json'];
   const multipart = accepts === 'json-or-multipart' ? [{ weight: 4, arbitrary: valid.map(toMultipart) }] : [];
   return fc.oneof(
@@ -105,7 +106,7 @@ const toForm = (value: unknown): MadeUpBody => ({
 /** Sends every text as a part, and one with an image field's name as a file, which is broken half of the time. */
 function toMultipart(value: unknown): MadeUpBody {
   const parts = pairsOf(value).map(([name, text], index) => {
-    const file = name === 'input_reference' ? `; filename="a.png"\r\nContent-Type: image/png` : '';
+    const file = name === 'input_reference' || name === 'file' ? `; filename="a.png"\r\nContent-Type: image/png` : '';
     const end = index % 2 === 0 ? '\r\n' : '';
     return `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${encodeURIComponent(name)}"${file}\r\n\r\n${text}${end}`;
   });

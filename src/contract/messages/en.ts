@@ -144,6 +144,10 @@ export const EN = {
 
   task_not_exist: 'There is no such video. A video is visible only to the key that submitted it.',
   task_not_completed: 'The video is not ready: the task is {status}.',
+  file_not_found: 'File not found.',
+  files_full: 'An account holds at most {most} files. Delete one first.',
+  files_disabled: 'This service stores no files (ARTIFACTS=off).',
+  storage_full: 'There is no space left for this file. Delete files or videos first.',
   content_not_found: 'Video not found.',
   favourites_full: 'You have {most} favourites, which is the maximum. Remove one first.',
   shares_full: 'A video can have {each} links and an account {most}, and one limit is reached. Remove a link first.',

@@ -140,6 +140,10 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
 
   task_not_exist: '视频不存在。视频仅对提交它的密钥可见。',
   task_not_completed: '视频尚未就绪：任务状态为 {status}。',
+  file_not_found: '文件不存在。',
+  files_full: '一个账号最多保存 {most} 个文件，请先删除一个。',
+  files_disabled: '本服务不存储文件（ARTIFACTS=off）。',
+  storage_full: '存储空间不足，无法保存此文件。请先删除一些文件或视频。',
   content_not_found: '任务不存在，或没有视频。',
   shares_full: '一个视频最多 {each} 个链接，一个账号最多 {most} 个，已达上限。请先删除一个。',
   favourites_full: '收藏已达 {most} 个上限，请先取消一些收藏。',

@@ -213,6 +213,7 @@ const TYPES: Readonly<Record<NonNullable<Endpoint['accepts']>, readonly string[]
   json: ['application/json'],
   form: ['application/x-www-form-urlencoded'],
   'json-or-multipart': ['application/json', 'multipart/form-data'],
+  upload: ['multipart/form-data'],
 };
 
 function toRequestBody({ body, accepts = 'json', optionalBody = false, files = [] }: Endpoint): Json {

@@ -53,6 +53,13 @@ export class ArtifactReader {
     return files && row?.state === 'stored' ? this.#openStored(files, row, request) : undefined;
   }
 
+  /** Opens an uploaded file. */
+  async openUpload(fileId: string, request: OpenRequest): Promise<OpenFile | undefined> {
+    const { store, files } = this.#dependencies;
+    const row = files && (await store.findByTask(fileId, 'upload'));
+    return files && row?.state === 'stored' ? this.#openStored(files, row, request) : undefined;
+  }
+
   async #openGrowing(taskId: string, request: FileRequest): Promise<OpenFile | undefined> {
     const copy = this.#dependencies.copies.find(taskId);
     if (copy?.announcedBytes === undefined || copy.mimeType === undefined || copy.hasFailed) return undefined;

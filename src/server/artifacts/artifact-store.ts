@@ -69,15 +69,25 @@ export class ArtifactStore {
     });
   }
 
-  /** Inserts the row of a poster before the poster is stored; a row may remain from an interrupted attempt. */
-  async insertPoster(
-    poster: { id: string; taskId: string; userId: number },
+  /**
+   * Inserts the row of a poster or an uploaded file before its bytes are stored; a row may remain from an interrupted
+   * attempt.
+   */
+  async insertReceived(
+    variant: 'thumbnail' | 'upload',
+    file: { id: string; taskId: string; userId: number },
     now: number,
   ): Promise<ArtifactRow | undefined> {
-    const { id, taskId, userId } = poster;
-    const row = { id, task_id: taskId, user_id: userId, variant: 'thumbnail' as const, now, next_try_at: null };
-    await insertArtifact.changes(this.#database.kysely, row);
-    return this.findByTask(taskId, 'thumbnail');
+    const { id, taskId, userId } = file;
+    await insertArtifact.changes(this.#database.kysely, {
+      id,
+      task_id: taskId,
+      user_id: userId,
+      variant,
+      now,
+      next_try_at: null,
+    });
+    return this.findByTask(taskId, variant);
   }
 
   findByTask(taskId: string, variant: Variant = 'video'): Promise<ArtifactRow | undefined> {
@@ -126,9 +136,14 @@ export class ArtifactStore {
 
   /**
    * Marks the copy as complete.
+   * @param alongside further writes of the same transaction
    * @returns false if the claim was lost
    */
-  confirm(claim: Claim, copy: StoredCopy): Promise<boolean> {
+  confirm(
+    claim: Pick<Claim, 'id' | 'tries'>,
+    copy: StoredCopy,
+    alongside?: (trx: Trx) => Promise<void>,
+  ): Promise<boolean> {
     return this.#database.transaction(async (trx) => {
       const row = await pending(trx, claim)
         .set({
@@ -144,8 +159,10 @@ export class ArtifactStore {
         })
         .returning(['user_id', 'variant', 'bytes'])
         .executeTakeFirst();
-      if (row !== undefined) await countCopies(trx, [row], 1);
-      return row !== undefined;
+      if (row === undefined) return false;
+      await countCopies(trx, [row], 1);
+      await alongside?.(trx);
+      return true;
     });
   }
 
@@ -203,12 +220,12 @@ export class ArtifactStore {
   }
 }
 
-const pending = (executor: Executor, { id, tries }: Claim) =>
+const pending = (executor: Executor, { id, tries }: Pick<Claim, 'id' | 'tries'>) =>
   executor.updateTable('artifacts').where('id', '=', id).where('state', '=', 'pending').where('tries', '=', tries);
 
 /** Stored space of an account, or of all accounts. */
 export interface Usage {
-  /** Videos and posters. */
+  /** Videos, posters and uploaded files. */
   readonly bytes: number;
   /** Videos only. */
   readonly files: number;
@@ -311,7 +328,7 @@ const sumOf = (copies: readonly Counted[], sign: 1 | -1): Usage => ({
   files: sign * copies.filter(({ variant }) => variant === 'video').length,
 });
 
-/** A poster that was not stored within this time never will be: its process has died. */
+/** A poster or an uploaded file that was not stored within this time never will be: its process has died. */
 const INTERRUPTED_MS = HOUR_MS;
 
 /** SQL of removals: a row is marked, its file removed, and then the row deleted. */
@@ -337,7 +354,7 @@ export class RemovalStore {
     });
   }
 
-  /** Marks expired copies, posters whose upload was interrupted, and copies of removed accounts. */
+  /** Marks expired copies, received files whose storing was interrupted, and copies of removed accounts. */
   async markEnded(now: number, limit: number): Promise<number> {
     const { kysely } = this.#database;
     const expired = await kysely

@@ -24,6 +24,7 @@ import {
   StorageSpace,
   StorageUsageSumCheck,
 } from './storage-space.ts';
+import { UploadStorage } from './upload-storage.ts';
 
 interface ArtifactsDependencies {
   readonly config: Config;
@@ -43,9 +44,11 @@ export interface Artifacts {
   /** False: nothing is copied, and every file is served by its vendor. */
   readonly isEnabled: boolean;
   readonly storedFiles: ArtifactReader;
+  /** Undefined if copies are disabled: then there is no place for uploaded files either. */
+  readonly uploads: UploadStorage | undefined;
   /** Schedules the copy of a finished video, in the transaction that ends its task. */
   enqueue(trx: Trx, task: { readonly id: string; readonly user_id: number }): Promise<void>;
-  /** Removes the copy of a video, in the transaction that deletes the video. */
+  /** Removes the copy of a video or the bytes of a file, in the transaction that deletes the video or file. */
   removeWithTask(trx: Trx, taskId: string): Promise<void>;
   /** Stores a poster extracted by the owner's browser; undefined if copies are disabled. */
   putPoster(owner: PosterOwner, bytes: Buffer): Promise<PosterOutcome | undefined>;
@@ -137,6 +140,7 @@ export function makeArtifacts({
   return {
     ...common,
     isEnabled: true,
+    uploads: new UploadStorage({ ...shared, store, files, incoming, space, limitsOf }),
     countWrongSums: () => audit.wrongSums,
     putPoster: (owner, bytes) => posters.put(owner, bytes),
     async enqueue(trx, { id: taskId, user_id: userId }) {
@@ -165,6 +169,7 @@ export function makeArtifacts({
 
 const SWITCHED_OFF = {
   isEnabled: false,
+  uploads: undefined,
   countWrongSums() {
     return undefined;
   },

@@ -69,7 +69,7 @@ export class Posters {
     const { store, files, incoming, limitsOf, clock } = this.#dependencies;
     const mimeType = bytes.length > MAX_POSTER_BYTES ? undefined : validatePosterImage(bytes);
     if (mimeType === undefined) return 'invalid';
-    const row = await store.insertPoster({ id: randomText(24), taskId, userId }, clock.now());
+    const row = await store.insertReceived('thumbnail', { id: randomText(24), taskId, userId }, clock.now());
     if (row?.state !== 'pending') return 'exists';
     const path = await incoming.begin(row);
     await writeFile(path, bytes, { flush: true });

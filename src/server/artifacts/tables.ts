@@ -3,13 +3,14 @@ import { type Migration, required, zero } from '../platform/db/migrate.ts';
 
 /** The tables of the artifacts capability. */
 export interface ArtifactTables {
-  /** One row per copy of a finished video's file and per poster. Every stored file has a row that names it. */
+  /** One row per copy of a finished video's file, poster and uploaded file. Every stored file has a row that names it. */
   artifacts: {
     /** Random; also the name of the file. */
     id: string;
     task_id: string;
     user_id: number;
-    variant: 'video' | 'thumbnail';
+    /** `upload`: an uploaded file, whose id is `task_id`. */
+    variant: 'video' | 'thumbnail' | 'upload';
     /** `pending`: to be copied. `failed`: no further attempt. `removing`: marked for removal, no longer served. */
     state: 'pending' | 'stored' | 'failed' | 'removing';
     /** Bytes of the file; 0 until stored. */
@@ -33,7 +34,7 @@ export interface ArtifactTables {
   /** Sums over the stored copies of an account, changed in the transaction that changes their rows. */
   artifact_usage: {
     user_id: number;
-    /** Videos and posters. */
+    /** Videos, posters and uploaded files. */
     bytes: number;
     /** Videos only. */
     files: number;

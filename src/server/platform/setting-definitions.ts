@@ -213,6 +213,14 @@ export const START_SETTINGS = {
     default: '30',
     description: 'Days a copy is kept unless the plan of its account says otherwise; 0: unlimited.',
   }),
+  FILES_MAX_MB: pattern(
+    /^image=[1-9]\d{0,3},audio=[1-9]\d{0,3},video=[1-9]\d{0,3},jsonl=[1-9]\d{0,3}$/,
+    'must be written as image=30,audio=50,video=500,jsonl=200',
+    {
+      default: 'image=30,audio=50,video=500,jsonl=200',
+      description: 'Largest uploaded file of each kind in MiB.',
+    },
+  ),
   ARTIFACTS_ACCEL_PROXIES: list(createIpCheck, {
     description:
       'Comma-separated addresses or CIDR ranges of an nginx that sends stored videos through X-Accel-Redirect (docs/artifacts.md). With ARTIFACTS=disk.',

@@ -517,6 +517,50 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
   return { fields: { ...fields }, files };
 }
 
+/** The file part of an upload while it arrives. */
+export interface IncomingFile {
+  readonly filename: string;
+  readonly body: Readable;
+}
+
+/** Text parts of an upload are few and short. */
+const UPLOAD_LIMITS = { fields: 10, fieldSize: 1_024, files: 1, fileSize: Number.POSITIVE_INFINITY, parts: 12 };
+
+/**
+ * Reads a form with one file of any size, part by part. Bytes that `receive` leaves unread are received and dropped.
+ *
+ * @param receive consumes the part `file`; it may come before the text parts
+ * @returns the text parts, and the result of `receive`
+ * @throws AppError `invalid_request` for a malformed form, a form without a file or with another, and `receive`'s errors
+ */
+export async function readUpload<T>(
+  request: FastifyRequest,
+  receive: (file: IncomingFile) => Promise<T>,
+): Promise<{ readonly fields: { readonly [name: string]: unknown }; readonly received: T }> {
+  const fields: Record<string, unknown> = Object.create(null);
+  let result: { readonly received: T } | undefined;
+  try {
+    for await (const part of request.parts({ limits: UPLOAD_LIMITS })) {
+      if (part.type === 'field') {
+        if (part.valueTruncated) throw new AppError('body_too_large', { params: { limit: '1 KiB per field' } });
+        if (!hasOnlyWellFormedText(part.value)) throw new AppError('invalid_text');
+        setField(fields, part.fieldname, part.value);
+        continue;
+      }
+      try {
+        if (part.fieldname !== 'file') throw invalidRequest('The file must be in the part named file.', 'file');
+        result = { received: await receive({ filename: part.filename ?? '', body: part.file }) };
+      } finally {
+        part.file.resume();
+      }
+    }
+  } catch (error) {
+    throw isParserError(error) ? invalidRequest('The multipart body is malformed or ends too early.') : error;
+  }
+  if (result === undefined) throw invalidRequest('file is required.', 'file');
+  return { fields, received: result.received };
+}
+
 const NAME =
   /^([A-Za-z0-9_.-]{1,64})(?:\[([A-Za-z0-9_.-]{0,64})\](?:\.([A-Za-z0-9_]{1,32})|\[([A-Za-z0-9_]{1,32})\])?)?$/;
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);

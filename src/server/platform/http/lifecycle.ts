@@ -13,8 +13,11 @@ import { createServer, RequestWithCollectedBody, ServerResponse } from './body.t
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 const MAX_CONNECTIONS = 20_000;
-/** Uploads of 64 MB over slow lines take minutes; heads never do. nginx keeps connections for 60 s, less than we do. */
-const TIMEOUTS = { requestTimeout: 300_000, keepAliveTimeout: 72_000, headersTimeout: 10_000 } as const;
+/**
+ * Uploads of 500 MB over slow lines take an hour, heads never do; a body that stalls is ended by
+ * `ConnectionAndSlowBodyLimits`. nginx keeps connections for 60 s, less than we do.
+ */
+const TIMEOUTS = { requestTimeout: 2 * 3_600_000, keepAliveTimeout: 72_000, headersTimeout: 10_000 } as const;
 const SWEEP_INTERVAL_MS = 100;
 /** An event loop turn shorter than this had no events to process. */
 const QUIET_TURN_MS = 0.3;

@@ -7,7 +7,7 @@ import type { Locale } from '../../../contract/messages/format-message.ts';
 import { type BodyImages, NO_IMAGES } from '../json-scanner.ts';
 import type { KeyLimits } from '../limits/key-limiter.ts';
 import type { Log } from '../log.ts';
-import type { UploadedFile } from './body.ts';
+import { type IncomingFile, readUpload, type UploadedFile } from './body.ts';
 
 interface ClientFacts {
   /** The client's IP address; proxies in TRUST_PROXY are skipped. */
@@ -43,6 +43,11 @@ export class RequestContext {
   /** File parts of a multipart body. */
   get files(): readonly UploadedFile[] {
     return this.#request.uploads ?? [];
+  }
+
+  /** Reads the body of an endpoint that accepts an `upload`; see {@link readUpload}. */
+  readUpload<T>(receive: (file: IncomingFile) => Promise<T>): ReturnType<typeof readUpload<T>> {
+    return readUpload(this.#request, receive);
   }
 
   /** Large images in the `imageFields` of a JSON body. Released once the handler has returned. */

@@ -68,7 +68,7 @@ export class RouteRegistry {
       schema: defined({
         params: endpoint.params,
         querystring: endpoint.query,
-        body: endpoint.body,
+        body: endpoint.accepts === 'upload' ? undefined : endpoint.body,
         response: endpoint.response && { 200: endpoint.response },
       }),
       serializerCompiler: ({ schema }) => lazySerializer(schema),

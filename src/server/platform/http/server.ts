@@ -355,6 +355,7 @@ const EXPECTED_MEDIA_TYPES: Readonly<Record<NonNullable<Endpoint['accepts']>, st
   json: 'application/json',
   form: 'application/x-www-form-urlencoded',
   'json-or-multipart': 'application/json or multipart/form-data',
+  upload: 'multipart/form-data',
 };
 
 /**
@@ -365,7 +366,7 @@ function registerBodyParsers(fastify: FastifyInstance, reader: JsonBodyReader, a
   fastify.removeContentTypeParser(['application/json', 'text/plain']);
   fastify.addContentTypeParser('application/json', async (request: FastifyRequest) => {
     const accepted = acceptedBodyOf(request);
-    if (accepted === 'form') throw unsupportedMediaType(request);
+    if (accepted === 'form' || accepted === 'upload') throw unsupportedMediaType(request);
     const endpoint: Partial<Endpoint> = request.routeOptions.config.endpoint ?? {};
     const body = await reader.read(request.raw, {
       limit: endpoint.jsonBodyLimit ?? bodyLimitOf(endpoint),
@@ -397,8 +398,13 @@ function registerBodyParsers(fastify: FastifyInstance, reader: JsonBodyReader, a
       });
   });
   fastify.addHook('preValidation', async (request) => {
-    if (!request.isMultipart()) return;
-    if (acceptedBodyOf(request) !== 'json-or-multipart') throw unsupportedMediaType(request);
+    const accepted = acceptedBodyOf(request);
+    if (!request.isMultipart()) {
+      if (accepted === 'upload') throw unsupportedMediaType(request);
+      return;
+    }
+    if (accepted === 'upload') return;
+    if (accepted !== 'json-or-multipart') throw unsupportedMediaType(request);
     const bytes = announcedLength(request) ?? bodyLimitOf(request.routeOptions.config.endpoint ?? {});
     const { fields, files } = await admission.read(
       { source: request.raw, response: request.rawResponse, budgetKey: budgetKeyOf(request), bytes },

@@ -1,0 +1,163 @@
+import Type, { type Static } from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Done, Ok } from './responses.ts';
+
+/** What a file is for, as in OpenAI's Files API: media for videos and chat, or the lines of a batch. */
+export const FILE_PURPOSES = ['vision', 'user_data', 'batch'] as const;
+export type FilePurpose = (typeof FILE_PURPOSES)[number];
+
+/** Seconds that `expires_after` may ask for: an hour to 30 days. */
+export const FILE_LIFETIME_SECONDS = { least: 3_600, most: 2_592_000 } as const;
+/** Characters of a file's name that are kept. */
+export const MAX_FILENAME_LENGTH = 200;
+
+/** A file of OpenAI's Files API. Times in Unix seconds. */
+export const FileObject = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('file'),
+  bytes: Type.Integer(),
+  created_at: Type.Integer(),
+  expires_at: Type.Integer(),
+  filename: Type.String(),
+  purpose: Type.String(),
+  status: Type.Literal('processed'),
+  mime_type: Type.String({ description: 'Determined by the content, not by the name.' }),
+  sha256: Type.String({ description: 'Hexadecimal; quoted, it is the ETag of the content.' }),
+});
+export type FileObject = Static<typeof FileObject>;
+
+/** Files in OpenAI's format of lists. */
+export const FileList = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(FileObject),
+  first_id: Type.Union([Type.String(), Type.Null()]),
+  last_id: Type.Union([Type.String(), Type.Null()]),
+  has_more: Type.Boolean(),
+});
+
+const FileParam = Type.Object({ file_id: Type.String({ minLength: 1, maxLength: 200 }) });
+
+const FileQuery = Type.Object({
+  purpose: Type.Optional(Type.String({ maxLength: 20 })),
+  after: Type.Optional(Type.String({ maxLength: 200 })),
+  limit: Type.Optional(Type.String({ maxLength: 10 })),
+  order: Type.Optional(Type.String({ maxLength: 10 })),
+});
+
+/** The form of an upload, for the API reference; the server reads its parts as they arrive. */
+export const UploadForm = Type.Object({
+  purpose: Type.Enum([...FILE_PURPOSES]),
+  expires_after: Type.Optional(
+    Type.Object({
+      anchor: Type.Literal('created_at'),
+      seconds: Type.Integer({ minimum: FILE_LIFETIME_SECONDS.least, maximum: FILE_LIFETIME_SECONDS.most }),
+    }),
+  ),
+});
+
+/** The largest file with its form: a video of the default limit takes minutes on a slow line. */
+const UPLOAD_LIMIT = 4 * 1024 ** 3;
+
+const CONTENT_RESPONSE = {
+  responseTypes: ['image/*', 'video/*', 'audio/*', 'application/jsonl'],
+  responseStatuses: [200, 206, 304, 416],
+} as const;
+
+const ofKey = { tag: 'files', policy: 'model', envelope: 'model' } as const;
+
+export const uploadFile = endpoint({
+  ...ofKey,
+  method: 'POST',
+  path: '/v1/files',
+  summary: 'Upload a file (OpenAI format): an image, a video, a sound, or the lines of a batch',
+  accepts: 'upload',
+  files: ['file'],
+  bodyLimit: UPLOAD_LIMIT,
+  body: UploadForm,
+  response: FileObject,
+});
+export const listFiles = endpoint({
+  ...ofKey,
+  method: 'GET',
+  path: '/v1/files',
+  summary: 'List the files of the account, newest first',
+  query: FileQuery,
+  response: FileList,
+});
+export const getFile = endpoint({
+  ...ofKey,
+  method: 'GET',
+  path: '/v1/files/:file_id',
+  summary: 'Get a file',
+  params: FileParam,
+  response: FileObject,
+});
+export const deleteFile = endpoint({
+  ...ofKey,
+  method: 'DELETE',
+  path: '/v1/files/:file_id',
+  summary: 'Delete a file',
+  params: FileParam,
+  response: Type.Object({ id: Type.String(), object: Type.Literal('file'), deleted: Type.Literal(true) }),
+});
+export const getFileContent = endpoint({
+  ...ofKey,
+  method: 'GET',
+  path: '/v1/files/:file_id/content',
+  summary: 'Fetch the content of a file; Range and HEAD work',
+  params: FileParam,
+  ...CONTENT_RESPONSE,
+});
+/** The address from which a vendor that takes no bytes fetches an input; see `FileLinks`. */
+export const fetchFile = endpoint({
+  method: 'GET',
+  tag: 'files',
+  policy: 'self',
+  envelope: 'model',
+  path: '/v1/files/:file_id/fetch',
+  summary: 'Fetch a file by a signed address of short life, without a key',
+  params: FileParam,
+  query: Type.Object({
+    expires: Type.String({ pattern: '^\\d{1,15}$' }),
+    signature: Type.String({ minLength: 1, maxLength: 200 }),
+  }),
+  ...CONTENT_RESPONSE,
+});
+
+const ofAccount = { tag: 'files', policy: 'account', envelope: 'api' } as const;
+
+export const uploadOwnFile = endpoint({
+  ...ofAccount,
+  method: 'POST',
+  path: '/api/files',
+  summary: 'Upload a file as oneself, without a key',
+  accepts: 'upload',
+  files: ['file'],
+  bodyLimit: UPLOAD_LIMIT,
+  body: UploadForm,
+  response: Ok(FileObject),
+});
+export const listOwnFiles = endpoint({
+  ...ofAccount,
+  method: 'GET',
+  path: '/api/files',
+  summary: 'Own files, newest first',
+  query: FileQuery,
+  response: Ok(FileList),
+});
+export const deleteOwnFile = endpoint({
+  ...ofAccount,
+  method: 'DELETE',
+  path: '/api/files/:file_id',
+  summary: 'Delete an own file',
+  params: FileParam,
+  response: Done,
+});
+export const getOwnFileContent = endpoint({
+  ...ofAccount,
+  method: 'GET',
+  path: '/api/files/:file_id/content',
+  summary: 'Fetch the content of an own file; Range and HEAD work',
+  params: FileParam,
+  ...CONTENT_RESPONSE,
+});

@@ -1,0 +1,268 @@
+import type { Readable } from 'node:stream';
+import {
+  FILE_LIFETIME_SECONDS,
+  FILE_PURPOSES,
+  type FileObject,
+  type FilePurpose,
+  MAX_FILENAME_LENGTH,
+} from '../../contract/files.ts';
+import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
+import type { Artifacts } from '../artifacts/module.ts';
+import { NoSpaceError } from '../artifacts/storage-space.ts';
+import type { ReceivedFile } from '../artifacts/upload-storage.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { announcedLength } from '../platform/http/body.ts';
+import type { RequestContext } from '../platform/http/request-context.ts';
+import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
+import { createSigner, randomText, type Signer } from '../platform/tokens.ts';
+import type { Tables } from '../tables.ts';
+import { FileCheck, type FileKind, type FileLimits } from './file-check.ts';
+import { type FileFilter, type FileRow, FileStore } from './file-store.ts';
+
+interface FileServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly artifacts: Artifacts;
+  readonly limits: FileLimits;
+  readonly masterKey: Buffer;
+  readonly clock: Clock;
+}
+
+/** Files of one account; a bound on its lists, far above what people keep for a month. */
+const MAX_FILES = 10_000;
+const DEFAULT_LIFETIME_MS = 30 * DAY_MS;
+/** An open transfer notices within this time that its file was deleted. */
+const RECHECK_MS = 800;
+
+/** Uploaded files of accounts (OpenAI's Files API). Every key of an account sees them; another account's are 404. */
+export class FileService {
+  readonly #dependencies: FileServiceDependencies;
+  readonly #store: FileStore;
+  readonly #links: FileLinks;
+
+  constructor(dependencies: FileServiceDependencies) {
+    this.#dependencies = dependencies;
+    this.#store = new FileStore(dependencies.database);
+    this.#links = new FileLinks(dependencies.masterKey);
+  }
+
+  /**
+   * Receives the upload of a request.
+   * @throws AppError `files_disabled`, `files_full`, `storage_full`, `invalid_request`; nothing is kept then
+   */
+  async create(userId: number, request: RequestContext): Promise<FileObject> {
+    const { artifacts, limits } = this.#dependencies;
+    const { uploads } = artifacts;
+    if (uploads === undefined) throw new AppError('files_disabled');
+    if ((await this.#store.count(userId)) >= MAX_FILES)
+      throw new AppError('files_full', { params: { most: String(MAX_FILES) } });
+    const check = new FileCheck(limits);
+    let received: ReceivedFile | undefined;
+    try {
+      const { fields, received: filename } = await request.readUpload(async (file) => {
+        received = await uploads.receive(
+          userId,
+          { body: file.body, announcedBytes: announcedLength(request) },
+          (chunk) => check.push(chunk),
+        );
+        return file.filename;
+      });
+      if (received === undefined) throw invalidRequest('file is required.', 'file');
+      return toFileObject(await this.#keep(userId, received, filename, fields, check.end()));
+    } catch (error) {
+      throw error instanceof NoSpaceError ? new AppError('storage_full', { cause: error }) : error;
+    } finally {
+      await received?.release();
+    }
+  }
+
+  async #keep(
+    userId: number,
+    received: ReceivedFile,
+    filename: string,
+    fields: { readonly [name: string]: unknown },
+    { kind, mimeType }: { readonly kind: FileKind; readonly mimeType: string },
+  ): Promise<FileRow> {
+    const purpose = toPurpose(fields['purpose'], kind);
+    const createdAt = this.#dependencies.clock.now();
+    const row = {
+      id: `file-${randomText(24)}`,
+      user_id: userId,
+      purpose,
+      filename: toFilename(filename),
+      bytes: received.bytes,
+      sha256: received.sha256,
+      mime_type: mimeType,
+      created_at: createdAt,
+      expires_at: createdAt + toLifetimeMs(fields['expires_after']),
+    };
+    await received.keep({ fileId: row.id, mimeType, expiresAt: row.expires_at }, (trx) => this.#store.insert(trx, row));
+    return row;
+  }
+
+  /** @throws AppError `file_not_found` */
+  async get(userId: number, id: string): Promise<FileObject> {
+    return toFileObject(await this.#find(userId, id));
+  }
+
+  async list(userId: number, query: FileQuery) {
+    const { limit, ...filter } = toFilter(query);
+    const found = await this.#store.list(userId, this.#dependencies.clock.now(), { ...filter, limit: limit + 1 });
+    const page = found.slice(0, limit).map(toFileObject);
+    return {
+      object: 'list' as const,
+      data: page,
+      first_id: page[0]?.id ?? null,
+      last_id: page.at(-1)?.id ?? null,
+      has_more: found.length > limit,
+    };
+  }
+
+  /** @throws AppError `file_not_found` */
+  async delete(userId: number, id: string): Promise<void> {
+    const { database, artifacts } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      if (!(await this.#store.delete(trx, userId, id))) throw new AppError('file_not_found');
+      await artifacts.removeWithTask(trx, id);
+    });
+  }
+
+  /**
+   * Opens the content for a reader; a deletion ends the transfer within a second.
+   * @throws AppError `file_not_found`
+   */
+  async open(userId: number, id: string, request: FileRequestParts) {
+    const row = await this.#find(userId, id);
+    const opened = await this.#dependencies.artifacts.storedFiles.openUpload(row.id, request);
+    if (opened === undefined) throw new AppError('file_not_found');
+    return { ...opened, body: this.#endWithFile(opened.body, row) };
+  }
+
+  /** A path of this service that serves the file to anyone who knows it until `lifetimeMs` have passed. */
+  link(id: string, lifetimeMs: number): string {
+    return this.#links.create(id, this.#dependencies.clock.now() + lifetimeMs);
+  }
+
+  /** Opens the content by a signed address. @throws AppError `forbidden`, `file_not_found` */
+  async openByLink(
+    id: string,
+    link: { readonly expires: number; readonly signature: string },
+    request: FileRequestParts,
+  ) {
+    if (!this.#links.verify(id, link, this.#dependencies.clock.now())) throw new AppError('forbidden');
+    const row = await this.#store.findById(id, this.#dependencies.clock.now());
+    if (row === undefined) throw new AppError('file_not_found');
+    return this.open(row.user_id, id, request);
+  }
+
+  /** Removes the rows of expired files and of removed accounts; their bytes are removed as artifacts. */
+  get job(): ScheduledJob {
+    return {
+      name: 'ended files',
+      intervalMs: HOUR_MS,
+      run: () => this.#store.deleteEnded(this.#dependencies.clock.now()),
+    };
+  }
+
+  async #find(userId: number, id: string): Promise<FileRow> {
+    const row = await this.#store.find(userId, id, this.#dependencies.clock.now());
+    if (row === undefined) throw new AppError('file_not_found');
+    return row;
+  }
+
+  #endWithFile(body: Readable, { id, user_id }: FileRow): Readable {
+    const timer = setInterval(() => {
+      this.#store.find(user_id, id, this.#dependencies.clock.now()).then(
+        (row) => row ?? body.destroy(),
+        () => {},
+      );
+    }, RECHECK_MS).unref();
+    return body.once('close', () => clearInterval(timer));
+  }
+}
+
+type FileRequestParts = Parameters<Artifacts['storedFiles']['openUpload']>[1];
+
+/** The query of a list, as strings. */
+interface FileQuery {
+  readonly purpose?: string;
+  readonly after?: string;
+  readonly limit?: string;
+  readonly order?: string;
+}
+
+const MAX_LIMIT = 10_000;
+
+function toFilter({ purpose, after, limit = '100', order = 'desc' }: FileQuery): FileFilter {
+  if (!/^\d{1,5}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_LIMIT)
+    throw invalidRequest('limit must be from 1 to 10000.', 'limit');
+  if (order !== 'asc' && order !== 'desc') throw invalidRequest('order must be asc or desc.', 'order');
+  if (purpose !== undefined && !isPurpose(purpose)) throw unknownPurpose();
+  return { purpose, after, limit: Number(limit), order };
+}
+
+const isPurpose = (value: unknown): value is FilePurpose => FILE_PURPOSES.some((purpose) => purpose === value);
+
+const unknownPurpose = (): AppError => invalidRequest(`purpose must be ${FILE_PURPOSES.join(', ')}.`, 'purpose');
+
+function toPurpose(value: unknown, kind: FileKind): FilePurpose {
+  if (value === undefined) throw invalidRequest('purpose is required.', 'purpose');
+  if (!isPurpose(value)) throw unknownPurpose();
+  if ((value === 'batch') !== (kind === 'jsonl'))
+    throw invalidRequest(
+      value === 'batch' ? 'A file with the purpose batch must be JSONL.' : 'JSONL needs the purpose batch.',
+      'purpose',
+    );
+  return value;
+}
+
+/** @returns milliseconds */
+function toLifetimeMs(value: unknown): number {
+  if (value === undefined) return DEFAULT_LIFETIME_MS;
+  const { anchor = 'created_at', seconds } = Object(value) as { readonly anchor?: unknown; readonly seconds?: unknown };
+  if (anchor !== 'created_at') throw invalidRequest('expires_after.anchor must be created_at.', 'expires_after.anchor');
+  const { least, most } = FILE_LIFETIME_SECONDS;
+  const isWhole = typeof seconds === 'string' && /^\d{1,10}$/.test(seconds);
+  if (!isWhole || Number(seconds) < least || Number(seconds) > most)
+    throw invalidRequest(`expires_after.seconds must be from ${least} to ${most}.`, 'expires_after.seconds');
+  return Number(seconds) * 1_000;
+}
+
+/** The name without folders and control characters, as it is shown and sent in headers. */
+function toFilename(given: string): string {
+  const name = given.split(/[/\\]/).at(-1)?.replace(/\p{C}/gu, '').trim();
+  return (name || 'file').slice(0, MAX_FILENAME_LENGTH).toWellFormed();
+}
+
+const toFileObject = (row: FileRow): FileObject => ({
+  id: row.id,
+  object: 'file',
+  bytes: row.bytes,
+  created_at: Math.floor(row.created_at / 1_000),
+  expires_at: Math.floor(row.expires_at / 1_000),
+  filename: row.filename,
+  purpose: row.purpose,
+  status: 'processed',
+  mime_type: row.mime_type,
+  sha256: row.sha256,
+});
+
+/** Signed addresses of short life under which a vendor fetches an input. */
+class FileLinks {
+  readonly #signer: Signer;
+  constructor(masterKey: Buffer) {
+    this.#signer = createSigner(masterKey, 'file link');
+  }
+
+  create(id: string, expires: number): string {
+    const signature = this.#signer.sign(textOf(id, expires));
+    return `/v1/files/${encodeURIComponent(id)}/fetch?${new URLSearchParams({ expires: String(expires), signature })}`;
+  }
+
+  verify(id: string, link: { readonly expires: number; readonly signature: string }, now: number): boolean {
+    return link.expires > now && this.#signer.verify(textOf(id, link.expires), link.signature);
+  }
+}
+
+const textOf = (id: string, expires: number): string => `GET file\n${id}\n${expires}`;

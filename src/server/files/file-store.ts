@@ -1,0 +1,86 @@
+import type { Selectable } from 'kysely';
+import type { FilePurpose } from '../../contract/files.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
+import type { Tables, Trx } from '../tables.ts';
+
+/** A row of `files`. */
+export type FileRow = Selectable<Tables['files']>;
+
+/** Which files a list shows. */
+export interface FileFilter {
+  readonly purpose: FilePurpose | undefined;
+  /** Id of the last file of the page before. */
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly order: 'asc' | 'desc';
+}
+
+/** SQL of `files`. Expired rows are invisible before they are deleted. */
+export class FileStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(trx: Trx, row: FileRow): Promise<void> {
+    await trx.insertInto('files').values(row).execute();
+  }
+
+  async count(userId: number): Promise<number> {
+    const { count } = await this.#database.kysely
+      .selectFrom('files')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow();
+    return Number(count);
+  }
+
+  find(userId: number, id: string, now: number): Promise<FileRow | undefined> {
+    return this.#visible(now).where('id', '=', id).where('user_id', '=', userId).executeTakeFirst();
+  }
+
+  findById(id: string, now: number): Promise<FileRow | undefined> {
+    return this.#visible(now).where('id', '=', id).executeTakeFirst();
+  }
+
+  async list(userId: number, now: number, { purpose, after, limit, order }: FileFilter): Promise<FileRow[]> {
+    let query = this.#visible(now).where('user_id', '=', userId);
+    if (purpose !== undefined) query = query.where('purpose', '=', purpose);
+    if (after !== undefined) {
+      const last = await this.find(userId, after, now);
+      if (last === undefined) return [];
+      query = query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('created_at', 'id'), order === 'asc' ? '>' : '<', tuple(last.created_at, last.id)),
+      );
+    }
+    return query.orderBy('created_at', order).orderBy('id', order).limit(limit).execute();
+  }
+
+  /** @returns false if the account has no such file */
+  async delete(trx: Trx, userId: number, id: string): Promise<boolean> {
+    return wasChanged(
+      await trx.deleteFrom('files').where('id', '=', id).where('user_id', '=', userId).executeTakeFirst(),
+    );
+  }
+
+  async deleteEnded(now: number): Promise<void> {
+    const { kysely } = this.#database;
+    await kysely.deleteFrom('files').where('expires_at', '<=', now).execute();
+    await kysely
+      .deleteFrom('files')
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('accounts')
+            .select('accounts.id')
+            .whereRef('accounts.id', '=', 'files.user_id')
+            .where('accounts.removed_at', 'is not', null),
+        ),
+      )
+      .execute();
+  }
+
+  #visible(now: number) {
+    return this.#database.kysely.selectFrom('files').selectAll().where('expires_at', '>', now);
+  }
+}

@@ -1,0 +1,33 @@
+import * as endpoints from '../../contract/files.ts';
+import { done, ok } from '../../contract/responses.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { sendContent, toFileRequest } from '../video/content-routes.ts';
+import type { FileService } from './file-service.ts';
+
+/** Registers OpenAI's Files API for keys, and the same for the console. */
+export function addFileRoutes(routes: RouteRegistry, files: FileService): void {
+  routes.add(endpoints.uploadFile, ({ caller, request }) => files.create(caller.userId, request));
+  routes.add(endpoints.listFiles, ({ caller, query }) => files.list(caller.userId, query));
+  routes.add(endpoints.getFile, ({ caller, params }) => files.get(caller.userId, params.file_id));
+  routes.add(endpoints.deleteFile, async ({ caller, params: { file_id: id } }) => {
+    await files.delete(caller.userId, id);
+    return { id, object: 'file' as const, deleted: true as const };
+  });
+  routes.add(endpoints.getFileContent, async ({ caller, params, request, reply }) =>
+    sendContent(reply, await files.open(caller.userId, params.file_id, toFileRequest(request))),
+  );
+  routes.add(endpoints.fetchFile, async ({ params, query, request, reply }) => {
+    const link = { expires: Number(query.expires), signature: query.signature };
+    return sendContent(reply, await files.openByLink(params.file_id, link, toFileRequest(request)));
+  });
+
+  routes.add(endpoints.uploadOwnFile, async ({ caller, request }) => ok(await files.create(caller.userId, request)));
+  routes.add(endpoints.listOwnFiles, async ({ caller, query }) => ok(await files.list(caller.userId, query)));
+  routes.add(endpoints.deleteOwnFile, async ({ caller, params }) => {
+    await files.delete(caller.userId, params.file_id);
+    return done();
+  });
+  routes.add(endpoints.getOwnFileContent, async ({ caller, params, request, reply }) =>
+    sendContent(reply, await files.open(caller.userId, params.file_id, toFileRequest(request))),
+  );
+}
