@@ -77,7 +77,8 @@ export class ArtifactReader {
     const facts = {
       bytes: row.bytes,
       mimeType: row.mime_type,
-      etag: `"${row.sha256.slice(0, ETAG_LENGTH)}"`,
+      // Files show their whole hash to their callers.
+      etag: `"${row.variant === 'upload' ? row.sha256 : row.sha256.slice(0, ETAG_LENGTH)}"`,
       modifiedAt: row.stored_at,
     };
     const response = toFileResponse(facts, request);

@@ -174,7 +174,7 @@ export class FileService {
   #endWithFile(body: Readable, { id, user_id }: FileRow): Readable {
     const timer = setInterval(() => {
       this.#store.find(user_id, id, this.#dependencies.clock.now()).then(
-        (row) => row ?? body.destroy(),
+        (row) => row ?? body.destroy(new Error('the file was deleted')),
         () => {},
       );
     }, RECHECK_MS).unref();

@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import OpenAI, { toFile } from 'openai';
+import { bytesBelow, CLIP } from '../artifacts/artifact-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { startTestService, type TestService } from '../test-service.ts';
+
+const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), randomBytes(5_000)]);
+const LINES = Buffer.from('{"custom_id":"a"}\n{"custom_id":"b"}\n');
+const MB = 1024 ** 2;
+const BOUNDARY = 'x-boundary';
+
+/** A form as raw bytes, so that the order and the completeness of its parts are the test's. */
+function formOf(
+  parts: readonly { name: string; filename?: string; content: string | Buffer }[],
+  end = `--${BOUNDARY}--\r\n`,
+) {
+  const pieces = parts.flatMap(({ name, filename, content }) => [
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${filename === undefined ? '' : `; filename="${filename}"`}\r\n\r\n`,
+    content,
+    '\r\n',
+  ]);
+  return Buffer.concat([...pieces, end].map((piece) => Buffer.from(piece as string)));
+}
+
+describe('files', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: TestService;
+    let folder: string;
+    let openai: OpenAI;
+    let stranger: OpenAI;
+    let key: string;
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'rg-files-'));
+      service = await startTestService(await freshUrl(), {
+        ARTIFACTS: 'disk',
+        ARTIFACTS_DIR: folder,
+        ARTIFACTS_MIN_FREE_GB: '0',
+        ALLOW_HTTP: '1',
+        FILES_MAX_MB: 'image=1,audio=1,video=2,jsonl=1',
+      });
+      const clientOf = async (name: string) => {
+        const person = await service.signUp(name);
+        const { key: apiKey } = await person.ok<{ key: string }>('POST', '/api/tokens', { name: 'files' });
+        return new OpenAI({ apiKey, baseURL: `${service.url}/v1`, maxRetries: 0 });
+      };
+      openai = await clientOf('anna');
+      stranger = await clientOf('boris');
+      key = String(openai.apiKey);
+    });
+    after(async () => {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const upload = async (bytes: Buffer, name: string, purpose = 'vision') =>
+      openai.files.create({ file: await toFile(bytes, name), purpose: purpose as 'vision' });
+    const post = (body: Buffer, type = `multipart/form-data; boundary=${BOUNDARY}`) =>
+      fetch(`${service.url}/v1/files`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': type },
+        body: new Uint8Array(body),
+      });
+    const refusal = async (response: Response) => {
+      const { error } = (await response.json()) as { error: { code: string; param: string | null; message: string } };
+      return [response.status, error.code, error.param];
+    };
+
+    it("OpenAI's client uploads, lists, reads, downloads and deletes", async () => {
+      const image = await upload(PNG, 'cat.png');
+      assert.deepEqual(
+        { ...image, id: image.id.slice(0, 5), created_at: 0, expires_at: (image.expires_at ?? 0) - image.created_at },
+        {
+          id: 'file-',
+          object: 'file',
+          bytes: PNG.length,
+          created_at: 0,
+          expires_at: 2_592_000,
+          filename: 'cat.png',
+          purpose: 'vision',
+          status: 'processed',
+          mime_type: 'image/png',
+          sha256: createHash('sha256').update(PNG).digest('hex'),
+        },
+      );
+      const clip = await upload(CLIP, 'clip.mp4', 'user_data');
+      const lines = await openai.files.create({
+        file: await toFile(LINES, 'lines.jsonl'),
+        purpose: 'batch',
+        expires_after: { anchor: 'created_at', seconds: 3_600 },
+      });
+      assert.equal((lines.expires_at ?? 0) - lines.created_at, 3_600);
+      assert.deepEqual(await openai.files.retrieve(image.id), image);
+      const listed: string[] = [];
+      for await (const file of openai.files.list({ limit: 2 })) listed.push(file.id);
+      assert.deepEqual(listed, [lines.id, clip.id, image.id]);
+      const batches = await openai.files.list({ purpose: 'batch' });
+      assert.deepEqual(
+        batches.data.map(({ id }) => id),
+        [lines.id],
+      );
+      const content = await openai.files.content(clip.id);
+      assert.equal(content.headers.get('content-type'), 'video/mp4');
+      assert.deepEqual(Buffer.from(await content.arrayBuffer()), CLIP);
+      for (const { id } of [image, clip, lines])
+        assert.deepEqual(await openai.files.delete(id), { id, object: 'file', deleted: true });
+      await assert.rejects(openai.files.retrieve(image.id), { status: 404, code: 'file_not_found' });
+      while ((await bytesBelow(join(folder, 'files'))) > 0) await pause(20);
+    });
+
+    it('serves ranges, and 304 for the ETag', async () => {
+      const { id, sha256 } = (await upload(PNG, 'a.png')) as OpenAI.FileObject & { sha256: string };
+      const read = (headers: Record<string, string>) =>
+        fetch(`${service.url}/v1/files/${id}/content`, { headers: { authorization: `Bearer ${key}`, ...headers } });
+      const part = await read({ range: 'bytes=10-19' });
+      assert.deepEqual([part.status, Buffer.from(await part.arrayBuffer())], [206, PNG.subarray(10, 20)]);
+      const etag = part.headers.get('etag') ?? '';
+      assert.equal(etag, `"${sha256}"`);
+      assert.equal((await read({ 'if-none-match': etag })).status, 304);
+      await openai.files.delete(id);
+    });
+
+    it("another account's file is 404, byte for byte that of a file that never was", async () => {
+      const { id } = await upload(PNG, 'secret.png');
+      const answersOf = async (fileId: string) => {
+        const answers = [];
+        for (const [method, path] of [
+          ['GET', ''],
+          ['DELETE', ''],
+          ['GET', '/content'],
+        ] as const) {
+          const response = await fetch(`${service.url}/v1/files/${fileId}${path}`, {
+            method,
+            headers: { authorization: `Bearer ${stranger.apiKey}`, 'x-request-id': 'same' },
+          });
+          const headers = [...response.headers].filter(([name]) => name !== 'date');
+          answers.push({ status: response.status, headers, body: await response.text() });
+        }
+        return answers;
+      };
+      const answers = await answersOf(id);
+      assert.ok(answers.every(({ status }) => status === 404));
+      assert.deepEqual(answers, await answersOf(`file-${'x'.repeat(id.length - 5)}`));
+      assert.deepEqual((await stranger.files.list()).data, []);
+      assert.equal((await openai.files.retrieve(id)).id, id);
+      await openai.files.delete(id);
+    });
+
+    it('takes the parts in any order and refuses what is no file of a known type, and keeps nothing of it', async () => {
+      const file = { name: 'file', filename: 'x.png', content: PNG };
+      const purpose = { name: 'purpose', content: 'vision' };
+      for (const parts of [
+        [file, purpose],
+        [purpose, file],
+      ]) {
+        const response = await post(formOf(parts));
+        assert.equal(response.status, 200);
+        await openai.files.delete(((await response.json()) as { id: string }).id);
+      }
+      const { content: _, ...named } = file;
+      const refused: readonly (readonly [string, Buffer, readonly (string | number | null)[]])[] = [
+        ['no purpose', formOf([file]), [400, 'invalid_request', 'purpose']],
+        [
+          'unknown purpose',
+          formOf([file, { name: 'purpose', content: 'fine-tune' }]),
+          [400, 'invalid_request', 'purpose'],
+        ],
+        ['no file', formOf([purpose]), [400, 'invalid_request', 'file']],
+        ['empty', formOf([{ ...named, content: '' }, purpose]), [400, 'invalid_request', 'file']],
+        ['SVG', formOf([{ ...named, content: '<svg xmlns="x"/>' }, purpose]), [400, 'invalid_request', 'file']],
+        [
+          'HTML',
+          formOf([{ ...named, content: `<!doctype html>${' '.repeat(99)}` }, purpose]),
+          [400, 'invalid_request', 'file'],
+        ],
+        [
+          'archive',
+          formOf([{ ...named, content: Buffer.from(`504b0304${'00'.repeat(99)}`, 'hex') }, purpose]),
+          [400, 'invalid_request', 'file'],
+        ],
+        [
+          'cut video',
+          formOf([{ ...named, content: CLIP.subarray(0, -100) }, purpose]),
+          [400, 'invalid_request', 'file'],
+        ],
+        [
+          'large image',
+          formOf([{ ...named, content: Buffer.concat([PNG, Buffer.alloc(MB)]) }, purpose]),
+          [400, 'invalid_request', 'file'],
+        ],
+        [
+          'no UTF-8',
+          formOf([
+            { ...named, content: Buffer.from('{"a":"\xff"}', 'latin1') },
+            { name: 'purpose', content: 'batch' },
+          ]),
+          [400, 'invalid_request', 'file'],
+        ],
+        ['JSONL for vision', formOf([{ ...named, content: LINES }, purpose]), [400, 'invalid_request', 'purpose']],
+        ['image for batch', formOf([file, { name: 'purpose', content: 'batch' }]), [400, 'invalid_request', 'purpose']],
+        ['other part', formOf([{ ...file, name: 'data' }, purpose]), [400, 'invalid_request', 'file']],
+        ['cut form', formOf([purpose, file], ''), [400, 'invalid_request', null]],
+        ...['60', '2592001', 'x', '-1'].map((seconds): (typeof refused)[number] => [
+          `expires after ${seconds}`,
+          formOf([file, purpose, { name: 'expires_after[seconds]', content: seconds }]),
+          [400, 'invalid_request', 'expires_after.seconds'],
+        ]),
+      ];
+      for (const [name, body, expected] of refused) assert.deepEqual(await refusal(await post(body)), expected, name);
+      assert.deepEqual(await refusal(await post(Buffer.from('{}'), 'application/json')), [
+        415,
+        'unsupported_media_type',
+        null,
+      ]);
+      assert.deepEqual((await openai.files.list()).data, []);
+      assert.equal(await bytesBelow(folder), 0);
+    });
+
+    it('an upload whose client leaves in the middle keeps neither file nor space', async () => {
+      const sent = httpRequest(`${service.url}/v1/files`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+      });
+      sent.on('error', () => {});
+      sent.write(formOf([{ name: 'file', filename: 'x.mp4', content: CLIP.subarray(0, 4_000) }], ''));
+      while ((await bytesBelow(folder)) === 0) await pause(10);
+      sent.destroy();
+      while ((await bytesBelow(folder)) > 0) await pause(10);
+      assert.deepEqual((await openai.files.list()).data, []);
+    });
+
+    it('deleting a file ends its open downloads within a second', async () => {
+      const { id } = await upload(CLIP, 'clip.mp4');
+      const { promise: opened, resolve } = Promise.withResolvers<IncomingMessage>();
+      httpRequest(
+        `${service.url}/v1/files/${id}/content`,
+        { headers: { authorization: `Bearer ${key}` } },
+        resolve,
+      ).end();
+      // Unread: the transfer waits for its receiver.
+      const response = await opened;
+      response.pause();
+      await openai.files.delete(id);
+      const deletedAt = performance.now();
+      response.on('error', () => {});
+      response.socket.resume();
+      while (!response.socket.destroyed) await pause(20);
+      assert.ok(performance.now() - deletedAt < 10_000);
+    });
+
+    it('counts in the space of the account', async () => {
+      const anna = await service.signUp('carla');
+      const { key: apiKey } = await anna.ok<{ key: string }>('POST', '/api/tokens', { name: 'files' });
+      const own = new OpenAI({ apiKey, baseURL: `${service.url}/v1`, maxRetries: 0 });
+      const used = async () => (await anna.ok<{ used_bytes: number }>('GET', '/api/storage')).used_bytes;
+      const { id } = await own.files.create({ file: await toFile(PNG, 'a.png'), purpose: 'vision' });
+      assert.equal(await used(), PNG.length);
+      const listed = await anna.ok<{ data: { id: string }[] }>('GET', '/api/files');
+      assert.deepEqual(
+        listed.data.map((file) => file.id),
+        [id],
+      );
+      await anna.ok('DELETE', `/api/files/${id}`);
+      assert.equal(await used(), 0);
+    });
+  });
+
+  it('are refused by name where nothing is stored', async () => {
+    const service = await startTestService('sqlite::memory:', { ALLOW_HTTP: '1' });
+    try {
+      const { key: apiKey } = await (await service.signUp('dora')).ok<{ key: string }>('POST', '/api/tokens', {
+        name: 'x',
+      });
+      const openai = new OpenAI({ apiKey, baseURL: `${service.url}/v1`, maxRetries: 0 });
+      await assert.rejects(openai.files.create({ file: await toFile(PNG, 'a.png'), purpose: 'vision' }), {
+        status: 403,
+        code: 'files_disabled',
+      });
+      assert.deepEqual((await openai.files.list()).data, []);
+    } finally {
+      await service.stop();
+    }
+  });
+});
