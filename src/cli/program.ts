@@ -7,6 +7,7 @@ import { addCompletionCommand } from './commands/completion.ts';
 import { addConfigCommands } from './commands/config.ts';
 import { addDeviceCommands } from './commands/devices.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
+import { addFileCommands } from './commands/files.ts';
 import { addImportCommand } from './commands/import.ts';
 import { addKeyCommands } from './commands/keys.ts';
 import { addListenCommand } from './commands/listen.ts';
@@ -77,6 +78,7 @@ export function createProgram(asJson: boolean): Command {
     addLogoutCommand,
     addWhoamiCommand,
     addVideoCommands,
+    addFileCommands,
     addChatCommand,
     addModelsCommand,
     addConfigCommands,

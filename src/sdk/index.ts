@@ -2,6 +2,7 @@ import { Account } from './account.ts';
 import { Channels, Reconciliations, SiteSettings } from './admin.ts';
 import { Chat } from './chat.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
+import { Files } from './files.ts';
 import { Mailbox } from './mailbox.ts';
 import { Notifications } from './notifications.ts';
 import { Budgets, Plans } from './plans.ts';
@@ -64,6 +65,7 @@ export type {
 export { DeviceAuth } from './device-auth.ts';
 export type { ClientErrorCode, ReelgateErrorCode, ReelgateErrorDetails, ServiceErrorCode } from './errors.ts';
 export { ReelgateError } from './errors.ts';
+export type { FileInfo, FilePage, FilePurpose, FileQuery, Files, NewFile } from './files.ts';
 export type { AppliedMailbox, AppPasswordInfo, Mailbox, MailboxInfo } from './mailbox.ts';
 export type {
   Audience,
@@ -151,6 +153,8 @@ export class Reelgate {
   readonly transport: Transport;
   /** Video generation. */
   readonly videos: Videos;
+  /** Uploaded files, as inputs of videos. */
+  readonly files: Files;
   /** Channels to providers; requires an administrator. */
   readonly channels: Channels;
   /** Language models. */
@@ -188,6 +192,7 @@ export class Reelgate {
     const read = typeof credentials === 'function' ? credentials : () => credentials ?? {};
     this.transport = new Transport({ ...rest, baseUrl: options.baseUrl.replace(/\/+$/, ''), credentials: read });
     this.videos = new Videos(this.transport);
+    this.files = new Files(this.transport);
     this.channels = new Channels(this.transport);
     this.chat = new Chat(this.transport);
     this.account = new Account(this.transport);

@@ -11,7 +11,7 @@ import type { ModelLifecycles } from './channels/retirements.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/module.ts';
 import type { DeviceCodeLimits } from './device-auth/rate-limits.ts';
 import { makeEvents } from './event-log/module.ts';
-import { parseFileLimits } from './files/file-check.ts';
+import { toFileLimits } from './files/file-check.ts';
 import { FileService } from './files/file-service.ts';
 import type { Foundation } from './foundation.ts';
 import { makeMail } from './mail/module.ts';
@@ -162,8 +162,8 @@ export async function makeModules(
     ffmpeg,
   });
   const files = new FileService({
-    ...{ database, artifacts, clock, masterKey: foundation.masterKey },
-    limits: parseFileLimits(config.filesMaxMb),
+    ...{ database, artifacts, clock, masterKey: foundation.masterKey, baseUrl: config.baseUrl },
+    limits: () => toFileLimits(settings.current()),
   });
   const webhooks = makeWebhooks({ ...foundation, version: VERSION, access, events, notifier, auditLog });
   return {

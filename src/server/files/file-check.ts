@@ -1,4 +1,5 @@
 import { type AppError, invalidRequest } from '../platform/app-error.ts';
+import type { SiteSettings } from '../platform/config.ts';
 import { BadVideoError, VideoCheck } from '../platform/media.ts';
 
 /** What a file is, by its content. */
@@ -9,12 +10,15 @@ export type FileLimits = Readonly<Record<FileKind, number>>;
 
 const MB = 1024 ** 2;
 
-/** Reads `FILES_MAX_MB`, such as `image=30,audio=50,video=500,jsonl=200`. */
-export function parseFileLimits(setting: string): FileLimits {
-  const sizes = new Map(setting.split(',').map((part) => part.split('=') as [string, string]));
-  const bytesOf = (kind: FileKind): number => Number(sizes.get(kind)) * MB;
-  return { image: bytesOf('image'), audio: bytesOf('audio'), video: bytesOf('video'), jsonl: bytesOf('jsonl') };
-}
+/** The limits of the site's settings. */
+export const toFileLimits = (
+  site: Pick<SiteSettings, 'filesImageMb' | 'filesAudioMb' | 'filesVideoMb' | 'filesJsonlMb'>,
+): FileLimits => ({
+  image: site.filesImageMb * MB,
+  audio: site.filesAudioMb * MB,
+  video: site.filesVideoMb * MB,
+  jsonl: site.filesJsonlMb * MB,
+});
 
 interface FileType {
   readonly kind: FileKind;

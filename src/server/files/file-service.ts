@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import {
   FILE_LIFETIME_SECONDS,
   FILE_PURPOSES,
@@ -24,14 +25,19 @@ import { type FileFilter, type FileRow, FileStore } from './file-store.ts';
 interface FileServiceDependencies {
   readonly database: Database<Tables>;
   readonly artifacts: Artifacts;
-  readonly limits: FileLimits;
+  /** Read for each upload, because administrators change them. */
+  readonly limits: () => FileLimits;
   readonly masterKey: Buffer;
+  /** Address of this service, for vendors that fetch their inputs. */
+  readonly baseUrl: string;
   readonly clock: Clock;
 }
 
 /** Files of one account; a bound on its lists, far above what people keep for a month. */
 const MAX_FILES = 10_000;
 const DEFAULT_LIFETIME_MS = 30 * DAY_MS;
+/** Vendors fetch an input while they accept the job, or while it waits in their queue. */
+const FETCH_LIFETIME_MS = 6 * HOUR_MS;
 /** An open transfer notices within this time that its file was deleted. */
 const RECHECK_MS = 800;
 
@@ -57,7 +63,7 @@ export class FileService {
     if (uploads === undefined) throw new AppError('files_disabled');
     if ((await this.#store.count(userId)) >= MAX_FILES)
       throw new AppError('files_full', { params: { most: String(MAX_FILES) } });
-    const check = new FileCheck(limits);
+    const check = new FileCheck(limits());
     let received: ReceivedFile | undefined;
     try {
       const { fields, received: filename } = await request.readUpload(async (file) => {
@@ -139,9 +145,21 @@ export class FileService {
     return { ...opened, body: this.#endWithFile(opened.body, row) };
   }
 
-  /** A path of this service that serves the file to anyone who knows it until `lifetimeMs` have passed. */
-  link(id: string, lifetimeMs: number): string {
-    return this.#links.create(id, this.#dependencies.clock.now() + lifetimeMs);
+  /** A file as the input of a video; undefined for an unknown id, an expired file and another account's. */
+  async findInput(id: string, { userId }: { readonly userId: number }) {
+    const { artifacts, clock, baseUrl } = this.#dependencies;
+    const row = await this.#store.find(userId, id, clock.now());
+    if (row === undefined) return undefined;
+    return {
+      mediaType: row.mime_type,
+      size: row.bytes,
+      load: async (): Promise<Buffer> => {
+        const opened = await artifacts.storedFiles.openUpload(id, {});
+        if (opened === undefined) throw new AppError('file_not_found');
+        return buffer(opened.body);
+      },
+      address: async (): Promise<string> => baseUrl + this.#links.create(id, clock.now() + FETCH_LIFETIME_MS),
+    };
   }
 
   /** Opens the content by a signed address. @throws AppError `forbidden`, `file_not_found` */

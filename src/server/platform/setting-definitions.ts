@@ -213,14 +213,6 @@ export const START_SETTINGS = {
     default: '30',
     description: 'Days a copy is kept unless the plan of its account says otherwise; 0: unlimited.',
   }),
-  FILES_MAX_MB: pattern(
-    /^image=[1-9]\d{0,3},audio=[1-9]\d{0,3},video=[1-9]\d{0,3},jsonl=[1-9]\d{0,3}$/,
-    'must be written as image=30,audio=50,video=500,jsonl=200',
-    {
-      default: 'image=30,audio=50,video=500,jsonl=200',
-      description: 'Largest uploaded file of each kind in MiB.',
-    },
-  ),
   ARTIFACTS_ACCEL_PROXIES: list(createIpCheck, {
     description:
       'Comma-separated addresses or CIDR ranges of an nginx that sends stored videos through X-Accel-Redirect (docs/artifacts.md). With ARTIFACTS=disk.',
@@ -329,6 +321,22 @@ export const CONSOLE_SETTINGS = {
   DEVICE_CODES_PER_ADDRESS: integer(1, 1_000_000, {
     default: '50',
     description: 'Device codes an IP address may have pending; it may request six times as many in ten minutes.',
+  }),
+  FILES_IMAGE_MB: integer(1, 4_000, {
+    default: '30',
+    description: 'Largest uploaded image in MiB.',
+  }),
+  FILES_AUDIO_MB: integer(1, 4_000, {
+    default: '50',
+    description: 'Largest uploaded audio file in MiB.',
+  }),
+  FILES_VIDEO_MB: integer(1, 4_000, {
+    default: '500',
+    description: 'Largest uploaded video in MiB.',
+  }),
+  FILES_JSONL_MB: integer(1, 4_000, {
+    default: '200',
+    description: 'Largest uploaded JSONL file in MiB.',
   }),
   RETENTION_LOGINS_DAYS: integer(0, 36_500, {
     default: '90',

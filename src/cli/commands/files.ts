@@ -1,0 +1,107 @@
+import { createWriteStream, openAsBlob } from 'node:fs';
+import { basename } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { FILE_PURPOSES } from '../../contract/files.ts';
+import { defined } from '../../contract/objects.ts';
+import type { FileInfo, FilePurpose } from '../../sdk/index.ts';
+import { parsePositiveInteger } from '../arguments.ts';
+import { dateTime, formatTable, type Rendering } from '../output.ts';
+import type { RunCommand } from '../run-command.ts';
+import { assertWritable } from '../video-download.ts';
+
+interface UploadOptions {
+  readonly purpose: FilePurpose;
+  readonly days?: number;
+}
+
+/** Days a file may be kept; the service keeps it for 30 unless told otherwise. */
+const MAX_DAYS = 30;
+const DAY_SECONDS = 86_400;
+
+function parseDays(text: string): number {
+  const days = parsePositiveInteger(text);
+  if (days > MAX_DAYS) throw new InvalidArgumentError(`Give a number of days from 1 to ${MAX_DAYS}.`);
+  return days;
+}
+
+/** `reelgate files …` */
+export function addFileCommands(program: Command, run: RunCommand): void {
+  const files = program
+    .command('files')
+    .description('Files of your account, as inputs of videos')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ reelgate files upload cat.png
+  $ reelgate files upload clip.mp4 --days 7
+  $ reelgate files download file-abc --out clip.mp4
+  $ reelgate files remove file-abc`,
+    );
+  addListCommand(files, run);
+  files
+    .command('upload')
+    .argument('<path>', 'an image, a video, a sound, or JSONL')
+    .addOption(new Option('--purpose <purpose>', 'what it is for').choices([...FILE_PURPOSES]).default('user_data'))
+    .option('--days <count>', 'until it is deleted; default 30', parseDays)
+    .description('Upload a file and print its id')
+    .action((path: string, { purpose, days }: UploadOptions, command: Command) =>
+      run(command, async ({ reelgate, output, interruptSignal }) => {
+        const file = defined({
+          content: await openAsBlob(path),
+          filename: basename(path),
+          purpose,
+          expiresAfterSeconds: days && days * DAY_SECONDS,
+        });
+        const made = await reelgate.files.create(file, interruptSignal);
+        output.result(made, made.id);
+      }),
+    );
+  files
+    .command('download')
+    .argument('<id>', 'an id from the list')
+    .requiredOption('--out <path>', 'where to save it')
+    .option('--force', 'replace an existing file')
+    .description('Save the content of a file')
+    .action((id: string, options: { readonly out: string; readonly force?: true }, command: Command) =>
+      run(command, async ({ reelgate, output, interruptSignal }) => {
+        await assertWritable(options);
+        const { body } = await reelgate.files.content(id, interruptSignal);
+        await pipeline(Readable.fromWeb(body as ReadableStream), createWriteStream(options.out));
+        output.result({ id, file: options.out }, `Saved ${options.out}.`);
+      }),
+    );
+  files
+    .command('remove')
+    .argument('<id>', 'an id from the list')
+    .description('Delete a file')
+    .action((id: string, _options: unknown, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        await reelgate.files.delete(id);
+        output.result({ id, deleted: true }, `Deleted ${id}.`);
+      }),
+    );
+}
+
+function addListCommand(files: Command, run: RunCommand): void {
+  files
+    .command('list', { isDefault: true })
+    .option('--limit <count>', 'how many', parsePositiveInteger, 100)
+    .description('List your files, newest first')
+    .action(({ limit }: { readonly limit: number }, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        const { data } = await reelgate.files.list({ limit });
+        const none = 'No files. Upload one with "reelgate files upload PATH".';
+        output.list(data, formatFiles(data), data.length === 0, none);
+      }),
+    );
+}
+
+const formatFiles = (rows: readonly FileInfo[]): Rendering =>
+  formatTable(
+    ['ID', 'NAME', 'TYPE', 'BYTES', 'DELETED AT'],
+    rows.map((row) => [row.id, row.filename, row.mime_type, String(row.bytes), dateTime(row.expires_at)]),
+  );
