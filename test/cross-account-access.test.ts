@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { CLI_OAUTH_CLIENT } from '../src/contract/device-auth.ts';
 import type { Endpoint } from '../src/contract/endpoint.ts';
@@ -25,6 +28,8 @@ describe("an account's data", () => {
     let eveOwn: ReadonlySet<string>;
     let task: string;
     let code: string;
+    let file: string;
+    let folder: string;
     const secrets = new Map<string, string>();
     const word = (what: string): string => {
       const text = `zq${randomBytes(6).toString('hex')}`;
@@ -33,12 +38,14 @@ describe("an account's data", () => {
     };
 
     before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'rg-accounts-'));
+      const artifacts = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' };
       service = await startSandboxService(await freshUrl(), {
-        env: { MAIL_BACKEND: 'sandbox', SYNC_PERIOD_SECONDS: '3600' },
+        env: { MAIL_BACKEND: 'sandbox', SYNC_PERIOD_SECONDS: '3600', ...artifacts },
       });
       const { operator, app } = service;
       await service.addChannel('sora', ['sora-2']);
-      const join = async (username: string): Promise<TestUser> => {
+      const joinAs = async (username: string): Promise<TestUser> => {
         const person = new TestUser(app.http.fastify, '127.0.0.1');
         await person.register(username);
         await person.logIn(username);
@@ -47,15 +54,18 @@ describe("an account's data", () => {
         await app.database.kysely.insertInto('bindings').values(row).execute();
         return person;
       };
-      ada = await join('ada');
-      eve = await join('eve');
+      ada = await joinAs('ada');
+      eve = await joinAs('eve');
       await fill();
       const made = await eve.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'eve' });
       eveKey = made.key;
       const sessions = await eve.ok<{ id: number | string }[]>('GET', '/api/user/sessions');
       eveOwn = new Set([...sessions.map(({ id }) => `session ${id}`), `token ${made.id}`]);
     });
-    after(() => service.stop());
+    after(async () => {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
 
     /** Creates one record of every kind that an account can have. */
     async function fill(): Promise<void> {
@@ -84,6 +94,17 @@ describe("an account's data", () => {
       task = String((await callModelApi(service.baseUrl, adaKey, 'POST', '/v1/videos', body)).body.id);
       secrets.set('task', task);
       await ada.ok('PUT', `/api/videos/${task}/favourite`);
+      const form = new FormData();
+      form.set('purpose', 'batch');
+      form.set('file', new Blob([JSON.stringify({ text: word('file content') })]), word('file name'));
+      const authorization = `Bearer ${adaKey}`;
+      const upload = await fetch(`${service.baseUrl}/v1/files`, {
+        method: 'POST',
+        headers: { authorization },
+        body: form,
+      });
+      file = ((await upload.json()) as { id: string }).id;
+      secrets.set('file', file);
       const ticket = { title: word('ticket'), content: word('ticket text'), task_id: task };
       const { id } = await ada.ok<{ id: number }>('POST', '/api/tickets', ticket);
       await operator.requestData('POST', `/api/admin/tickets/${id}/replies`, { content: word('answer') });
@@ -116,6 +137,7 @@ describe("an account's data", () => {
         '/api/beta-applications',
         '/api/notifications',
         '/api/usage',
+        '/api/files',
       ];
       const seen = [];
       for (const path of paths) seen.push([path, (await ada.send('GET', path)).body]);
@@ -146,7 +168,7 @@ describe("an account's data", () => {
      */
     function addressesOf({ path, method }: Endpoint): string[] {
       if (path.startsWith('/jimeng')) return [`${path}?Action=CVSync2AsyncGetResult&Version=2022-08-31`];
-      const names = [task, 'ada', code, ...Array.from({ length: 8 }, (_, index) => String(index + 1))];
+      const names = [task, file, 'ada', code, ...Array.from({ length: 8 }, (_, index) => String(index + 1))];
       const kind = /sessions/.test(path) ? 'session' : /tokens/.test(path) ? 'token' : '';
       const filled = /:\w+/.test(path)
         ? names.filter((name) => !eveOwn.has(`${kind} ${name}`)).map((name) => path.replace(/:\w+/g, name))
@@ -157,7 +179,16 @@ describe("an account's data", () => {
 
     it('T40: is neither shown to nor changed by another account', async () => {
       const before = await snapshot();
-      for (const what of ['display name', 'token name', 'device name', 'mailbox', 'ticket', 'answer', 'prompt'])
+      for (const what of [
+        'display name',
+        'token name',
+        'device name',
+        'mailbox',
+        'ticket',
+        'answer',
+        'prompt',
+        'file name',
+      ])
         assert.ok(before.includes(secrets.get(what) ?? '?'), `its owner sees the ${what}`);
       const cookie = [...eve.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
       const asPerson = { cookie, 'service-api-user': String(eve.id) };

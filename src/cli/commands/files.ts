@@ -7,7 +7,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { FILE_PURPOSES } from '../../contract/files.ts';
 import { defined } from '../../contract/objects.ts';
 import type { FileInfo, FilePurpose } from '../../sdk/index.ts';
-import { parsePositiveInteger } from '../arguments.ts';
+import { parsePositiveInteger } from '../argument-parsers.ts';
 import { dateTime, formatTable, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 import { assertWritable } from '../video-download.ts';

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Trx } from '../tables.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import type { ArtifactFileStorage, IncomingFileDirectory } from './file-storage.ts';
-import type { StorageLimits, StorageSpace } from './storage-space.ts';
+import { NoSpaceError, type StorageLimits, type StorageSpace } from './storage-space.ts';
 
 interface UploadStorageDependencies {
   readonly store: ArtifactStore;
@@ -45,7 +46,7 @@ export class UploadStorage {
    * Writes a file as it arrives and makes it durable.
    * @param announcedBytes the most it can have; undefined: unknown
    * @param inspect called for each chunk before it is written; may throw to refuse the file
-   * @throws NoSpaceError, and the errors of `inspect` and of the body; nothing of the file is left then
+   * @throws AppError `storage_full`, and the errors of `inspect` and of the body; nothing of the file is left then
    */
   async receive(
     userId: number,
@@ -55,7 +56,9 @@ export class UploadStorage {
     const { incoming, space, limitsOf } = this.#dependencies;
     const id = randomText(24);
     const { bytes: limitBytes } = await limitsOf(userId);
-    const reservation = await space.reserve(userId, announcedBytes, limitBytes);
+    const reservation = await space.reserve(userId, announcedBytes, limitBytes).catch((error: unknown) => {
+      throw toStorageError(error);
+    });
     let isKept = false;
     const release = async (): Promise<void> => {
       reservation.release();
@@ -90,7 +93,7 @@ export class UploadStorage {
       };
     } catch (error) {
       await release();
-      throw error;
+      throw toStorageError(error);
     }
   }
 
@@ -118,3 +121,6 @@ export class UploadStorage {
       throw new Error('the row of an uploaded file was removed before the file was complete');
   }
 }
+
+const toStorageError = (error: unknown): unknown =>
+  error instanceof NoSpaceError ? new AppError('storage_full', { cause: error }) : error;

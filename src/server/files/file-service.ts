@@ -9,12 +9,10 @@ import {
 } from '../../contract/files.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Artifacts } from '../artifacts/module.ts';
-import { NoSpaceError } from '../artifacts/storage-space.ts';
 import type { ReceivedFile } from '../artifacts/upload-storage.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import { announcedLength } from '../platform/http/body.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { createSigner, randomText, type Signer } from '../platform/tokens.ts';
@@ -67,17 +65,11 @@ export class FileService {
     let received: ReceivedFile | undefined;
     try {
       const { fields, received: filename } = await request.readUpload(async (file) => {
-        received = await uploads.receive(
-          userId,
-          { body: file.body, announcedBytes: announcedLength(request) },
-          (chunk) => check.push(chunk),
-        );
+        received = await uploads.receive(userId, file, (chunk) => check.push(chunk));
         return file.filename;
       });
       if (received === undefined) throw invalidRequest('file is required.', 'file');
       return toFileObject(await this.#keep(userId, received, filename, fields, check.end()));
-    } catch (error) {
-      throw error instanceof NoSpaceError ? new AppError('storage_full', { cause: error }) : error;
     } finally {
       await received?.release();
     }

@@ -1,7 +1,7 @@
 import * as endpoints from '../../contract/files.ts';
 import { done, ok } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { sendContent, toFileRequest } from '../video/content-routes.ts';
+import { sendFile, toFileRequest } from '../platform/http/send-file.ts';
 import type { FileService } from './file-service.ts';
 
 /** Registers OpenAI's Files API for keys, and the same for the console. */
@@ -14,11 +14,11 @@ export function addFileRoutes(routes: RouteRegistry, files: FileService): void {
     return { id, object: 'file' as const, deleted: true as const };
   });
   routes.add(endpoints.getFileContent, async ({ caller, params, request, reply }) =>
-    sendContent(reply, await files.open(caller.userId, params.file_id, toFileRequest(request))),
+    sendFile(reply, await files.open(caller.userId, params.file_id, toFileRequest(request))),
   );
   routes.add(endpoints.fetchFile, async ({ params, query, request, reply }) => {
     const link = { expires: Number(query.expires), signature: query.signature };
-    return sendContent(reply, await files.openByLink(params.file_id, link, toFileRequest(request)));
+    return sendFile(reply, await files.openByLink(params.file_id, link, toFileRequest(request)));
   });
 
   routes.add(endpoints.uploadOwnFile, async ({ caller, request }) => ok(await files.create(caller.userId, request)));
@@ -28,6 +28,6 @@ export function addFileRoutes(routes: RouteRegistry, files: FileService): void {
     return done();
   });
   routes.add(endpoints.getOwnFileContent, async ({ caller, params, request, reply }) =>
-    sendContent(reply, await files.open(caller.userId, params.file_id, toFileRequest(request))),
+    sendFile(reply, await files.open(caller.userId, params.file_id, toFileRequest(request))),
   );
 }

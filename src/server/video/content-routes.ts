@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { putPoster } from '../../contract/own-videos.ts';
 import { done } from '../../contract/responses.ts';
@@ -10,6 +9,7 @@ import { AppError, invalidRequest, notExistError } from '../platform/app-error.t
 import type { Clock } from '../platform/clock.ts';
 import type { Caller, RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { sendFile, toFileRequest } from '../platform/http/send-file.ts';
 import {
   type AccelRedirect,
   type Content,
@@ -68,39 +68,12 @@ export function addContentRoutes(
   });
 }
 
-/** The parts of a request that select which bytes of a file are sent. */
-export function toFileRequest({ headers, disconnected }: RequestContext) {
-  const ifRange = headers['if-range'];
-  return {
-    ifNoneMatch: headers['if-none-match'],
-    range: headers.range,
-    ifRange: typeof ifRange === 'string' ? ifRange : undefined,
-    signal: disconnected,
-  };
-}
-
-/**
- * A client that reads nothing for this long loses its connection to the file host, because all callers share a limited
- * number.
- */
-const STALL_TIMEOUT_MS = 60_000;
-
-/**
- * Streams a file to the client. HEAD is served by a GET whose body is dropped, because vendors' signed URLs often
- * permit GET only.
- */
-export function sendContent(reply: FastifyReply, content: Content, stallMs = STALL_TIMEOUT_MS): FastifyReply {
-  const { status, headers, body, path } = content;
-  const isHead = reply.request.method === 'HEAD';
-  if (path !== undefined && !isHead) return reply.status(200).headers(toAccelHeaders(path, headers)).send(body);
-  void reply.status(status).headers(headers);
-  if (!isHead) {
-    reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
-    return reply.send(body);
-  }
-  body.destroy();
-  // An empty stream: without a body, Fastify would announce a length of 0.
-  return reply.send(Readable.from([]));
+/** Sends a video's file, or lets the proxy in front send it. */
+export function sendContent(reply: FastifyReply, content: Content, stallMs?: number): FastifyReply {
+  const { headers, body, path } = content;
+  if (path !== undefined && reply.request.method !== 'HEAD')
+    return reply.status(200).headers(toAccelHeaders(path, headers)).send(body);
+  return sendFile(reply, content, stallMs);
 }
 
 interface PosterRouteDependencies {

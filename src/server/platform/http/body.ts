@@ -521,6 +521,8 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
 export interface IncomingFile {
   readonly filename: string;
   readonly body: Readable;
+  /** The most it can have; undefined: unknown. */
+  readonly announcedBytes: number | undefined;
 }
 
 /** Text parts of an upload are few and short. */
@@ -538,6 +540,7 @@ export async function readUpload<T>(
   receive: (file: IncomingFile) => Promise<T>,
 ): Promise<{ readonly fields: { readonly [name: string]: unknown }; readonly received: T }> {
   const fields: Record<string, unknown> = Object.create(null);
+  const announcedBytes = announcedLength(request);
   let result: { readonly received: T } | undefined;
   try {
     for await (const part of request.parts({ limits: UPLOAD_LIMITS })) {
@@ -549,7 +552,7 @@ export async function readUpload<T>(
       }
       try {
         if (part.fieldname !== 'file') throw invalidRequest('The file must be in the part named file.', 'file');
-        result = { received: await receive({ filename: part.filename ?? '', body: part.file }) };
+        result = { received: await receive({ filename: part.filename ?? '', body: part.file, announcedBytes }) };
       } finally {
         part.file.resume();
       }
