@@ -95,6 +95,7 @@ export async function registerRoutes(
     accelProxies: config.artifactsAccelProxies,
     site: settings,
     newTaskId,
+    inputFinders: [(id, owner) => modules.files.findInput(id, owner)],
     syncPeriodMs: config.syncPeriodSeconds * 1000,
     ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,
     taskTimeoutMs: config.taskTimeoutHours * HOUR_MS,
