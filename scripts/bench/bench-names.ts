@@ -39,6 +39,7 @@ export const BENCHES_RUN_ALONE: Readonly<Record<string, string>> = {
   'mail-logins': 'needs root and Dovecot',
   'outbound-http-client': 'compares HTTP clients',
   'memory-soak': 'takes an hour',
+  'slow-disk': 'needs a C compiler and an idle machine',
   'sqlite-to-postgres': 'makes databases of a gigabyte',
   'trace-span-cost': 'prints a line for each sampler',
   'tracing-overhead': 'compares runs with and without traces',
