@@ -72,7 +72,6 @@ export async function registerRoutes(
 ) {
   const { config, settings, clock, vault, masterKey, rateLimits } = foundation;
   const { accounts, notifications, allowances, deviceAuth, channelStore, channels, artifacts } = modules;
-  const { ledger, usage } = modules.quota;
   const { auditLog, credentialWatch } = accounts;
   const { routes } = http;
   const findPlanTerms = planTermsFinder(modules);
@@ -80,12 +79,12 @@ export async function registerRoutes(
   const video = makeVideo(routes, {
     ...accounts,
     ...foundation,
-    quota: ledger,
+    quota: modules.quota.ledger,
     allowances,
     outlook: modules.plans.outlook,
     channels,
     vendors: modules.vendors,
-    ledgerHistory: usage,
+    ledgerHistory: modules.quota.usage,
     notifier: notifications.notifier,
     events: modules.events.eventLog,
     artifacts,
@@ -107,7 +106,7 @@ export async function registerRoutes(
   });
   const chat = makeChat(http, {
     ...foundation,
-    quota: ledger,
+    quota: modules.quota.ledger,
     channels,
     vendors: modules.vendors,
     authenticator: accounts.authenticator,
