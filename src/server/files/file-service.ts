@@ -35,7 +35,7 @@ interface FileServiceDependencies {
 const MAX_FILES = 10_000;
 const DEFAULT_LIFETIME_MS = 30 * DAY_MS;
 /** Vendors fetch an input while they accept the job, or while it waits in their queue. */
-const FETCH_LIFETIME_MS = 6 * HOUR_MS;
+const FETCH_LIFETIME_MS = HOUR_MS;
 /** An open transfer notices within this time that its file was deleted. */
 const RECHECK_MS = 800;
 
