@@ -242,11 +242,21 @@ export const listVideos = endpoint({
 export const getVideo = endpoint({
   ...readDefaults,
   path: '/v1/videos/:task_id',
-  summary: 'Get a video (OpenAI format)',
+  summary: 'Get a video (OpenAI format); with `wait`, once it has ended or after that many seconds',
   envelope: 'openai-video',
   params: TaskParam,
+  query: Type.Object({ wait: Type.Optional(Type.String({ maxLength: 10, description: 'Seconds, at most 60.' })) }),
   response: VideoObject,
   documentedResponse: DocumentedVideo,
+});
+export const streamVideo = endpoint({
+  ...readDefaults,
+  path: '/v1/videos/:task_id/events',
+  summary:
+    'The video at each change until it has ended, as server-sent events: `video.queued`, `video.in_progress`, `video.completed`, `video.failed`',
+  envelope: 'openai-video',
+  params: TaskParam,
+  responseTypes: ['text/event-stream'],
 });
 export const deleteVideo = endpoint({
   method: 'DELETE',

@@ -154,7 +154,11 @@ export class Videos {
 
   /** State of a video. @throws ReelgateError `task_not_exist` */
   async get(id: string, signal?: AbortSignal): Promise<Video> {
-    return (await this.#transport.call(endpoints.getVideo, { params: { task_id: id } }, { signal })) as Video;
+    return (await this.#transport.call(
+      endpoints.getVideo,
+      { params: { task_id: id }, query: {} },
+      { signal },
+    )) as Video;
   }
 
   /** One page of the key's videos. @throws ReelgateError `invalid_api_key` */

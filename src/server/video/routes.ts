@@ -11,6 +11,7 @@ import type { ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
+import { answerHeadRequest, beginEventStream } from '../platform/http/event-stream.ts';
 import type { AccountCaller, ModelCaller, RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { NO_IMAGES } from '../platform/json-scanner.ts';
@@ -32,6 +33,7 @@ import type { InputResolver } from './input-resolver.ts';
 import type { ModelChoice } from './model-choice.ts';
 import type { RefreshingTaskReader } from './poller.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
+import { parseWait, TaskFollower } from './task-follower.ts';
 import type { VideoDurationStatisticsStore } from './task-reports.ts';
 import { isImportedEndedTask, type SubmitResult, type Task, type TaskFilter, type TaskStore } from './task-store.ts';
 import { type InputSource, parseInputs, parseOperation } from './typed-inputs.ts';
@@ -52,6 +54,7 @@ interface VideoRouteDependencies {
   readonly videoDeletion: VideoDeletion;
   readonly modelChoice: Pick<ModelChoice, 'defaultModel' | 'refusal'>;
   readonly inputs: Pick<InputResolver, 'find'>;
+  readonly credentialWatch: CredentialRevocationWatch;
 }
 
 /** Registers the video endpoints for `sk-` tokens and llm_tokens, in the unified and OpenAI's format. */
@@ -92,19 +95,57 @@ export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDe
   routes.add(endpoints.getGeneration, async ({ params, caller }) =>
     renderer.unified(await reader.readForQuery(caller, params.task_id)),
   );
-  routes.add(endpoints.getVideo, async ({ params, caller, request }) => {
-    const task = await reader.readForQuery(caller, params.task_id);
-    return request.isOpenAiSdk ? show.complete(task) : show.plain(task);
-  });
   for (const [unsupported, operation] of UNSUPPORTED_OPERATIONS) {
     routes.add(unsupported, async () => {
       throw new AppError('operation_unsupported', { params: { operation } });
     });
   }
+  addFollowRoutes(routes, dependencies, show);
   addChangeRoutes(routes, dependencies, show);
   addListRoute(routes, dependencies, show);
   addDeleteRoute(routes, dependencies);
   addRemixRoute(routes, dependencies, show);
+}
+
+const KEEP_ALIVE_MS = 15_000;
+
+/** Registers the endpoints that read one video, now or until it has ended. */
+function addFollowRoutes(
+  routes: RouteRegistry,
+  { reader, credentialWatch }: Pick<VideoRouteDependencies, 'reader' | 'credentialWatch'>,
+  show: VideoPresenter,
+): void {
+  const follower = new TaskFollower(reader);
+  const present = (task: Task, { isOpenAiSdk }: RequestContext): Promise<Json> =>
+    isOpenAiSdk ? show.complete(task) : show.plain(task);
+  routes.add(endpoints.getVideo, async ({ params, query, caller, request }) => {
+    const waitMs = parseWait(query.wait);
+    return present(await follower.wait(caller, params.task_id, waitMs, request.disconnected), request);
+  });
+  routes.add(endpoints.streamVideo, async ({ params, caller, request, reply }) => {
+    const first = await reader.readForQuery(caller, params.task_id);
+    if (answerHeadRequest(reply)) return reply;
+    follower.assertCapacity(caller);
+    const { raw } = reply;
+    const ended = beginEventStream(reply, {
+      disconnected: request.disconnected,
+      watchAccess: (onEnd) => credentialWatch.watch(caller, onEnd),
+    });
+    const keepAlive = setInterval(() => raw.write(': keep-alive\n\n'), KEEP_ALIVE_MS).unref();
+    const send = async (): Promise<void> => {
+      for await (const task of follower.follow(caller, first, ended)) {
+        const video = await present(task, request);
+        raw.write(`event: video.${(video as { readonly status: string }).status}\ndata: ${JSON.stringify(video)}\n\n`);
+      }
+    };
+    // The status has already been sent, so no error response is possible; the client reconnects.
+    await send().catch((error: unknown) => {
+      request.log.warn({ err: error, requestId: request.id }, 'the events of a video ended early');
+    });
+    clearInterval(keepAlive);
+    raw.end();
+    return reply;
+  });
 }
 
 /** Renders videos for OpenAI's own clients as OpenAI's complete object, for every other client as the contract's. */
