@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { INPUT_ROLES, type InputRole, type InputType, type VideoInput } from '../contract/input-roles.ts';
 import { defined, isObject } from '../contract/objects.ts';
-import { INPUT_ROLES, type InputRole, type InputType, type VideoInput } from '../contract/video-inputs.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CreateVideoRequest } from '../sdk/index.ts';
 import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './argument-parsers.ts';

@@ -1,15 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { endpoint } from './endpoint.ts';
+import { FILE_LIFETIME_SECONDS, FILE_PURPOSES } from './file-purposes.ts';
 import { Done, Ok } from './responses.ts';
-
-/** What a file is for, as in OpenAI's Files API: media for videos and chat, or the lines of a batch. */
-export const FILE_PURPOSES = ['vision', 'user_data', 'batch'] as const;
-export type FilePurpose = (typeof FILE_PURPOSES)[number];
-
-/** Seconds that `expires_after` may ask for: an hour to 30 days. */
-export const FILE_LIFETIME_SECONDS = { least: 3_600, most: 2_592_000 } as const;
-/** Characters of a file's name that are kept. */
-export const MAX_FILENAME_LENGTH = 200;
 
 /** A file of OpenAI's Files API. Times in Unix seconds. */
 export const FileObject = Type.Object({

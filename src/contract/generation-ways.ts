@@ -1,5 +1,5 @@
+import type { InputRole, InputType, VideoOperation } from './input-roles.ts';
 import { defined } from './objects.ts';
-import type { InputRole, InputType, VideoOperation } from './video-inputs.ts';
 
 const MB = 1_000_000;
 

@@ -1,10 +1,11 @@
+import type * as purposes from '../contract/file-purposes.ts';
 import * as endpoints from '../contract/files.ts';
 import { defined } from '../contract/objects.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { Transport } from './transport.ts';
 
 /** What a file is for: media of videos and chat, or the lines of a batch. */
-export type FilePurpose = endpoints.FilePurpose;
+export type FilePurpose = purposes.FilePurpose;
 
 /** An uploaded file; times in Unix seconds. */
 export type FileInfo = endpoints.FileObject;

@@ -210,9 +210,7 @@ describe('Gemini', { concurrency: false }, () => {
       generation_config: { max_output_tokens: '77', stop_sequences: ['END', ' '], top_k: '5' },
     };
     const answer = await post('claude:generateContent', JSON.stringify(body));
-    assert.equal(answer.status, 400, 'a limit is a number');
-    const numbered = { ...body, generation_config: { ...body.generation_config, max_output_tokens: 77 } };
-    assert.equal((await post('claude:generateContent', JSON.stringify(numbered))).status, 200);
+    assert.equal(answer.status, 200);
     const sent = JSON.parse(anthropic.requests.at(-1)?.body ?? '');
     assert.deepEqual(
       [sent.max_tokens, sent.top_k, sent.stop_sequences, sent.tool_choice, sent.system],

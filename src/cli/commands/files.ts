@@ -4,22 +4,21 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { FILE_PURPOSES } from '../../contract/files.ts';
+import { FILE_LIFETIME_SECONDS, FILE_PURPOSES } from '../../contract/file-purposes.ts';
 import { defined } from '../../contract/objects.ts';
 import type { FileInfo, FilePurpose } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import { dateTime, formatTable, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
-import { assertWritable } from '../video-download.ts';
 
 interface UploadOptions {
   readonly purpose: FilePurpose;
   readonly days?: number;
 }
 
-/** Days a file may be kept; the service keeps it for 30 unless told otherwise. */
-const MAX_DAYS = 30;
 const DAY_SECONDS = 86_400;
+/** Days a file may be kept, which is also how long it is kept by default. */
+const MAX_DAYS = FILE_LIFETIME_SECONDS.most / DAY_SECONDS;
 
 function parseDays(text: string): number {
   const days = parsePositiveInteger(text);
@@ -68,6 +67,7 @@ Examples:
     .description('Save the content of a file')
     .action((id: string, options: { readonly out: string; readonly force?: true }, command: Command) =>
       run(command, async ({ reelgate, output, interruptSignal }) => {
+        const { assertWritable } = await import('../video-download.ts');
         await assertWritable(options);
         const { body } = await reelgate.files.content(id, interruptSignal);
         await pipeline(Readable.fromWeb(body as ReadableStream), createWriteStream(options.out));

@@ -3,10 +3,10 @@ import { buffer } from 'node:stream/consumers';
 import {
   FILE_LIFETIME_SECONDS,
   FILE_PURPOSES,
-  type FileObject,
   type FilePurpose,
   MAX_FILENAME_LENGTH,
-} from '../../contract/files.ts';
+} from '../../contract/file-purposes.ts';
+import type { FileObject } from '../../contract/files.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Artifacts } from '../artifacts/module.ts';
 import type { ReceivedFile } from '../artifacts/upload-storage.ts';

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { FilePurpose } from '../../contract/files.ts';
+import type { FilePurpose } from '../../contract/file-purposes.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 import type { GenerationWay } from '../../contract/generation-ways.ts';
+import type { InputRole, InputType, VideoOperation } from '../../contract/input-roles.ts';
 import type { VendorId } from '../../contract/model-kinds.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { InputRole, InputType, VideoOperation } from '../../contract/video-inputs.ts';
 import type { Base64Text } from '../platform/base64.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';

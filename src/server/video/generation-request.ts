@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
+import type { VideoOperation } from '../../contract/input-roles.ts';
 import type { VendorId } from '../../contract/model-kinds.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import { type GenerationBody, STANDARD_FIELDS } from '../../contract/video.ts';
-import type { VideoOperation } from '../../contract/video-inputs.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import { JsonRejectedError } from '../platform/json.ts';

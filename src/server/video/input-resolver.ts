@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
 import { inputRules } from '../../contract/generation-ways.ts';
+import type { InputType, VideoOperation } from '../../contract/input-roles.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
-import type { InputType, VideoOperation } from '../../contract/video-inputs.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Semaphore } from '../platform/concurrency.ts';
 import { measureSeconds } from '../platform/media-length.ts';

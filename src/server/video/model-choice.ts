@@ -1,7 +1,7 @@
 import { fits } from '../../contract/generation-ways.ts';
+import type { VideoOperation } from '../../contract/input-roles.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { minimumVideoPrice, type VideoPrice } from '../../contract/pricing.ts';
-import type { VideoOperation } from '../../contract/video-inputs.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import { type AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Live } from '../platform/config.ts';

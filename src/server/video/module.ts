@@ -155,9 +155,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const quotes = new PriceQuoteService(submitter, dependencies.outlook);
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
-  addVideoRoutes(routes, {
-    ...{ ...shared, credentialWatch, submitter, quotes, reader, renderer, videoDeletion, inputs, modelChoice },
-  });
+  addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion, inputs, modelChoice });
   addVendorFormatRoutes(routes, { submitter, reader, renderer, channels });
   addVendorCompatibleRoutes(routes, { submitter, reader, store, channels });
   addModelRoutes(routes, dependencies);

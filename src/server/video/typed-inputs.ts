@@ -6,17 +6,17 @@ import {
   inputRules,
   sortImages,
 } from '../../contract/generation-ways.ts';
-import type { Localized } from '../../contract/messages/format-message.ts';
-import { defined, isObject, type UntrustedObject } from '../../contract/objects.ts';
 import {
   INPUT_ROLES,
   INPUT_TYPES,
   type InputRole,
   type InputType,
-  MAX_INPUTS,
   VIDEO_OPERATIONS,
   type VideoOperation,
-} from '../../contract/video-inputs.ts';
+} from '../../contract/input-roles.ts';
+import type { Localized } from '../../contract/messages/format-message.ts';
+import { defined, isObject, type UntrustedObject } from '../../contract/objects.ts';
+import { MAX_INPUTS } from '../../contract/video-inputs.ts';
 import { type AppError, invalidRequest } from '../platform/app-error.ts';
 import { type Base64Text, decodeBase64 } from '../platform/base64.ts';
 import type { UploadedFile } from '../platform/http/body.ts';

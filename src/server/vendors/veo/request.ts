@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { sortImages } from '../../../contract/generation-ways.ts';
+import type { InputRole } from '../../../contract/input-roles.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
-import type { InputRole } from '../../../contract/video-inputs.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed, UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
