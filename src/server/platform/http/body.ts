@@ -382,9 +382,6 @@ export const { createServer, IncomingMessage, ServerResponse } = process.getBuil
 /** The amount of an unread body that Node buffers before it stops reading from the socket. */
 export const MAX_COLLECTED_BYTES = 64 * 1024;
 
-/** An undocumented method that Node calls for requests without a body: it marks the stream as read to its end. */
-const closeUnread: unknown = Reflect.get(IncomingMessage.prototype, '_dumpAndCloseReadable');
-
 /**
  * A request that can collect a small body directly from the parser. Most bodies consist of one piece, and a stream
  * takes four ticks of the event loop to deliver it: 5 % of the cost of a model call.
@@ -409,7 +406,7 @@ export class RequestWithCollectedBody extends IncomingMessage {
    */
   collectBody(length: number): void {
     const isUntouched = this.readableFlowing === null && this.readableLength === 0 && !this.complete && !this.destroyed;
-    if (isUntouched && length <= MAX_COLLECTED_BYTES && typeof closeUnread === 'function') this.#length = length;
+    if (isUntouched && length <= MAX_COLLECTED_BYTES) this.#length = length;
   }
 
   /**
@@ -435,8 +432,10 @@ export class RequestWithCollectedBody extends IncomingMessage {
       this.#size += chunk.length;
       return true;
     }
-    if (typeof closeUnread === 'function') closeUnread.call(this);
     this.#settle?.resolve(this.#collected);
+    // The stream itself is empty; reading it to its end lets Node finish the request.
+    super.push(null);
+    this.resume();
     return false;
   }
 
