@@ -145,11 +145,3 @@ export const deleteOwnFile = endpoint({
   params: FileParam,
   response: Done,
 });
-export const getOwnFileContent = endpoint({
-  ...ofAccount,
-  method: 'GET',
-  path: '/api/files/:file_id/content',
-  summary: 'Fetch the content of an own file; Range and HEAD work',
-  params: FileParam,
-  ...CONTENT_RESPONSE,
-});

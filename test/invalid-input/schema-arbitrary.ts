@@ -39,8 +39,13 @@ const text = ({ minLength = 0, maxLength = LONGEST }: Schema): fc.Arbitrary<stri
     fc.constantFrom('𝕏'.repeat(Math.min(maxLength, 5_000)), '𝕏'.repeat(minLength)),
   );
 
-const whole = ({ minimum = -2, maximum = 2 ** 53 - 1 }: Schema): fc.Arbitrary<number> =>
-  fc.oneof(fc.integer({ min: Math.max(minimum, -5), max: Math.min(maximum, 10) }), fc.constantFrom(minimum, maximum));
+function whole({ minimum = -2, maximum = 2 ** 53 - 1 }: Schema): fc.Arbitrary<number> {
+  const min = Math.max(minimum, -5);
+  return fc.oneof(
+    fc.integer({ min, max: Math.min(maximum, Math.max(min, 0) + 10) }),
+    fc.constantFrom(minimum, maximum),
+  );
+}
 
 /** Values that a schema accepts, apart from patterns and formats, which reach deep into the code behind it. */
 export function arbitraryOf(schema: Schema): fc.Arbitrary<unknown> {

@@ -27,7 +27,4 @@ export function addFileRoutes(routes: RouteRegistry, files: FileService): void {
     await files.delete(caller.userId, params.file_id);
     return done();
   });
-  routes.add(endpoints.getOwnFileContent, async ({ caller, params, request, reply }) =>
-    sendFile(reply, await files.open(caller.userId, params.file_id, toFileRequest(request))),
-  );
 }
