@@ -37,7 +37,7 @@ For callers and operators: the code in a response, and what it means. The format
 - \`/api/*\`: \`{"success": false, "message": "…"}\`.
 - Video endpoints: \`{"code": "…", "message": "…", "data": null}\`; those in OpenAI's format have
   \`"error": {"message", "type", "param", "code"}\` in the same object.
-- Model calls: \`{"error": {"message", "type", "param", "code"}}\`. Paths of Anthropic, Google, Kling and Jimeng have these vendors' forms.
+- Model calls: \`{"error": {"message", "type", "param", "code"}}\`. Paths in the formats of vendors have the vendors' own forms.
 - Device token and refresh: \`{"success": false, "error": "…", "message": "…"}\` with status 200; \`/oauth/*\`:
   \`{"error": "…", "error_description": "…"}\`. There \`error\` is a code of RFC 6749 or RFC 8628: \`device_code_*\` and
   \`refresh_token_*\` become \`invalid_grant\`, \`record_incomplete\` becomes \`server_error\`.

@@ -44,9 +44,10 @@ export const VideoModel = Type.Object({
       roles: Type.Array(Type.Enum(INPUT_ROLES)),
       min: Count,
       max: Count,
-      max_bytes: Count,
-      max_seconds: Type.Optional(Count),
+      max_bytes: Type.Integer({ minimum: 0, description: 'Largest file in bytes.' }),
+      max_seconds: Type.Optional(Type.Integer({ minimum: 0, description: 'Longest video or audio in seconds.' })),
     }),
+    { description: 'What the model can be given.' },
   ),
   seconds: Type.Unknown({ description: '{values} or {min, max, step}; {} if unknown.' }),
   resolutions: Type.Array(Text, { description: 'Each may be given as `size`.' }),
@@ -54,14 +55,21 @@ export const VideoModel = Type.Object({
   sizes: Type.Array(Text, { description: 'Further values of `size`.' }),
   modes: Type.Array(Text),
   audio: Type.Boolean(),
-  operations: Type.Array(Type.Enum(['generate', 'edit', 'extend', 'remix'])),
+  operations: Type.Array(Type.Enum(['generate', 'edit', 'extend', 'remix']), {
+    description: 'What the model can do.',
+  }),
   parameters: Type.Unknown({ description: 'JSON Schema of the request body; its `anyOf` lists the combinations.' }),
   price: Type.Unknown({ description: 'As in the catalogue: quota per call, second, image or unit.' }),
   typical_seconds: Type.Union([Type.Integer(), Type.Null()], { description: 'Median time to make a video.' }),
-  lifecycle: Type.Object({
-    stage: Type.Enum(['active', 'retiring']),
-    retires_on: Type.Union([Text, Type.Null()]),
-  }),
+  lifecycle: Type.Object(
+    {
+      stage: Type.Enum(['active', 'retiring'], { description: 'Whether the vendor has announced its end.' }),
+      retires_on: Type.Union([Text, Type.Null()], {
+        description: 'Day of the end, YYYY-MM-DD; null if none is known.',
+      }),
+    },
+    { description: 'How long the vendor offers the model.' },
+  ),
 });
 
 const list = {

@@ -264,7 +264,7 @@ describe('invalid submits', () => {
         `${good}${part(`x: ${'y'.repeat(90_000)}`)}--b--`,
         `${good}${field('prompt')}--b--`,
         `${good}${field('__proto__')}--b--`,
-        `${good}${field('a[b][c]')}--b--`,
+        `${good}${field('a[b][c][d]')}--b--`,
         `${good}${field('metadata', '{')}--b--`,
         `${good}${file}--b--`,
         `${good}${Array.from({ length: 200 }, (_, index) => field(`f${index}`)).join('')}--b--`,

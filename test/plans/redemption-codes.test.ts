@@ -168,7 +168,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       });
       const [code] = codes;
       for (const admin of admins) {
-        assert.match(await admin.fails(403, 'POST', '/api/user/redeem', { code }), /role is not enough/);
+        assert.match(await admin.fails(403, 'POST', '/api/user/redeem', { code }), /role does not permit/);
         const { wallet, package_code } = await plansApp.own(admin);
         assert.deepEqual([wallet, package_code], [0, 'none']);
       }

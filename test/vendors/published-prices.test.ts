@@ -188,7 +188,12 @@ describe('the shipped prices', () => {
                   const facts = Object.entries(named).filter(([, value]) => value !== undefined) as [string, string][];
                   // MiniMax supports ten seconds only at 768P and 512P.
                   if (seconds === 10 && resolution === '1080P' && model.id.startsWith('MiniMax-Hailuo')) continue;
-                  const { quota } = priceCall(model.price, { ...Object.fromEntries(facts), seconds, input_images });
+                  const { quota } = priceCall(model.price, {
+                    ...Object.fromEntries(facts),
+                    seconds,
+                    input_images,
+                    input_seconds: 5,
+                  });
                   assert.ok(quota > 0, `${model.id} ${JSON.stringify(named)}`);
                   priced++;
                 }

@@ -16,7 +16,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/contract/video.ts': 'the object differs by vendor; OpenAI clients leave the model out',
   'src/contract/messages/': 'an error is worded after the vendor whose videos can be remixed',
   'src/server/vendors/registry.ts': 'the list of adapters',
-  'src/server/video/routes.ts': 'endpoints in formats of vendors; the default model of OpenAI clients',
   'src/server/video/formats.ts': 'formats of vendors that the contract serves',
   'src/server/video/vendor-format-routes.ts': 'their endpoints',
   'src/server/api-reference/openapi.ts': 'error formats of vendors',

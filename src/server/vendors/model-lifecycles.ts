@@ -258,7 +258,7 @@ export const ACTIVE: readonly ActiveRow[] = [
   { ...VIDU, confirmedOn: '2026-08-21', ids: ['viduq2-pro', 'viduq2-turbo', 'viduq2-pro-fast'] },
   { ...VIDU, confirmedOn: null, ids: ['viduq1-classic', 'vidu2.0'] },
   { ...RUNWAY, confirmedOn: '2026-08-21', ids: ['gen4_turbo'] },
-  { ...RUNWAY, confirmedOn: null, ids: ['gen4.5', 'veo3.1', 'veo3.1_fast'] },
+  { ...RUNWAY, confirmedOn: null, ids: ['gen4.5', 'veo3.1', 'veo3.1_fast', 'aleph2'] },
 ];
 
 const OMNI = 'gemini-omni-1.2-flash';

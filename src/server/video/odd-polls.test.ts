@@ -30,7 +30,6 @@ const ODD: Readonly<Record<string, [answer: object, code: string]>> = {
   'a refused lookup': [new PollFailed('no such file', toError('user')), 'C'],
   'a body that breaks': [new OutboundError('body', 'broken'), 'unreadable_answer'],
   'a task that is not found': [failedTask({}, { reason: 'missing', code: '1203', message: 'gone' }), '1203'],
-  'a success without a file': [successWithoutArtifact({}, '200'), '200'],
   'an unknown status': [{ state: 'UNKNOWN', raw: { status: 'weird' } }, 'unknown_status'],
 };
 
@@ -88,6 +87,18 @@ describe('odd polls', () => {
         await check();
       });
     }
+
+    it('a success without a file may be late, and fails the task with a refund the third time in a row', async () => {
+      const { poll, row, balance, check, restart } = await start();
+      const answer = successWithoutArtifact({}, '200');
+      for (const _ of [1, 2]) assert.equal(await poll(answer), 'odd');
+      assert.equal(await poll(BUSY), 'changed');
+      for (const _ of [1, 2]) assert.equal(await poll(answer), 'odd');
+      restart();
+      assert.equal(await poll(answer), 'ended');
+      assert.deepEqual([(await row()).error_code, await balance()], ['200', GIVEN]);
+      await check();
+    });
 
     it('odd polls by readers in quick succession count once, and a readable response resets the count', async () => {
       const { poll, row } = await start();

@@ -149,7 +149,9 @@ export class TaskPoller {
       { taskId: task.id, vendor: task.vendor, state },
       'the vendor gave an odd answer about a task',
     );
-    if (await this.#isDecided(task))
+    // A vendor that reports success knows the task; only its file may be late.
+    const isKnown = outcome.error?.cause === 'no_result';
+    if (await this.#isDecided(task, isKnown))
       return this.applyOutcome(task, state === 'UNKNOWN' ? { state: 'FAILURE', error: UNKNOWN_STATUS, raw } : outcome);
     if (state === 'UNKNOWN') await this.applyOutcome(task, outcome);
     return 'odd';
@@ -166,12 +168,13 @@ export class TaskPoller {
    * Counts an odd poll. A vendor may need time before it knows a task it has accepted, and a single odd response in
    * between proves nothing. It takes several in a row, counted in the database, so that restarts and other processes
    * continue the count.
+   * @param isKnown the vendor knows the task, so the time that its submit may be invisible is not waited for
    * @returns whether the count ends the task
    */
-  async #isDecided(task: Task): Promise<boolean> {
+  async #isDecided(task: Task, isKnown = false): Promise<boolean> {
     const { store, clock, syncPeriodMs, submitVisibilityMs } = this.#dependencies;
     const now = clock.now();
-    if (now < (task.submit_time || task.created_at) + submitVisibilityMs) return false;
+    if (!isKnown && now < (task.submit_time || task.created_at) + submitVisibilityMs) return false;
     const count = await store.countOddPoll(task, now, syncPeriodMs * ODD_POLL_GAP);
     return count !== undefined && count >= ODD_POLLS_TO_FAIL;
   }

@@ -281,7 +281,8 @@ export const vidu: VendorAdapter = {
   async submit(request, context) {
     const { path, body } = toViduRequest(request);
     assertPath(request, path);
-    const response = await postJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context), body);
+    const sent = await postJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context), body);
+    const response = unwrapResponse(sent, isOwnForm);
     const reply = asObject(response.json);
     if (!isSuccessStatus(response) || readTaskState(reply?.state) === 'FAILURE') {
       return refusedSubmit(parseViduError(response, context.now()), response);
