@@ -133,6 +133,7 @@ export const Capability = Type.Object({
     { min: Type.Integer(), max: Type.Integer(), roles: Type.Array(Text) },
     { description: 'How many images the model takes, and their roles.' },
   ),
+  operations: Type.Array(Text, { description: 'generate, edit, extend; empty for a model of native requests only.' }),
 });
 
 export const listUsableModels = endpoint({

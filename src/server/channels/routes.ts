@@ -381,7 +381,7 @@ const toLifecycle = ({ route, stage, retiresOn, successor, source, confirmedOn, 
 /** A capability in the contract's form; null for models no adapter describes. */
 function toCapability(capability: ModelCapability | undefined): Static<typeof Capability> | null {
   if (capability === undefined) return null;
-  const { title, seconds, sizes, ratios, resolutions, modes, audio, negativePrompt, seed, images } = capability;
+  const { title, seconds, sizes, ratios, resolutions, modes, audio, negativePrompt, seed, images, ways } = capability;
   return {
     title,
     seconds,
@@ -391,6 +391,7 @@ function toCapability(capability: ModelCapability | undefined): Static<typeof Ca
     modes: [...modes],
     audio,
     negative_prompt: negativePrompt,
+    operations: [...new Set(ways.map(({ operation }) => operation))],
     seed,
     images: { min: images.min, max: images.max, roles: [...images.roles] },
   };

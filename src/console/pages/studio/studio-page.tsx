@@ -26,7 +26,7 @@ export function StudioPage() {
   const { t } = useTranslation('studio');
   const [draft, change, replace] = useStudioDraft();
   const models = useQuery(usableModelsQuery);
-  const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
+  const videoModels = (models.data ?? []).filter(canGenerate);
   const actions = useRemixActions(draft, videoModels, replace);
   useReuseFromAddress(actions);
   const [shown, show] = useShownVideos();
@@ -92,6 +92,11 @@ function useReuseFromAddress({ remix }: RemixActions): void {
     void navigate({ to: '/studio', search: {}, replace: true });
   }, [again, navigate]);
 }
+
+/** The form makes new videos, which a model that only edits or extends cannot. */
+const canGenerate = ({ kind, capability }: UsableModel): boolean =>
+  kind === 'video' &&
+  (capability === null || capability.operations.length === 0 || capability.operations.includes('generate'));
 
 /** The model whose default video is cheapest, among those in the user's plan that need no image. */
 function cheapestTextModel(models: readonly UsableModel[]): UsableModel | undefined {
