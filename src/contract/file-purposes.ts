@@ -1,3 +1,5 @@
+// Apart from the schemas, so that the command line's help does not load them.
+
 /** What a file is for, as in OpenAI's Files API: media for videos and chat, or the lines of a batch. */
 export const FILE_PURPOSES = ['vision', 'user_data', 'batch'] as const;
 /** What a file is for. */

@@ -95,6 +95,11 @@ export interface ImageLimits {
   readonly roles: readonly ('first_frame' | 'last_frame' | 'reference')[];
 }
 
+/** Operations that at least one way offers. */
+export const operationsOf = (ways: readonly GenerationWay[]): VideoOperation[] => [
+  ...new Set(ways.map(({ operation }) => operation)),
+];
+
 /** The ways, with number and roles of the images derived from them. Without ways a model has only its native format. */
 export function waysOf(ways: readonly GenerationWay[]): {
   readonly ways: readonly GenerationWay[];

@@ -11,9 +11,9 @@ export const INPUT_ROLES = ['first_frame', 'last_frame', 'keyframe', 'reference'
 /** Use of an input. */
 export type InputRole = (typeof INPUT_ROLES)[number];
 
-/** What is done with the inputs. */
+/** Operations of a video request. */
 export const VIDEO_OPERATIONS = ['generate', 'edit', 'extend'] as const;
-/** What is done with the inputs. */
+/** One of them. */
 export type VideoOperation = (typeof VIDEO_OPERATIONS)[number];
 
 /** One input of a video. */

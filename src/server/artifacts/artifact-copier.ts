@@ -9,7 +9,7 @@ import { BadVideoError, type CheckedVideo, VideoCheck } from '../platform/media.
 import { freeChunk } from '../platform/outbound/client.ts';
 import type { ArtifactStore, Claim } from './artifact-store.ts';
 import type { DescribeVideo } from './expiry-notices.ts';
-import type { ArtifactFileStorage, IncomingFileDirectory } from './file-storage.ts';
+import { type ArtifactFileStorage, type IncomingFileDirectory, writeAll } from './file-storage.ts';
 import type { OpenCover, Posters } from './posters.ts';
 import { NoSpaceError, type StorageLimits, type StorageSpace } from './storage-space.ts';
 
@@ -350,10 +350,6 @@ export class IncomingCopy {
     this.#progress.resolve();
     this.#progress = Promise.withResolvers();
   }
-}
-
-async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
-  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten;
 }
 
 /** The copies in progress in this process, by task. */

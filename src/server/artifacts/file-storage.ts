@@ -169,6 +169,11 @@ function write(destination: NodeJS.WritableStream, part: Buffer): Promise<boolea
   });
 }
 
+/** Appends the whole chunk; a single write may take only part of it. */
+export async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
+  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten;
+}
+
 /** The files of copies in progress: `<id>.<try>` in a directory of their own, on the device that stores the copies. */
 export class IncomingFileDirectory {
   readonly #directory: string;

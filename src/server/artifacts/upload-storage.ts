@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Trx } from '../tables.ts';
 import type { ArtifactStore } from './artifact-store.ts';
-import type { ArtifactFileStorage, IncomingFileDirectory } from './file-storage.ts';
+import { type ArtifactFileStorage, type IncomingFileDirectory, writeAll } from './file-storage.ts';
 import { NoSpaceError, type StorageLimits, type StorageSpace } from './storage-space.ts';
 
 interface UploadStorageDependencies {
@@ -74,7 +74,7 @@ export class UploadStorage {
           inspect(chunk);
           hash.update(chunk);
           await reservation.growTo(bytes + chunk.length);
-          for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten;
+          await writeAll(file, chunk);
           bytes += chunk.length;
         }
         await file.datasync();

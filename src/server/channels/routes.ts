@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import * as endpoints from '../../contract/channels.ts';
+import { operationsOf } from '../../contract/generation-ways.ts';
 import * as modelEndpoints from '../../contract/models.ts';
 import * as adminModelsAndUsableModelsEndpoints from '../../contract/models.ts';
 import { type Capability, listVendors, type VendorRow } from '../../contract/models.ts';
@@ -391,7 +392,7 @@ function toCapability(capability: ModelCapability | undefined): Static<typeof Ca
     modes: [...modes],
     audio,
     negative_prompt: negativePrompt,
-    operations: [...new Set(ways.map(({ operation }) => operation))],
+    operations: operationsOf(ways),
     seed,
     images: { min: images.min, max: images.max, roles: [...images.roles] },
   };

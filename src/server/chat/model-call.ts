@@ -125,7 +125,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   /** When the last event with data arrived. */
   #lastDataAt = 0;
   #pausedSince = 0;
-  /** What is to be sent to the caller once the reservation is on disk; undefined: it is. */
+  /** Output held back until the reservation is on disk; undefined once it is. */
   #held: (() => void)[] | undefined = [];
 
   constructor(dependencies: ModelCallDependencies, context: PreparedCall) {

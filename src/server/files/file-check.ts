@@ -1,6 +1,7 @@
 import { type AppError, invalidRequest } from '../platform/app-error.ts';
 import type { SiteSettings } from '../platform/config.ts';
 import { BadVideoError, VideoCheck } from '../platform/media.ts';
+import { sniffMedia } from '../platform/media-length.ts';
 
 /** What a file is, by its content. */
 export type FileKind = 'image' | 'audio' | 'video' | 'jsonl';
@@ -25,45 +26,20 @@ interface FileType {
   readonly mimeType: string;
 }
 
-/** Bytes that identify every type below. */
+/** Bytes that identify every type. */
 const HEAD_BYTES = 64;
 
-const type = (kind: FileKind, mimeType: string): FileType => ({ kind, mimeType });
-
-/**
- * Types by the first bytes in hexadecimal. Neither SVG and HTML, which can contain scripts, nor archives and documents,
- * which no model here takes.
- */
-const SIGNATURES: readonly (readonly [RegExp, FileType])[] = [
-  [/^89504e470d0a1a0a/, type('image', 'image/png')],
-  [/^ffd8ff/, type('image', 'image/jpeg')],
-  [/^474946383[79]61/, type('image', 'image/gif')],
-  // RIFF, its size, WEBP.
-  [/^52494646.{8}57454250/, type('image', 'image/webp')],
-  [/^424d.{8}00000000/, type('image', 'image/bmp')],
-  [/^(?:49492a00|4d4d002a)/, type('image', 'image/tiff')],
-  // A size, ftyp, and the brand: M4A and M4B, then QuickTime.
-  [/^.{8}667479704d34(?:41|42)20/, type('audio', 'audio/mp4')],
-  [/^.{8}6674797071742020/, type('video', 'video/quicktime')],
-  // The brands avif, avis, heic, heix, mif1 and msf1 are images, which no vendor here takes.
-  [/^.{8}66747970(?!61766966|61766973|68656963|68656978|6d696631|6d736631)/, type('video', 'video/mp4')],
-  // QuickTime without a brand: moov, mdat, wide, free, skip or pnot.
-  [/^.{8}(?:6d6f6f76|6d646174|77696465|66726565|736b6970|706e6f74)/, type('video', 'video/quicktime')],
-  // EBML with the document type webm (RFC 8794 section 11.2.7).
-  [/^1a45dfa3.*4282847765626d/, type('video', 'video/webm')],
-  [/^4944330[2-4]/, type('audio', 'audio/mpeg')],
-  // MPEG-1 and 2, layer III, with a valid bit rate (ISO/IEC 11172-3 section 2.4.1.3).
-  [/^fff[23ab][1-9a-e]/, type('audio', 'audio/mpeg')],
-  [/^52494646.{8}57415645/, type('audio', 'audio/wav')],
-  [/^4f67675300/, type('audio', 'audio/ogg')],
-  [/^(?:efbbbf)?(?:20|09|0d|0a)*7b/, type('jsonl', 'application/jsonl')],
-];
+/** A line of JSONL, perhaps behind a byte order mark and blanks. */
+const JSONL = /^(?:\u00ef\u00bb\u00bf)?\s*\{/;
 
 /** The type of a file by its first bytes; undefined: none that is taken here. */
-const typeOf = (head: Buffer): FileType | undefined => {
-  const hex = head.toString('hex', 0, HEAD_BYTES);
-  return SIGNATURES.find(([form]) => form.test(hex))?.[1];
-};
+function typeOf(head: Buffer): FileType | undefined {
+  const media = sniffMedia(head);
+  // The document type of EBML (RFC 8794 section 11.2.7): no vendor takes Matroska's others.
+  if (media?.mediaType === 'video/webm' && !head.includes('webm')) return undefined;
+  if (media !== undefined) return { kind: media.type, mimeType: media.mediaType };
+  return JSONL.test(head.toString('latin1')) ? { kind: 'jsonl', mimeType: 'application/jsonl' } : undefined;
+}
 
 const CONTAINERS = new Set(['video/mp4', 'video/quicktime', 'video/webm', 'audio/mp4']);
 

@@ -15,6 +15,10 @@ const IMAGES: readonly (readonly [prefix: string, mediaType: string])[] = [
   ['4d4d002a', 'image/tiff'],
 ];
 const AUDIO_BRANDS = /^M4[AB] $/;
+/** AVIF and HEIF images, which no vendor takes. */
+const IMAGE_BRANDS = /^(?:avi[fs]|hei[cx]|m[is]f1)$/;
+/** Boxes with which QuickTime files without a brand begin. */
+const QUICKTIME_BOXES = new Set(['moov', 'mdat', 'wide', 'free', 'skip', 'pnot']);
 
 /** The kind of a file; undefined for anything but images, MP4, QuickTime, WebM, MP3, WAV, M4A and OGG. */
 export function sniffMedia(bytes: Buffer): SniffedMedia | undefined {
@@ -29,10 +33,9 @@ export function sniffMedia(bytes: Buffer): SniffedMedia | undefined {
   if (hex.startsWith('1a45dfa3')) return { type: 'video', mediaType: 'video/webm' };
   const box = bytes.toString('latin1', 4, 8);
   if (box === 'ftyp' && AUDIO_BRANDS.test(brand)) return { type: 'audio', mediaType: 'audio/mp4' };
+  if (box === 'ftyp' && IMAGE_BRANDS.test(brand)) return undefined;
   if (box === 'ftyp') return { type: 'video', mediaType: brand === 'qt  ' ? 'video/quicktime' : 'video/mp4' };
-  return box === 'moov' || box === 'mdat' || box === 'wide'
-    ? { type: 'video', mediaType: 'video/quicktime' }
-    : undefined;
+  return QUICKTIME_BOXES.has(box) ? { type: 'video', mediaType: 'video/quicktime' } : undefined;
 }
 
 /**

@@ -208,7 +208,7 @@ export class LedgerStore {
   }
 
   /**
-   * Changes each of the wallets that hold what is taken, locking them in ascending order of their accounts.
+   * Changes every wallet that covers its amount, locking the rows by ascending account id.
    * @returns the balances of the changed wallets by account
    */
   async changeWallets(trx: Trx, changes: readonly WalletChange[]): Promise<ReadonlyMap<number, number>> {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
-import { inputRules } from '../../contract/generation-ways.ts';
+import { inputRules, operationsOf } from '../../contract/generation-ways.ts';
 import { defined } from '../../contract/objects.ts';
 import * as endpoints from '../../contract/video-inputs.ts';
 import type { ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
@@ -70,7 +70,7 @@ function toVideoModel(model: ResolvedModel, vendors: VendorRegistry, typicalSeco
   const { id, vendor, target, price, retirement, inputSchema } = model;
   const adapter = vendors.get(vendor);
   const capability = vendors.capability(vendor, target);
-  const operations = [...new Set((capability?.ways ?? []).map(({ operation }) => operation))];
+  const operations = operationsOf(capability?.ways ?? []);
   return {
     id,
     object: 'video.model',
