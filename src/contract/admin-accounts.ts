@@ -19,8 +19,15 @@ const UserRow = Type.Object({
   has_2fa: Type.Boolean(),
   phone_bound: Type.Boolean(),
   messaging_bound: Type.Boolean(),
+  concurrent_tasks: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Videos in progress at once; null: as many as the plan permits.',
+  }),
+  queued_tasks: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Videos that may wait for a place; null: as many as the plan permits.',
+  }),
   created_time: Time,
 });
+const TaskLimit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
 
 export const adminListUsers = endpoint({
   method: 'GET',
@@ -88,6 +95,8 @@ export const adminUpdateUser = endpoint({
     note: Type.Optional(Note),
     display_name: Type.Optional(DisplayName),
     email: Type.Optional(EmailOrNone),
+    concurrent_tasks: TaskLimit,
+    queued_tasks: TaskLimit,
   }),
   response: Done,
 });

@@ -9,11 +9,13 @@ const PositiveOrNull = (maximum: number, description: string) =>
 /** Upper bound of every per-minute limit; a higher limit would have no effect. */
 const MAX_PER_MINUTE = 1_000_000_000;
 const MAX_AT_ONCE = 1_000;
+const MAX_QUEUED = 1_000_000;
 const RateLimits = {
   requests_per_minute: PositiveOrNull(MAX_PER_MINUTE, 'model calls and submitted videos; null: any number'),
   tokens_per_minute: PositiveOrNull(MAX_PER_MINUTE, 'input and output of model calls; null: any number'),
   concurrent_calls: PositiveOrNull(MAX_AT_ONCE, 'model calls at once; null: any number'),
-  concurrent_tasks: PositiveOrNull(MAX_AT_ONCE, 'unfinished videos at once; null: any number'),
+  concurrent_tasks: PositiveOrNull(MAX_AT_ONCE, 'videos in progress at once; null: any number'),
+  queued_tasks: PositiveOrNull(MAX_QUEUED, 'videos that may wait for a place; null: as many as the account may have'),
 };
 const TokenLimits = {
   ...RateLimits,
@@ -49,6 +51,7 @@ const ApiToken = Type.Object({
   tokens_per_minute: Type.Union([Type.Integer(), Type.Null()]),
   concurrent_calls: Type.Union([Type.Integer(), Type.Null()]),
   concurrent_tasks: Type.Union([Type.Integer(), Type.Null()]),
+  queued_tasks: Type.Union([Type.Integer(), Type.Null()]),
   created_time: Time,
   last_used_time: TimeOrNull,
 });

@@ -65,10 +65,14 @@ const fields = {
     description: 'Share among channels of one priority; 0 comes last.',
   }),
   enabled: Type.Boolean(),
+  max_concurrent_tasks: Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()], {
+    description:
+      'Videos in progress at once with each credential; further ones wait. null: any number. `options.max_concurrent_tasks` means the same.',
+  }),
   options: Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
     maxProperties: 50,
     description:
-      '`private: true` opens private addresses for this channel; `max_concurrent_tasks` bounds the unfinished videos of each credential; `responses: false` says that an OpenAI upstream has chat completions but no Responses; `api: "azure"` and `api_version` select Azure OpenAI behind any host; the rest is for its adapter.',
+      '`private: true` opens private addresses for this channel; `responses: false` says that an OpenAI upstream has chat completions but no Responses; `api: "azure"` and `api_version` select Azure OpenAI behind any host; the rest is for its adapter.',
   }),
 };
 
@@ -135,6 +139,7 @@ const row = {
   priority: Type.Integer(),
   weight: Type.Integer(),
   enabled: Type.Boolean(),
+  max_concurrent_tasks: Type.Union([Type.Integer(), Type.Null()]),
   options: Type.Record(Type.String(), Type.Unknown()),
   state: HealthState,
   condition: Type.Enum([...CHANNEL_CONDITIONS], { description: 'As the process that answers has learned it.' }),
@@ -253,6 +258,7 @@ export const makeChannel = endpoint({
     priority: Type.Optional(fields.priority),
     weight: Type.Optional(fields.weight),
     enabled: Type.Optional(fields.enabled),
+    max_concurrent_tasks: Type.Optional(fields.max_concurrent_tasks),
     options: Type.Optional(fields.options),
     model_mapping: Type.Optional(connectionFields.model_mapping),
     extra_headers: Type.Optional(connectionFields.extra_headers),

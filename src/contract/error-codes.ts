@@ -155,6 +155,8 @@ export const ERRORS = {
   // Video.
   task_not_exist: businessError(400),
   task_not_completed: businessError(400),
+  task_not_waiting: businessError(409),
+  queue_full: protocolError(429, 'rate_limit_error', true),
   content_not_found: businessError(404),
   favourites_full: businessError(409),
   shares_full: businessError(409),

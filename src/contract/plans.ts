@@ -36,6 +36,12 @@ const AdminPackageCard = Type.Object({
   storage_gb: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Space of these copies in GiB; null: a quarter of ARTIFACTS_MAX_GB.',
   }),
+  concurrent_tasks: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Videos of an account in progress at once; null: any number.',
+  }),
+  queued_tasks: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Videos of an account that may wait for a place; null: 10,000.',
+  }),
 });
 
 export const listPackageCards = endpoint({
@@ -49,6 +55,7 @@ export const listPackageCards = endpoint({
 });
 
 const Seconds = Type.Integer({ minimum: 0, maximum: 366 * 86_400 });
+const TaskLimit = Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]);
 const PackageCardFields = {
   package_code: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' }),
   name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN_TEXT_PATTERN }),
@@ -79,6 +86,8 @@ const PackageCardFields = {
   }),
   storage_days: Type.Union([Type.Integer({ minimum: 0, maximum: 36_500 }), Type.Null()]),
   storage_gb: Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]),
+  concurrent_tasks: TaskLimit,
+  queued_tasks: TaskLimit,
 };
 const { package_code, name, level, duration_days, ...optional } = PackageCardFields;
 

@@ -36,11 +36,23 @@ const DocumentedVideo = Type.Object(
         Type.Null(),
       ]),
     ),
+    queue: Type.Optional(Type.Unknown({ description: 'Only while it waits: `position` and `starts_in_seconds`.' })),
   },
   {
     description:
       "An OpenAI video object; which keys exist varies by vendor. OpenAI's own clients (X-Stainless-Lang) get OpenAI's complete object: all keys but task_id and metadata, null where unknown, completed_at null until the end, and 404 for a missing video.",
   },
+);
+/** Only while a video waits for a place. */
+export const QueuePlace = Type.Object(
+  {
+    position: Type.Integer({ minimum: 1, description: '1 starts next.' }),
+    starts_in_seconds: Type.Object({
+      p50: Type.Integer({ minimum: 0, description: 'Half of such videos start within this time.' }),
+      p90: Type.Integer({ minimum: 0, description: 'Nine in ten start within this time.' }),
+    }),
+  },
+  { description: 'Where a video stands that waits for a place; absent otherwise.' },
 );
 /** Some submissions return only the task id. */
 export const DocumentedSubmit = Type.Union([DocumentedVideo, Type.Object({ task_id: Type.String() })]);
@@ -65,6 +77,7 @@ export const VideoRow = Type.Object({
   poster_url: Type.String({ description: 'A short-lived URL of its poster; empty where it has none yet.' }),
   submit_time: Type.Integer(),
   finish_time: Type.Integer(),
+  queue: Type.Optional(QueuePlace),
 });
 const VideoDetail = Type.Object({
   ...VideoRow.properties,
@@ -110,6 +123,11 @@ const CallbackUrl = Type.String({
   description: "Gets the event of the end (docs/webhooks.md), signed with the account's secret.",
 });
 
+const Queue = Type.Union([Type.Boolean(), Type.Enum(['', 'true', 'false', '1', '0'])], {
+  description:
+    'What happens where the key, the account or all channels are full. true, the default: the video waits for a place; false: 429 or 503.',
+});
+
 export const GenerationBody = Type.Object({
   model: Type.String({ minLength: 1, maxLength: 200 }),
   prompt: Type.Optional(Prompt),
@@ -129,6 +147,7 @@ export const GenerationBody = Type.Object({
     ]),
   ),
   callback_url: Type.Optional(CallbackUrl),
+  queue: Type.Optional(Queue),
 });
 
 /**
@@ -160,6 +179,7 @@ export const UnifiedTask = Type.Object({
   finish_time: Type.Integer(),
   progress: Type.String({ description: 'Percent, for display only.' }),
   data: Type.Unknown({ description: "The vendor's last answer." }),
+  queue: Type.Optional(QueuePlace),
 });
 export const UnifiedTaskResponse = Type.Object({
   code: Type.Literal('success'),
@@ -263,10 +283,20 @@ export const deleteVideo = endpoint({
   tag: 'video',
   policy: 'model',
   path: '/v1/videos/:task_id',
-  summary: 'Delete a finished video',
+  summary: 'Delete a finished video; one that waits for a place is cancelled instead, and stays readable as failed',
   envelope: 'openai-video',
   params: TaskParam,
   response: Type.Object({ id: Type.String(), object: Type.Literal('video.deleted'), deleted: Type.Literal(true) }),
+});
+export const cancelVideo = endpoint({
+  ...readDefaults,
+  method: 'POST',
+  path: '/v1/videos/:task_id/cancel',
+  summary: 'Cancel a video that waits for a place; its quota is refunded',
+  envelope: 'openai-video',
+  params: TaskParam,
+  response: VideoObject,
+  documentedResponse: DocumentedVideo,
 });
 export const getContent = endpoint({
   ...readDefaults,
@@ -303,6 +333,7 @@ const ChangeBody = Type.Object({
   inputs: Type.Optional(VideoInputs),
   metadata: GenerationBody.properties.metadata,
   callback_url: Type.Optional(CallbackUrl),
+  queue: Type.Optional(Queue),
 });
 const changes = {
   ...submitDefaults,
@@ -411,4 +442,5 @@ export const STANDARD_FIELDS: ReadonlySet<string> = new Set([
   'inputs',
   'operation',
   'metadata',
+  'queue',
 ]);

@@ -94,6 +94,7 @@ export async function registerRoutes(
     accelProxies: config.artifactsAccelProxies,
     site: settings,
     newTaskId,
+    findPlanLevel: async (userId) => (await allowances.currentTerms(userId)).level,
     inputFinders: [(id, owner) => modules.files.findInput(id, owner)],
     syncPeriodMs: config.syncPeriodSeconds * 1000,
     ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,

@@ -59,7 +59,11 @@ describe('max_concurrent_tasks of a channel', () => {
       return id;
     };
     const submit = (index = 0, prompt = 'a boat') =>
-      callModelApi(bases[index % bases.length] as string, key, 'POST', '/v1/videos', { model: 'sora-2', prompt });
+      callModelApi(bases[index % bases.length] as string, key, 'POST', '/v1/videos', {
+        model: 'sora-2',
+        prompt,
+        queue: false,
+      });
     const statusesOf = async (answers: readonly Promise<{ status: number }>[]) =>
       (await Promise.all(answers)).map(({ status }) => status).sort((a, b) => a - b);
     const channelOf = async (id: unknown) =>

@@ -144,6 +144,8 @@ export const EN = {
 
   task_not_exist: 'There is no such video. A video is visible only to the key that submitted it.',
   task_not_completed: 'The video is not ready: the task is {status}.',
+  task_not_waiting: 'Only a video that waits for its start can be cancelled: this one is {status}.',
+  queue_full: 'No more videos can wait: the limit is {limit}. Nothing was charged.',
   file_not_found: 'File not found.',
   files_full: 'An account holds at most {most} files. Delete one first.',
   files_disabled: 'This service stores no files (ARTIFACTS=off).',

@@ -140,6 +140,8 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
 
   task_not_exist: '视频不存在。视频仅对提交它的密钥可见。',
   task_not_completed: '视频尚未就绪：任务状态为 {status}。',
+  task_not_waiting: '只能取消尚未开始的视频：该任务状态为 {status}。',
+  queue_full: '排队的视频已达上限 {limit}，未扣费。',
   file_not_found: '文件不存在。',
   files_full: '一个账号最多保存 {most} 个文件，请先删除一个。',
   files_disabled: '本服务不存储文件（ARTIFACTS=off）。',

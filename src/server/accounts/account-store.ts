@@ -15,6 +15,10 @@ export interface Account {
   readonly role: Role;
   /** `ENABLED` or `DISABLED`. */
   readonly status: number;
+  /** Videos in progress at once; null: as many as the plan permits. */
+  readonly concurrent_tasks: number | null;
+  /** Videos that may wait; null: as many as the plan permits. */
+  readonly queued_tasks: number | null;
   /** Unix milliseconds. */
   readonly created_at: number;
 }
@@ -34,7 +38,7 @@ export interface NewAccount {
 
 /** The columns an update may change. */
 export type AccountColumns = Partial<
-  Pick<Account, 'username' | 'email' | 'display_name' | 'role' | 'status'> &
+  Pick<Account, 'username' | 'email' | 'display_name' | 'role' | 'status' | 'concurrent_tasks' | 'queued_tasks'> &
     Pick<NewAccount, 'login_email' | 'email_confirmed_at'>
 >;
 
@@ -64,7 +68,16 @@ const PERSONAL_TABLES = [
   'budgets',
 ] as const;
 
-const COLUMNS = ['id', 'email', 'display_name', 'role', 'status', 'created_at'] as const;
+const COLUMNS = [
+  'id',
+  'email',
+  'display_name',
+  'role',
+  'status',
+  'concurrent_tasks',
+  'queued_tasks',
+  'created_at',
+] as const;
 
 const activeAccounts = (db: Executor) =>
   db

@@ -164,6 +164,7 @@ describe('credential storage', () => {
             tokens_per_minute: null,
             concurrent_calls: null,
             concurrent_tasks: null,
+            queued_tasks: null,
             expires_at: 9,
             created_at: 0,
           }),
@@ -190,6 +191,7 @@ describe('credential storage', () => {
         tokens_per_minute: null,
         concurrent_calls: null,
         concurrent_tasks: null,
+        queued_tasks: null,
         status: 1,
       });
       const atOnce = await Promise.all(['a', 'none', 'd', 'a'].map((hash) => store.findByHash(hash)));

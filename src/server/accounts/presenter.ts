@@ -30,7 +30,7 @@ export const toSessionRow = (row: SessionListItem, caller: AccountCaller): Stati
   expires_at: toSeconds(row.expires_at),
 });
 
-/** An account in a response; the same for its owner and for administrators. */
+/** An account in a response to its owner. */
 export const toUserRow = ({ account, wallet, plan, hasTwoFactor, phoneBound, messagingBound }: Profile) => ({
   id: account.id,
   username: account.username,
@@ -47,4 +47,11 @@ export const toUserRow = ({ account, wallet, plan, hasTwoFactor, phoneBound, mes
   phone_bound: phoneBound,
   messaging_bound: messagingBound,
   created_time: toSeconds(account.created_at),
+});
+
+/** An account in a response to administrators. */
+export const toAdminUserRow = (profile: Profile) => ({
+  ...toUserRow(profile),
+  concurrent_tasks: profile.account.concurrent_tasks,
+  queued_tasks: profile.account.queued_tasks,
 });

@@ -138,13 +138,15 @@ function toKeyLimits(row: TokenRow): KeyLimits | undefined {
     tokens_per_minute: tokens,
     concurrent_calls: calls,
     concurrent_tasks: tasks,
+    queued_tasks: queued,
   } = row;
-  if (requests === null && tokens === null && calls === null && tasks === null) return undefined;
+  if (requests === null && tokens === null && calls === null && tasks === null && queued === null) return undefined;
   return {
     requestsPerMinute: requests ?? undefined,
     tokensPerMinute: tokens ?? undefined,
     concurrentCalls: calls ?? undefined,
     concurrentTasks: tasks ?? undefined,
+    queuedTasks: queued ?? undefined,
   };
 }
 

@@ -13,7 +13,7 @@ import { toActor, toLoginClient, toRequestOrigin } from '../platform/http/reques
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { LoginAttemptRow } from './login-history.ts';
 import type { Accounts } from './module.ts';
-import { toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
+import { toAdminUserRow, toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
 import type { TokenListItem } from './tokens.ts';
 
 interface AccountRouteDependencies {
@@ -46,7 +46,7 @@ function addAccountAdminRoutes(
       status: status === undefined ? undefined : Number(status),
     };
     const { rows, ...page } = await users.listProfiles(filter, toLongPage(query));
-    return longList(rows.map(toUserRow), page);
+    return longList(rows.map(toAdminUserRow), page);
   });
 
   routes.add(endpoints.adminCreateUser, async ({ caller, body, request }) => {
@@ -55,7 +55,7 @@ function addAccountAdminRoutes(
     return ok({ id: await userAdministration.create(caller, user, toRequestOrigin(request)) });
   });
 
-  routes.add(endpoints.adminGetUser, async ({ params }) => ok(toUserRow(await users.profile(Number(params.id)))));
+  routes.add(endpoints.adminGetUser, async ({ params }) => ok(toAdminUserRow(await users.profile(Number(params.id)))));
 
   routes.add(endpoints.adminUpdateUser, async ({ caller, params, body, request }) => {
     await userAdministration.update(caller, Number(params.id), body, toRequestOrigin(request));
@@ -302,6 +302,7 @@ const toTokenRow = (token: TokenListItem) => ({
   tokens_per_minute: token.tokensPerMinute,
   concurrent_calls: token.concurrentCalls,
   concurrent_tasks: token.concurrentTasks,
+  queued_tasks: token.queuedTasks,
   created_time: toSeconds(token.createdAt),
   last_used_time: toSecondsOrNull(token.lastUsedAt),
 });

@@ -23,6 +23,10 @@ export interface AccountTables extends AuditTables, LoginHistoryTables {
     status: number;
     /** IANA name. */
     time_zone: Generated<string>;
+    /** Videos in progress at once; null: as many as the plan permits. */
+    concurrent_tasks: Generated<number | null>;
+    /** Videos that may wait; null: as many as the plan permits. */
+    queued_tasks: Generated<number | null>;
     created_at: number;
     removed_at: number | null;
   };
@@ -74,6 +78,8 @@ export interface AccountTables extends AuditTables, LoginHistoryTables {
     tokens_per_minute: number | null;
     concurrent_calls: number | null;
     concurrent_tasks: number | null;
+    /** Videos that may wait; null: as many as the account may have. */
+    queued_tasks: Generated<number | null>;
     expires_at: number | null;
     created_at: number;
     last_used_at: number | null;
@@ -118,6 +124,14 @@ export const accountMigrations: readonly Migration[] = [
       await createBindings(trx.schema, dialect);
       await createEmailTokens(trx.schema, dialect);
       await createAuditLog(trx.schema, dialect);
+    },
+  },
+  {
+    id: '0009-account-tasks',
+    async up({ schema }, { int64 }) {
+      await schema.alterTable('accounts').addColumn('concurrent_tasks', int64).execute();
+      await schema.alterTable('accounts').addColumn('queued_tasks', int64).execute();
+      await schema.alterTable('tokens').addColumn('queued_tasks', int64).execute();
     },
   },
 ];

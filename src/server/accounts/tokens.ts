@@ -25,6 +25,7 @@ interface TokenSettings {
   readonly tokens_per_minute?: number | null;
   readonly concurrent_calls?: number | null;
   readonly concurrent_tasks?: number | null;
+  readonly queued_tasks?: number | null;
 }
 
 /** A token in a list, without the key. Times are Unix milliseconds. */
@@ -44,6 +45,7 @@ export interface TokenListItem {
   readonly tokensPerMinute: number | null;
   readonly concurrentCalls: number | null;
   readonly concurrentTasks: number | null;
+  readonly queuedTasks: number | null;
 }
 
 /** A newly created token. `key` is stored only as a hash. */
@@ -112,6 +114,7 @@ export class TokenService {
       tokensPerMinute: row.tokens_per_minute,
       concurrentCalls: row.concurrent_calls,
       concurrentTasks: row.concurrent_tasks,
+      queuedTasks: row.queued_tasks,
     }));
   }
 
@@ -157,6 +160,7 @@ export class TokenService {
       tokens_per_minute: null,
       concurrent_calls: null,
       concurrent_tasks: null,
+      queued_tasks: null,
       expires_at: null,
       ...this.#toColumns(settings),
       kind,
@@ -182,6 +186,7 @@ export class TokenService {
       tokens_per_minute: settings.tokens_per_minute,
       concurrent_calls: settings.concurrent_calls,
       concurrent_tasks: settings.concurrent_tasks,
+      queued_tasks: settings.queued_tasks,
       expires_at: typeof expires_at === 'number' ? expires_at * 1000 : expires_at,
       models: models === undefined ? undefined : toListColumn(models),
       allowed_addresses: addresses === undefined ? undefined : toListColumn(toIpRanges(addresses)),
@@ -216,6 +221,7 @@ export interface TokenRow {
   readonly tokens_per_minute: number | null;
   readonly concurrent_calls: number | null;
   readonly concurrent_tasks: number | null;
+  readonly queued_tasks: number | null;
   /** Status of the account. */
   readonly status: number;
 }
@@ -235,6 +241,7 @@ interface NewToken {
   readonly tokens_per_minute: number | null;
   readonly concurrent_calls: number | null;
   readonly concurrent_tasks: number | null;
+  readonly queued_tasks: number | null;
   readonly expires_at: number | null;
   readonly created_at: number;
 }
@@ -247,6 +254,7 @@ const RATE_LIMIT_COLUMNS = [
   'tokens_per_minute',
   'concurrent_calls',
   'concurrent_tasks',
+  'queued_tasks',
 ] as const;
 
 const IDS_PER_UPDATE = 500;
@@ -265,6 +273,7 @@ const activeWithAccounts = (db: Executor) =>
       'tokens.tokens_per_minute',
       'tokens.concurrent_calls',
       'tokens.concurrent_tasks',
+      'tokens.queued_tasks',
       'accounts.status',
     ])
     .where('tokens.revoked_at', 'is', null);

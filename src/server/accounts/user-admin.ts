@@ -26,6 +26,8 @@ interface UserUpdate {
   readonly role?: Role;
   /** 1 enabled, 2 disabled. */
   readonly status?: number;
+  readonly concurrent_tasks?: number | null;
+  readonly queued_tasks?: number | null;
   /** The new balance of the wallet. */
   readonly quota?: number;
   /** Added to the wallet; negative subtracts. Excludes `quota`. */
@@ -224,13 +226,15 @@ const toLoginEmail = (email: string | null | undefined, now: number): AccountCol
 const removesRootAccess = ({ role, status }: UserUpdate): boolean =>
   (role !== undefined && role !== 'root') || status === DISABLED;
 
-const toColumns = ({ username, email, display_name, role, status }: UserUpdate): Columns =>
+const toColumns = ({ username, email, display_name, role, status, ...limits }: UserUpdate): Columns =>
   defined({
     username,
     email: normalizeEmail(email),
     display_name,
     role,
     status: status === undefined ? undefined : status === DISABLED ? DISABLED : ENABLED,
+    concurrent_tasks: limits.concurrent_tasks,
+    queued_tasks: limits.queued_tasks,
   });
 
 /** Why the change ends the sessions of the account; undefined if it does not. */

@@ -41,7 +41,7 @@ export interface Catalog {
   readonly models: ReadonlyMap<string, ResolvedModel>;
   /** Enabled models that an enabled channel serves, by name. */
   readonly listed: readonly ListedModel[];
-  /** Whether any plan has its own price factor or channels. */
+  /** Whether any plan has its own price factor, channels or limits on videos. */
   readonly hasPlanTerms: boolean;
   /** Enabled channels that serve the model, once per enabled credential. */
   serving(model: Pick<ResolvedModel, 'id' | 'target' | 'vendor'>): readonly Channel[];
@@ -191,7 +191,14 @@ export class ChannelAndModelStore {
       this.#database.kysely
         .selectFrom('plans')
         .select('id')
-        .where((row) => row.or([row('price_factor', '<>', 1), row('channels', '<>', '[]')]))
+        .where((row) =>
+          row.or([
+            row('price_factor', '<>', 1),
+            row('channels', '<>', '[]'),
+            row('concurrent_tasks', 'is not', null),
+            row('queued_tasks', 'is not', null),
+          ]),
+        )
         .limit(1)
         .execute(),
     ]);

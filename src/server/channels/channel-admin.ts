@@ -14,6 +14,7 @@ import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
 import { type ChannelAndModelStore, type ChannelRow, toSettings } from './catalog.ts';
 import {
   assertMaxConcurrentTasks,
+  boundOptions,
   type ChannelConnection,
   type ChannelCredential,
   type CredentialList,
@@ -102,7 +103,8 @@ export class ChannelAdminService {
 
   async create(actor: Actor, role: Role, input: NewChannel): Promise<number> {
     const { store, vault, clock, audit } = this.#dependencies;
-    const { name, vendor, options = {} } = input;
+    const { name, vendor } = input;
+    const options = boundOptions(input.options ?? {}, input.max_concurrent_tasks);
     assertMayReach(role, options);
     assertMaxConcurrentTasks(options);
     if (input.credentials === undefined && input.credential_list === undefined)
@@ -159,7 +161,7 @@ export class ChannelAdminService {
       if (count > 0) throw new AppError('channel_in_use', { messageKey: 'credential_in_use', params: { count } });
       if (change.models !== undefined) await this.#assertModels(trx, before.vendor, change.models);
       const optionsBefore = JSON.parse(before.options) as Channel['options'];
-      const options = change.options ?? optionsBefore;
+      const options = boundOptions(change.options ?? optionsBefore, change.max_concurrent_tasks);
       assertMayReach(role, options, optionsBefore);
       assertMaxConcurrentTasks(options);
       // Removing `private` must not leave a private base URL, and without `private` the base URL must not become

@@ -268,6 +268,13 @@ export function maxConcurrentTasks({ max_concurrent_tasks: value }: Channel['opt
   return isBound(value) ? value : undefined;
 }
 
+/** The options with the bound given beside them; undefined leaves theirs. */
+export function boundOptions(options: Channel['options'], bound: number | null | undefined): Channel['options'] {
+  if (bound === undefined) return options;
+  const { max_concurrent_tasks: _, ...others } = options;
+  return bound === null ? others : { ...others, max_concurrent_tasks: bound };
+}
+
 /** @throws AppError `invalid_request` */
 export function assertMaxConcurrentTasks({ max_concurrent_tasks: value }: Channel['options']): void {
   if (value !== undefined && !isBound(value))

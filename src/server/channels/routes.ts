@@ -25,6 +25,7 @@ import {
 } from './channel-admin.ts';
 import type { CredentialHealth } from './channel-health.ts';
 import { CHANNEL_PRESETS, modelListOf, type Preset } from './channel-presets.ts';
+import { maxConcurrentTasks } from './credentials.ts';
 import { ModelAdminService } from './model-admin.ts';
 import { type ProbeDependencies, probeChannel } from './probe.ts';
 import type { ChannelSelectionService } from './selection.ts';
@@ -267,6 +268,7 @@ function toRow(
     priority: view.priority,
     weight: view.weight,
     enabled: view.enabled,
+    max_concurrent_tasks: maxConcurrentTasks(view.options) ?? null,
     options: view.options,
     ...best,
     unfinished_tasks: total(unfinished),

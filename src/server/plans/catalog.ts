@@ -125,7 +125,8 @@ export class PlanCatalogStore {
 
 /** Makes every process reload whether any plan has terms, which is part of the catalog that each request checks. */
 async function announceTerms(trx: Trx, change: Updateable<Tables['plans']>): Promise<void> {
-  if (change.price_factor === undefined && change.channels === undefined) return;
+  const { price_factor, channels, concurrent_tasks, queued_tasks } = change;
+  if ([price_factor, channels, concurrent_tasks, queued_tasks].every((term) => term === undefined)) return;
   await trx.updateTable('catalog_version').set({ version: sql<number>`version + 1` }).execute();
 }
 
@@ -144,6 +145,12 @@ export interface PlanTerms {
   readonly factor: number;
   /** Ids of the channels that serve subscribers of the plan; undefined: all. */
   readonly channels: ReadonlySet<number> | undefined;
+  /** A larger level starts earlier where videos wait. */
+  readonly level: number;
+  /** Videos in progress at once; undefined: any number. */
+  readonly concurrentTasks: number | undefined;
+  /** Videos that may wait; undefined: the default. */
+  readonly queuedTasks: number | undefined;
 }
 
 /**
@@ -153,9 +160,15 @@ export interface PlanTerms {
 export type FindPlanTerms = (userId: number, model?: { readonly id: string }) => Promise<PlanTerms | undefined>;
 
 /** The terms of a plan. */
-export function termsOf({ price_factor: factor, channels }: PlanRow): PlanTerms {
+export function termsOf({ price_factor: factor, channels, level, ...plan }: PlanRow): PlanTerms {
   const ids = JSON.parse(channels) as number[];
-  return { factor, channels: ids.length === 0 ? undefined : new Set(ids) };
+  return {
+    factor,
+    channels: ids.length === 0 ? undefined : new Set(ids),
+    level,
+    concurrentTasks: plan.concurrent_tasks ?? undefined,
+    queuedTasks: plan.queued_tasks ?? undefined,
+  };
 }
 
 /** Whether a plan grants quota of its own. */

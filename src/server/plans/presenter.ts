@@ -34,6 +34,8 @@ export const toAdminPackageCard = (plan: PlanRow) => ({
   channels: JSON.parse(plan.channels) as number[],
   storage_days: plan.storage_days,
   storage_gb: plan.storage_gb,
+  concurrent_tasks: plan.concurrent_tasks,
+  queued_tasks: plan.queued_tasks,
 });
 
 const statusOf = ({ state, expires_at }: CodeListItem, now: number): CodeStatus =>

@@ -31,6 +31,10 @@ export interface PlanTables {
     storage_days: number | null;
     /** Storage for these copies in GiB; null: a quarter of ARTIFACTS_MAX_GB. */
     storage_gb: number | null;
+    /** Videos in progress at once; null: any number. */
+    concurrent_tasks: number | null;
+    /** Videos that may wait; null: the default. */
+    queued_tasks: number | null;
     created_at: number;
   };
   /** Plans of accounts; at most one is `active` per account. Ended ones are kept as a record. */
@@ -80,6 +84,13 @@ export const planMigrations: readonly Migration[] = [
       await createSubscriptions(trx, dialect);
       await createAllowances(trx, dialect);
       await createRedemptionCodes(trx, dialect);
+    },
+  },
+  {
+    id: '0072-plan-tasks',
+    async up(trx, { int64 }) {
+      await trx.schema.alterTable('plans').addColumn('concurrent_tasks', int64).execute();
+      await trx.schema.alterTable('plans').addColumn('queued_tasks', int64).execute();
     },
   },
 ];

@@ -33,6 +33,8 @@ export type RequestInput = MediaInput & {
   readonly role?: InputRole;
   /** Seconds from the start, of a keyframe. */
   readonly at?: number;
+  /** The account's file it was read from, or its video. */
+  readonly fileId?: string;
 };
 
 /** One generation as the caller requested it, already validated; adapters only translate it. */

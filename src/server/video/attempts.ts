@@ -39,7 +39,7 @@ interface AttemptRunnerDependencies {
   readonly log: Log;
   readonly tracing: Tracing;
   readonly syncPeriodMs: number;
-  /** Longest time after its creation that a task may wait for its vendor's confirmation. */
+  /** Longest time after its submit that a task may wait for its vendor's confirmation. */
   readonly ambiguousTtlMs: number;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
@@ -55,6 +55,11 @@ export interface SubmitJob {
   /** In order of preference. */
   readonly candidates: readonly Channel[];
   readonly remixOf: Task | undefined;
+  /**
+   * Lets the task wait again because no vendor had room for it; only for a task that has waited.
+   * @returns false if the task has ended or moved on
+   */
+  readonly putBack?: (attempt: number, retryAfterMs: number | undefined) => Promise<boolean>;
 }
 
 interface Attempt {
@@ -86,12 +91,15 @@ export class AttemptRunner {
   /** @throws AppError after the task has been failed and refunded */
   async run(job: SubmitJob): Promise<SubmitResult> {
     const { failedAttemptRecorder, completion, clock, channels, faultPoint } = this.#dependencies;
-    const { task, candidates } = job;
+    const { task, candidates, putBack } = job;
+    // Nobody waits for the response of a task that has waited itself.
+    const options = { suppressNotification: putBack === undefined };
+    const first = task.attempt;
     let lastError: VendorError | undefined;
-    let number = 0;
+    let number = first - 1;
     for (const channel of candidates) {
-      if (number === MAX_ATTEMPTS) break;
-      const next = number === 0 ? 'moved' : await this.#moveTo(channel, task, number);
+      if (number - first === MAX_ATTEMPTS - 1) break;
+      const next = number < first ? 'moved' : await this.#moveTo(channel, task, number);
       if (next === 'full') continue;
       if (next === 'ended') break;
       number += 1;
@@ -112,7 +120,7 @@ export class AttemptRunner {
       if (outcome.kind === 'unfit') {
         const { message, param } = outcome.error;
         const failure = { cause: 'request_invalid', message, code: '' } as const;
-        await completion.fail({ id: task.id, attempt: number }, failure, { suppressNotification: true });
+        await completion.fail({ id: task.id, attempt: number }, failure, options);
         throw invalidRequest(message, param);
       }
       if (outcome.kind === 'refused') {
@@ -128,9 +136,10 @@ export class AttemptRunner {
         if (!outcome.error.retryable) break;
       }
     }
-    await completion.failCurrentAttempt(task.id, lastError === undefined ? UNREACHABLE : toFailure(lastError), {
-      suppressNotification: true,
-    });
+    if (isForLackOfRoom(lastError) && (await putBack?.(number, lastError?.retryAfterMs)) === true)
+      return toSubmitResult(task, null);
+    const failure = lastError === undefined ? UNREACHABLE : toFailure(lastError);
+    await completion.failCurrentAttempt(task.id, failure, options);
     throw toUpstreamFailure(lastError);
   }
 
@@ -154,7 +163,7 @@ export class AttemptRunner {
     const sent = { ...request, model: toUpstreamModelName(channel, model) };
     faultPoint('before-send');
     // A process that was paused must not submit a task that another process has failed and refunded in the meantime.
-    if (clock.now() >= task.created_at + ambiguousTtlMs) return { kind: 'unreachable' };
+    if (clock.now() >= task.submit_time + ambiguousTtlMs) return { kind: 'unreachable' };
     const startedAt = performance.now();
     try {
       const outcome = await tracing.trace(videoSpanOptions('submit', task), () =>
@@ -187,7 +196,7 @@ export class AttemptRunner {
 
   async #accept(job: SubmitJob, attempt: Attempt, outcome: Accepted): Promise<SubmitResult> {
     const { clock, channels, log, faultPoint, syncPeriodMs } = this.#dependencies;
-    const { task, adapter, model } = job;
+    const { task, adapter, model, putBack } = job;
     faultPoint('after-answer');
     const handle = JSON.stringify(outcome.handle);
     if (await this.#isHandleOfAnother(job, attempt, handle)) {
@@ -203,11 +212,12 @@ export class AttemptRunner {
       durationMs,
     });
     const now = clock.now();
-    const passesThrough = adapter.passthrough === true && isPublicId(outcome.upstreamId);
+    // The caller of a task that has waited already knows it by its own id.
+    const takesOver = adapter.passthrough === true && putBack === undefined && isPublicId(outcome.upstreamId);
     const publicId = await this.#storeAcceptance({
       id: task.id,
       attempt: attempt.number,
-      public_id: passesThrough ? outcome.upstreamId : task.id,
+      public_id: takesOver ? outcome.upstreamId : task.public_id,
       handle,
       data: JSON.stringify(truncateBase64(outcome.raw)),
       now,
@@ -275,6 +285,10 @@ export class AttemptRunner {
     });
   }
 }
+
+/** Whether a later attempt may succeed; undefined: no channel could be reached. */
+const isForLackOfRoom = (error: VendorError | undefined): boolean =>
+  error === undefined || error.reason === 'rate' || error.reason === 'capacity';
 
 const isPublicId = (id: string): boolean => /^[A-Za-z0-9_.:-]{1,128}$/.test(id);
 

@@ -5,6 +5,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import type { ShareStore } from './shares.ts';
+import type { TaskQueue } from './task-queue.ts';
 import type { Task, TaskStore, VideoUpstreams } from './task-store.ts';
 
 interface VideoDeletionDependencies {
@@ -13,6 +14,7 @@ interface VideoDeletionDependencies {
   readonly artifacts: Pick<Artifacts, 'removeWithTask'>;
   readonly shares: Pick<ShareStore, 'deleteOfTask'>;
   readonly vendorDeletion: VendorVideoDeletion;
+  readonly queue: Pick<TaskQueue, 'cancel'>;
   readonly clock: Clock;
 }
 
@@ -25,9 +27,13 @@ export class VideoDeletion {
     this.#dependencies = dependencies;
   }
 
-  /** @throws AppError `task_not_completed` */
+  /**
+   * A video that waits for a place is cancelled instead.
+   * @throws AppError `task_not_completed`
+   */
   async delete(task: Task): Promise<void> {
-    const { database, store, artifacts, shares, vendorDeletion, clock } = this.#dependencies;
+    const { database, store, artifacts, shares, vendorDeletion, queue, clock } = this.#dependencies;
+    if (await queue.cancel(task)) return;
     await database.transaction(async (trx) => {
       if (!(await store.markDeleted(trx, task.id, clock.now())))
         throw new AppError('task_not_completed', { params: { status: task.status } });

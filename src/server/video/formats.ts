@@ -19,7 +19,14 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { GenerationRequest } from './generation-request.ts';
 import { parseMedia, withImages, withoutDataUrlPrefix } from './request-images.ts';
 import { parseTerms } from './task-completion.ts';
-import { isImportedEndedTask, parseTaskArtifact, type SubmitResult, type Task } from './task-store.ts';
+import {
+  isImportedEndedTask,
+  openAiStatusOf,
+  parseTaskArtifact,
+  type ShownTask,
+  type SubmitResult,
+  type Task,
+} from './task-store.ts';
 
 /** Renders tasks in the formats of the contract, by the presentation rules of their vendors. */
 export class TaskRenderer {
@@ -36,7 +43,7 @@ export class TaskRenderer {
     return toSubmitResponse(submitted, this.#vendors.get(submitted.task.vendor));
   }
 
-  unified(task: Task) {
+  unified(task: ShownTask) {
     const contentUrl = `${this.#baseUrl}/v1/videos/${encodeURIComponent(task.public_id)}/content`;
     return {
       code: 'success' as const,
@@ -46,17 +53,17 @@ export class TaskRenderer {
   }
 
   /** @param source public id of the video that was edited or extended */
-  video(task: Task, source?: string): Json {
+  video(task: ShownTask, source?: string): Json {
     const object = toVideoObject(task, this.#vendors.get(task.vendor));
     return source === undefined ? object : withSource(object, source);
   }
 
   /** OpenAI's complete Video object, for OpenAI's own clients. */
-  complete(task: Task, remixedFrom: string | undefined): Json {
+  complete(task: ShownTask, remixedFrom: string | undefined): Json {
     return toCompleteVideo(task, this.#vendors.get(task.vendor), remixedFrom);
   }
 
-  listItem(task: Task): Json {
+  listItem(task: ShownTask): Json {
     return toVideoListItem(task, this.#vendors.get(task.vendor));
   }
 }
@@ -75,13 +82,13 @@ const failureOf = (task: Task) => ({ message: task.fail_reason, code: task.error
  * The OpenAI-style object of a task, rendered by its vendor's rules; the upstream's own object where the vendor passes
  * it through.
  */
-function toVideoObject(task: Task, { passthrough, presentation = {} }: VendorAdapter): Json {
+function toVideoObject(task: ShownTask, { passthrough, presentation = {} }: VendorAdapter): Json {
   if (passthrough) return toPassthrough(task);
   const object: Fields = {
     id: task.public_id,
     object: 'video',
     model: presentation.hidesModel ? '' : task.model,
-    status: OPENAI_STATUS[task.status],
+    status: openAiStatusOf(task),
     progress: task.progress,
     created_at: toSeconds(task.created_at),
   };
@@ -99,11 +106,11 @@ function toVideoObject(task: Task, { passthrough, presentation = {} }: VendorAda
     const error = presentation.error === undefined ? failure : presentation.error(failure);
     if (error !== undefined) object.error = { ...error };
   }
-  return object;
+  return task.queue === undefined ? object : { ...object, queue: { ...task.queue } };
 }
 
 /** A task in a list, where `model` is always the model's name: the contract leaves it empty in single objects only. */
-const toVideoListItem = (task: Task, adapter: VendorAdapter): Json => ({
+const toVideoListItem = (task: ShownTask, adapter: VendorAdapter): Json => ({
   ...(toVideoObject(task, adapter) as Fields),
   model: task.model,
 });
@@ -120,8 +127,8 @@ const OPEN_WORDS: readonly unknown[] = ['queued', 'in_progress'] satisfies OpenA
 /**
  * The upstream's status word while the video has not ended, if it is one of OpenAI's; otherwise this service's word.
  */
-const statusOf = ({ status }: Pick<Task, 'status'>, word: Json | undefined): Json =>
-  !isTerminal(status) && status !== 'NOT_START' && OPEN_WORDS.includes(word) ? (word ?? null) : OPENAI_STATUS[status];
+const statusOf = ({ status }: Pick<Task, 'status'>, word: Json | undefined, own: OpenAiVideoStatus): Json =>
+  !isTerminal(status) && status !== 'NOT_START' && OPEN_WORDS.includes(word) ? (word ?? null) : own;
 
 /** `45`, `45.5`, `"45"` and `"45%"` are 45. */
 function wholePercent(value: Json | undefined): number | undefined {
@@ -144,7 +151,7 @@ function progressOf({ status, progress }: Pick<Task, 'status' | 'progress'>, dat
 /**
  * The upstream's own object with normalized state, progress and failure reason, because clients branch on these fields.
  */
-function toPassthrough(task: Task): Json {
+function toPassthrough(task: ShownTask): Json {
   const data = JSON.parse(task.data) as Fields;
   const error = reasonOf(task, data.error);
   return defined({
@@ -155,9 +162,10 @@ function toPassthrough(task: Task): Json {
     object: 'video',
     // Some OpenAI-compatible services name the id `task_id` only.
     task_id: 'task_id' in data ? task.public_id : undefined,
-    status: statusOf(task, data.status),
+    status: statusOf(task, data.status, openAiStatusOf(task)),
     progress: progressOf(task, data),
     ...(error !== undefined && { error }),
+    queue: task.queue === undefined ? undefined : { ...task.queue },
   });
 }
 
@@ -176,7 +184,7 @@ function reasonOf(task: Task, told: Json | undefined): Json | undefined {
  *
  * @param remixedFrom public id of the video it was remixed from
  */
-function toCompleteVideo(task: Task, adapter: VendorAdapter, remixedFrom: string | undefined): Json {
+function toCompleteVideo(task: ShownTask, adapter: VendorAdapter, remixedFrom: string | undefined): Json {
   const object = toVideoObject(task, adapter) as Fields;
   const { size, prompt } = JSON.parse(task.request) as Fields;
   const facts: CallFacts = parseTerms(task.pricing)?.facts ?? {};
@@ -222,15 +230,16 @@ function firstText(...values: readonly (Json | undefined)[]): string | null {
 /**
  * The response to a submit, by the vendor's rules: an outline of the task, its id alone, or the upstream's own object.
  */
-function toSubmitResponse({ task, raw }: SubmitResult, adapter: VendorAdapter): Json {
+function toSubmitResponse({ task, raw, queue }: SubmitResult, adapter: VendorAdapter): Json {
   const skeleton = {
     id: task.public_id,
     task_id: task.public_id,
     object: 'video',
     model: task.model,
-    status: OPENAI_STATUS[task.status],
+    status: queue === undefined ? OPENAI_STATUS[task.status] : 'queued',
     progress: 0,
     created_at: toSeconds(task.created_at),
+    ...(queue !== undefined && { queue: { ...queue } }),
   };
   if (isOpaque(task, adapter)) return { task_id: task.public_id };
   if (adapter.passthrough && isObject(raw))
@@ -238,7 +247,7 @@ function toSubmitResponse({ task, raw }: SubmitResult, adapter: VendorAdapter): 
       ...raw,
       id: task.public_id,
       ...('task_id' in raw && { task_id: task.public_id }),
-      ...('status' in raw && { status: statusOf(task, raw.status as Json) }),
+      ...('status' in raw && { status: statusOf(task, raw.status as Json, OPENAI_STATUS[task.status]) }),
       ...('progress' in raw && { progress: wholePercent(raw.progress as Json) ?? 0 }),
       ...('created_at' in raw && typeof raw.created_at !== 'number' && { created_at: toSeconds(task.created_at) }),
     };
@@ -246,7 +255,7 @@ function toSubmitResponse({ task, raw }: SubmitResult, adapter: VendorAdapter): 
 }
 
 /** The unified task, which always has every key. `contentUrl` is this service's own URL of the file. */
-function toUnifiedTask(task: Task, contentUrl: string, adapter: VendorAdapter): Static<typeof UnifiedTask> {
+function toUnifiedTask(task: ShownTask, contentUrl: string, adapter: VendorAdapter): Static<typeof UnifiedTask> {
   return {
     task_id: task.public_id,
     action: task.action,
@@ -257,6 +266,7 @@ function toUnifiedTask(task: Task, contentUrl: string, adapter: VendorAdapter): 
     finish_time: toSeconds(task.finish_time),
     progress: `${task.progress}%`,
     data: JSON.parse(task.data),
+    ...(task.queue !== undefined && { queue: task.queue }),
   };
 }
 
@@ -521,7 +531,7 @@ function parseMediaList(body: Body, key: string, bodyImages: BodyImages): MediaI
 }
 
 /** @param posterUrl empty if the video has no poster or the row is not the reader's own */
-export function toVideoRow(task: Task, posterUrl = ''): Static<typeof VideoRow> {
+export function toVideoRow(task: ShownTask, posterUrl = ''): Static<typeof VideoRow> {
   return {
     task_id: task.public_id,
     model: task.model,
@@ -536,5 +546,6 @@ export function toVideoRow(task: Task, posterUrl = ''): Static<typeof VideoRow> 
     poster_url: posterUrl,
     submit_time: toSeconds(task.submit_time),
     finish_time: toSeconds(task.finish_time),
+    ...(task.queue !== undefined && { queue: task.queue }),
   };
 }

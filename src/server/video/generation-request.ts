@@ -72,6 +72,8 @@ export interface GenerationRequest {
   readonly externalId?: string;
   /** The caller's callback URL. */
   readonly callbackUrl?: string;
+  /** False: refuse the video instead of letting it wait for a place. Default: true. */
+  readonly queue?: boolean;
 }
 
 /** Images of a request that are not kept as text in its body. */
@@ -113,6 +115,7 @@ export function parseGenerationRequest(
     body,
     bodyImages,
     callbackUrl: callbackUrl || undefined,
+    queue: parseQueue(body.queue),
   };
 }
 
@@ -145,6 +148,9 @@ function parseSeconds(value: unknown, param: string): number {
   if (seconds >= 1 && seconds <= 3600) return seconds;
   throw invalidRequest(`${param} must be from 1 to 3600.`, param);
 }
+
+/** A form has no booleans. */
+const parseQueue = (value: unknown): boolean => value !== false && value !== 'false' && value !== '0' && value !== 0;
 
 function parseMetadata(value: unknown): object {
   if (typeof value !== 'string') return value as object;

@@ -7,7 +7,8 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Semaphore } from '../platform/concurrency.ts';
 import { measureSeconds } from '../platform/media-length.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
-import type { VendorAdapter } from '../vendors/adapter.ts';
+import type { VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import { mapInputs } from './held-request.ts';
 import type { Task } from './task-store.ts';
 import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
 
@@ -66,6 +67,7 @@ const MAX_WAITING = 100;
 
 interface Located extends Omit<GivenInput, 'type' | 'source'> {
   readonly type: InputType;
+  readonly fileId?: string;
   readonly source: { readonly url: string } | { readonly bytes: Buffer; readonly mediaType: string } | InputFile;
 }
 
@@ -113,7 +115,7 @@ export class InputResolver {
     const type = typeOfMedia(file.mediaType);
     if (input.type !== undefined && input.type !== type)
       throw invalidRequest(`${param}.type is ${input.type}, but the file is of type ${type}.`, `${param}.type`);
-    return { ...input, type, source: file };
+    return { ...input, type, source: file, fileId: source.fileId };
   }
 
   /** The file with that id, if it belongs to the owner. */
@@ -123,6 +125,28 @@ export class InputResolver {
       if (file !== undefined) return file;
     }
     return undefined;
+  }
+
+  /**
+   * Reads the account's files of a request that has waited again.
+   * @throws AppError for a file that no longer exists
+   */
+  async renew(request: VideoRequest, owner: InputOwner, adapter: VendorAdapter): Promise<VideoRequest> {
+    const renewed = new Map<string, ResolvedInput['media']>();
+    const { images, videos = [], audios = [] } = request;
+    for (const { fileId } of [...images, ...videos, ...audios]) {
+      if (fileId === undefined || renewed.has(fileId)) continue;
+      const file = await this.find(fileId, owner);
+      if (file === undefined) throw new AppError('file_not_found');
+      const media = { param: 'inputs', role: undefined, type: typeOfMedia(file.mediaType), source: file };
+      renewed.set(fileId, await toMedia(media, adapter));
+    }
+    return mapInputs(request, (input) => {
+      const media = renewed.get(input.fileId ?? '');
+      return media === undefined
+        ? input
+        : { ...media, ...defined({ role: input.role, at: input.at, fileId: input.fileId }) };
+    });
   }
 
   /** A length that only a limit needs is left to the vendor where it cannot be measured. */

@@ -47,6 +47,8 @@ import { ShareAccess, ShareService, ShareStore } from './shares.ts';
 import { SourceVideos } from './source-videos.ts';
 import { PriceQuoteService, SubmitService } from './submit.ts';
 import { type OnFaultPoint, TaskCompletion } from './task-completion.ts';
+import { TaskLimitStore } from './task-limits.ts';
+import { TaskQueue } from './task-queue.ts';
 import { TaskAdminStore, UnfinishedTaskStatisticsStore, VideoDurationStatisticsStore } from './task-reports.ts';
 import { TaskStore } from './task-store.ts';
 import { Base64VideoCache, createVideoCopySources, UrlRefresher, VendorFiles } from './vendor-files.ts';
@@ -80,6 +82,7 @@ interface VideoDependencies {
   readonly vault: Vault;
   readonly keyLimiter: ApiKeyLimiter;
   readonly findPlanTerms: FindPlanTerms;
+  readonly findPlanLevel: (userId: number) => Promise<number>;
   /** Find uploaded files that are inputs of videos. */
   readonly inputFinders?: readonly FindInputFile[];
   readonly masterKey: Buffer;
@@ -107,6 +110,7 @@ export interface Video {
   readonly adminStore: TaskAdminStore;
   readonly upstreamCalls: UpstreamCalls;
   readonly pollScheduler: PollScheduler;
+  readonly queue: TaskQueue;
   readonly figures: UnfinishedTaskStatisticsStore;
   /** Opens files of finished videos at their vendors. */
   readonly sources: VideoSources;
@@ -135,13 +139,11 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const results = new ResultCheck({ vendorFiles, log });
   const poller = new TaskPoller({ ...shared, completion, results });
   const pollScheduler = makePollScheduler({ ...dependencies, poller, periodMs: syncPeriodMs });
-  const reader = new RefreshingTaskReader({ ...shared, poller, urlRefresher });
 
   const downloadSlots = new DownloadSlots();
   const { storedFiles } = dependencies.artifacts;
   const contentDelivery = new ContentDelivery({ ...shared, vendorFiles, storedFiles, urlRefresher, downloadSlots });
   const shares = new ShareStore(database);
-  const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion: new VendorVideoDeletion(shared) });
   const playLinks = new PlayLinks(dependencies.masterKey);
 
   const idempotency = new Idempotency(database, store, clock);
@@ -151,11 +153,16 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const sourceVideos = new SourceVideos({ ...shared, contentDelivery, playLinks });
   const inputs = new InputResolver({ ...shared, finders: [sourceVideos.find, ...(dependencies.inputFinders ?? [])] });
   const modelChoice = new ModelChoice(shared);
-  const submitter = new SubmitService({ ...shared, idempotency, attempts, places, inputs, modelChoice });
+  const limits = new TaskLimitStore(database);
+  const queue = new TaskQueue({ ...shared, places, limits, inputs, attempts, completion });
+  const reader = new RefreshingTaskReader({ ...shared, poller, urlRefresher, queue });
+  const vendorDeletion = new VendorVideoDeletion(shared);
+  const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion, queue });
+  const submitter = new SubmitService({ ...shared, idempotency, attempts, places, limits, queue, inputs, modelChoice });
   const quotes = new PriceQuoteService(submitter, dependencies.outlook);
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
-  addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion, inputs, modelChoice });
+  addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion, queue, inputs, modelChoice });
   addVendorFormatRoutes(routes, { submitter, reader, renderer, channels });
   addVendorCompatibleRoutes(routes, { submitter, reader, store, channels });
   addModelRoutes(routes, dependencies);
@@ -165,7 +172,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addVideoModelRoutes(routes, { ...dependencies, durations });
   addConsoleVideoRoutes(routes, { quotes, store, submitter, videoDeletion, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
-  addOwnerVideoRoutes(routes, { ...shared, reader, playLinks });
+  addOwnerVideoRoutes(routes, { ...shared, reader, playLinks, queue });
   addPosterRoutes(routes, shared);
   addShareRoutes(routes, new ShareService({ ...shared, shares }));
   addSharePageRoutes(routes, { ...shared, contentDelivery, access: new ShareAccess({ ...shared, shares }) });
@@ -187,6 +194,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     adminStore,
     upstreamCalls,
     pollScheduler,
+    queue,
     reconciliations,
     reconciliation,
     jobs: [reconciliation.job],
@@ -196,7 +204,12 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
       return downloadSlots.size;
     },
     maintain: async () => {
-      await Promise.all([idempotency.removeExpired(), pollScheduler.limitPollTimes(), shares.deleteEnded(clock.now())]);
+      await Promise.all([
+        idempotency.removeExpired(),
+        pollScheduler.limitPollTimes(),
+        shares.deleteEnded(clock.now()),
+        queue.maintain(),
+      ]);
     },
   };
 }

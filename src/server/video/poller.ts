@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { isObject } from '../../contract/objects.ts';
+import { defined, isObject } from '../../contract/objects.ts';
 import { isTerminal } from '../../contract/task-states.ts';
 import type { CallOutcome, ChannelDirectory } from '../channels/directory.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
@@ -16,9 +16,12 @@ import { toChannelAndCredentialIds } from '../upstreams/upstream.ts';
 import { PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
 import type { QueryOutcome } from '../vendors/adapter.ts';
 import { type TaskCompletion, videoSpanOptions } from './task-completion.ts';
+import type { TaskQueue } from './task-queue.ts';
 import {
   type Failure,
+  isWaiting,
   progressOf,
+  type ShownTask,
   type Task,
   type TaskChange,
   type TaskStore,
@@ -66,12 +69,12 @@ export class TaskPoller {
   }
 
   /**
-   * When a task is ended regardless of its vendor, Unix milliseconds: `ambiguousTtlMs` after its creation while the
-   * vendor has not confirmed it, otherwise after `taskTimeoutMs`.
+   * When a task is ended regardless of its vendor, Unix milliseconds: `ambiguousTtlMs` after its submit while the vendor
+   * has not confirmed it, otherwise after `taskTimeoutMs`. The time that a video waited for a place does not count.
    */
-  deadlineOf(task: Pick<Task, 'created_at' | 'handle'>): number {
+  deadlineOf(task: Pick<Task, 'created_at' | 'submit_time' | 'handle'>): number {
     const { ambiguousTtlMs, taskTimeoutMs } = this.#dependencies;
-    return task.created_at + (task.handle === null ? ambiguousTtlMs : taskTimeoutMs);
+    return (task.submit_time || task.created_at) + (task.handle === null ? ambiguousTtlMs : taskTimeoutMs);
   }
 
   async poll(task: Task, signal: AbortSignal): Promise<PollResult> {
@@ -291,6 +294,7 @@ interface TaskReaderDependencies {
   readonly poller: TaskPoller;
   readonly urlRefresher: UrlRefresher;
   readonly upstreams: VideoUpstreams;
+  readonly queue: Pick<TaskQueue, 'placeOf'>;
   readonly clock: Clock;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
@@ -311,28 +315,30 @@ export class RefreshingTaskReader {
    * Returns the task in its latest state.
    * @throws AppError `task_not_exist`
    */
-  readForToken(caller: Pick<ModelCaller, 'tokenId'>, publicId: string): Promise<Task> {
+  readForToken(caller: Pick<ModelCaller, 'tokenId'>, publicId: string): Promise<ShownTask> {
     return this.#read(caller, publicId, new AppError('task_not_exist'));
   }
 
   /**
    * As `readForToken`, for the contract's queries: the message of a missing task is its code, whatever the language.
    */
-  readForQuery(caller: Pick<ModelCaller, 'tokenId'>, publicId: string): Promise<Task> {
+  readForQuery(caller: Pick<ModelCaller, 'tokenId'>, publicId: string): Promise<ShownTask> {
     return this.#read(caller, publicId, new AppError('task_not_exist', { message: 'task_not_exist' }));
   }
 
-  async #read({ tokenId }: Pick<ModelCaller, 'tokenId'>, publicId: string, missing: AppError): Promise<Task> {
+  async #read({ tokenId }: Pick<ModelCaller, 'tokenId'>, publicId: string, missing: AppError): Promise<ShownTask> {
     const task = await this.#dependencies.store.findForToken(publicId, tokenId);
     if (task === undefined) throw missing;
     return this.withCurrentState(task);
   }
 
   /**
-   * Returns the task after refreshing it: a poll for some vendors, a fresh URL for a finished video whose URL expired.
+   * Returns the task after refreshing it: a poll for some vendors, a fresh URL for a finished video whose URL expired,
+   * the place of one that waits.
    */
-  async withCurrentState(task: Task): Promise<Task> {
-    const { urlRefresher, upstreams, store } = this.#dependencies;
+  async withCurrentState(task: Task): Promise<ShownTask> {
+    const { urlRefresher, upstreams, store, queue } = this.#dependencies;
+    if (isWaiting(task)) return defined({ ...task, queue: await queue.placeOf(task) });
     if (isTerminal(task.status)) return urlRefresher.withFreshUrl(task);
     const { refreshOnQuery = false, passthrough = false } = upstreams.adapterOf(task);
     if (task.handle === null || !(refreshOnQuery || (passthrough && endedAtSubmit(task)))) return task;

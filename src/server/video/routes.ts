@@ -1,3 +1,4 @@
+import { defined } from '../../contract/objects.ts';
 import * as favouriteVideosEndpoints from '../../contract/own-videos.ts';
 import * as ownVideoSubmitQuoteAndDeleteEndpoints from '../../contract/own-videos.ts';
 import { quoteModelVideo } from '../../contract/own-videos.ts';
@@ -34,8 +35,16 @@ import type { ModelChoice } from './model-choice.ts';
 import type { RefreshingTaskReader } from './poller.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
 import { parseWait, TaskFollower } from './task-follower.ts';
+import type { TaskQueue } from './task-queue.ts';
 import type { VideoDurationStatisticsStore } from './task-reports.ts';
-import { isImportedEndedTask, type SubmitResult, type Task, type TaskFilter, type TaskStore } from './task-store.ts';
+import {
+  isImportedEndedTask,
+  type ShownTask,
+  type SubmitResult,
+  type Task,
+  type TaskFilter,
+  type TaskStore,
+} from './task-store.ts';
 import { type InputSource, parseInputs, parseOperation } from './typed-inputs.ts';
 
 const UNSUPPORTED_OPERATIONS = [
@@ -52,6 +61,7 @@ interface VideoRouteDependencies {
   readonly store: TaskStore;
   readonly vendors: VendorRegistry;
   readonly videoDeletion: VideoDeletion;
+  readonly queue: TaskQueue;
   readonly modelChoice: Pick<ModelChoice, 'defaultModel' | 'refusal'>;
   readonly inputs: Pick<InputResolver, 'find'>;
   readonly credentialWatch: CredentialRevocationWatch;
@@ -104,6 +114,7 @@ export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDe
   addChangeRoutes(routes, dependencies, show);
   addListRoute(routes, dependencies, show);
   addDeleteRoute(routes, dependencies);
+  addCancelRoute(routes, dependencies, show);
   addRemixRoute(routes, dependencies, show);
 }
 
@@ -116,11 +127,9 @@ function addFollowRoutes(
   show: VideoPresenter,
 ): void {
   const follower = new TaskFollower(reader);
-  const present = (task: Task, { isOpenAiSdk }: RequestContext): Promise<Json> =>
-    isOpenAiSdk ? show.complete(task) : show.plain(task);
   routes.add(endpoints.getVideo, async ({ params, query, caller, request }) => {
     const waitMs = parseWait(query.wait);
-    return present(await follower.wait(caller, params.task_id, waitMs, request.disconnected), request);
+    return show.task(await follower.wait(caller, params.task_id, waitMs, request.disconnected), request);
   });
   routes.add(endpoints.streamVideo, async ({ params, caller, request, reply }) => {
     const first = await reader.readForQuery(caller, params.task_id);
@@ -134,7 +143,7 @@ function addFollowRoutes(
     const keepAlive = setInterval(() => raw.write(': keep-alive\n\n'), KEEP_ALIVE_MS).unref();
     const send = async (): Promise<void> => {
       for await (const task of follower.follow(caller, first, ended)) {
-        const video = await present(task, request);
+        const video = await show.task(task, request);
         raw.write(`event: video.${(video as { readonly status: string }).status}\ndata: ${JSON.stringify(video)}\n\n`);
       }
     };
@@ -155,14 +164,19 @@ class VideoPresenter {
     this.#dependencies = dependencies;
   }
 
-  async complete(task: Task): Promise<Json> {
+  /** The object that the client of a request expects. */
+  task(task: ShownTask, { isOpenAiSdk }: RequestContext): Promise<Json> {
+    return isOpenAiSdk ? this.complete(task) : this.plain(task);
+  }
+
+  async complete(task: ShownTask): Promise<Json> {
     const { store, renderer } = this.#dependencies;
     const origin = task.remixed_from === null ? undefined : await store.findById(task.remixed_from);
     return renderer.complete(task, origin?.public_id);
   }
 
   /** The contract's object; a child of an edit or extension names its parent. */
-  async plain(task: Task): Promise<Json> {
+  async plain(task: ShownTask): Promise<Json> {
     const { store, renderer } = this.#dependencies;
     const isChange = task.action === 'edit' || task.action === 'extend';
     const source = isChange && task.remixed_from !== null ? await store.findById(task.remixed_from) : undefined;
@@ -172,13 +186,15 @@ class VideoPresenter {
   async submitted(submitted: SubmitResult, { tokenId }: ModelCaller, { isOpenAiSdk }: RequestContext): Promise<Json> {
     const { store, renderer } = this.#dependencies;
     const task = isOpenAiSdk ? await store.findForToken(submitted.task.public_id, tokenId) : undefined;
-    return task === undefined ? renderer.submitted(submitted) : this.complete(task);
+    return task === undefined
+      ? renderer.submitted(submitted)
+      : this.complete(defined({ ...task, queue: submitted.queue }));
   }
 }
 
 function addListRoute(
   routes: RouteRegistry,
-  { store, renderer }: VideoRouteDependencies,
+  { store, renderer, queue }: VideoRouteDependencies,
   show: Pick<VideoPresenter, 'complete'>,
 ): void {
   routes.add(endpoints.listVideos, async ({ query, caller, request }) => {
@@ -188,7 +204,7 @@ function addListRoute(
     const order = query.order ?? 'desc';
     if (order !== 'asc' && order !== 'desc') throw invalidRequest('order must be asc or desc.', 'order');
     const found = await store.listForToken(caller.tokenId, query.after, limit, order);
-    const page = found.slice(0, limit);
+    const page = await withPlaces(found.slice(0, limit), queue);
     return {
       object: 'list' as const,
       data: request.isOpenAiSdk
@@ -201,11 +217,30 @@ function addListRoute(
   });
 }
 
+/** The tasks, and the places of those that wait. */
+async function withPlaces(tasks: readonly Task[], queue: Pick<TaskQueue, 'placesOf'>): Promise<readonly ShownTask[]> {
+  const places = await queue.placesOf(tasks);
+  return tasks.map((task) => defined({ ...task, queue: places.get(task.id) }));
+}
+
 function addDeleteRoute(routes: RouteRegistry, { reader, videoDeletion }: VideoRouteDependencies): void {
   routes.add(endpoints.deleteVideo, async ({ params, caller }) => {
     const task = await reader.readForToken(caller, params.task_id);
     await videoDeletion.delete(task);
     return { id: task.public_id, object: 'video.deleted' as const, deleted: true as const };
+  });
+}
+
+/** Registers the endpoint that cancels a video while it waits for its start. */
+function addCancelRoute(
+  routes: RouteRegistry,
+  { reader, queue }: Pick<VideoRouteDependencies, 'reader' | 'queue'>,
+  show: VideoPresenter,
+): void {
+  routes.add(endpoints.cancelVideo, async ({ params, caller, request }) => {
+    const task = await reader.readForToken(caller, params.task_id);
+    if (!(await queue.cancel(task))) throw new AppError('task_not_waiting', { params: { status: task.status } });
+    return show.task(await reader.readForToken(caller, params.task_id), request);
   });
 }
 
@@ -350,6 +385,7 @@ interface OwnerRouteDependencies {
   readonly reader: RefreshingTaskReader;
   readonly playLinks: PlayLinks;
   readonly artifacts: Pick<Artifacts, 'findExpiry' | 'findWithPoster'>;
+  readonly queue: TaskQueue;
   readonly credentialWatch: CredentialRevocationWatch;
   readonly vendors: VendorRegistry;
   readonly clock: Clock;
@@ -358,7 +394,7 @@ interface OwnerRouteDependencies {
 /** Registers the endpoints for an account's own videos, whichever token submitted them. */
 export function addOwnerVideoRoutes(
   routes: RouteRegistry,
-  { store, reader, playLinks, artifacts, credentialWatch, vendors, clock }: OwnerRouteDependencies,
+  { store, reader, playLinks, artifacts, queue, credentialWatch, vendors, clock }: OwnerRouteDependencies,
 ): void {
   const linkTo = (task: Task, caller: AccountCaller): string =>
     playLinks.create(task.public_id, credentialWatch.referenceOf(caller), clock.now());
@@ -374,7 +410,8 @@ export function addOwnerVideoRoutes(
 
   routes.add(endpoints.listOwnVideos, async ({ query, caller }) => {
     const filter = { ...toTaskFilter(query), userId: caller.userId };
-    const { rows, ...page } = await store.page(filter, toLongPage(query));
+    const { rows: tasks, ...page } = await store.page(filter, toLongPage(query));
+    const rows = await withPlaces(tasks, queue);
     const posterOf = await findPosters(rows, caller);
     return longList(
       rows.map((task) => toVideoRow(task, posterOf(task))),

@@ -15,7 +15,7 @@ import { toSeconds } from '../../contract/time-units.ts';
 import { IMAGE_FIELDS, STANDARD_FIELDS } from '../../contract/video.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
-import type { FindPlanTerms } from '../plans/catalog.ts';
+import type { FindPlanTerms, PlanTerms } from '../plans/catalog.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -34,6 +34,7 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
+import { takeApart } from './held-request.ts';
 import {
   type ClaimKeyInTransaction,
   type Idempotency,
@@ -42,15 +43,19 @@ import {
 } from './idempotency.ts';
 import type { InputResolver } from './input-resolver.ts';
 import type { ModelChoice } from './model-choice.ts';
+import type { Lane } from './queue-store.ts';
 import { type MediaUse, withImages } from './request-images.ts';
 import { NO_TOKEN } from './tables.ts';
 import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';
+import type { TaskLimitStore, TaskLimits } from './task-limits.ts';
+import { channelsKey, laneOf, servingChannels, type TaskQueue } from './task-queue.ts';
 import {
   type NewTask,
   newTaskRow,
   type SubmitResult,
   type Task,
   type TaskStore,
+  toSubmitResult,
   truncateBase64,
 } from './task-store.ts';
 import { kindsOfImages, typedKinds } from './typed-inputs.ts';
@@ -68,13 +73,32 @@ interface SubmitServiceDependencies {
   readonly modelChoice: Pick<ModelChoice, 'assertOffers'>;
   readonly attempts: AttemptRunner;
   readonly places: ChannelTaskLimitStore;
+  readonly limits: TaskLimitStore;
+  readonly queue: TaskQueue;
   readonly keyLimiter: Pick<ApiKeyLimiter, 'admit'>;
   readonly findPlanTerms: FindPlanTerms;
+  readonly findPlanLevel: (userId: number) => Promise<number>;
   readonly checkCallbackUrl: UrlCheck;
   readonly clock: Clock;
   readonly newTaskId: () => string;
   readonly syncPeriodMs: number;
   readonly faultPoint: OnFaultPoint;
+}
+
+/** What the transaction that stores a task needs. */
+interface Reservation {
+  readonly caller: SubmitCaller;
+  /** Without a channel. */
+  readonly task: NewTask;
+  readonly limits: TaskLimits;
+  readonly claimKey: ClaimKeyInTransaction | undefined;
+}
+
+/** A submit that finds no room. */
+interface WaitingSubmit {
+  readonly prepared: PreparedSubmit;
+  readonly candidates: readonly Channel[];
+  readonly remixOf: Task | undefined;
 }
 
 type AddHeaders = (headers: Readonly<Record<string, string>>) => void;
@@ -102,8 +126,7 @@ interface PreparedSubmit {
   readonly terms: TaskTerms;
   /** Paths of the body that reach no vendor. */
   readonly dropped: readonly string[];
-  /** Ids of the channels the account's plan permits; undefined permits all. */
-  readonly permitted: ReadonlySet<number> | undefined;
+  readonly plan: PlanTerms | undefined;
   /** The video that is edited or extended, where it was made here. */
   readonly source: Task | undefined;
 }
@@ -153,57 +176,118 @@ export class SubmitService {
     { remixOf, client = '', addHeaders }: Omit<SubmitOptions, 'idempotency'>,
     claimKey?: ClaimKeyInTransaction,
   ): Promise<SubmitResult> {
-    const { attempts, newTaskId, faultPoint } = this.#dependencies;
+    const { attempts, newTaskId, faultPoint, limits } = this.#dependencies;
     const id = newTaskId();
     const prepared = await this.#prepare(caller, generation, id, remixOf);
-    const { model, adapter, request } = prepared;
-    const candidates = await this.#candidates(prepared, remixOf);
-    const toTask = (channel: Channel): NewTask => ({
-      ...this.#newTask(caller, generation, prepared, channel, remixOf),
+    const { model, adapter, request, plan } = prepared;
+    const all = await this.#serving(prepared, remixOf);
+    const task: NewTask = {
+      ...this.#newTask(caller, generation, prepared, remixOf),
       client: client.slice(0, MAX_CLIENT_LENGTH),
-    });
+    };
     addHeaders?.(toDroppedHeader(prepared.dropped));
     await this.#admit(caller, addHeaders);
-    for (const [index, channel] of candidates.entries()) {
-      const task = toTask(channel);
-      if (!(await this.#begin(caller, task, channel, claimKey))) continue;
-      faultPoint('after-reserve');
-      return attempts.run({ task, request, adapter, model, candidates: candidates.slice(index), remixOf });
+    const bounds = await limits.limitsOf(caller, plan);
+    const reservation = { caller, task, limits: bounds, claimKey };
+    const waiting = await this.#findWaiting(task, all, bounds);
+    const begun = waiting === undefined ? await this.#begin(reservation, all) : { lane: waiting };
+    if ('lane' in begun) {
+      if (generation.queue === false) throw refusalOf(begun.lane, bounds);
+      return this.#wait(reservation, { prepared, candidates: all, remixOf }, begun.lane);
     }
-    throw channelsFullError();
+    faultPoint('after-reserve');
+    return attempts.run({ task: begun.task, request, adapter, model, candidates: begun.candidates, remixOf });
+  }
+
+  /** The lane in which others wait already, so that nobody overtakes them. */
+  async #findWaiting(task: NewTask, candidates: readonly Channel[], { account, key }: TaskLimits) {
+    const isBounded =
+      account.concurrent !== undefined ||
+      key.concurrent !== undefined ||
+      candidates.some(({ maxConcurrentTasks }) => maxConcurrentTasks !== undefined);
+    return isBounded ? this.#dependencies.queue.findWaiting(task) : undefined;
+  }
+
+  /** Starts the task on the first channel with room. @returns the lane to wait in if there is none */
+  async #begin(
+    reservation: Reservation,
+    all: readonly Channel[],
+  ): Promise<{ readonly task: NewTask; readonly candidates: readonly Channel[] } | { readonly lane: Lane }> {
+    const { clock, syncPeriodMs, places } = this.#dependencies;
+    const candidates = await places.withRoom(all);
+    for (const [index, channel] of candidates.entries()) {
+      const assigned = { channel_id: channel.id, credential_id: channel.credentialId };
+      const task = { ...reservation.task, ...assigned, next_poll_at: clock.now() + syncPeriodMs };
+      const exceeded = await this.#reserve({ ...reservation, task }, channel);
+      if (exceeded === undefined) return { task, candidates: candidates.slice(index) };
+      if (exceeded !== 'vendor') return { lane: laneOf(exceeded, task) };
+    }
+    return { lane: laneOf('vendor', reservation.task) };
   }
 
   /**
    * Reserves the quota and stores the task.
-   * @returns false if the channel has become full; nothing has changed then
+   * @returns the limit that has been reached; nothing has changed then
    */
-  #begin(caller: SubmitCaller, task: NewTask, channel: Channel, claimKey?: ClaimKeyInTransaction): Promise<boolean> {
-    const { database, quota, store, places } = this.#dependencies;
+  #reserve(
+    { caller, task, limits, claimKey }: Reservation,
+    channel: Channel,
+  ): Promise<'vendor' | 'account' | 'key' | undefined> {
+    const { database, places, limits: counts } = this.#dependencies;
     return database.transaction(async (trx) => {
-      if (!(await places.take(trx, channel))) return false;
-      const { userId, tokenId } = caller;
-      await this.#assertMayBegin(trx, caller);
-      await quota.reserve(trx, { ref: task.id, userId, tokenId, model: task.model, amount: task.price });
-      if (!(await store.insert(trx, task)))
-        throw invalidRequest('external_task_id is taken by another task.', 'external_task_id');
-      await claimKey?.(trx, task.id);
-      return true;
+      if (!(await places.take(trx, channel))) return 'vendor';
+      const exceeded = await counts.findExceeded(trx, caller, limits);
+      if (exceeded === undefined) await this.#store(trx, caller, task, claimKey);
+      return exceeded;
     });
+  }
+
+  async #store(trx: Trx, { userId, tokenId }: SubmitCaller, task: NewTask, claimKey?: ClaimKeyInTransaction) {
+    const { quota, store } = this.#dependencies;
+    await quota.reserve(trx, { ref: task.id, userId, tokenId, model: task.model, amount: task.price });
+    if (!(await store.insert(trx, task)))
+      throw invalidRequest('external_task_id is taken by another task.', 'external_task_id');
+    await claimKey?.(trx, task.id);
+  }
+
+  /**
+   * Reserves the quota and lets the task wait.
+   * @throws AppError `queue_full`
+   */
+  async #wait(
+    { caller, task, limits, claimKey }: Reservation,
+    { prepared, candidates, remixOf }: WaitingSubmit,
+    lane: Lane,
+  ): Promise<SubmitResult> {
+    const { database, queue, findPlanLevel, faultPoint } = this.#dependencies;
+    const { request, adapter, source } = prepared;
+    const isHolder = remixOf !== undefined || (request.sourceHandle !== undefined && source !== undefined);
+    const queued = {
+      task_id: task.id,
+      user_id: task.user_id,
+      token_id: task.token_id,
+      vendor: adapter.name,
+      model: task.model,
+      lane,
+      channels: channelsKey(candidates, isHolder),
+      level: await findPlanLevel(caller.userId),
+      created_at: task.created_at,
+    };
+    const held = takeApart(request);
+    await database.transaction(async (trx) => {
+      await queue.hold(trx, queued, held, limits);
+      await this.#store(trx, caller, task, claimKey);
+    });
+    faultPoint('after-reserve');
+    queue.wake(task);
+    const place = await queue.placeOf(task);
+    return { ...toSubmitResult(task, null), ...(place !== undefined && { queue: place }) };
   }
 
   async #admit({ tokenId, limits }: SubmitCaller, addHeaders: SubmitOptions['addHeaders']): Promise<void> {
     if (tokenId === undefined || limits === undefined) return;
     const use = { format: 'openai', tokens: undefined } as const;
     addHeaders?.((await this.#dependencies.keyLimiter.admit({ tokenId, limits }, use)).headers);
-  }
-
-  /**
-   * Counts the unfinished tasks in the transaction that adds one, so that concurrent submits cannot exceed the limit.
-   */
-  async #assertMayBegin(trx: Trx, { tokenId, limits }: SubmitCaller): Promise<void> {
-    const limit = limits?.concurrentTasks;
-    if (tokenId === undefined || limit === undefined) return;
-    if ((await this.#dependencies.store.countOpen(trx, tokenId)) >= limit) throw tooManyTasksError(limit);
   }
 
   async #prepare(
@@ -243,7 +327,7 @@ export class SubmitService {
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = droppedPaths(generation, model.inputSchema, adapter);
     const priced = priceOf(model, adapter, request, plan?.factor);
-    return { model, adapter, request, dropped, permitted: plan?.channels, source: inputs.source, ...priced };
+    return { model, adapter, request, dropped, plan, source: inputs.source, ...priced };
   }
 
   async #modelFor(caller: SubmitCaller, id: string): Promise<ResolvedModel> {
@@ -254,46 +338,34 @@ export class SubmitService {
     return model;
   }
 
-  /** @throws AppError `upstream_unavailable` if there is no channel or all are full */
-  async #candidates(prepared: PreparedSubmit, remixOf: Task | undefined): Promise<readonly Channel[]> {
-    const all = await this.#serving(prepared, remixOf);
-    if (all.length === 0) throw new AppError('upstream_unavailable');
-    const candidates = await this.#dependencies.places.withRoom(all);
-    if (candidates.length === 0) throw channelsFullError();
-    return candidates;
-  }
-
   /**
    * A remix, and a change of a video by its id at the vendor, can only be served by the account that holds the original.
+   * @throws AppError `upstream_unavailable` if there is no channel
    */
   async #serving(
-    { model, permitted, request, source }: PreparedSubmit,
+    { model, plan, request, source }: PreparedSubmit,
     remixOf: Task | undefined,
   ): Promise<readonly Channel[]> {
-    const { channels } = this.#dependencies;
     const original = remixOf ?? (request.sourceHandle === undefined ? undefined : source);
-    if (original === undefined) return channels.candidates(model, permitted);
-    const holder =
-      original.channel_id === null ? undefined : await channels.byId(original.channel_id, original.credential_id);
-    return holder === undefined ? [] : [holder];
+    const serving = await servingChannels(this.#dependencies.channels, model, plan?.channels, original);
+    if (serving.length === 0) throw new AppError('upstream_unavailable');
+    return serving;
   }
 
   #newTask(
     caller: SubmitCaller,
     generation: GenerationRequest,
     { model, adapter, request, price, terms, source }: PreparedSubmit,
-    channel: Channel,
     remixOf: Task | undefined,
   ): NewTask {
-    const { clock, syncPeriodMs } = this.#dependencies;
+    const { clock } = this.#dependencies;
     const now = clock.now();
     const hint = findTaskHint(adapter, request);
     return newTaskRow({
       id: request.taskId,
       user_id: caller.userId,
       token_id: caller.tokenId ?? NO_TOKEN,
-      channel_id: channel.id,
-      credential_id: channel.credentialId,
+      channel_id: null,
       vendor: adapter.name,
       model: model.id,
       upstream_model: model.target,
@@ -308,7 +380,7 @@ export class SubmitService {
       callback_url: generation.callbackUrl ?? null,
       traceparent: this.#dependencies.tracing.current() ?? null,
       created_at: now,
-      next_poll_at: now + syncPeriodMs,
+      next_poll_at: null,
     });
   }
 }
@@ -319,6 +391,12 @@ const FULL_RETRY_SECONDS = 10;
 /** Every account that serves the model has reached its channel's limit on unfinished tasks. */
 const channelsFullError = (): AppError =>
   new AppError('upstream_unavailable', { messageKey: 'channels_full', retryAfterSeconds: FULL_RETRY_SECONDS });
+
+/** The answer to a submit that must not wait. */
+const refusalOf = (lane: Lane, { account, key }: TaskLimits): AppError =>
+  lane.startsWith('vendor:')
+    ? channelsFullError()
+    : tooManyTasksError((lane.startsWith('key:') ? key.concurrent : account.concurrent) ?? 0);
 
 function toMediaUse(
   { id, target, inputSchema }: ResolvedModel,

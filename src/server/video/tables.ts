@@ -1,14 +1,14 @@
 import { type Generated, sql } from 'kysely';
 import type { VendorId } from '../../contract/model-kinds.ts';
 import type { FailureCause, TaskStatus } from '../../contract/task-states.ts';
-import { type Migration, type MigrationTransaction, required } from '../platform/db/migrate.ts';
+import { addIndex, type Migration, type MigrationTransaction, required } from '../platform/db/migrate.ts';
 import type { Dialect } from '../platform/db/sql.ts';
 
 /** `token_id` of tasks that a person started in the console. */
 export const NO_TOKEN = 0;
 
 /** The tables of the video capability. */
-export interface VideoTables extends ReconciliationTables {
+export interface VideoTables extends ReconciliationTables, QueueTables {
   /** One row per video generation. Times are Unix milliseconds, 0 for an event that has not happened yet. */
   tasks: {
     /** Ascends with creation; lists are ordered and paged by it. */
@@ -74,7 +74,7 @@ export interface VideoTables extends ReconciliationTables {
     start_time: number;
     finish_time: number;
     updated_at: number;
-    /** Time of the next poll, or the end of a process's claim; null once the task has ended. */
+    /** Time of the next poll, or the end of a process's claim; null once the task has ended, and while it waits. */
     next_poll_at: number | null;
     /** Consecutive odd polls, whose responses were unreadable or did not know the task; several in a row end it. */
     poll_failures: number;
@@ -151,6 +151,17 @@ export const videoMigrations: readonly Migration[] = [
       await createIdempotencyKeys(trx, dialect);
       await createReconciliations(trx, dialect);
     },
+  },
+  { id: '0031-queue', up: createQueue },
+  {
+    id: '0032-open-tasks-by-user',
+    outsideTransaction: true,
+    up: addIndex({
+      name: 'tasks_open_by_user',
+      table: 'tasks',
+      columns: ['user_id'],
+      where: 'next_poll_at is not null',
+    }),
   },
 ];
 
@@ -287,6 +298,82 @@ async function createIdempotencyKeys(trx: MigrationTransaction, { int64, text }:
     .addPrimaryKeyConstraint('idempotency_keys_key', ['scope', 'key'])
     .execute();
   await trx.schema.createIndex('idempotency_keys_by_age').on('idempotency_keys').column('created_at').execute();
+}
+
+/** Videos that wait for a place. Their tasks are NOT_START and have no time of a next poll. */
+interface QueueTables {
+  queued_tasks: {
+    /** Ascends with the time of the submit. */
+    id: Generated<number>;
+    task_id: string;
+    user_id: number;
+    token_id: number;
+    vendor: VendorId;
+    /** The model name used by the caller. */
+    model: string;
+    /** What it waits for: `key:ID`, `account:ID` or `vendor:NAME`. */
+    lane: string;
+    /** Ids of the channels that can serve it, in ascending order: the videos of one group wait for the same ones. */
+    channels: string;
+    /** Level of the account's plan at the submit. */
+    level: number;
+    /** Position in fair order; see `TaskQueueStore.insert`. */
+    turn: number;
+    /** Bytes of the request's images, videos and audio files. */
+    bytes: number;
+    /** Unix milliseconds before which it does not start: the vendor had no room. */
+    not_before: number;
+    created_at: number;
+  };
+  /** The requests of waiting videos; part 0 is JSON, the others are the bytes it refers to. */
+  queued_requests: { task_id: string; part: number; content: Uint8Array };
+  /**
+   * The turn that each lane has reached. The row `''` is locked by whoever starts a waiting video; the row `*` holds the
+   * time of the last look at all lanes.
+   */
+  queue_lanes: { lane: string; turn: number };
+}
+
+async function createQueue(trx: MigrationTransaction, { int64, text, blob, autoIncrement }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('queued_tasks')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('task_id', text, (column) => column.notNull().unique())
+    .addColumn('user_id', int64, required)
+    .addColumn('token_id', int64, required)
+    .addColumn('vendor', text, required)
+    .addColumn('model', text, required)
+    .addColumn('lane', text, required)
+    .addColumn('channels', text, required)
+    .addColumn('level', int64, required)
+    .addColumn('turn', int64, required)
+    .addColumn('bytes', int64, required)
+    .addColumn('not_before', int64, required)
+    .addColumn('created_at', int64, required)
+    .execute();
+  await trx.schema
+    .createTable('queued_requests')
+    .addColumn('task_id', text, required)
+    .addColumn('part', int64, required)
+    .addColumn('content', blob, required)
+    .addPrimaryKeyConstraint('queued_requests_key', ['task_id', 'part'])
+    .execute();
+  await trx.schema
+    .createTable('queue_lanes')
+    .addColumn('lane', text, (column) => column.primaryKey())
+    .addColumn('turn', int64, required)
+    .execute();
+  await trx
+    .insertInto('queue_lanes')
+    .values([
+      { lane: '', turn: 0 },
+      { lane: '*', turn: 0 },
+    ])
+    .execute();
+  const index = (name: string) => trx.schema.createIndex(name).on('queued_tasks');
+  await index('queued_tasks_by_lane').columns(['lane', 'channels', 'turn', 'level desc', 'id']).execute();
+  await index('queued_tasks_by_user').columns(['user_id', 'token_id']).execute();
+  await index('queued_tasks_by_vendor').column('vendor').execute();
 }
 
 interface ReconciliationTables {

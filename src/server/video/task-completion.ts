@@ -63,8 +63,14 @@ interface FailOptions {
  */
 export class TaskCompletion {
   readonly #dependencies: TaskCompletionDependencies;
+  #onEnded: (task: EndingTask) => void = () => {};
   constructor(dependencies: TaskCompletionDependencies) {
     this.#dependencies = dependencies;
+  }
+
+  /** Calls `listener` after each end of a task in this process. */
+  onEnded(listener: (task: EndingTask) => void): void {
+    this.#onEnded = listener;
   }
 
   /**
@@ -73,9 +79,10 @@ export class TaskCompletion {
    */
   async apply(task: EndingTask, change: TaskChange, options: FailOptions = {}): Promise<boolean> {
     const write = () => this.#write(task, change, options);
-    return isTerminal(change.status)
-      ? this.#dependencies.tracing.trace(videoSpanOptions('settle', task), write)
-      : write();
+    if (!isTerminal(change.status)) return write();
+    const hasEnded = await this.#dependencies.tracing.trace(videoSpanOptions('settle', task), write);
+    if (hasEnded) this.#onEnded(task);
+    return hasEnded;
   }
 
   #write(task: EndingTask, change: TaskChange, options: FailOptions): Promise<boolean> {
@@ -96,7 +103,9 @@ export class TaskCompletion {
         faultPoint('mid-refund');
         const refunded = await quota.refund(trx, task.id, toTaskDetail(task, change, undefined, clock.now()));
         if (options.suppressNotification !== true) {
-          await notifier.notify(trx, failureNotice(task, change.failure?.cause ?? 'unknown', refunded));
+          const { cause = 'unknown' } = change.failure ?? {};
+          // Whoever cancels a video knows.
+          if (cause !== 'cancelled') await notifier.notify(trx, failureNotice(task, cause, refunded));
           await events.write(trx, toVideoEvent(task, change, clock.now()));
         }
       }
@@ -121,6 +130,15 @@ export class TaskCompletion {
       },
       options,
     );
+  }
+
+  /**
+   * Fails a task that waits for a place.
+   * @returns false if it does not wait any more
+   */
+  failWaiting(task: Task, failure: Failure): Promise<boolean> {
+    const progress = progressOf('FAILURE', undefined);
+    return this.apply(task, { status: 'FAILURE', progress, data: task.data, failure, whileWaiting: true });
   }
 
   /** Fails the task, whichever attempt is current. */

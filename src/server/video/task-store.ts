@@ -1,7 +1,13 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { VENDORS, type VendorId } from '../../contract/model-kinds.ts';
 import type { LongListPage, LongPage } from '../../contract/responses.ts';
-import { COARSE_PROGRESS, type FailureCause, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
+import {
+  COARSE_PROGRESS,
+  type FailureCause,
+  isTerminal,
+  OPENAI_STATUS,
+  type TaskStatus,
+} from '../../contract/task-states.ts';
 import type { Channel } from '../channels/directory.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
@@ -23,6 +29,8 @@ export interface TaskChange {
   readonly artifact?: string;
   /** Set with FAILURE; ill-formed Unicode in it is replaced. */
   readonly failure?: Failure;
+  /** Applies only while the task waits for a place: a start that comes first wins. */
+  readonly whileWaiting?: boolean;
 }
 
 /** Filters of a list of tasks. */
@@ -49,11 +57,6 @@ export class TaskStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
-  }
-
-  /** Counts a token's unfinished tasks; other counts for the token wait until this transaction has ended. */
-  countOpen(trx: Trx, tokenId: number): Promise<number> {
-    return countOpenTasks(trx, tokenId);
   }
 
   /** @returns false if the token has another task with this external id */
@@ -135,6 +138,7 @@ export class TaskStore {
       .where('id', '=', task.id)
       .where('attempt', '=', task.attempt)
       .where('status', 'in', allowedPreviousStates(change.status))
+      .$if(change.whileWaiting === true, (query) => query.where('next_poll_at', 'is', null))
       .executeTakeFirst();
     return wasChanged(result);
   }
@@ -255,7 +259,8 @@ export class TaskStore {
         from.selectFrom('favourite_videos').select('task_seq').where('user_id', '=', userId),
       );
     }
-    if (filter.unfinished === true) query = query.where('next_poll_at', 'is not', null);
+    if (filter.unfinished === true)
+      query = query.where((eb) => eb.or([eb('next_poll_at', 'is not', null), eb('status', '=', 'NOT_START')]));
     return readLargeListPage(kysely, query, 'seq', page, (each) => each.selectAll());
   }
 
@@ -307,10 +312,30 @@ export class TaskStore {
  * A literal in the SQL instead of a parameter, so that the planner can use the partial indexes of failed and unfinished
  * tasks.
  */
-export const hasStatus = (status: TaskStatus) =>
-  isTerminal(status)
-    ? sql<boolean>`status = ${sql.lit(status)}`
-    : sql<boolean>`status = ${sql.lit(status)} and next_poll_at is not null`;
+export function hasStatus(status: TaskStatus) {
+  if (isTerminal(status)) return sql<boolean>`status = ${sql.lit(status)}`;
+  if (status === 'NOT_START') return sql<boolean>`status = 'NOT_START'`;
+  return sql<boolean>`status = ${sql.lit(status)} and next_poll_at is not null`;
+}
+
+/** A task as its owner reads it. */
+export type ShownTask = Task & { readonly queue?: QueuePlace };
+
+/**
+ * The status of the OpenAI-style object. A video that waits, or has waited and is being sent, is queued; one whose
+ * submit was never answered is unknown.
+ */
+export const openAiStatusOf = ({
+  status,
+  next_poll_at: next,
+  created_at: created,
+  submit_time: sent,
+}: StatusColumns) => (status === 'NOT_START' && (next === null || sent > created) ? 'queued' : OPENAI_STATUS[status]);
+type StatusColumns = Pick<Task, 'status' | 'next_poll_at' | 'created_at' | 'submit_time'>;
+
+/** Whether a task waits for a place and has not been sent to any vendor. */
+export const isWaiting = ({ status, next_poll_at: next }: Pick<Task, 'status' | 'next_poll_at'>): boolean =>
+  status === 'NOT_START' && next === null;
 
 const toStorableText = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : toWellFormedText(text);
@@ -401,21 +426,6 @@ async function insertTask(executor: Executor, task: NewTask): Promise<boolean> {
       )
       .executeTakeFirst(),
   );
-}
-
-/**
- * Number of unfinished tasks of a token. Locks the token's row first, so that concurrent submits of one token, on any
- * process, are counted one after the other.
- */
-async function countOpenTasks(trx: Trx, tokenId: number): Promise<number> {
-  await trx.selectFrom('tokens').select('id').where('id', '=', tokenId).forUpdate().execute();
-  const { open } = await trx
-    .selectFrom('tasks')
-    .select((row) => row.fn.countAll<number>().as('open'))
-    .where('token_id', '=', tokenId)
-    .where('next_poll_at', 'is not', null)
-    .executeTakeFirstOrThrow();
-  return Number(open);
 }
 
 /** A vendor's confirmation of a submit. */
@@ -607,6 +617,16 @@ export interface SubmitResult {
   readonly task: Pick<Task, 'public_id' | 'vendor' | 'model' | 'status' | 'created_at' | 'handle' | 'external_id'>;
   /** The vendor's response; null if it was lost. */
   readonly raw: Json;
+  /** The place of a video that waits. */
+  readonly queue?: QueuePlace;
+}
+
+/** Where a waiting video stands; `queue` of the video object. */
+export interface QueuePlace {
+  /** 1 starts next. */
+  readonly position: number;
+  /** Half of such videos start within `p50`, nine in ten within `p90`. */
+  readonly starts_in_seconds: { readonly p50: number; readonly p90: number };
 }
 
 /** The result of submitting a task, with the vendor's response. */

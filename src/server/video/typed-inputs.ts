@@ -247,6 +247,8 @@ export interface ResolvedInput extends InputKind {
   readonly at?: number;
   readonly name?: string;
   readonly media: { readonly url: string } | MediaFile;
+  /** The account's file it was read from. */
+  readonly fileId?: string;
   /** Measured seconds, rounded up; undefined for images and where nothing needs them. */
   readonly seconds?: number;
 }
@@ -334,7 +336,11 @@ const rank = ({ role }: InputKind): number => (ORDER.includes(role) ? ORDER.inde
 export function sortInputs(inputs: readonly ResolvedInput[]) {
   const of = (type: InputType): readonly ResolvedInput[] =>
     inputs.filter((input) => input.type === type).toSorted((one, other) => rank(one) - rank(other));
-  const toRequest = ({ media, role, at }: ResolvedInput): RequestInput => ({ ...media, role, ...defined({ at }) });
+  const toRequest = ({ media, role, at, fileId }: ResolvedInput): RequestInput => ({
+    ...media,
+    role,
+    ...defined({ at, fileId }),
+  });
   return {
     images: of('image').map(toRequest),
     videos: of('video').map(toRequest),

@@ -141,6 +141,8 @@ export const addIndex =
     readonly table: string;
     readonly columns: readonly string[];
     readonly unique?: boolean;
+    /** SQL of the condition of a partial index. */
+    readonly where?: string;
   }): Migration['up'] =>
   async (connection, dialect) => {
     const concurrently = dialect.name === 'postgres' ? sql`concurrently` : sql``;
@@ -148,7 +150,8 @@ export const addIndex =
     await sql`drop index ${concurrently} if exists ${sql.ref(index.name)}`.execute(connection);
     const unique = index.unique ? sql`unique` : sql``;
     const columns = sql.join(index.columns.map((column) => sql.ref(column)));
-    await sql`create ${unique} index ${concurrently} ${sql.ref(index.name)} on ${sql.table(index.table)} (${columns})`.execute(
+    const where = index.where === undefined ? sql`` : sql.raw(`where ${index.where}`);
+    await sql`create ${unique} index ${concurrently} ${sql.ref(index.name)} on ${sql.table(index.table)} (${columns}) ${where}`.execute(
       connection,
     );
   };

@@ -10,6 +10,8 @@ export interface KeyLimits {
   readonly tokensPerMinute?: number;
   readonly concurrentCalls?: number;
   readonly concurrentTasks?: number;
+  /** Videos that may wait for a place. */
+  readonly queuedTasks?: number;
 }
 
 /** A key with at least one limit. */

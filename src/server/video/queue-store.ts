@@ -1,0 +1,317 @@
+import { type Selectable, sql } from 'kysely';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import type { HeldRequest } from './held-request.ts';
+
+/** A row of `queued_tasks`. */
+export type QueuedTask = Selectable<Tables['queued_tasks']>;
+
+/** What a video waits for. */
+export type Lane = `key:${number}` | `account:${number}` | `vendor:${string}`;
+
+/** Rows of `queue_lanes` that are no lanes. */
+const START_LOCK = '';
+const SWEEP_TIME = '*';
+
+/** The videos that wait in one lane for the same channels. */
+export interface LaneGroup {
+  readonly lane: string;
+  readonly channels: string;
+}
+
+/** A video that begins to wait. */
+export interface NewQueuedTask
+  extends Pick<
+    QueuedTask,
+    'task_id' | 'user_id' | 'token_id' | 'vendor' | 'model' | 'channels' | 'level' | 'created_at'
+  > {
+  readonly lane: Lane;
+}
+
+/** How many videos wait, and the bytes their requests take. */
+export interface QueueUse {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** Queries of waiting videos. */
+export class TaskQueueStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** The first of these lanes in which a video waits. */
+  async findWaiting(lanes: readonly Lane[]): Promise<Lane | undefined> {
+    const row = await this.#database.kysely
+      .selectFrom('queued_tasks')
+      .select('lane')
+      .where('lane', 'in', lanes)
+      .limit(1)
+      .executeTakeFirst();
+    return row?.lane as Lane | undefined;
+  }
+
+  /**
+   * Claims the look at all lanes, which one process at a time does.
+   * @returns false if one did within the last `intervalMs`
+   */
+  async claimSweep(now: number, intervalMs: number): Promise<boolean> {
+    return wasChanged(
+      await this.#database.kysely
+        .updateTable('queue_lanes')
+        .set({ turn: now })
+        .where('lane', '=', SWEEP_TIME)
+        .where((eb) => eb.or([eb('turn', '<=', now - intervalMs), eb('turn', '>', now + intervalMs)]))
+        .executeTakeFirst(),
+    );
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return (
+      (await this.#database.kysely.selectFrom('queued_tasks').select('id').limit(1).executeTakeFirst()) === undefined
+    );
+  }
+
+  /** Counts the waiting videos of an account, or of one of its keys. */
+  async waitingOf(trx: Trx, userId: number, tokenId?: number): Promise<QueueUse> {
+    let query = trx.selectFrom('queued_tasks').where('user_id', '=', userId);
+    if (tokenId !== undefined) query = query.where('token_id', '=', tokenId);
+    const row = await query
+      .select(({ fn }) => [fn.countAll<number>().as('count'), fn.sum<number>('bytes').as('bytes')])
+      .executeTakeFirst();
+    return { count: Number(row?.count ?? 0), bytes: Number(row?.bytes ?? 0) };
+  }
+
+  /**
+   * Adds a video to its lane. Its turn is the one after the account's last waiting video, and at least the one after
+   * the turn that the lane has reached (start-time fair queueing): of the videos with one turn each account has one, so
+   * that no account waits for more than one video of every other.
+   */
+  async insert(trx: Trx, task: NewQueuedTask, { json, parts }: HeldRequest): Promise<void> {
+    const bytes = parts.reduce((sum, part) => sum + part.length, json.length);
+    const turn = await this.#nextTurn(trx, task.lane, task.user_id);
+    await trx
+      .insertInto('queued_tasks')
+      .values({ ...task, turn, bytes, not_before: 0 })
+      .execute();
+    for (const [part, content] of [Buffer.from(json), ...parts].entries())
+      await trx.insertInto('queued_requests').values({ task_id: task.task_id, part, content }).execute();
+  }
+
+  async #nextTurn(trx: Trx, lane: string, userId: number): Promise<number> {
+    const reached = await trx
+      .insertInto('queue_lanes')
+      .values({ lane, turn: 0 })
+      // Locks the lane's row: of two videos that one account adds at once, each gets its own turn.
+      .onConflict((conflict) => conflict.column('lane').doUpdateSet({ turn: sql<number>`queue_lanes.turn` }))
+      .returning('turn')
+      .executeTakeFirstOrThrow();
+    const last = await trx
+      .selectFrom('queued_tasks')
+      .select(({ fn }) => fn.max('turn').as('turn'))
+      .where('user_id', '=', userId)
+      .where('lane', '=', lane)
+      .executeTakeFirst();
+    return Math.max(reached.turn, last?.turn ?? 0) + 1;
+  }
+
+  /** All groups, or those of the given lanes. */
+  groups(lanes?: readonly Lane[]): Promise<LaneGroup[]> {
+    let query = this.#database.kysely.selectFrom('queued_tasks').select(['lane', 'channels']).distinct();
+    if (lanes !== undefined) query = query.where('lane', 'in', lanes);
+    return query.execute();
+  }
+
+  /** The video of a group that starts next. */
+  head({ lane, channels }: LaneGroup, now: number, executor: Executor = this.#database.kysely) {
+    return inOrder(executor)
+      .where('lane', '=', lane)
+      .where('channels', '=', channels)
+      .where('not_before', '<=', now)
+      .limit(1)
+      .executeTakeFirst();
+  }
+
+  /** Ids of a group's tasks in the order in which they start. */
+  async order({ lane, channels }: LaneGroup): Promise<string[]> {
+    const rows = await inOrder(this.#database.kysely)
+      .where('lane', '=', lane)
+      .where('channels', '=', channels)
+      .execute();
+    return rows.map((row) => row.task_id);
+  }
+
+  findAll(taskIds: readonly string[]): Promise<QueuedTask[]> {
+    return this.#database.kysely.selectFrom('queued_tasks').selectAll().where('task_id', 'in', taskIds).execute();
+  }
+
+  /** Excludes other starts on any process until the transaction ends. Must be its first statement. */
+  async lockStarts(trx: Trx): Promise<void> {
+    await trx.updateTable('queue_lanes').set({ turn: sql<number>`turn + 1` }).where('lane', '=', START_LOCK).execute();
+  }
+
+  /**
+   * Takes a video out of its lane, to start or to cancel it.
+   * @returns false if another process was faster
+   */
+  async take(trx: Trx, { id, lane, turn }: Pick<QueuedTask, 'id' | 'lane' | 'turn'>): Promise<boolean> {
+    const taken = wasChanged(await trx.deleteFrom('queued_tasks').where('id', '=', id).executeTakeFirst());
+    if (taken)
+      await trx.updateTable('queue_lanes').set({ turn }).where('lane', '=', lane).where('turn', '<', turn).execute();
+    return taken;
+  }
+
+  /** Puts a video that was taken out back in its place; the vendor had no room for it. */
+  async putBack(trx: Trx, task: QueuedTask, notBefore: number): Promise<void> {
+    await trx
+      .insertInto('queued_tasks')
+      .values({ ...task, not_before: notBefore })
+      .execute();
+  }
+
+  /** Moves a video to the lane of what it waits for now; within its lane it keeps its turn. */
+  async move(trx: Trx, task: QueuedTask, lane: Lane, channels: string): Promise<void> {
+    const { id, user_id: userId } = task;
+    const turn = task.lane === lane ? task.turn : await this.#nextTurn(trx, lane, userId);
+    await trx.updateTable('queued_tasks').set({ lane, channels, turn }).where('id', '=', id).execute();
+  }
+
+  async readRequest(taskId: string): Promise<HeldRequest | undefined> {
+    const rows = await this.#database.kysely
+      .selectFrom('queued_requests')
+      .select('content')
+      .where('task_id', '=', taskId)
+      .orderBy('part')
+      .execute();
+    const [json, ...parts] = rows.map(({ content }) => Buffer.from(content));
+    return json === undefined ? undefined : { json: json.toString(), parts };
+  }
+
+  async deleteRequest(taskId: string, executor: Executor = this.#database.kysely): Promise<void> {
+    await executor.deleteFrom('queued_requests').where('task_id', '=', taskId).execute();
+  }
+
+  /** Deletes what a killed process left: requests of tasks that no longer wait, and lanes nobody waits in. */
+  async deleteLeftovers(): Promise<void> {
+    const { kysely } = this.#database;
+    await kysely
+      .deleteFrom('queued_requests')
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('tasks')
+              .select('seq')
+              .whereRef('tasks.id', '=', 'queued_requests.task_id')
+              .where('tasks.status', '=', 'NOT_START'),
+          ),
+        ),
+      )
+      .execute();
+    await kysely
+      .deleteFrom('queue_lanes')
+      .where('lane', 'not in', [START_LOCK, SWEEP_TIME])
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('queued_tasks').select('id').whereRef('queued_tasks.lane', '=', 'queue_lanes.lane'))),
+      )
+      .execute();
+  }
+
+  /** Tasks that have waited since before a time, the longest first. */
+  async waitingSince(time: number, limit: number): Promise<string[]> {
+    const rows = await this.#database.kysely
+      .selectFrom('queued_tasks')
+      .select('task_id')
+      .where('created_at', '<', time)
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+    return rows.map((row) => row.task_id);
+  }
+
+  /** Waiting videos by vendor, for the metrics. */
+  countByVendor() {
+    return this.#database.kysely
+      .selectFrom('queued_tasks')
+      .select(({ fn }) => ['vendor', fn.countAll<number>().as('count'), fn.min('created_at').as('oldest')])
+      .groupBy('vendor')
+      .execute();
+  }
+
+  /** How long the running videos of these filters have run, and the newest ended ones took, in milliseconds. */
+  async running(filter: OpenTasks, now: number): Promise<{ readonly ages: number[]; readonly durations: number[] }> {
+    const { kysely } = this.#database;
+    const tasks = () => restrict(kysely.selectFrom('tasks').select(['submit_time', 'finish_time']), filter);
+    const [open, ended] = await Promise.all([
+      tasks().where('next_poll_at', 'is not', null).limit(MAX_RUNNING).execute(),
+      tasks().where('finish_time', '>', 0).orderBy('seq', 'desc').limit(MAX_ENDED).execute(),
+    ]);
+    return {
+      ages: open.map(({ submit_time }) => Math.max(0, now - submit_time)),
+      durations: ended.map(({ submit_time, finish_time }) => Math.max(0, finish_time - submit_time)),
+    };
+  }
+
+  /**
+   * Starts the task of a video that was taken out: it gets a channel and a time for its first poll.
+   * @returns false if it no longer waits
+   */
+  async start(
+    trx: Trx,
+    taskId: string,
+    channel: { readonly id: number; readonly credentialId: number },
+    times: { readonly now: number; readonly nextPollAt: number },
+  ): Promise<boolean> {
+    return wasChanged(
+      await trx
+        .updateTable('tasks')
+        .set({
+          channel_id: channel.id,
+          credential_id: channel.credentialId,
+          submit_time: times.now,
+          updated_at: times.now,
+          next_poll_at: times.nextPollAt,
+        })
+        .where('id', '=', taskId)
+        .where('status', '=', 'NOT_START')
+        .where('next_poll_at', 'is', null)
+        .executeTakeFirst(),
+    );
+  }
+
+  /**
+   * Makes a started task wait again.
+   * @returns false if it has ended or moved on
+   */
+  async stop(trx: Trx, taskId: string, attempt: number, now: number): Promise<boolean> {
+    return wasChanged(
+      await trx
+        .updateTable('tasks')
+        .set({ channel_id: null, credential_id: null, attempt: attempt + 1, updated_at: now, next_poll_at: null })
+        .where('id', '=', taskId)
+        .where('attempt', '=', attempt)
+        .where('status', '=', 'NOT_START')
+        .where('handle', 'is', null)
+        .executeTakeFirst(),
+    );
+  }
+}
+
+/** Unfinished and ended tasks of some channels, of an account, or of a key. */
+export type OpenTasks =
+  | { readonly channelIds: readonly number[] }
+  | { readonly userId: number }
+  | { readonly tokenId: number };
+
+const MAX_RUNNING = 1_000;
+const MAX_ENDED = 200;
+
+const tasksOf = (executor: Executor) => executor.selectFrom('tasks').select(['submit_time', 'finish_time']);
+function restrict(query: ReturnType<typeof tasksOf>, filter: OpenTasks) {
+  if ('channelIds' in filter) return query.where('channel_id', 'in', filter.channelIds);
+  return 'userId' in filter ? query.where('user_id', '=', filter.userId) : query.where('token_id', '=', filter.tokenId);
+}
+
+const inOrder = (executor: Executor) =>
+  executor.selectFrom('queued_tasks').selectAll().orderBy('turn').orderBy('level', 'desc').orderBy('id');

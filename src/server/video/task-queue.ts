@@ -1,0 +1,471 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
+import type { FindPlanTerms } from '../plans/catalog.ts';
+import { AppError, isAppError } from '../platform/app-error.ts';
+import { upToEntries } from '../platform/cache.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
+import { type HeldRequest, putTogether } from './held-request.ts';
+import type { InputResolver } from './input-resolver.ts';
+import { forecastStarts, type StartForecast } from './queue-forecast.ts';
+import {
+  type Lane,
+  type LaneGroup,
+  type NewQueuedTask,
+  type OpenTasks,
+  type QueuedTask,
+  TaskQueueStore,
+} from './queue-store.ts';
+import { NO_TOKEN } from './tables.ts';
+import type { TaskCompletion } from './task-completion.ts';
+import { DEFAULT_QUEUED_TASKS, type TaskLimitStore, type TaskLimits } from './task-limits.ts';
+import { isWaiting, type QueuePlace, type Task, type TaskStore } from './task-store.ts';
+
+interface TaskQueueDependencies {
+  readonly database: Database<Tables>;
+  readonly store: TaskStore;
+  readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'byId'>;
+  readonly vendors: VendorRegistry;
+  readonly places: ChannelTaskLimitStore;
+  readonly limits: TaskLimitStore;
+  readonly inputs: Pick<InputResolver, 'renew'>;
+  readonly attempts: Pick<AttemptRunner, 'run'>;
+  readonly completion: TaskCompletion;
+  readonly findPlanTerms: FindPlanTerms;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly syncPeriodMs: number;
+}
+
+/** How often all lanes are looked at; ends of videos in this process are noticed at once. */
+const SWEEP_MS = 1_000;
+/** Submits of waiting videos in progress in this process. */
+const MAX_SUBMITS = 32;
+/** Least time until a video that its vendor had no room for is tried again. */
+const RETRY_MS = 15_000;
+/** A video that has waited this long ends, with a refund. */
+const MAX_WAIT_MS = 7 * 24 * 3_600_000;
+const MAX_EXPIRED_AT_ONCE = 1_000;
+/** Bytes that the requests of an account's waiting videos may take. */
+const MAX_BYTES = 1024 ** 3;
+const FULL_RETRY_SECONDS = 30;
+/** Age of a forecast that is still shown. */
+const FORECAST_MS = 2_000;
+const MAX_FORECASTS = 200;
+
+/** A waiting video with what its start needs. */
+interface Startable {
+  readonly task: Task;
+  readonly model: ResolvedModel;
+  readonly candidates: readonly Channel[];
+  /** The value of `queued_tasks.channels` from now on. */
+  readonly group: string;
+  readonly remixOf: Task | undefined;
+  readonly limits: TaskLimits;
+}
+
+/** A group's order and forecasts, as of some moment. */
+interface LaneForecast {
+  readonly at: number;
+  readonly positions: ReadonlyMap<string, number>;
+  readonly starts: readonly StartForecast[];
+}
+
+/**
+ * Holds videos whose key, account or channels are full, and starts each when there is room: by turn, plan level and
+ * time (see {@link TaskQueueStore.insert}). A start is one transaction, on one process at a time, that takes the video
+ * out of its lane, gives it a channel and counts it; only then is it sent, as a submit that did not wait.
+ */
+export class TaskQueue {
+  readonly #dependencies: TaskQueueDependencies;
+  readonly #queued: TaskQueueStore;
+  readonly #submits = new Set<Promise<void>>();
+  readonly #forecasts = new LRUCache<string, LaneForecast>(upToEntries(MAX_FORECASTS));
+  readonly #stopping = new AbortController();
+  /** Lanes in which a place may have become free. */
+  readonly #woken = new Set<Lane>();
+  /** Whether a video may wait; false until one was found. */
+  #isUsed = false;
+  #sweeps: Promise<void> | undefined;
+  #pump: Promise<void> | undefined;
+
+  constructor(dependencies: TaskQueueDependencies) {
+    this.#dependencies = dependencies;
+    this.#queued = new TaskQueueStore(dependencies.database);
+    dependencies.completion.onEnded((task) => this.wake(task));
+  }
+
+  /** Starts waiting videos until `stop`. */
+  start(): void {
+    this.#sweeps = this.#sweepUntilStopped();
+  }
+
+  /** Waits for the submits in progress. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#sweeps;
+    await this.#pump;
+    await Promise.all(this.#submits);
+  }
+
+  /** The lane in which a new video has to wait behind others, if any. */
+  findWaiting(task: Pick<Task, 'vendor' | 'user_id' | 'token_id'>): Promise<Lane | undefined> {
+    return this.#queued.findWaiting(lanesOf(task));
+  }
+
+  /**
+   * Adds a video in the transaction that stores its task.
+   * @throws AppError `queue_full`
+   */
+  async hold(trx: Trx, task: NewQueuedTask, request: HeldRequest, { account, key }: TaskLimits): Promise<void> {
+    const { user_id: userId, token_id: tokenId } = task;
+    const limit = account.queued ?? DEFAULT_QUEUED_TASKS;
+    const use = await this.#queued.waitingOf(trx, userId);
+    if (use.count >= limit) throw queueFull(limit);
+    if (use.bytes > MAX_BYTES) throw queueFull(use.count);
+    if (key.queued !== undefined && tokenId !== NO_TOKEN) {
+      const { count } = await this.#queued.waitingOf(trx, userId, tokenId);
+      if (count >= key.queued) throw queueFull(key.queued);
+    }
+    await this.#queued.insert(trx, task, request);
+    this.#isUsed = true;
+  }
+
+  /** Looks again at the lanes in which the end, or the submit, of a video may have changed something. */
+  wake(task: Pick<Task, 'vendor' | 'user_id' | 'token_id'>): void {
+    if (!this.#isUsed || this.#stopping.signal.aborted) return;
+    for (const lane of lanesOf(task)) this.#woken.add(lane);
+    this.#pump ??= this.#startWoken().finally(() => {
+      this.#pump = undefined;
+    });
+  }
+
+  /**
+   * Ends a waiting video with a full refund.
+   * @returns false if it does not wait any more
+   */
+  async cancel(task: Task): Promise<boolean> {
+    const failure = { cause: 'cancelled', message: 'cancelled before it started', code: 'cancelled' } as const;
+    if (!isWaiting(task) || !(await this.#dependencies.completion.failWaiting(task, failure))) return false;
+    await this.#remove(task.id);
+    return true;
+  }
+
+  /** Places and forecasts of the tasks that wait, by id. */
+  async placesOf(
+    tasks: readonly Pick<Task, 'id' | 'status' | 'next_poll_at'>[],
+  ): Promise<ReadonlyMap<string, QueuePlace>> {
+    const ids = tasks.filter(isWaiting).map(({ id }) => id);
+    const places = new Map<string, QueuePlace>();
+    if (ids.length === 0) return places;
+    for (const queued of await this.#queued.findAll(ids)) {
+      const { positions, starts } = await this.#forecast(queued);
+      const index = positions.get(queued.task_id) ?? positions.size;
+      const { p50, p90 } = starts[index] ?? starts.at(-1) ?? { p50: 0, p90: 0 };
+      places.set(queued.task_id, {
+        position: index + 1,
+        starts_in_seconds: { p50: Math.ceil(p50 / 1_000), p90: Math.ceil(p90 / 1_000) },
+      });
+    }
+    return places;
+  }
+
+  /** The place of one task; undefined if it does not wait. */
+  async placeOf(task: Pick<Task, 'id' | 'status' | 'next_poll_at'>): Promise<QueuePlace | undefined> {
+    return (await this.placesOf([task])).get(task.id);
+  }
+
+  /** Ends videos that have waited too long, and removes what killed processes left. Called every minute. */
+  async maintain(): Promise<void> {
+    const { completion, store, clock } = this.#dependencies;
+    for (const id of await this.#queued.waitingSince(clock.now() - MAX_WAIT_MS, MAX_EXPIRED_AT_ONCE)) {
+      const task = await store.findById(id);
+      const failure = { cause: 'timeout', message: 'it waited for a week', code: 'timeout' } as const;
+      if (task !== undefined) await completion.failWaiting(task, failure);
+      await this.#remove(id);
+    }
+    await this.#queued.deleteLeftovers();
+  }
+
+  /** Waiting videos by vendor, and since when the oldest waits, for the metrics. */
+  figures(): ReturnType<TaskQueueStore['countByVendor']> {
+    return this.#queued.countByVendor();
+  }
+
+  async #sweepUntilStopped(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { clock, log } = this.#dependencies;
+    while (!signal.aborted) {
+      await sleep(SWEEP_MS, undefined, { signal, ref: false }).catch(() => {});
+      if (signal.aborted) return;
+      try {
+        this.#isUsed = !(await this.#queued.isEmpty());
+        if (this.#isUsed && (await this.#queued.claimSweep(clock.now(), SWEEP_MS))) await this.#drain();
+      } catch (error) {
+        log.warn({ err: error }, 'waiting videos could not be started');
+      }
+    }
+  }
+
+  async #startWoken(): Promise<void> {
+    while (this.#woken.size > 0) {
+      const lanes = [...this.#woken];
+      this.#woken.clear();
+      try {
+        await this.#drain(lanes);
+      } catch (error) {
+        // The next sweep tries again.
+        this.#dependencies.log.warn({ err: error }, 'waiting videos could not be started');
+      }
+    }
+  }
+
+  /** Starts the videos of these lanes, or of all, until none has room. */
+  async #drain(lanes?: readonly Lane[]): Promise<void> {
+    const groups = Map.groupBy(await this.#queued.groups(lanes), ({ lane }) => lane);
+    for (const ofLane of groups.values()) await this.#drainLane(ofLane);
+  }
+
+  /** Groups of a lane may share channels, so that the next video of all is started first. */
+  async #drainLane(groups: readonly LaneGroup[]): Promise<void> {
+    let open = groups;
+    while (open.length > 0 && !this.#stopping.signal.aborted) {
+      if (this.#submits.size >= MAX_SUBMITS) await Promise.race(this.#submits);
+      const now = this.#dependencies.clock.now();
+      const heads = await Promise.all(open.map((group) => this.#queued.head(group, now)));
+      const [first] = heads.filter((head) => head !== undefined).toSorted(compareTurns);
+      if (first === undefined) return;
+      if ((await this.#startNext(first)) === 'blocked')
+        open = open.filter(({ channels }) => channels !== first.channels);
+    }
+  }
+
+  /** Starts the video, moves it to the lane of what it waits for, or leaves it. */
+  async #startNext(head: QueuedTask): Promise<'started' | 'moved' | 'blocked'> {
+    const startable = await this.#prepare(head);
+    if (startable === 'ended') return 'moved';
+    if (startable === undefined) return 'blocked';
+    const { database, clock } = this.#dependencies;
+    const outcome = await database.transaction(async (trx) => {
+      await this.#queued.lockStarts(trx);
+      const current = await this.#queued.head(head, clock.now(), trx);
+      if (current?.id !== head.id) return 'moved';
+      return this.#startInTransaction(trx, head, startable);
+    });
+    if (typeof outcome === 'string') return outcome;
+    this.#submit(head, startable, outcome.channel);
+    return 'started';
+  }
+
+  async #startInTransaction(
+    trx: Trx,
+    head: QueuedTask,
+    { candidates, group, limits }: Startable,
+  ): Promise<'moved' | 'blocked' | { readonly channel: Channel }> {
+    const { places, limits: counts, clock, syncPeriodMs } = this.#dependencies;
+    const channel = await firstWithRoom(trx, places, candidates);
+    const caller = { userId: head.user_id, tokenId: head.token_id };
+    const exceeded = channel === undefined ? 'vendor' : await counts.findExceeded(trx, caller, limits);
+    if (channel === undefined || exceeded !== undefined) {
+      const lane = laneOf(exceeded ?? 'vendor', head);
+      if (lane === head.lane && group === head.channels) return 'blocked';
+      await this.#queued.move(trx, head, lane, group);
+      return 'moved';
+    }
+    const now = clock.now();
+    if (!(await this.#queued.take(trx, head))) return 'moved';
+    const isStarted = await this.#queued.start(trx, head.task_id, channel, { now, nextPollAt: now + syncPeriodMs });
+    return isStarted ? { channel } : 'moved';
+  }
+
+  /** @returns `ended` if the task is gone or has no model any more; undefined if no channel can serve it now */
+  async #prepare(head: QueuedTask): Promise<Startable | 'ended' | undefined> {
+    const { store, channels, findPlanTerms, limits, completion } = this.#dependencies;
+    const task = await store.findById(head.task_id);
+    if (task === undefined || !isWaiting(task)) {
+      await this.#remove(head.task_id);
+      return 'ended';
+    }
+    const model = await channels.model(task.model);
+    if (model === undefined || model.vendor !== task.vendor) {
+      const failure = {
+        cause: 'model_unavailable',
+        message: 'the model was removed',
+        code: 'model_not_found',
+      } as const;
+      await completion.failWaiting(task, failure);
+      await this.#remove(task.id);
+      return 'ended';
+    }
+    const plan = await findPlanTerms(task.user_id, model);
+    const original = task.remixed_from === null ? undefined : await store.findById(task.remixed_from);
+    const holder = head.channels.startsWith('=') ? original : undefined;
+    const candidates = await servingChannels(channels, model, plan?.channels, holder);
+    if (candidates.length === 0) return undefined;
+    const remixOf = task.action === 'remix' ? original : undefined;
+    const group = groupOf(head, candidates);
+    const keyLimits = await limits.keyLimits(task.token_id);
+    const own = await limits.limitsOf({ userId: task.user_id, limits: keyLimits }, plan);
+    return { task, model, candidates, group, remixOf, limits: own };
+  }
+
+  /** Sends a video that has just been started. */
+  #submit(head: QueuedTask, startable: Startable, channel: Channel): void {
+    const { log } = this.#dependencies;
+    const submit = this.#send(head, startable, channel)
+      .catch((error: unknown) => {
+        // An AppError tells the caller of a submit; here nobody waits for it, and the task has ended.
+        if (!isAppError(error)) log.error({ err: error, taskId: head.task_id }, 'a waiting video could not be sent');
+      })
+      .finally(() => {
+        this.#submits.delete(submit);
+        this.wake(startable.task);
+      });
+    this.#submits.add(submit);
+  }
+
+  async #send(head: QueuedTask, { task, model, candidates, remixOf }: Startable, channel: Channel): Promise<void> {
+    const { vendors, attempts, completion, inputs, store } = this.#dependencies;
+    const adapter = vendors.get(task.vendor);
+    const stored = await this.#queued.readRequest(task.id);
+    const started = await store.findById(task.id);
+    if (stored === undefined || started === undefined) throw new Error('the request of a waiting video is gone');
+    const owner = { userId: task.user_id, tokenId: task.token_id === NO_TOKEN ? undefined : task.token_id };
+    try {
+      const request = await inputs.renew(putTogether(stored), owner, adapter);
+      const others = candidates.slice(candidates.indexOf(channel));
+      const putBack = (attempt: number, retryAfterMs = 0): Promise<boolean> =>
+        this.#putBack(head, attempt, retryAfterMs);
+      const job = { task: started, request, adapter, model, candidates: others, remixOf, putBack };
+      const { task: sent } = await attempts.run(job);
+      if (sent.handle !== null) await this.#queued.deleteRequest(task.id);
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      // A no-op where the attempts have already failed the task.
+      await completion.failCurrentAttempt(task.id, {
+        cause: 'request_invalid',
+        message: error.message,
+        code: error.code,
+      });
+      await this.#queued.deleteRequest(task.id);
+    }
+  }
+
+  /** Lets a video wait again in its place because its vendor had no room. */
+  #putBack(head: QueuedTask, attempt: number, retryAfterMs: number): Promise<boolean> {
+    const { database, clock } = this.#dependencies;
+    const now = clock.now();
+    return database.transaction(async (trx) => {
+      if (!(await this.#queued.stop(trx, head.task_id, attempt, now))) return false;
+      await this.#queued.putBack(trx, head, now + Math.max(RETRY_MS, retryAfterMs));
+      return true;
+    });
+  }
+
+  async #remove(taskId: string): Promise<void> {
+    const { database } = this.#dependencies;
+    const [queued] = await this.#queued.findAll([taskId]);
+    await database.transaction(async (trx) => {
+      if (queued !== undefined) await this.#queued.take(trx, queued);
+      await this.#queued.deleteRequest(taskId, trx);
+    });
+  }
+
+  async #forecast(group: QueuedTask): Promise<LaneForecast> {
+    const key = `${group.lane} ${group.channels}`;
+    const now = this.#dependencies.clock.now();
+    const known = this.#forecasts.get(key);
+    if (known !== undefined && now - known.at < FORECAST_MS && known.positions.has(group.task_id)) return known;
+    const order = await this.#queued.order(group);
+    const { places, open } = await this.#placesOfLane(group);
+    const running = await this.#queued.running(open, now);
+    const starts = forecastStarts({
+      places: places ?? Math.max(1, running.ages.length),
+      ...running,
+      waiting: order.length,
+    });
+    const fresh = { at: now, positions: new Map(order.map((id, index) => [id, index])), starts };
+    this.#forecasts.set(key, fresh);
+    return fresh;
+  }
+
+  /** What a lane's videos share: the number of places, undefined where it is unknown, and who takes them. */
+  async #placesOfLane(group: QueuedTask): Promise<{ readonly places: number | undefined; readonly open: OpenTasks }> {
+    const { channels, limits, findPlanTerms } = this.#dependencies;
+    const { user_id: userId, token_id: tokenId } = group;
+    if (group.lane.startsWith('vendor:')) {
+      const ids = new Set(idsOf(group.channels));
+      const model = await channels.model(group.model);
+      const serving = model === undefined ? [] : await channels.candidates(model, ids);
+      const bounds = serving.map(({ maxConcurrentTasks }) => maxConcurrentTasks ?? 0);
+      const places = bounds.reduce((sum, bound) => sum + bound, 0);
+      return { places: places === 0 ? undefined : places, open: { channelIds: [...ids] } };
+    }
+    const keyLimits = await limits.keyLimits(tokenId);
+    const { account, key } = await limits.limitsOf({ userId, limits: keyLimits }, await findPlanTerms(userId));
+    return group.lane.startsWith('key:')
+      ? { places: key.concurrent, open: { tokenId } }
+      : { places: account.concurrent, open: { userId } };
+  }
+}
+
+const lanesOf = (task: Pick<Task, 'vendor' | 'user_id' | 'token_id'>): Lane[] => [
+  `key:${task.token_id}`,
+  `account:${task.user_id}`,
+  `vendor:${task.vendor}`,
+];
+
+/** The lane of a task that waits for a place of its key, its account or its vendor. */
+export const laneOf = (
+  kind: 'key' | 'account' | 'vendor',
+  task: { readonly vendor: string; readonly user_id: number; readonly token_id: number },
+): Lane =>
+  kind === 'key' ? `key:${task.token_id}` : kind === 'account' ? `account:${task.user_id}` : `vendor:${task.vendor}`;
+
+/** The value of `queued_tasks.channels`; `=` marks the one channel that holds the original of a remix or a change. */
+export const channelsKey = (candidates: readonly Pick<Channel, 'id'>[], isHolder = false): string =>
+  (isHolder ? '=' : '') + [...new Set(candidates.map(({ id }) => id))].toSorted((one, other) => one - other).join(',');
+
+/** A channel that is unavailable for a while changes nothing; one that has been added does. */
+function groupOf({ channels }: QueuedTask, candidates: readonly Channel[]): string {
+  const known = new Set(idsOf(channels));
+  return candidates.every(({ id }) => known.has(id)) ? channels : channelsKey(candidates);
+}
+
+const idsOf = (channels: string): number[] => channels.replace('=', '').split(',').map(Number);
+
+const compareTurns = (one: QueuedTask, other: QueuedTask): number =>
+  one.turn - other.turn || other.level - one.level || one.id - other.id;
+
+const queueFull = (limit: number): AppError =>
+  new AppError('queue_full', { params: { limit: String(limit) }, retryAfterSeconds: FULL_RETRY_SECONDS });
+
+/** Takes a place on the first channel that has one. */
+async function firstWithRoom(
+  trx: Trx,
+  places: ChannelTaskLimitStore,
+  candidates: readonly Channel[],
+): Promise<Channel | undefined> {
+  for (const channel of candidates) if (await places.take(trx, channel)) return channel;
+  return undefined;
+}
+
+/**
+ * The channels that can serve a video, in order of preference.
+ * @param holder the original of a remix or a change, which only the account that made it can serve
+ */
+export async function servingChannels(
+  channels: Pick<ChannelDirectory, 'candidates' | 'byId'>,
+  model: ResolvedModel,
+  permitted: ReadonlySet<number> | undefined,
+  holder: Task | undefined,
+): Promise<readonly Channel[]> {
+  if (holder === undefined) return channels.candidates(model, permitted);
+  const account = holder.channel_id === null ? undefined : await channels.byId(holder.channel_id, holder.credential_id);
+  return account === undefined ? [] : [account];
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type App, makeApp } from '../../src/server/app.ts';
+import { parseConfig } from '../../src/server/platform/config.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import { AdminClient } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
+import { type SoraUpstream, startSoraUpstream } from '../channels/sora-upstream.ts';
+import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type SandboxService, startSandboxService, testEnvironment } from '../service-with-sandbox.ts';
+
+interface Video {
+  readonly id: string;
+  readonly status: string;
+  readonly error?: { readonly code: string };
+  readonly queue?: { readonly position: number; readonly starts_in_seconds: { p50: number; p90: number } };
+}
+
+describe('videos that wait for a place', () => {
+  forEachDatabase((name, _open, freshUrl) => {
+    let service: SandboxService;
+    let upstream: SoraUpstream;
+    let second: App | undefined;
+    let bases: readonly string[];
+    let prompts: string[];
+    const made: number[] = [];
+    before(async () => {
+      const url = await freshUrl();
+      service = await startSandboxService(url, { sandbox: { simulators: [] } });
+      bases = [service.baseUrl];
+      // SQLite serves a single process.
+      if (name === 'postgres') {
+        second = await makeApp(parseConfig(testEnvironment(url)), { log: openLog('silent') });
+        bases = [service.baseUrl, `http://127.0.0.1:${(await second.listen()).port}`];
+      }
+      await service.operator.grantQuota(1_000_000_000_000);
+    });
+    beforeEach(async () => {
+      upstream = await startSoraUpstream();
+      prompts = [];
+      upstream.beforeSubmit = async (body) => {
+        prompts.push(/"prompt":"([^"]*)"/.exec(body)?.[1] ?? /name="prompt"\s+([^\r]*)/.exec(body)?.[1] ?? '');
+        return undefined;
+      };
+    });
+    afterEach(async () => {
+      upstream.finishes = true;
+      await until(async () => (await unfinished()) === 0);
+      for (const id of made.splice(0))
+        await service.operator.requestData('PUT', `/api/admin/channels/${id}`, { enabled: false });
+      await upstream.stop();
+    });
+    after(async () => {
+      await assertLedgerConsistent(service.app.database);
+      await second?.close(1_000);
+      await service.stop();
+    });
+
+    const until = async (isDone: () => Promise<boolean> | boolean): Promise<void> => {
+      for (let tries = 0; tries < 1_200; tries++) {
+        if (await isDone()) return;
+        await pause(50);
+      }
+      assert.fail('it did not happen within a minute');
+    };
+    const add = async (most?: number, account = 'one'): Promise<number> => {
+      const id = await service.operator.addChannel({
+        vendor: 'sora',
+        name: account,
+        base_url: upstream.url,
+        credentials: { api_key: account },
+        models: ['sora-2'],
+        max_concurrent_tasks: most ?? null,
+        options: { private: true },
+      });
+      made.push(id);
+      return id;
+    };
+    const submit = async (key: string, prompt: string, body: object = {}, index = 0) => {
+      const base = bases[index % bases.length] as string;
+      const answer = await callModelApi(base, key, 'POST', '/v1/videos', { model: 'sora-2', prompt, ...body });
+      return { ...answer, video: answer.body as unknown as Video };
+    };
+    const read = async (key: string, id: string) =>
+      (await callModelApi(service.baseUrl, key, 'GET', `/v1/videos/${id}`)).body as unknown as Video;
+    const unfinished = async (): Promise<number> => {
+      const { count } = await service.app.database.kysely
+        .selectFrom('tasks')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .where('status', 'not in', ['SUCCESS', 'FAILURE'])
+        .executeTakeFirstOrThrow();
+      return Number(count);
+    };
+
+    it('start in order as places become free, never more at once than the channel takes', async () => {
+      await add(2);
+      const key = await service.operator.makeToken();
+      const answers = [];
+      for (let index = 0; index < 9; index++) answers.push(await submit(key, `video ${index}`, {}, index));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        Array.from({ length: 9 }, () => 200),
+      );
+      const waiting = answers.slice(2).map(({ video }) => video);
+      assert.deepEqual(
+        waiting.map(({ status }) => status),
+        Array.from({ length: 7 }, () => 'queued'),
+      );
+      assert.equal(waiting[0]?.queue?.position, 1);
+      const last = await read(key, waiting[6]?.id ?? '');
+      assert.deepEqual([last.status, last.queue?.position], ['queued', 7]);
+      const { p50 = 0, p90 = 0 } = last.queue?.starts_in_seconds ?? {};
+      assert.ok(p50 > 0 && p90 >= p50, `${p50} ${p90}`);
+      assert.equal(upstream.begun('one'), 2);
+      upstream.finishes = true;
+      await until(() => upstream.begun('one') === 9);
+      assert.equal(upstream.mostUnfinished('one'), 2);
+      // Two that start at once may overtake each other on the way.
+      const places = prompts.map((prompt, index) => Math.abs(Number(prompt.slice(6)) - index));
+      assert.ok(Math.max(...places) < 2, prompts.join());
+      await until(async () => (await read(key, waiting[6]?.id ?? '')).status === 'completed');
+      assert.equal((await read(key, waiting[6]?.id ?? '')).queue, undefined);
+    });
+
+    it('wait for a place of their key and of their account', async () => {
+      await add();
+      const limited = await service.operator.makeToken({ concurrent_tasks: 1 });
+      const first = await submit(limited, 'a');
+      const second_ = await submit(limited, 'b');
+      assert.equal(first.video.queue, undefined);
+      assert.equal(second_.video.queue?.position, 1);
+      const { id } = await service.operator.requestData<{ id: number; quota: number }>('GET', '/api/user/self');
+      const set = (limits: object) => service.operator.requestData('PUT', `/api/admin/users/${id}`, limits);
+      await set({ concurrent_tasks: 2 });
+      const other = await service.operator.makeToken();
+      const third = await submit(other, 'c');
+      const fourth = await submit(other, 'd');
+      assert.deepEqual([third.video.queue?.position, fourth.video.queue?.position], [undefined, 1]);
+      await set({ concurrent_tasks: null });
+      upstream.finishes = true;
+      await until(() => upstream.begun('one') === 4);
+    });
+
+    it('are refused with queue: false, and beyond the number that may wait', async () => {
+      await add(1);
+      const key = await service.operator.makeToken({ queued_tasks: 1 });
+      await submit(key, 'a');
+      const refused = await submit(key, 'b', { queue: false });
+      assert.deepEqual(
+        [refused.status, (refused.body as { error: { code: string } }).error.code],
+        [503, 'upstream_unavailable'],
+      );
+      assert.equal((await submit(key, 'c')).video.queue?.position, 1);
+      const full = await submit(key, 'd');
+      assert.deepEqual([full.status, (full.body as { error: { code: string } }).error.code], [429, 'queue_full']);
+      assert.ok(Number(full.headers.get('retry-after')) > 0);
+    });
+
+    it('are cancelled with a full refund, by both ways; others are not', async () => {
+      await add(1);
+      const key = await service.operator.makeToken();
+      const running = await submit(key, 'a');
+      const balance = async () =>
+        Number((await service.operator.requestData<{ id: number; quota: number }>('GET', '/api/user/self')).quota);
+      const before = await balance();
+      const [one, two] = [await submit(key, 'b'), await submit(key, 'c')];
+      assert.ok((await balance()) < before);
+      const cancelled = await callModelApi(service.baseUrl, key, 'POST', `/v1/videos/${one.video.id}/cancel`, {});
+      assert.equal(cancelled.status, 200);
+      assert.deepEqual((cancelled.body as unknown as Video).error?.code, 'cancelled');
+      assert.equal((await callModelApi(service.baseUrl, key, 'DELETE', `/v1/videos/${two.video.id}`)).status, 200);
+      assert.deepEqual((await read(key, two.video.id)).error?.code, 'cancelled');
+      assert.equal(await balance(), before);
+      const late = await callModelApi(service.baseUrl, key, 'POST', `/v1/videos/${running.video.id}/cancel`, {});
+      assert.equal(late.status, 409);
+      upstream.finishes = true;
+      await until(async () => (await read(key, running.video.id)).status === 'completed');
+      assert.equal(upstream.begun('one'), 1);
+    });
+
+    it('start in turn with those of other accounts, however many one of them has', async () => {
+      await add(1);
+      const key = await service.operator.makeToken();
+      await submit(key, 'running');
+      for (let index = 0; index < 4; index++) await submit(key, `mine ${index}`);
+      const login = { username: `other-${name}`, password: 'a-long-password-1' };
+      await service.operator.requestData('POST', '/api/admin/users', { ...login, quota: 1_000_000_000 });
+      const otherKey = await (await new AdminClient(service.baseUrl).signIn(login)).makeToken();
+      for (let index = 0; index < 2; index++) await submit(otherKey, `theirs ${index}`);
+      upstream.finishes = true;
+      await until(() => upstream.begun('one') === 7);
+      assert.deepEqual(prompts, ['running', 'mine 0', 'theirs 0', 'mine 1', 'theirs 1', 'mine 2', 'mine 3']);
+    });
+
+    it('wait again if the vendor has no room after all', async () => {
+      await add(1);
+      const key = await service.operator.makeToken();
+      await submit(key, 'a');
+      const { video } = await submit(key, 'b');
+      let refusals = 0;
+      upstream.beforeSubmit = async () => (refusals++ === 0 ? 429 : undefined);
+      upstream.finishes = true;
+      await until(() => refusals === 1);
+      await until(async () => (await read(key, video.id)).queue !== undefined);
+      assert.equal((await read(key, video.id)).status, 'queued');
+      await service.app.database.kysely.updateTable('queued_tasks').set({ not_before: 0 }).execute();
+      await until(async () => (await read(key, video.id)).status === 'completed');
+    });
+  });
+});
