@@ -79,6 +79,7 @@ export class AdminClient {
     weight?: number;
     name?: string;
     options?: object;
+    max_concurrent_tasks?: number | null;
   }): Promise<number> {
     const made = await this.requestData<{ id: number }>('POST', '/api/admin/channels', {
       name: channel.vendor,

@@ -35,7 +35,12 @@ export interface Video {
     /** Error code. */
     readonly code?: string;
   } | null;
+  /** Where the video stands while it waits for its start; absent otherwise. */
+  readonly queue?: VideoQueuePlace;
 }
+
+/** The place of a video that waits for its start. */
+export type VideoQueuePlace = Static<typeof endpoints.QueuePlace>;
 
 /** Model, prompt and options of a video; the available options depend on the model. */
 export type CreateVideoRequest = Static<typeof endpoints.GenerationBody>;
@@ -178,6 +183,15 @@ export class Videos {
   /** Removes a finished video and its stored file. @throws ReelgateError `task_not_exist`, `task_not_completed` */
   async delete(id: string): Promise<void> {
     await this.#transport.call(endpoints.deleteVideo, { params: { task_id: id } });
+  }
+
+  /**
+   * Cancels a video that waits for its start; its quota is refunded.
+   *
+   * @throws ReelgateError `task_not_exist`, `task_not_waiting`
+   */
+  async cancel(id: string): Promise<Video> {
+    return (await this.#transport.call(endpoints.cancelVideo, { params: { task_id: id } })) as Video;
   }
 
   /**

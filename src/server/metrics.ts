@@ -130,7 +130,7 @@ function registerAuditMetrics({ metrics, clock }: Foundation, audit: LedgerAudit
 
 const CHANNEL_STATES: Readonly<Record<CircuitState, number>> = { closed: 0, halfOpen: 1, open: 2 };
 
-function registerTaskMetrics({ metrics }: Foundation, { figures }: Video): void {
+function registerTaskMetrics({ metrics, clock }: Foundation, { figures, queue }: Video): void {
   metrics.register({
     name: 'tasks_open',
     help: 'Unfinished videos of all processes.',
@@ -147,6 +147,23 @@ function registerTaskMetrics({ metrics }: Foundation, { figures }: Video): void 
     name: 'tasks_ambiguous',
     help: 'Videos whose submit may or may not have reached the vendor.',
     read: async () => toSamples((await figures.read()).ambiguous),
+  });
+  metrics.register({
+    name: 'tasks_waiting',
+    help: 'Videos that wait for a place of their key, account or channel.',
+    labelNames: ['vendor'],
+    read: async () =>
+      (await queue.figures()).map(({ vendor, count }) => ({ labels: { vendor }, value: Number(count) })),
+  });
+  metrics.register({
+    name: 'task_oldest_waiting_seconds',
+    help: 'How long the video that waits longest for a place has waited.',
+    labelNames: ['vendor'],
+    read: async () =>
+      (await queue.figures()).map(({ vendor, oldest }) => ({
+        labels: { vendor },
+        value: Math.max(0, clock.now() - oldest) / 1_000,
+      })),
   });
 }
 

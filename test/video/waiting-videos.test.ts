@@ -11,6 +11,8 @@ import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService, testEnvironment } from '../service-with-sandbox.ts';
 
+const codeOf = ({ body }: { readonly body: unknown }): string => (body as Video).error?.code ?? '';
+
 interface Video {
   readonly id: string;
   readonly status: string;
@@ -148,13 +150,10 @@ describe('videos that wait for a place', () => {
       const key = await service.operator.makeToken({ queued_tasks: 1 });
       await submit(key, 'a');
       const refused = await submit(key, 'b', { queue: false });
-      assert.deepEqual(
-        [refused.status, (refused.body as { error: { code: string } }).error.code],
-        [503, 'upstream_unavailable'],
-      );
+      assert.deepEqual([refused.status, codeOf(refused)], [503, 'upstream_unavailable']);
       assert.equal((await submit(key, 'c')).video.queue?.position, 1);
       const full = await submit(key, 'd');
-      assert.deepEqual([full.status, (full.body as { error: { code: string } }).error.code], [429, 'queue_full']);
+      assert.deepEqual([full.status, codeOf(full)], [429, 'queue_full']);
       assert.ok(Number(full.headers.get('retry-after')) > 0);
     });
 

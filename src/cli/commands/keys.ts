@@ -18,6 +18,7 @@ interface CreateOptions {
   readonly tpm?: number;
   readonly calls?: number;
   readonly videos?: number;
+  readonly waiting?: number;
 }
 
 /** `reelgate keys …` */
@@ -90,7 +91,8 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
     .option('--rpm <n>', 'requests a minute', parsePositiveInteger)
     .option('--tpm <n>', 'tokens a minute', parsePositiveInteger)
     .option('--calls <n>', 'model calls at once', parsePositiveInteger)
-    .option('--videos <n>', 'unfinished videos at once', parsePositiveInteger)
+    .option('--videos <n>', 'videos in progress at once', parsePositiveInteger)
+    .option('--waiting <n>', 'videos that may wait for a place', parsePositiveInteger)
     .description('Create a key; it is shown only now')
     .action((name: string, options: CreateOptions, command: Command) =>
       run(command, async (session) => {
@@ -104,6 +106,7 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
           tokens_per_minute: options.tpm,
           concurrent_calls: options.calls,
           concurrent_tasks: options.videos,
+          queued_tasks: options.waiting,
         });
         const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
           reelgate.account.createToken(request, { headers }),
@@ -125,6 +128,7 @@ function formatRates(row: ApiToken): string {
     [row.tokens_per_minute, 'tokens/min'],
     [row.concurrent_calls, 'calls at once'],
     [row.concurrent_tasks, 'videos at once'],
+    [row.queued_tasks, 'waiting videos'],
   ] as const;
   const shown = parts.flatMap(([limit, what]) => (limit === null ? [] : [`${limit} ${what}`]));
   return shown.length === 0 ? 'none' : shown.join(', ');

@@ -121,6 +121,17 @@ Examples:
       }),
     );
 
+  video
+    .command('cancel')
+    .argument('<id>', 'a task that waits for its start')
+    .description('Cancel a video that has not started; nothing is charged')
+    .action((id: string, _options: unknown, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        await reelgate.videos.cancel(id);
+        output.result({ id, cancelled: true }, `Cancelled ${id}. Nothing is charged.`);
+      }),
+    );
+
   addChangeCommands(video, run);
 
   addWaitOptions(video.command('remix'))

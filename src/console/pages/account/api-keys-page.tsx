@@ -325,6 +325,7 @@ const LIMITS = [
   ['tokensPerMinute', 'tokens_per_minute', 1_000_000_000],
   ['concurrentCalls', 'concurrent_calls', 1_000],
   ['concurrentTasks', 'concurrent_tasks', 1_000],
+  ['queuedTasks', 'queued_tasks', 1_000_000],
 ] as const;
 
 type LimitName = (typeof LIMITS)[number][0];

@@ -29,6 +29,7 @@ export default {
     tokensPerMinute: 'Tokens a minute',
     concurrentCalls: 'Model calls at once',
     concurrentTasks: 'Concurrent videos',
+    queuedTasks: 'Waiting videos',
     allModels: 'All models',
     used: 'Last used',
     notUsed: 'never used',

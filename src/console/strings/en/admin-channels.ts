@@ -173,7 +173,8 @@ export default {
     weight: 'Weight',
     weightHint: 'Share among channels of the same priority.',
     concurrentTasks: 'Videos at once',
-    concurrentTasksHint: 'For each key, over all processes; further ones go to the next channel. Empty: any number.',
+    concurrentTasksHint:
+      'For each key, over all processes; further ones go to the next channel, or wait. Empty: any number.',
     noJson: 'The service account is not valid JSON. Paste the whole file, from { to }.',
     remove: 'Delete channel',
     removeText: 'Erases its keys. It must have no videos in progress: disable it first and let them finish.',

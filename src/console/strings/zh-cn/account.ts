@@ -32,6 +32,7 @@ export default {
     tokensPerMinute: '每分钟 token 数',
     concurrentCalls: '同时进行的模型调用',
     concurrentTasks: '未完成的视频数',
+    queuedTasks: '排队的视频数',
     allModels: '所有模型',
     used: '最近使用',
     notUsed: '从未使用',

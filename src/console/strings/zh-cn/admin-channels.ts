@@ -174,7 +174,7 @@ export default {
     weight: '权重',
     weightHint: '同优先级之间的分配比例。',
     concurrentTasks: '同时生成的视频数',
-    concurrentTasksHint: '每个密钥在所有进程中的上限；超出的转到下一个渠道。留空表示不限。',
+    concurrentTasksHint: '每个密钥在所有进程中的上限；超出的转到下一个渠道，或排队等候。留空表示不限。',
     noJson: '服务账号不是有效的 JSON。请粘贴完整文件，从 { 到 }。',
     remove: '删除渠道',
     removeText: '密钥将被清除。渠道不能有生成中的视频；请先停用，等待其结束。',

@@ -25,6 +25,8 @@ const CARD: Plan = {
   channels: [3, 5],
   storage_days: 90,
   storage_gb: null,
+  concurrent_tasks: null,
+  queued_tasks: null,
 };
 
 test('a plan survives the round trip through its form', () => {

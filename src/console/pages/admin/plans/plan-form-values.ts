@@ -17,6 +17,8 @@ export interface PlanFormValues {
   /** Retention of stored videos in days, and their space in GiB; empty: the site's settings apply. */
   readonly storageDays: number | string;
   readonly storageGb: number | string;
+  readonly concurrent: number | string;
+  readonly waiting: number | string;
   readonly models: readonly string[];
   /** Factor applied to prices. */
   readonly factor: number | string;
@@ -40,6 +42,8 @@ export const EMPTY_PLAN: PlanFormValues = {
   weekly: 0,
   storageDays: '',
   storageGb: '',
+  concurrent: '',
+  waiting: '',
   models: [],
   factor: 1,
   channels: [],
@@ -63,6 +67,8 @@ export function toPlanFormValues(card: Plan, perUnit: number): PlanFormValues {
     weekly: card.weekly_quota_limit / perUnit,
     storageDays: card.storage_days ?? '',
     storageGb: card.storage_gb ?? '',
+    concurrent: card.concurrent_tasks ?? '',
+    waiting: card.queued_tasks ?? '',
     models: card.models,
     factor: card.price_factor,
     channels: card.channels.map(String),
@@ -100,6 +106,8 @@ export function toPlanBody(draft: PlanFormValues, perUnit: number) {
     channels: draft.channels.map(Number),
     storage_days: toOptionalNumber(draft.storageDays),
     storage_gb: toOptionalNumber(draft.storageGb),
+    concurrent_tasks: toOptionalNumber(draft.concurrent),
+    queued_tasks: toOptionalNumber(draft.waiting),
     purchasable: draft.purchasable,
     status: draft.enabled ? (1 as const) : (2 as const),
   };

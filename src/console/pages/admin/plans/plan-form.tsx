@@ -25,7 +25,18 @@ interface PlanFormProps {
   readonly save: (draft: PlanFormValues) => Promise<void>;
 }
 
-type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly' | 'storageDays' | 'storageGb' | 'factor';
+type NumberName =
+  | 'level'
+  | 'price'
+  | 'days'
+  | 'hours'
+  | 'credits'
+  | 'weekly'
+  | 'storageDays'
+  | 'storageGb'
+  | 'concurrent'
+  | 'waiting'
+  | 'factor';
 
 /** Whole numbers; empty: the site's settings apply. */
 const OPTIONAL = { required: false, allowDecimal: false } as const;
@@ -99,6 +110,8 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         {number('storageDays', t('storageDays'), { ...OPTIONAL, description: t('storageHint'), max: 36_500 })}
         {number('storageGb', t('storageGb'), { ...OPTIONAL, description: t('storageHint'), min: 1, max: 1e6 })}
+        {number('concurrent', t('concurrentTasks'), { ...OPTIONAL, description: t('tasksHint'), min: 1, max: 1e6 })}
+        {number('waiting', t('queuedTasks'), { ...OPTIONAL, description: t('waitingHint'), min: 1, max: 1e6 })}
       </SimpleGrid>
       {number('factor', t('factor'), { description: t('factorHint'), decimalScale: 9, max: 1_000 })}
       <ChannelsSelect label={t('channels')} description={t('channelsHint')} {...value('channels')} />
