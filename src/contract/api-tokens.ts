@@ -51,7 +51,9 @@ const ApiToken = Type.Object({
   tokens_per_minute: Type.Union([Type.Integer(), Type.Null()]),
   concurrent_calls: Type.Union([Type.Integer(), Type.Null()]),
   concurrent_tasks: Type.Union([Type.Integer(), Type.Null()]),
-  queued_tasks: Type.Union([Type.Integer(), Type.Null()]),
+  queued_tasks: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Videos that may wait for a place; null: as many as the account may have.',
+  }),
   created_time: Time,
   last_used_time: TimeOrNull,
 });

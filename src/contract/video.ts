@@ -47,10 +47,13 @@ const DocumentedVideo = Type.Object(
 export const QueuePlace = Type.Object(
   {
     position: Type.Integer({ minimum: 1, description: '1 starts next.' }),
-    starts_in_seconds: Type.Object({
-      p50: Type.Integer({ minimum: 0, description: 'Half of such videos start within this time.' }),
-      p90: Type.Integer({ minimum: 0, description: 'Nine in ten start within this time.' }),
-    }),
+    starts_in_seconds: Type.Object(
+      {
+        p50: Type.Integer({ minimum: 0, description: 'Half of such videos start within this time.' }),
+        p90: Type.Integer({ minimum: 0, description: 'Nine in ten start within this time.' }),
+      },
+      { description: 'Forecast of the start.' },
+    ),
   },
   { description: 'Where a video stands that waits for a place; absent otherwise.' },
 );

@@ -74,8 +74,8 @@ export async function registerRoutes(
   const { accounts, notifications, allowances, deviceAuth, channelStore, channels, artifacts } = modules;
   const { auditLog, credentialWatch } = accounts;
   const { routes } = http;
-  const findPlanTerms = planTermsFinder(modules);
-  const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), findPlanTerms };
+  const plans = planFinders(modules);
+  const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), ...plans };
   const video = makeVideo(routes, {
     ...accounts,
     ...foundation,
@@ -94,7 +94,6 @@ export async function registerRoutes(
     accelProxies: config.artifactsAccelProxies,
     site: settings,
     newTaskId,
-    findPlanLevel: async (userId) => (await allowances.currentTerms(userId)).level,
     inputFinders: [(id, owner) => modules.files.findInput(id, owner)],
     syncPeriodMs: config.syncPeriodSeconds * 1000,
     ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,
@@ -130,7 +129,7 @@ export async function registerRoutes(
   addSupportAdminRoutes(routes, support);
   addMoneyRoutes(routes, foundation, modules, video);
   addChannelRoutes(routes, {
-    findPlanTerms,
+    ...plans,
     channels,
     store: channelStore,
     vault,
@@ -146,10 +145,12 @@ export async function registerRoutes(
 }
 
 /** Reads an account's terms only if a channel of the model depends on plans. */
-const planTermsFinder =
-  ({ channels, allowances }: Modules): FindPlanTerms =>
-  async (userId, model) =>
+function planFinders({ channels, allowances }: Modules) {
+  const findPlanTerms: FindPlanTerms = async (userId, model) =>
     (await channels.hasPlanTerms(model)) ? allowances.currentTerms(userId) : undefined;
+  const findPlanLevel = async (userId: number): Promise<number> => (await allowances.currentTerms(userId)).level;
+  return { findPlanTerms, findPlanLevel };
+}
 
 function createSupport({ database, clock, rateLimits }: Foundation, modules: Modules, video: Video) {
   const { auditLog, access } = modules.accounts;

@@ -92,7 +92,7 @@ export class AttemptRunner {
   async run(job: SubmitJob): Promise<SubmitResult> {
     const { failedAttemptRecorder, completion, clock, channels, faultPoint } = this.#dependencies;
     const { task, candidates, putBack } = job;
-    // Nobody waits for the response of a task that has waited itself.
+    // No caller waits for the response of a task that has waited for a place.
     const options = { suppressNotification: putBack === undefined };
     const first = task.attempt;
     let lastError: VendorError | undefined;

@@ -231,7 +231,7 @@ function firstText(...values: readonly (Json | undefined)[]): string | null {
  * The response to a submit, by the vendor's rules: an outline of the task, its id alone, or the upstream's own object.
  */
 function toSubmitResponse({ task, raw, queue }: SubmitResult, adapter: VendorAdapter): Json {
-  const skeleton = {
+  const outline = {
     id: task.public_id,
     task_id: task.public_id,
     object: 'video',
@@ -239,7 +239,6 @@ function toSubmitResponse({ task, raw, queue }: SubmitResult, adapter: VendorAda
     status: queue === undefined ? OPENAI_STATUS[task.status] : 'queued',
     progress: 0,
     created_at: toSeconds(task.created_at),
-    ...(queue !== undefined && { queue: { ...queue } }),
   };
   if (isOpaque(task, adapter)) return { task_id: task.public_id };
   if (adapter.passthrough && isObject(raw))
@@ -251,12 +250,12 @@ function toSubmitResponse({ task, raw, queue }: SubmitResult, adapter: VendorAda
       ...('progress' in raw && { progress: wholePercent(raw.progress as Json) ?? 0 }),
       ...('created_at' in raw && typeof raw.created_at !== 'number' && { created_at: toSeconds(task.created_at) }),
     };
-  return skeleton;
+  return queue === undefined ? outline : { ...outline, queue: { ...queue } };
 }
 
 /** The unified task, which always has every key. `contentUrl` is this service's own URL of the file. */
 function toUnifiedTask(task: ShownTask, contentUrl: string, adapter: VendorAdapter): Static<typeof UnifiedTask> {
-  return {
+  return defined({
     task_id: task.public_id,
     action: task.action,
     status: adapter.presentation?.statusWords?.[task.status] ?? task.status,
@@ -265,9 +264,9 @@ function toUnifiedTask(task: ShownTask, contentUrl: string, adapter: VendorAdapt
     start_time: toSeconds(task.start_time),
     finish_time: toSeconds(task.finish_time),
     progress: `${task.progress}%`,
-    data: JSON.parse(task.data),
-    ...(task.queue !== undefined && { queue: task.queue }),
-  };
+    data: JSON.parse(task.data) as unknown,
+    queue: task.queue,
+  });
 }
 
 /**
@@ -532,7 +531,7 @@ function parseMediaList(body: Body, key: string, bodyImages: BodyImages): MediaI
 
 /** @param posterUrl empty if the video has no poster or the row is not the reader's own */
 export function toVideoRow(task: ShownTask, posterUrl = ''): Static<typeof VideoRow> {
-  return {
+  return defined({
     task_id: task.public_id,
     model: task.model,
     prompt: task.prompt,
@@ -546,6 +545,6 @@ export function toVideoRow(task: ShownTask, posterUrl = ''): Static<typeof Video
     poster_url: posterUrl,
     submit_time: toSeconds(task.submit_time),
     finish_time: toSeconds(task.finish_time),
-    ...(task.queue !== undefined && { queue: task.queue }),
-  };
+    queue: task.queue,
+  });
 }

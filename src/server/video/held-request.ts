@@ -1,4 +1,4 @@
-import { isObject } from '../../contract/objects.ts';
+import { defined, isObject } from '../../contract/objects.ts';
 import { Base64Text } from '../platform/base64.ts';
 import type { RequestInput, VideoRequest } from '../vendors/adapter.ts';
 
@@ -58,10 +58,10 @@ function markOf(value: object): string | undefined {
 /** The request with each image, video and audio file replaced. */
 export function mapInputs(request: VideoRequest, change: (input: RequestInput) => RequestInput): VideoRequest {
   const { images, videos, audios } = request;
-  return {
+  return defined({
     ...request,
     images: images.map(change),
-    ...(videos !== undefined && { videos: videos.map(change) }),
-    ...(audios !== undefined && { audios: audios.map(change) }),
-  };
+    videos: videos?.map(change),
+    audios: audios?.map(change),
+  });
 }

@@ -146,23 +146,14 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const shares = new ShareStore(database);
   const playLinks = new PlayLinks(dependencies.masterKey);
 
-  const idempotency = new Idempotency(database, store, clock);
-  const failedAttemptRecorder = new FailedAttemptRecorder(adminStore, clock, log, stopping);
-  const places = new ChannelTaskLimitStore(database);
-  const attempts = new AttemptRunner({ ...shared, completion, failedAttemptRecorder, places });
-  const sourceVideos = new SourceVideos({ ...shared, contentDelivery, playLinks });
-  const inputs = new InputResolver({ ...shared, finders: [sourceVideos.find, ...(dependencies.inputFinders ?? [])] });
-  const modelChoice = new ModelChoice(shared);
-  const limits = new TaskLimitStore(database);
-  const queue = new TaskQueue({ ...shared, places, limits, inputs, attempts, completion });
+  const submission = makeSubmission({ ...shared, adminStore, completion, contentDelivery, playLinks });
+  const { idempotency, queue, submitter, quotes } = submission;
   const reader = new RefreshingTaskReader({ ...shared, poller, urlRefresher, queue });
   const vendorDeletion = new VendorVideoDeletion(shared);
   const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion, queue });
-  const submitter = new SubmitService({ ...shared, idempotency, attempts, places, limits, queue, inputs, modelChoice });
-  const quotes = new PriceQuoteService(submitter, dependencies.outlook);
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
-  addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion, queue, inputs, modelChoice });
+  addVideoRoutes(routes, { ...shared, ...submission, reader, renderer, videoDeletion });
   addVendorFormatRoutes(routes, { submitter, reader, renderer, channels });
   addVendorCompatibleRoutes(routes, { submitter, reader, store, channels });
   addModelRoutes(routes, dependencies);
@@ -212,4 +203,33 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
       ]);
     },
   };
+}
+
+interface SubmissionDependencies extends VideoDependencies {
+  readonly store: TaskStore;
+  readonly adminStore: TaskAdminStore;
+  readonly upstreamCalls: UpstreamCalls;
+  readonly completion: TaskCompletion;
+  readonly contentDelivery: ContentDelivery;
+  readonly playLinks: PlayLinks;
+}
+
+/** Assembles what takes a request to its vendor, at once or after a wait for a place. */
+function makeSubmission(dependencies: SubmissionDependencies) {
+  const { database, store, adminStore, clock, log, stopping, inputFinders = [] } = dependencies;
+  const idempotency = new Idempotency(database, store, clock);
+  const failedAttemptRecorder = new FailedAttemptRecorder(adminStore, clock, log, stopping);
+  const places = new ChannelTaskLimitStore(database);
+  const attempts = new AttemptRunner({ ...dependencies, failedAttemptRecorder, places });
+  const inputs = new InputResolver({
+    ...dependencies,
+    finders: [new SourceVideos(dependencies).find, ...inputFinders],
+  });
+  const modelChoice = new ModelChoice(dependencies);
+  const limits = new TaskLimitStore(database);
+  const shared = { ...dependencies, places, limits, inputs, attempts };
+  const queue = new TaskQueue(shared);
+  const submitter = new SubmitService({ ...shared, idempotency, queue, modelChoice });
+  const quotes = new PriceQuoteService(submitter, dependencies.outlook);
+  return { idempotency, queue, submitter, quotes, inputs, modelChoice };
 }

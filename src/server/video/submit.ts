@@ -281,7 +281,7 @@ export class SubmitService {
     faultPoint('after-reserve');
     queue.wake(task);
     const place = await queue.placeOf(task);
-    return { ...toSubmitResult(task, null), ...(place !== undefined && { queue: place }) };
+    return defined({ ...toSubmitResult(task, null), queue: place });
   }
 
   async #admit({ tokenId, limits }: SubmitCaller, addHeaders: SubmitOptions['addHeaders']): Promise<void> {

@@ -328,7 +328,7 @@ interface QueueTables {
   /** The requests of waiting videos; part 0 is JSON, the others are the bytes it refers to. */
   queued_requests: { task_id: string; part: number; content: Uint8Array };
   /**
-   * The turn that each lane has reached. The row `''` is locked by whoever starts a waiting video; the row `*` holds the
+   * The turn that each lane has reached. Each start of a waiting video locks the row `''`; the row `*` holds the
    * time of the last look at all lanes.
    */
   queue_lanes: { lane: string; turn: number };

@@ -104,7 +104,7 @@ export class TaskCompletion {
         const refunded = await quota.refund(trx, task.id, toTaskDetail(task, change, undefined, clock.now()));
         if (options.suppressNotification !== true) {
           const { cause = 'unknown' } = change.failure ?? {};
-          // Whoever cancels a video knows.
+          // The owner has cancelled it and needs no notice.
           if (cause !== 'cancelled') await notifier.notify(trx, failureNotice(task, cause, refunded));
           await events.write(trx, toVideoEvent(task, change, clock.now()));
         }

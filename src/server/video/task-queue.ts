@@ -12,7 +12,6 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
 import { type HeldRequest, putTogether } from './held-request.ts';
 import type { InputResolver } from './input-resolver.ts';
-import { forecastStarts, type StartForecast } from './queue-forecast.ts';
 import {
   type Lane,
   type LaneGroup,
@@ -21,6 +20,7 @@ import {
   type QueuedTask,
   TaskQueueStore,
 } from './queue-store.ts';
+import { forecastStarts, type StartForecast } from './start-forecast.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { TaskCompletion } from './task-completion.ts';
 import { DEFAULT_QUEUED_TASKS, type TaskLimitStore, type TaskLimits } from './task-limits.ts';
