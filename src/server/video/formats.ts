@@ -255,7 +255,7 @@ function toSubmitResponse({ task, raw, queue }: SubmitResult, adapter: VendorAda
 
 /** The unified task, which always has every key. `contentUrl` is this service's own URL of the file. */
 function toUnifiedTask(task: ShownTask, contentUrl: string, adapter: VendorAdapter): Static<typeof UnifiedTask> {
-  return defined({
+  const unified = {
     task_id: task.public_id,
     action: task.action,
     status: adapter.presentation?.statusWords?.[task.status] ?? task.status,
@@ -264,9 +264,9 @@ function toUnifiedTask(task: ShownTask, contentUrl: string, adapter: VendorAdapt
     start_time: toSeconds(task.start_time),
     finish_time: toSeconds(task.finish_time),
     progress: `${task.progress}%`,
-    data: JSON.parse(task.data) as unknown,
-    queue: task.queue,
-  });
+    data: JSON.parse(task.data),
+  };
+  return task.queue === undefined ? unified : { ...unified, queue: task.queue };
 }
 
 /**
