@@ -57,6 +57,8 @@ const PERSONAL_TABLES = [
   'user_tokens',
   'two_factors',
   'backup_codes',
+  'passkeys',
+  'passkey_users',
   'bindings',
   'phone_codes',
   'known_login_sources',

@@ -4,7 +4,7 @@ import { type Migration, required, type Schema } from '../platform/db/migrate.ts
 import type { Dialect } from '../platform/db/sql.ts';
 
 /** Tables of the accounts capability. */
-export interface AccountTables extends AuditTables, LoginHistoryTables {
+export interface AccountTables extends AuditTables, LoginHistoryTables, PasskeyTables {
   accounts: {
     id: Generated<number>;
     /** Lower case; null once the account is removed, which frees the name while old records keep their id. */
@@ -134,6 +134,7 @@ export const accountMigrations: readonly Migration[] = [
       await schema.alterTable('tokens').addColumn('queued_tasks', int64).execute();
     },
   },
+  { id: '0003-passkeys', up: (trx, dialect) => createPasskeys(trx.schema, dialect) },
 ];
 
 async function createAccounts(schema: Schema, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
@@ -364,4 +365,67 @@ async function createLoginHistory(schema: Schema, { int64, bool, text, autoIncre
     .column('id')
     .where(sql.ref('outcome'), '!=', 'success')
     .execute();
+}
+
+interface PasskeyTables {
+  /** WebAuthn credentials. Usable only while `rp_id` is the host of BASE_URL. */
+  passkeys: {
+    id: Generated<number>;
+    user_id: number;
+    /** Base64url. */
+    credential_id: string;
+    /** COSE key, base64url; keys of ML-DSA have up to 2.6 KB. */
+    public_key: string;
+    /** COSE algorithm: -7 ES256, -8 EdDSA, -257 RS256, -48 ML-DSA-44. */
+    algorithm: number;
+    /** Signature counter of the authenticator; 0 if it has none. */
+    counter: number;
+    /** JSON array. */
+    transports: string;
+    /** Model of the authenticator; zeros if it does not say. */
+    aaguid: string;
+    /** Whether the passkey may be copied to other devices, and whether it has been. */
+    backup_eligible: 0 | 1;
+    backed_up: 0 | 1;
+    rp_id: string;
+    name: string;
+    created_at: number;
+    last_used_at: number | null;
+  };
+  /** The random id under which authenticators store an account's passkeys, base64url. */
+  passkey_users: { user_id: number; handle: string };
+  /** SHA-256 of used WebAuthn challenges, kept until they would have expired. */
+  used_challenges: { hash: string; expires_at: number };
+}
+
+async function createPasskeys(schema: Schema, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
+  await schema
+    .createTable('passkeys')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('user_id', int64, required)
+    .addColumn('credential_id', text, (column) => column.notNull().unique())
+    .addColumn('public_key', text, required)
+    .addColumn('algorithm', int64, required)
+    .addColumn('counter', int64, required)
+    .addColumn('transports', text, required)
+    .addColumn('aaguid', text, required)
+    .addColumn('backup_eligible', bool, required)
+    .addColumn('backed_up', bool, required)
+    .addColumn('rp_id', text, required)
+    .addColumn('name', text, required)
+    .addColumn('created_at', int64, required)
+    .addColumn('last_used_at', int64)
+    .execute();
+  await schema.createIndex('passkeys_by_user').on('passkeys').columns(['user_id', 'id']).execute();
+  await schema
+    .createTable('passkey_users')
+    .addColumn('user_id', int64, (column) => column.primaryKey())
+    .addColumn('handle', text, (column) => column.notNull().unique())
+    .execute();
+  await schema
+    .createTable('used_challenges')
+    .addColumn('hash', text, (column) => column.primaryKey())
+    .addColumn('expires_at', int64, required)
+    .execute();
+  await schema.createIndex('used_challenges_by_end').on('used_challenges').column('expires_at').execute();
 }
