@@ -13,10 +13,11 @@ import {
   Username,
 } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
+import { Assertion } from './passkey-credentials.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './responses.ts';
 
-/** Body of a sign-in response: the account, or a flag that the second step is required. */
-const LoggedIn = Type.Object({
+/** The account in the response to a login. */
+export const LoggedIn = Type.Object({
   id: Type.Integer(),
   username: Type.String(),
   display_name: Type.String(),
@@ -63,12 +64,15 @@ export const login = endpoint({
 export const loginSecondStep = endpoint({
   method: 'POST',
   path: '/api/user/login/2fa',
-  summary: 'Finish a login (this one or the embedded device login) with a TOTP or backup code',
+  summary: 'Finish a login (this one or the embedded device login) with a TOTP or backup code, or a passkey',
   tag: 'accounts',
   policy: 'public',
   envelope: 'api',
   secret: true,
-  body: Type.Object({ code: Code }),
+  body: Type.Object({
+    code: Type.Optional(Code),
+    credential: Type.Optional(Assertion),
+  }),
   response: Ok(LoggedIn),
 });
 
@@ -78,6 +82,7 @@ export const logout = endpoint({
   summary: 'End this session',
   tag: 'accounts',
   policy: 'owner',
+  withoutSecondFactor: true,
   envelope: 'api',
   response: Done,
 });
@@ -190,6 +195,7 @@ export const setUpTwoFactor = endpoint({
   summary: 'Begin two-step verification',
   tag: 'accounts',
   policy: 'owner',
+  withoutSecondFactor: true,
   envelope: 'api',
   secret: true,
   response: Ok(Type.Object({ secret: Type.String(), otpauth_url: Type.String() })),
@@ -201,6 +207,7 @@ export const enableTwoFactor = endpoint({
   summary: 'Turn two-step verification on; the backup codes are shown once',
   tag: 'accounts',
   policy: 'owner',
+  withoutSecondFactor: true,
   envelope: 'api',
   secret: true,
   body: Type.Object({ code: Code }),

@@ -87,6 +87,8 @@ export interface Endpoint {
   readonly accepts?: 'json' | 'form' | 'json-or-multipart' | 'upload';
   /** An alias of another endpoint's path: served, but omitted from the OpenAPI document. */
   readonly isOtherSpelling?: boolean;
+  /** Also for accounts that still have to set up the second factor that `REQUIRE_SECOND_FACTOR` demands. */
+  readonly withoutSecondFactor?: boolean;
   /** The response contains tokens, passwords or keys and is sent with `Cache-Control: no-store`. */
   readonly secret?: boolean;
   /**

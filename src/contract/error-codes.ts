@@ -17,6 +17,8 @@ export interface ErrorDefinition {
   readonly type: ErrorType;
   /** Whether the same request may succeed later without being changed. */
   readonly retryable: boolean;
+  /** The `api` envelope states the code, too. Bodies of the older errors are fixed as `{success, message}`. */
+  readonly isCoded?: boolean;
 }
 
 const businessError = (status = 400, type: ErrorType = 'invalid_request_error'): ErrorDefinition => ({
@@ -31,6 +33,8 @@ const protocolError = (status: number, type: ErrorType, retry = false): ErrorDef
   type,
   retryable: retry,
 });
+
+const coded = (definition: ErrorDefinition): ErrorDefinition => ({ ...definition, isCoded: true });
 
 /** Every error code this service returns. The texts are in `messages/`; docs/errors.md is generated from both. */
 export const ERRORS = {
@@ -71,12 +75,12 @@ export const ERRORS = {
   two_factor_on: businessError(),
   two_factor_off: businessError(),
   two_factor_not_set_up: businessError(),
-  second_factor_required: protocolError(403, 'permission_error'),
-  passkeys_off: businessError(503, 'server_error'),
-  passkeys_full: businessError(409),
-  passkey_expired: businessError(),
-  wrong_passkey: businessError(401, 'authentication_error'),
-  last_way_in: businessError(409),
+  second_factor_required: coded(protocolError(403, 'permission_error')),
+  passkeys_off: coded(businessError(503, 'server_error')),
+  passkeys_full: coded(businessError(409)),
+  passkey_expired: coded(businessError()),
+  wrong_passkey: coded(businessError(401, 'authentication_error')),
+  last_way_in: coded(businessError(409)),
   binding_taken: businessError(),
   messaging_unavailable: businessError(502, 'upstream_error'),
   phone_unavailable: businessError(502, 'upstream_error'),

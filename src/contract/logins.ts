@@ -4,7 +4,7 @@ import { Time, TimeOrNull } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { LongListOf, LongPageQuery, Ok } from './responses.ts';
 
-export const LOGIN_OUTCOMES = ['success', 'wrong_password', 'wrong_code', 'disabled'] as const;
+export const LOGIN_OUTCOMES = ['success', 'wrong_password', 'wrong_code', 'wrong_passkey', 'disabled'] as const;
 /** Outcome of a login attempt. */
 export type LoginOutcomeName = (typeof LOGIN_OUTCOMES)[number];
 
@@ -60,6 +60,7 @@ export const SESSION_END_REASONS = [
   'password_set_by_administrator',
   'two_factor_on',
   'two_factor_off',
+  'second_factors_reset',
   'role_changed',
   'account_disabled',
   'account_removed',

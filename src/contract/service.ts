@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
+import { PASSKEY_STATES } from './passkey-state.ts';
 import { Ok } from './responses.ts';
 
 const open = { method: 'GET', tag: 'service', policy: 'public' } as const;
@@ -25,6 +26,9 @@ export const getStatus = endpoint({
       server_address: Type.String(),
       phone_codes: Type.Enum(['sms', 'log'], { description: '`log`: development, codes are only written to the log.' }),
       mail: Type.Boolean({ description: 'Whether the service sends e-mail: passwords can be reset by it.' }),
+      passkeys: Type.Enum([...PASSKEY_STATES], {
+        description: '`ip`: off, since BASE_URL has an IP address; `http`: off, since it is not reached by https.',
+      }),
       messaging_binding: Type.Boolean({ description: 'Whether a messaging app can be linked.' }),
     }),
   }),

@@ -66,6 +66,8 @@ export async function startAccounts(
     settings: {
       current: () => ({
         registration: 'open',
+        requireSecondFactor: 'off',
+        siteName: 'Reelgate',
         newUserQuota: 0,
         newUserPlan: undefined,
         phoneHttpUrl: undefined,
@@ -77,6 +79,7 @@ export async function startAccounts(
     clock,
     log,
     vault: createVault(randomBytes(32)),
+    masterKey: randomBytes(32),
     limits: createRateLimits({ clock }),
     ledger,
     outbound: openOutbound(),

@@ -3,6 +3,7 @@
  * reject a value. `#` stands for any inserted value. The first matching pattern is used.
  */
 const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
+  ['Give the password, or the use of a passkey', '请填写密码或使用通行密钥'],
   // Inputs of videos.
   ['inputs may hold # at most', 'inputs 最多 # 项'],
   ['inputs must be a list of objects', 'inputs 须为对象列表'],

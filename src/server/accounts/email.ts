@@ -16,6 +16,7 @@ import type { AuditLog } from './audit-log.ts';
 import type { BindingStore } from './bindings.ts';
 import type { KnownSourceStore } from './guess-limit.ts';
 import type { LinkedLogins, LoginRevocation } from './login-revocation.ts';
+import type { PasskeyStore } from './passkey-store.ts';
 import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
 import type { AccountRateLimits } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
@@ -39,6 +40,7 @@ interface EmailConfirmationDependencies {
   readonly keys: Pick<TokenStore, 'revokeAll'>;
   readonly bindings: Pick<BindingStore, 'deleteOfUser'>;
   readonly twoFactors: Pick<TwoFactorStore, 'disable'>;
+  readonly passkeys: Pick<PasskeyStore, 'deleteOfUser'>;
   readonly knownSources: Pick<KnownSourceStore, 'deleteOfUser'>;
   /** Access other capabilities hold for an account without a login: webhooks. */
   readonly standingAccess: readonly LinkedLogins[];
@@ -158,11 +160,13 @@ export class EmailConfirmationService {
    * a way in that would outlive the owner's new password.
    */
   async #endEarlierAccess(trx: Trx, userId: number, now: number): Promise<void> {
-    const { loginRevocation, keys, bindings, twoFactors, knownSources, standingAccess, notices } = this.#dependencies;
+    const { loginRevocation, keys, bindings, twoFactors, passkeys, knownSources, standingAccess, notices } =
+      this.#dependencies;
     await loginRevocation.revokeAll(trx, userId, 'email_confirmed');
     await keys.revokeAll(trx, userId, now);
     await bindings.deleteOfUser(trx, userId);
     await twoFactors.disable(trx, userId);
+    await passkeys.deleteOfUser(trx, userId);
     await knownSources.deleteOfUser(trx, userId);
     for (const each of standingAccess) await each.revokeAll(trx, userId);
     await notices.notify(trx, userId, 'first-confirmation');

@@ -1,5 +1,8 @@
 import { ENABLED } from '../../contract/account-fields.ts';
-import { AppError } from '../platform/app-error.ts';
+import type { ErrorCode } from '../../contract/error-codes.ts';
+import type { LoginOutcomeName } from '../../contract/logins.ts';
+import type { Assertion } from '../../contract/passkey-credentials.ts';
+import { AppError, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { AccountCaller, LoginClient } from '../platform/http/request-context.ts';
@@ -10,8 +13,10 @@ import type { Account, AccountStore } from './account-store.ts';
 import { GuessLimit, type GuessSource, type KnownSources, toGuessSource } from './guess-limit.ts';
 import type { LoginAttempt, LoginHistory } from './login-history.ts';
 import type { PendingLoginStore } from './login-revocation.ts';
+import type { PasskeyService } from './passkeys.ts';
 import type { PasswordHasher, PermittedHasher } from './passwords.ts';
 import type { AccountRateLimits } from './rate-limits.ts';
+import type { SecondFactors, SecondStepProof } from './second-factors.ts';
 import type { SessionService } from './sessions.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';
 import type { TwoFactorService } from './two-factor.ts';
@@ -41,11 +46,15 @@ interface LoginSubject {
   readonly subject: string;
 }
 
-interface SecondStep {
+interface PasskeyLogin {
+  readonly credential: Assertion;
+  readonly client: LoginClient;
+  readonly purpose?: LoginSubject;
+}
+
+interface SecondStep extends SecondStepProof {
   /** Value of the cookie from the first step. */
   readonly pending: string | undefined;
-  /** TOTP or backup code. */
-  readonly code: string;
   readonly client: LoginClient;
 }
 
@@ -71,6 +80,8 @@ interface LoginServiceDependencies {
   readonly loginHistory: LoginHistory;
   readonly sessions: SessionService;
   readonly twoFactors: TwoFactorService;
+  readonly passkeys: PasskeyService;
+  readonly secondFactors: SecondFactors;
 }
 
 interface VerifiedPassword {
@@ -104,7 +115,7 @@ export class LoginService {
 
   /** @throws wrong_login, account_disabled, rate_limit_exceeded, unavailable */
   async logIn(login: PasswordLogin): Promise<LoginOutcome> {
-    const { database, accounts, twoFactors } = this.#dependencies;
+    const { database, accounts, secondFactors } = this.#dependencies;
     const { account: found, stored, isKnownSource } = await this.#verifyLogin(login);
     return database.transaction<LoginOutcome>(async (trx) => {
       // Under this lock the account cannot change before the session exists, and a later change ends the session.
@@ -113,35 +124,64 @@ export class LoginService {
         throw new AppError('wrong_login');
       if (account.status !== ENABLED) throw new AppError('account_disabled');
       const purpose = login.purpose ?? PLAIN_LOGIN;
-      if (!(await twoFactors.isEnabled(account.id, trx)))
+      if (!(await secondFactors.mustFollowPassword(account.id, account.role, trx)))
         return this.#startSession(trx, account, { client: login.client, twoStep: false, isKnownSource }, purpose);
       return { step: 'second', pending: await this.#addPendingLogin(trx, account.id, purpose) };
     });
   }
 
   /**
-   * Completes the pending login of the cookie. @throws login_expired, wrong_code, account_disabled, rate_limit_exceeded
+   * Logs in with a passkey, which replaces password and second step.
+   *
+   * @throws passkeys_off, passkey_expired, wrong_passkey, account_disabled, rate_limit_exceeded
    */
-  async completeSecondStep({ pending, code, client }: SecondStep): Promise<CompletedLogin> {
-    const { database, accounts, pendingLogins, clock, twoFactors, knownSources, loginHistory } = this.#dependencies;
+  async logInWithPasskey({ credential, client, purpose = PLAIN_LOGIN }: PasskeyLogin): Promise<CompletedLogin> {
+    const { database, accounts, passkeys, knownSources } = this.#dependencies;
+    const passkey = await passkeys.find(credential);
+    const source = await knownSources.identify(passkey?.user_id, client);
+    const facts = { client, twoStep: true, isKnownSource: source.knownSourceKey !== undefined };
+    const userId = passkey?.user_id;
+    const used = await this.#recordingFailure({ userId, ...facts }, () => passkeys.verify(credential, passkey, source));
+    return database.transaction(async (trx) => {
+      const account = await accounts.lock(trx, used.passkey.user_id);
+      if (account === undefined) throw new AppError('wrong_passkey');
+      if (account.status !== ENABLED) throw new AppError('account_disabled');
+      await passkeys.recordUse(trx, used);
+      return this.#startSession(trx, account, facts, purpose);
+    });
+  }
+
+  /**
+   * Completes the pending login of the cookie.
+   *
+   * @throws login_expired, second_step_required, wrong_code, wrong_passkey, passkey_expired, account_disabled,
+   *   rate_limit_exceeded
+   */
+  async completeSecondStep({ pending, code, credential, client }: SecondStep): Promise<CompletedLogin> {
+    const { pendingLogins, clock, knownSources } = this.#dependencies;
     if (pending === undefined) throw new AppError('login_expired');
     const hash = hashToken(pending);
     const attempt = await pendingLogins.countAttempt(hash, MAX_WRONG_CODES, clock.now());
     if (attempt === undefined) throw new AppError('login_expired');
     const source = await knownSources.identify(attempt.user_id, client);
     const facts = { client, twoStep: true, isKnownSource: source.knownSourceKey !== undefined };
-    return twoFactors.withGuess(attempt.user_id, source, async () => {
-      const completed = await database.transaction(async (trx) => {
-        const account = await accounts.lock(trx, attempt.user_id);
-        if (account === undefined) throw new AppError('login_expired');
-        if (account.status !== ENABLED) throw new AppError('account_disabled');
-        if (!(await twoFactors.consumeCode(trx, account.id, code))) return undefined;
-        if (!(await pendingLogins.consume(trx, hash))) throw new AppError('login_expired');
-        return this.#startSession(trx, account, facts, { name: attempt.purpose, subject: attempt.subject });
-      });
-      if (completed === undefined) loginHistory.recordFailure({ userId: attempt.user_id, ...facts }, 'wrong_code');
+    const complete = (consume: (trx: Trx) => Promise<boolean>) => this.#completePending(attempt, facts, consume);
+    const owner = { userId: attempt.user_id, ...facts };
+    const { passkeys, twoFactors } = this.#dependencies;
+    if (credential !== undefined) {
+      const passkey = await passkeys.find(credential);
+      const own = passkey?.user_id === attempt.user_id ? passkey : undefined;
+      const used = await this.#recordingFailure(owner, () => passkeys.verify(credential, own, source, true));
+      const completed = await complete((trx) => passkeys.recordUse(trx, used).then(() => true));
+      if (completed === undefined) throw new AppError('wrong_passkey');
       return completed;
-    });
+    }
+    if (code === undefined) throw new AppError('second_step_required');
+    return this.#recordingFailure(owner, () =>
+      twoFactors.withGuess(attempt.user_id, source, () =>
+        complete((trx) => twoFactors.consumeCode(trx, attempt.user_id, code)),
+      ),
+    );
   }
 
   /**
@@ -213,6 +253,38 @@ export class LoginService {
     return isRight;
   }
 
+  /** Records a wrong code or passkey in the login history of the account, if there is one. */
+  async #recordingFailure<R>(
+    { userId, ...facts }: Omit<LoginAttempt, 'userId'> & { readonly userId: number | undefined },
+    verify: () => Promise<R>,
+  ): Promise<R> {
+    try {
+      return await verify();
+    } catch (error) {
+      const outcome = isAppError(error) ? FAILURES[error.code] : undefined;
+      if (userId !== undefined && outcome !== undefined)
+        this.#dependencies.loginHistory.recordFailure({ userId, ...facts }, outcome);
+      throw error;
+    }
+  }
+
+  /** Ends a pending login with a session; undefined if the second step is wrong. */
+  #completePending(
+    { hash, user_id: userId, purpose, subject }: PendingAttempt,
+    facts: Omit<LoginAttempt, 'userId'>,
+    consume: (trx: Trx) => Promise<boolean>,
+  ): Promise<CompletedLogin | undefined> {
+    const { database, accounts, pendingLogins } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const account = await accounts.lock(trx, userId);
+      if (account === undefined) throw new AppError('login_expired');
+      if (account.status !== ENABLED) throw new AppError('account_disabled');
+      if (!(await consume(trx))) return undefined;
+      if (!(await pendingLogins.consume(trx, hash))) throw new AppError('login_expired');
+      return this.#startSession(trx, account, facts, { name: purpose, subject });
+    });
+  }
+
   async #addPendingLogin(trx: Trx, userId: number, purpose: LoginSubject): Promise<string> {
     const { pendingLogins, clock } = this.#dependencies;
     const pending = randomToken(CREDENTIAL_PREFIX.pendingLogin, 43);
@@ -243,5 +315,13 @@ export class LoginService {
     return { step: 'done', account, session: await sessions.start(trx, account.id, client), knownDevice };
   }
 }
+
+type PendingAttempt = NonNullable<Awaited<ReturnType<PendingLoginStore['countAttempt']>>>;
+
+/** Outcomes in the login history, by error. */
+const FAILURES: Readonly<Partial<Record<ErrorCode, Exclude<LoginOutcomeName, 'success'>>>> = {
+  wrong_code: 'wrong_code',
+  wrong_passkey: 'wrong_passkey',
+};
 
 const PLAIN_LOGIN: LoginSubject = { name: 'login', subject: '' };

@@ -31,15 +31,22 @@ import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-r
 import { LoginService } from './login-service.ts';
 import { CredentialRecheck, ManagementTokenService, ManagementTokenStore } from './management-tokens.ts';
 import { OwnAccountUpdateService, UserTimeZone } from './own-account.ts';
+import { PasskeyChallenges } from './passkey-challenges.ts';
+import { PasskeyStore } from './passkey-store.ts';
+import { PasskeyService } from './passkeys.ts';
 import { type PasswordCost, PasswordHasher } from './passwords.ts';
+import { PresenceCheck } from './presence-check.ts';
 import { AccountRateLimits, defineKeyLimit } from './rate-limits.ts';
 import { type FindPlan, type GivePlan, RegistrationAndProfileService } from './registration.ts';
+import { RelyingParty } from './relying-party.ts';
 import { type DeviceAccessTokens, RequestAuthenticator } from './request-authenticator.ts';
+import { SecondFactors } from './second-factors.ts';
 import { SecurityNotices } from './security-notices.ts';
 import { SessionService, SessionStore } from './sessions.ts';
 import { TokenService, TokenStore } from './tokens.ts';
 import { TwoFactorService, TwoFactorStore } from './two-factor.ts';
 import { UserAdminService } from './user-admin.ts';
+import { WaysIn } from './ways-in.ts';
 
 interface AccountsConfig {
   readonly baseUrl: string;
@@ -51,7 +58,13 @@ interface AccountsConfig {
 
 type AccountsSettings = Pick<
   SiteSettings,
-  'registration' | 'newUserQuota' | 'newUserPlan' | 'phoneHttpUrl' | 'messagingVerifyUrl'
+  | 'registration'
+  | 'requireSecondFactor'
+  | 'newUserQuota'
+  | 'newUserPlan'
+  | 'phoneHttpUrl'
+  | 'messagingVerifyUrl'
+  | 'siteName'
 >;
 
 /** Dependencies of the accounts capability. */
@@ -62,6 +75,7 @@ export interface AccountsDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly vault: Vault;
+  readonly masterKey: Buffer;
   readonly limits: RateLimits;
   readonly outbound: OutboundClient;
   readonly ledger: Ledger;
@@ -93,7 +107,12 @@ export interface Accounts {
   readonly loginHistory: LoginHistory;
   readonly logins: LoginService;
   readonly managementTokens: ManagementTokenService;
+  readonly passkeys: PasskeyService;
   readonly passwords: PasswordHasher;
+  /** Checks that the owner of a session is present before it adds another way in. */
+  readonly presence: PresenceCheck;
+  readonly relyingParty: RelyingParty;
+  readonly secondFactors: SecondFactors;
   readonly sessions: SessionService;
   readonly settings: UserTimeZone;
   readonly tokens: TokenService;
@@ -152,6 +171,12 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     ledger,
     loginRevocation,
   };
+  const relyingParty = new RelyingParty(config.baseUrl);
+  const rpId = relyingParty.isOn ? relyingParty.id : undefined;
+  const waysIn = new WaysIn({ isPasswordAllowed: () => true, rpId });
+  const passkeyStore = new PasskeyStore(database);
+  const challenges = new PasskeyChallenges(dependencies);
+  const passkeys = new PasskeyService({ ...shared, store: passkeyStore, relyingParty, challenges, waysIn, settings });
   const tokens = new EmailTokenStore(database);
   const emails = { ...shared, tokens, links: new EmailLinkIssuer(tokens, config.baseUrl), mailer: dependencies.mailer };
   const emailConfirmations = new EmailConfirmationService({
@@ -159,11 +184,22 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     keys: tokenStore,
     bindings: bindingStore,
     twoFactors: twoFactorStore,
+    passkeys: passkeyStore,
     knownSources: knownSourceStore,
     standingAccess: dependencies.standingAccess,
   });
   const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
-  const logins = new LoginService({ ...shared, pendingLogins, knownSources, loginHistory, sessions, twoFactors });
+  const secondFactors = new SecondFactors({ database, settings, twoFactors, passkeys, waysIn });
+  const logins = new LoginService({
+    ...shared,
+    pendingLogins,
+    knownSources,
+    loginHistory,
+    sessions,
+    twoFactors,
+    passkeys,
+    secondFactors,
+  });
   const users = new RegistrationAndProfileService({
     ...shared,
     settings,
@@ -191,6 +227,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       tokens: tokenStore,
       tokenUse,
       deviceTokens,
+      secondFactors,
       keyLimit: defineKeyLimit(dependencies.limits, config.keyRequestsPerMinute),
       clock,
       userHeader: config.apiUserHeader,
@@ -212,7 +249,19 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     loginHistory,
     logins,
     managementTokens: new ManagementTokenService({ ...shared, store: managementTokenStore, credentials }),
+    passkeys,
     passwords,
+    presence: new PresenceCheck({
+      database,
+      logins,
+      secondFactors,
+      twoFactors,
+      waysIn,
+      sessions: sessionStore,
+      clock,
+    }),
+    relyingParty,
+    secondFactors,
     sessions,
     settings: new UserTimeZone(accounts),
     tokens: new TokenService({ database, store: tokenStore, clock, ledger }),
@@ -224,6 +273,8 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       sessions,
       sessionStore,
       tokens: tokenStore,
+      twoFactors: twoFactorStore,
+      passkeys: passkeyStore,
     }),
     users,
     selfUpdates: new OwnAccountUpdateService({ ...shared, logins, emailConfirmations }),
@@ -245,6 +296,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       await sessions.deleteExpired();
       await logins.deleteExpired();
       await tokens.deleteExpired(clock.now());
+      await challenges.deleteExpired();
     },
     async close() {
       credentialWatch.close();

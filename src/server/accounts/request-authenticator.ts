@@ -10,6 +10,7 @@ import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-lim
 import { hashToken } from '../platform/tokens.ts';
 import type { AccountStore } from './account-store.ts';
 import type { ManagementTokenStore } from './management-tokens.ts';
+import type { SecondFactors } from './second-factors.ts';
 import type { SessionService } from './sessions.ts';
 import { CREDENTIAL_PREFIX, type TokenRow, type TokenStore } from './tokens.ts';
 
@@ -40,6 +41,7 @@ export interface RequestAuthenticatorDependencies {
   readonly tokens: TokenStore;
   readonly tokenUse: PeriodicWriter<true>;
   readonly deviceTokens: DeviceAccessTokens;
+  readonly secondFactors: Pick<SecondFactors, 'assertNotMissing'>;
   /** Limits the requests of a key, by its id; undefined: unlimited. */
   readonly keyLimit: RateLimiter | undefined;
   readonly clock: Clock;
@@ -67,8 +69,9 @@ export class RequestAuthenticator implements Authenticator {
   async account(
     policy: 'account' | 'owner' | 'admin' | 'root',
     { headers, session, clientIp }: Credentials,
+    withoutSecondFactor = false,
   ): Promise<AccountCaller> {
-    const { userHeader, deviceTokens } = this.#dependencies;
+    const { userHeader, deviceTokens, secondFactors } = this.#dependencies;
     // A bearer value takes precedence: if it is invalid, a valid session cookie in the same request is not used
     // instead.
     const token = headers.authorization === undefined ? session : readBearerToken(headers.authorization);
@@ -77,6 +80,7 @@ export class RequestAuthenticator implements Authenticator {
     if (found === undefined || found.status !== ENABLED) throw new AppError('unauthorized');
     const { caller } = found;
     if (headers[userHeader] !== String(caller.userId)) throw new AppError('unauthorized');
+    if (!withoutSecondFactor) await secondFactors.assertNotMissing(caller.userId, caller.role);
     if (caller.kind === 'device') deviceTokens.recordUse(caller.authorizationId, clientIp);
     if (policy === 'account') return caller;
     if (caller.kind === 'device') throw new AppError('forbidden');

@@ -10,6 +10,7 @@ import { AuditStore } from './audit-log.ts';
 import { GENERATED_PASSWORD_LENGTH } from './first-administrator.ts';
 import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-revocation.ts';
 import { ManagementTokenStore } from './management-tokens.ts';
+import { PasskeyStore } from './passkey-store.ts';
 import { assertUncommonPassword, PasswordHasher } from './passwords.ts';
 import { SessionStore } from './sessions.ts';
 import { TwoFactorStore } from './two-factor.ts';
@@ -22,7 +23,7 @@ interface ResetPasswordDependencies {
 }
 
 interface ResetPasswordOptions {
-  /** Also turns two-step verification off, for users who lost both factors. */
+  /** Also removes two-step verification and passkeys, for users who lost all factors. */
   readonly withoutTwoFactor?: boolean;
   /** Default: a random password, which also works while attackers exhaust the account's limit of wrong passwords. */
   readonly password?: string;
@@ -57,7 +58,10 @@ export async function resetPassword(
   await database.transaction(async (trx) => {
     if ((await accounts.lock(trx, account.id)) === undefined) throw notExistError('account');
     await accounts.putPassword(trx, account.id, hash, clock.now(), isGenerated);
-    if (withoutTwoFactor) await new TwoFactorStore(database).disable(trx, account.id);
+    if (withoutTwoFactor) {
+      await new TwoFactorStore(database).disable(trx, account.id);
+      await new PasskeyStore(database).deleteOfUser(trx, account.id);
+    }
     await logins.revokeAll(trx, account.id, 'password_set_by_administrator');
     await new AuditStore(database, clock).record(trx, {
       action: 'user.reset-password',

@@ -14,6 +14,8 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { LoginAttemptRow } from './login-history.ts';
 import type { Accounts } from './module.ts';
 import { toAdminUserRow, toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
+import { addPasskeyRoutes } from './passkey-routes.ts';
+import { toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
 import type { TokenListItem } from './tokens.ts';
 
 interface AccountRouteDependencies {
@@ -30,6 +32,7 @@ export function addAccountRoutes(routes: RouteRegistry, { accounts, cookies }: A
   addBindingRoutes(routes, accounts);
   addEmailRoutes(routes, accounts);
   addAccountAdminRoutes(routes, accounts);
+  addPasskeyRoutes(routes, { accounts, cookies });
 }
 
 /** Account administration and the audit log. */
@@ -213,7 +216,7 @@ function addLoginRoutes(
 
   routes.add(registrationLoginAndOwnAccountEndpoints.loginSecondStep, async ({ body, request, reply }) => {
     const client = toLoginClient(request, cookies.knownDeviceOf(reply));
-    const outcome = await logins.completeSecondStep({ pending: cookies.pendingOf(reply), code: body.code, client });
+    const outcome = await logins.completeSecondStep({ ...body, pending: cookies.pendingOf(reply), client });
     cookies.clearPending(reply);
     cookies.setLogin(reply, outcome);
     return ok(toLoginResponse(outcome.account));

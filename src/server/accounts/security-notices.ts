@@ -1,3 +1,4 @@
+import { defined } from '../../contract/objects.ts';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import type { Trx } from '../tables.ts';
 
@@ -24,12 +25,40 @@ const TEXTS = {
       'zh-CN': '现在仅凭密码即可登录。如果不是您本人操作，请立即更改密码。',
     },
   },
+  'passkey-added': {
+    title: { en: 'A passkey was added to your account', 'zh-CN': '您的账号已添加通行密钥' },
+    content: {
+      en: 'It signs in without your password. If this was not you, remove it now and change your password.',
+      'zh-CN': '使用它登录无需密码。如果不是您本人操作，请立即移除该通行密钥并更改密码。',
+    },
+  },
+  'passkey-removed': {
+    title: { en: 'A passkey was removed from your account', 'zh-CN': '您的账号已移除通行密钥' },
+    content: {
+      en: 'It no longer signs in. If this was not you, change your password.',
+      'zh-CN': '该通行密钥已无法登录。如果不是您本人操作，请更改密码。',
+    },
+  },
+  'passkey-counter': {
+    title: { en: 'A passkey may have been copied', 'zh-CN': '通行密钥可能已被复制' },
+    content: {
+      en: 'The use counter of a security key did not increase at its last sign-in, as happens when a key is cloned. If you cannot explain it, remove the passkey.',
+      'zh-CN': '安全密钥上次登录时使用计数没有增加，密钥被克隆时会出现这种情况。如果您不清楚原因，请移除该通行密钥。',
+    },
+  },
+  'second-factors-reset': {
+    title: { en: 'An administrator removed your second factors', 'zh-CN': '管理员已移除您的第二验证因素' },
+    content: {
+      en: 'Your passkeys and two-step verification are gone, and you were signed out everywhere. Set them up again. If you did not ask for it, tell the administrator.',
+      'zh-CN': '您的通行密钥和两步验证均已移除，所有登录均已退出，请重新设置。如果不是您要求的，请告知管理员。',
+    },
+  },
   'first-confirmation': {
     title: { en: 'Your e-mail address was confirmed for the first time', 'zh-CN': '您的邮箱地址已首次确认' },
     content: {
-      en: 'The account may have been created with your address by another person, so everything created until now has ended: sessions, devices, API keys, the management access token, webhooks, bindings and two-step verification. If you did not choose the password yourself, reset it now, then create what you need again.',
+      en: 'The account may have been created with your address by another person, so everything created until now has ended: sessions, devices, API keys, the management access token, webhooks, bindings, passkeys and two-step verification. If you did not choose the password yourself, reset it now, then create what you need again.',
       'zh-CN':
-        '此前创建账号的可能不是您本人，因此之前的一切均已失效：会话、设备、API 密钥、管理访问令牌、Webhook、绑定以及两步验证。如果密码不是您自己设置的，请立即重置密码，然后重新创建所需内容。',
+        '此前创建账号的可能不是您本人，因此之前的一切均已失效：会话、设备、API 密钥、管理访问令牌、Webhook、绑定、通行密钥以及两步验证。如果密码不是您自己设置的，请立即重置密码，然后重新创建所需内容。',
     },
   },
   'reset-link': {
@@ -56,14 +85,15 @@ export class SecurityNotices {
     this.#notifier = notifier;
   }
 
-  /** Notifies in the transaction of the change. */
-  async notify(trx: Trx, userId: number, change: keyof typeof TEXTS): Promise<void> {
+  /** Notifies in the transaction of the change; once per key, if there is one. */
+  async notify(trx: Trx, userId: number, change: keyof typeof TEXTS, deduplicationKey?: string): Promise<void> {
     await this.#notifier.notify(trx, {
       userId,
       topic: 'security',
       type: 'system',
       ...TEXTS[change],
       targetUrl: '/account/security',
+      ...defined({ deduplicationKey }),
     });
   }
 }

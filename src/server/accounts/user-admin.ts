@@ -13,11 +13,13 @@ import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountAccess, AccountColumns, AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { LoginRevocation } from './login-revocation.ts';
+import type { PasskeyStore } from './passkey-store.ts';
 import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
 import { type NewUser, normalizeEmail, type RegistrationAndProfileService } from './registration.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import type { SessionService, SessionStore } from './sessions.ts';
 import type { TokenStore } from './tokens.ts';
+import type { TwoFactorStore } from './two-factor.ts';
 
 /** The fields an administrator may change; absent fields stay unchanged. */
 interface UserUpdate {
@@ -46,6 +48,8 @@ interface UserAdminServiceDependencies {
   readonly sessions: SessionService;
   readonly sessionStore: SessionStore;
   readonly tokens: TokenStore;
+  readonly twoFactors: TwoFactorStore;
+  readonly passkeys: PasskeyStore;
   readonly passwords: PasswordHasher;
   readonly loginRevocation: LoginRevocation;
   readonly ledger: Ledger;
@@ -142,6 +146,31 @@ export class UserAdminService {
         before: { session: sessionId, ...ended },
         ...origin,
       });
+    });
+  }
+
+  /**
+   * Removes the passkeys and the two-step verification of an owner who lost them; the owner logs in with the password
+   * and sets new ones up.
+   *
+   * @throws not_exist, rank_too_low
+   */
+  async resetSecondFactors(caller: AccountCaller, id: number, origin: RequestOrigin): Promise<void> {
+    const { database, twoFactors, passkeys, loginRevocation, auditLog, notices } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      await this.#lockManaged(trx, caller, id);
+      const hadTwoFactor = await twoFactors.disable(trx, id);
+      const removed = await passkeys.deleteOfUser(trx, id);
+      const isOwn = caller.kind === 'session' && caller.userId === id;
+      await loginRevocation.revokeAll(trx, id, 'second_factors_reset', isOwn ? caller.sessionId : undefined);
+      await auditLog.record(trx, {
+        actorId: caller.userId,
+        action: 'user.reset-second-factors',
+        target: `user:${id}`,
+        before: { two_factor: hadTwoFactor, passkeys: removed },
+        ...origin,
+      });
+      await notices.notify(trx, id, 'second-factors-reset');
     });
   }
 

@@ -261,6 +261,11 @@ export const SHARED_SETTINGS = {
     default: 'open',
     description: 'open or closed: whether people may register.',
   }),
+  REQUIRE_SECOND_FACTOR: oneOf(['off', 'admins', 'all'], {
+    default: 'off',
+    description:
+      'Who must have two-step verification or a passkey: admins, all or off. Without one, an account can only set one up.',
+  }),
   NEW_USER_QUOTA: integer(0, 1e15, { default: '0', description: 'Quota a new account starts with.' }),
   RETENTION_TASK_DETAIL_DAYS: integer(0, 36_500, {
     default: '30',

@@ -26,6 +26,7 @@ export default {
     SITE_ACCENT: 'Colour',
     SIGN_IN_NOTICE: 'Notice above the sign-in form',
     REGISTRATION: 'New accounts',
+    REQUIRE_SECOND_FACTOR: 'Required second factor',
     DEFAULT_VIDEO_MODEL: 'Default video model',
     DEVICE_CODES_PER_ADDRESS: 'Pending device codes of an IP address',
     FILES_IMAGE_MB: 'Largest image, MB',
@@ -54,6 +55,8 @@ export default {
     SITE_LOGO: 'Square, PNG, WebP or JPEG, at most 90 KB.',
     SITE_ACCENT: 'Buttons, links and marks; each can be read in both schemes.',
     SIGN_IN_NOTICE: 'Such as maintenance, rules or a contact. Leave empty to remove it.',
+    REQUIRE_SECOND_FACTOR:
+      'Who must have two-step verification or a passkey. Without one, an account can only set one up. API keys keep working.',
     REGISTRATION: 'Whether people can create their own accounts.',
     DEFAULT_VIDEO_MODEL: 'For requests to /v1/videos without a model. Empty: the cheapest.',
     DEVICE_CODES_PER_ADDRESS:
@@ -82,6 +85,9 @@ export default {
   choices: {
     open: 'Open',
     closed: 'Closed',
+    off: 'Nobody',
+    admins: 'Administrators',
+    all: 'Everybody',
     ember: 'Ember',
     rose: 'Rose',
     amber: 'Amber',

@@ -82,6 +82,8 @@ export default {
       'password-reset': 'Password set with a link',
       'two-factor-on': 'Two-step verification turned on',
       'two-factor-off': 'Two-step verification turned off',
+      'passkey-add': 'Passkey added',
+      'passkey-remove': 'Passkey removed',
       'user-token': 'Management access token created',
     },
     setting: { update: 'Setting changed' },
@@ -94,6 +96,7 @@ export default {
       session_end: 'Session signed out',
       'password-reset-link': 'Password link created',
       'reset-password': 'Password reset on the server',
+      'reset-second-factors': 'Second factors removed',
     },
     webhook: {
       create: 'Webhook added',

@@ -12,6 +12,7 @@ export default {
     success: 'Signed in',
     wrong_password: 'Wrong password',
     wrong_code: 'Wrong code',
+    wrong_passkey: 'Wrong passkey',
     disabled: 'Account disabled',
   },
   twoStep: 'Two-step',

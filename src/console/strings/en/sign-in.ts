@@ -25,6 +25,7 @@ export default {
       password_set_by_administrator: 'An administrator set a new password for you. Ask for it if you do not have it.',
       two_factor_on: 'Two-step verification was turned on. Signing in now asks for a code, too.',
       two_factor_off: 'Two-step verification was turned off. If it was not you, change your password.',
+      second_factors_reset: 'An administrator removed your passkeys and two-step verification. Set them up again.',
       role_changed: 'Your role was changed. Sign in to continue with it.',
       account_disabled: 'Your account was disabled. Ask the administrator why.',
       account_removed: 'Your account was removed.',

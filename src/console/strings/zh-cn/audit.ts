@@ -76,6 +76,8 @@ export default {
       'password-reset': '通过链接设置密码',
       'two-factor-on': '开启两步验证',
       'two-factor-off': '关闭两步验证',
+      'passkey-add': '添加通行密钥',
+      'passkey-remove': '移除通行密钥',
       'user-token': '生成管理访问令牌',
     },
     setting: { update: '修改设置' },
@@ -88,6 +90,7 @@ export default {
       session_end: '退出会话',
       'password-reset-link': '生成密码链接',
       'reset-password': '在服务器上重置密码',
+      'reset-second-factors': '移除第二验证因素',
     },
     webhook: {
       create: '添加 Webhook',

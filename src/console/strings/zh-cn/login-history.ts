@@ -15,6 +15,7 @@ export default {
     success: '登录成功',
     wrong_password: '密码错误',
     wrong_code: '验证码错误',
+    wrong_passkey: '通行密钥错误',
     disabled: '账号已停用',
   },
   twoStep: '两步验证',

@@ -27,6 +27,7 @@ export default {
       password_set_by_administrator: '管理员为您设置了新密码。如未收到，请联系管理员。',
       two_factor_on: '两步验证已开启，现在登录还需要输入验证码。',
       two_factor_off: '两步验证已关闭。如果不是您本人操作，请更改密码。',
+      second_factors_reset: '管理员已移除您的通行密钥和两步验证，请重新设置。',
       role_changed: '您的角色已更改，请重新登录以继续使用。',
       account_disabled: '您的账号已停用，请联系管理员了解原因。',
       account_removed: '您的账号已删除。',

@@ -261,7 +261,10 @@ const OAUTH_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>> = {
-  api: ({ message }) => JSON.stringify({ success: false, message }),
+  api: ({ message, code, internalCode }) => {
+    const { isCoded = false }: ErrorDefinition = ERRORS[internalCode];
+    return JSON.stringify({ success: false, message, code: isCoded ? code : undefined });
+  },
   video: ({ code, message }) => JSON.stringify({ code, message, data: null }),
   // A message equal to the code marks a body that the contract fixes literally: that of a query for a missing task.
   'openai-video': ({ code, message, type, param }) =>

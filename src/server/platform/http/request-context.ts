@@ -148,10 +148,15 @@ export interface Credentials {
 
 /**
  * Resolves credentials to a caller permitted by the policy, or throws `unauthorized`, `invalid_api_key`, `forbidden` or
- * `account_disabled`. Implemented by accounts and passed to the HTTP layer by app.ts.
+ * `account_disabled`, `second_factor_required`. Implemented by accounts and passed to the HTTP layer by app.ts.
  */
 export interface Authenticator {
-  account(policy: 'account' | 'owner' | 'admin' | 'root', credentials: Credentials): Promise<AccountCaller>;
+  /** @param withoutSecondFactor also for accounts that lack the second factor they must have */
+  account(
+    policy: 'account' | 'owner' | 'admin' | 'root',
+    credentials: Credentials,
+    withoutSecondFactor?: boolean,
+  ): Promise<AccountCaller>;
   model(credentials: Credentials): Promise<ModelCaller>;
 }
 

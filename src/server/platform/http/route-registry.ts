@@ -134,7 +134,8 @@ function callerResolverFor(endpoint: Endpoint, authenticator: Authenticator): Ca
   if (policy === 'model')
     return async ({ query }, { headers, session, clientIp }) =>
       authenticator.model({ headers: withQueryKey(endpoint, headers, query), session, clientIp });
-  return async (_, { headers, session, clientIp }) => authenticator.account(policy, { headers, session, clientIp });
+  return async (_, { headers, session, clientIp }) =>
+    authenticator.account(policy, { headers, session, clientIp }, endpoint.withoutSecondFactor);
 }
 
 type Serialize = (value: unknown) => string;

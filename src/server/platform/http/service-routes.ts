@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import * as files from '../../../contract/design-files.ts';
+import { passkeyStateOf } from '../../../contract/passkey-state.ts';
 import { ok } from '../../../contract/responses.ts';
 import type { NotReadyReason } from '../../../contract/service.ts';
 import * as healthEndpoints from '../../../contract/service.ts';
@@ -95,6 +96,7 @@ export const readPublicServiceSettings = (config: Config, site: SiteSettings, ve
   server_address: config.baseUrl,
   phone_codes: site.phoneHttpUrl !== undefined ? ('sms' as const) : ('log' as const),
   mail: config.smtpUrl !== undefined,
+  passkeys: passkeyStateOf(config.baseUrl),
   messaging_binding: site.messagingVerifyUrl !== undefined,
 });
 

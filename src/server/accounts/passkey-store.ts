@@ -1,0 +1,126 @@
+import { type Selectable, sql } from 'kysely';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import type { VerifiedCredential, VerifiedUse } from './relying-party.ts';
+
+/** A passkey with the handle under which authenticators store its account's passkeys. */
+export type PasskeyRow = Selectable<Tables['passkeys']> & { readonly handle: string };
+
+interface NewPasskey extends VerifiedCredential {
+  readonly userId: number;
+  readonly rpId: string;
+  readonly name: string;
+  readonly now: number;
+}
+
+const passkeys = (db: Executor) =>
+  db
+    .selectFrom('passkeys')
+    .innerJoin('passkey_users', 'passkey_users.user_id', 'passkeys.user_id')
+    .selectAll('passkeys')
+    .select('passkey_users.handle');
+
+/** SQL of `passkeys` and `passkey_users`. */
+export class PasskeyStore {
+  readonly #database: Database<Tables>;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** Passkeys of an account, oldest first. */
+  list(userId: number, db: Executor = this.#database.kysely): Promise<PasskeyRow[]> {
+    return passkeys(db).where('passkeys.user_id', '=', userId).orderBy('passkeys.id').execute();
+  }
+
+  findByCredential(credentialId: string, rpId: string): Promise<PasskeyRow | undefined> {
+    return passkeys(this.#database.kysely)
+      .where('credential_id', '=', credentialId)
+      .where('rp_id', '=', rpId)
+      .executeTakeFirst();
+  }
+
+  /** The handle of an account; `fresh` becomes it if there is none yet. */
+  async ensureHandle(userId: number, fresh: string): Promise<string> {
+    const { kysely } = this.#database;
+    await kysely
+      .insertInto('passkey_users')
+      .values({ user_id: userId, handle: fresh })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const row = await kysely
+      .selectFrom('passkey_users')
+      .select('handle')
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow();
+    return row.handle;
+  }
+
+  /** Returns the id, or undefined if the credential is registered already. */
+  async insert(trx: Trx, passkey: NewPasskey): Promise<number | undefined> {
+    const row = await trx
+      .insertInto('passkeys')
+      .values({
+        user_id: passkey.userId,
+        credential_id: passkey.credentialId,
+        public_key: passkey.publicKey,
+        algorithm: passkey.algorithm,
+        counter: passkey.counter,
+        transports: JSON.stringify(passkey.transports),
+        aaguid: passkey.aaguid,
+        backup_eligible: passkey.isBackupEligible ? 1 : 0,
+        backed_up: passkey.isBackedUp ? 1 : 0,
+        rp_id: passkey.rpId,
+        name: passkey.name,
+        created_at: passkey.now,
+        last_used_at: null,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    return row?.id;
+  }
+
+  /** Records a use of a passkey that still exists; the counter never decreases. */
+  async recordUse(trx: Trx, id: number, use: VerifiedUse, now: number): Promise<boolean> {
+    return wasChanged(
+      await trx
+        .updateTable('passkeys')
+        .set({
+          counter: sql<number>`case when counter < ${use.counter} then ${use.counter} else counter end`,
+          backed_up: use.isBackedUp ? 1 : 0,
+          last_used_at: now,
+        })
+        .where('id', '=', id)
+        .executeTakeFirst(),
+    );
+  }
+
+  async rename(userId: number, id: number, name: string): Promise<boolean> {
+    return wasChanged(
+      await this.#database.kysely
+        .updateTable('passkeys')
+        .set({ name })
+        .where('id', '=', id)
+        .where('user_id', '=', userId)
+        .executeTakeFirst(),
+    );
+  }
+
+  /** Returns the name of the deleted passkey, or undefined if the account has no such passkey. */
+  async delete(trx: Trx, userId: number, id: number): Promise<{ readonly name: string } | undefined> {
+    return trx
+      .deleteFrom('passkeys')
+      .where('id', '=', id)
+      .where('user_id', '=', userId)
+      .returning('name')
+      .executeTakeFirst();
+  }
+
+  /** Deletes all passkeys of an account and returns their number. */
+  async deleteOfUser(trx: Trx, userId: number): Promise<number> {
+    const { numDeletedRows } = await trx.deleteFrom('passkeys').where('user_id', '=', userId).executeTakeFirst();
+    return Number(numDeletedRows);
+  }
+}
