@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
+import { Assertion } from './passkey-credentials.ts';
 import { Done, IdParam, ListOf, PageQuery } from './responses.ts';
 
 /** States of a device authorization as reported by verify; `invalid`: no such code exists. */
@@ -119,6 +120,7 @@ export const approveDevice = endpoint({
         description: 'TOTP or backup code, required where two-step verification is on and the login is some time ago',
       }),
     ),
+    credential: Type.Optional(Assertion),
   }),
   response: Done,
 });

@@ -35,11 +35,38 @@ export const authorizeLogin = endpoint({
   }),
 });
 
+/** The use of a passkey as JSON, which the page's script fills in. */
+const PasskeyField = Type.String({ maxLength: 12_000, description: 'the use of a passkey, as JSON' });
+const PASSKEY_BODY_LIMIT = 32 * 1024;
+
 export const authorizeSecondStep = endpoint({
   ...form,
   path: '/authorize/second-step',
-  summary: 'Form of the page: finish the login with a TOTP or backup code',
-  body: Type.Object({ ...FormFields, otp: Type.String({ maxLength: 64 }) }),
+  summary: 'Form of the page: finish the login with a TOTP or backup code, or a passkey',
+  bodyLimit: PASSKEY_BODY_LIMIT,
+  body: Type.Object({
+    ...FormFields,
+    otp: Type.Optional(Type.String({ maxLength: 64 })),
+    passkey: Type.Optional(PasskeyField),
+  }),
+});
+
+export const authorizePasskey = endpoint({
+  ...form,
+  path: '/authorize/passkey',
+  summary: 'Form of the page: log in with a passkey',
+  bodyLimit: PASSKEY_BODY_LIMIT,
+  body: Type.Object({ ...FormFields, passkey: PasskeyField }),
+});
+
+export const authorizePasskeyScript = endpoint({
+  tag: 'device',
+  policy: 'public',
+  envelope: 'page',
+  method: 'GET',
+  path: '/authorize/passkey.js',
+  summary: 'Script of the passkey buttons on the page, which works without it',
+  responseTypes: ['text/javascript'],
 });
 
 export const authorizeSwitch = endpoint({
@@ -53,8 +80,10 @@ export const authorizeApprove = endpoint({
   ...form,
   path: '/authorize/approve',
   summary: 'Form of the page: let the device sign in',
+  bodyLimit: PASSKEY_BODY_LIMIT,
   body: Type.Object({
     ...FormFields,
+    passkey: Type.Optional(PasskeyField),
     otp: Type.Optional(Type.String({ maxLength: 64, description: 'TOTP or backup code, where the page asks for one' })),
   }),
 });

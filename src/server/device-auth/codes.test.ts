@@ -37,7 +37,7 @@ describe('codes', () => {
       ).userCode;
     const approve = (code: string, userId = ada) => {
       const caller = { kind: 'session', userId, role: 'user', sessionId: 1 } as const;
-      return rules.codes.approve(code, { caller, loggedInAt: rules.accounts.clock.now() }, AT_HOME, undefined);
+      return rules.codes.approve(code, { caller, loggedInAt: rules.accounts.clock.now() }, AT_HOME, {});
     };
     const deny = (code: string, userId = ada) => rules.codes.deny(code, userId, AT_HOME);
     const idOf = async (code: string) => (await rules.codes.lookUp(code, AT_HOME.address)).code?.id;

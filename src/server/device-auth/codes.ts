@@ -12,7 +12,7 @@ import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { LoginOutcome, LoginService } from '../accounts/login-service.ts';
-import type { TwoFactorService } from '../accounts/two-factor.ts';
+import type { SecondFactors, SecondStepProof } from '../accounts/second-factors.ts';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
@@ -127,12 +127,12 @@ export class DeviceCodeService {
   /**
    * Lets the device sign in.
    *
-   * @param otp TOTP or backup code, required if the login is too old
-   * @throws as `findPending`; unauthorized, second_step_required, wrong_code
+   * @param proof second step, required if the login is too old
+   * @throws as `findPending`; unauthorized, second_factor_required, second_step_required, wrong_code, wrong_passkey
    */
-  async approve(typed: string, approver: Approver, origin: RequestOrigin, otp: string | undefined): Promise<void> {
+  async approve(typed: string, approver: Approver, origin: RequestOrigin, proof: SecondStepProof): Promise<void> {
     const code = await this.findPending(typed, origin.address);
-    await this.#dependencies.approvalCheck.assertSecondStep(code, approver, origin.address, otp);
+    await this.#dependencies.approvalCheck.assertSecondStep(code, approver, origin.address, proof);
     await this.#decide(code, approver.caller.userId, origin, 'approved');
   }
 
@@ -261,7 +261,7 @@ export interface Approver {
 }
 
 interface ApprovalCheckDependencies {
-  readonly twoFactors: Pick<TwoFactorService, 'isEnabled' | 'confirm'>;
+  readonly secondFactors: Pick<SecondFactors, 'assertNotMissing' | 'isEnabled' | 'confirm'>;
   readonly clock: Clock;
 }
 
@@ -283,21 +283,21 @@ export class ApprovalSecondStepCheck {
   }
 
   async needsSecondStep(code: CodeOrigin, { caller, loggedInAt }: Approver, clientIp: string): Promise<boolean> {
-    const { twoFactors, clock } = this.#dependencies;
+    const { secondFactors, clock } = this.#dependencies;
     const freshMs = this.isFromOtherNetwork(code, clientIp) ? LOGIN_FRESH_OTHER_NETWORK_MS : LOGIN_FRESH_MS;
-    return clock.now() - loggedInAt > freshMs && (await twoFactors.isEnabled(caller.userId));
+    return clock.now() - loggedInAt > freshMs && (await secondFactors.isEnabled(caller.userId));
   }
 
-  /** @throws second_step_required if no code is given, wrong_code, rate_limit_exceeded */
+  /** @throws second_factor_required, and as `SecondFactors.confirm` */
   async assertSecondStep(
     code: CodeOrigin,
     approver: Approver,
     clientIp: string,
-    otp: string | undefined,
+    proof: SecondStepProof,
   ): Promise<void> {
-    if (!(await this.needsSecondStep(code, approver, clientIp))) return;
-    if (otp === undefined) throw new AppError('second_step_required');
-    await this.#dependencies.twoFactors.confirm(approver.caller, otp);
+    const { secondFactors } = this.#dependencies;
+    await secondFactors.assertNotMissing(approver.caller.userId, approver.caller.role);
+    if (await this.needsSecondStep(code, approver, clientIp)) await secondFactors.confirm(approver.caller, proof);
   }
 }
 

@@ -19,7 +19,7 @@ forEachDatabase((_name, open) => {
       .execute();
     const caller = { kind: 'session', userId: person.id, role: 'user', sessionId: 1 } as const;
     const approver = { caller, loggedInAt: accounts.clock.now() };
-    await assert.rejects(codes.approve(userCode, approver, ORIGIN, undefined), { code: 'unauthorized' });
+    await assert.rejects(codes.approve(userCode, approver, ORIGIN, {}), { code: 'unauthorized' });
     await assert.rejects(codes.deny(userCode, person.id, ORIGIN), { code: 'unauthorized' });
     assert.equal((await codes.lookUp(userCode, '127.0.0.1')).status, 'pending');
     await accounts.close();

@@ -58,7 +58,7 @@ interface DeviceAuthDependencies {
   readonly limits: RateLimits;
   readonly notifier: Notifier;
   readonly deviceAccess: DeviceAccess;
-  readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'tokens' | 'twoFactors'>;
+  readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'secondFactors' | 'tokens'>;
 }
 
 /** The part of this capability that its own routes and app.ts use. */
@@ -106,7 +106,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
   const codeLimits = () => ({ ...toDeviceCodeLimits(dependencies.codesPerIp()), ...dependencies.codeLimits });
   const rateLimits = new DeviceRateLimits(dependencies.limits, codeLimits);
   const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock });
-  const approvalCheck = new ApprovalSecondStepCheck({ twoFactors: accounts.twoFactors, clock });
+  const approvalCheck = new ApprovalSecondStepCheck({ secondFactors: accounts.secondFactors, clock });
   const shared = { ...accounts, database, clock, notifier, clients, rateLimits, revocation, authorizations };
   const codes = new DeviceCodeService({
     ...shared,

@@ -6,11 +6,14 @@ import { LOCALES, type Locale } from '../../contract/messages/format-message.ts'
 import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Account, AccountAccess } from '../accounts/account-store.ts';
 import type { Accounts } from '../accounts/module.ts';
+import type { PasskeyService } from '../accounts/passkeys.ts';
+import type { SecondFactors, SecondStepProof } from '../accounts/second-factors.ts';
 import type { SessionService } from '../accounts/sessions.ts';
+import type { TwoFactorService } from '../accounts/two-factor.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live } from '../platform/config.ts';
-import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
+import { SCRIPTED_PAGE_HEADERS, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type RequestContext, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
@@ -24,10 +27,12 @@ import {
   DEVICES_PAGE,
   type DeviceCodeService,
   formatUserCode,
+  LOGIN_PURPOSE,
   logInForDeviceCode,
   parseUserCode,
 } from './codes.ts';
 import type { DeviceAuth } from './module.ts';
+import { PASSKEY_SCRIPT, parsePasskeyField } from './passkey-form.ts';
 import { TEXTS } from './texts.ts';
 import {
   consentView,
@@ -38,12 +43,13 @@ import {
   type PageContext,
   pagePath,
   type RequestingClient,
+  secondFactorView,
   secondStepView,
 } from './views.ts';
 
 interface PageRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'approvalCheck' | 'clients' | 'codes' | 'devices' | 'rateLimits'>;
-  readonly accounts: Pick<Accounts, 'access' | 'logins' | 'sessions'>;
+  readonly accounts: Pick<Accounts, 'access' | 'logins' | 'passkeys' | 'secondFactors' | 'sessions' | 'twoFactors'>;
   readonly cookies: LoginCookies;
   readonly clock: Clock;
   readonly masterKey: Buffer;
@@ -68,7 +74,8 @@ interface PageVisit {
 type PagesByError = Partial<Record<ErrorCode, (message: string) => string | Promise<string>>>;
 
 /**
- * Registers the pages on which a user approves a device. They work without scripts and load nothing from other hosts.
+ * Registers the pages on which a user approves a device. They load nothing from other hosts and work without scripts,
+ * except for passkeys.
  */
 export function addPageRoutes(routes: RouteRegistry, dependencies: PageRouteDependencies): void {
   const { deviceAuth, accounts, clock } = dependencies;
@@ -82,6 +89,7 @@ export function addPageRoutes(routes: RouteRegistry, dependencies: PageRouteDepe
     return respond(visit, work, { user_code_invalid: (error) => enterCodeView(visit.context, { error }) });
   });
   addLoginForms(routes, dependencies, visits);
+  addPasskeyLogin(routes, dependencies, visits);
   addDecisionForms(routes, dependencies, visits, renderer);
 }
 
@@ -113,7 +121,7 @@ function addLoginForms(
     const work = async () => {
       visits.assertOwnForm(visit, 'second-step', body.form);
       const client = toLoginClient(request, cookies.knownDeviceOf(reply));
-      const step = { pending: cookies.pendingOf(reply), code: body.otp, client };
+      const step = { pending: cookies.pendingOf(reply), ...toProof(body), client };
       const outcome = await accounts.logins.completeSecondStep(step);
       cookies.clearPending(reply);
       cookies.setLogin(reply, outcome);
@@ -121,6 +129,8 @@ function addLoginForms(
     };
     return respond(visit, work, {
       wrong_code: (error) => secondStepView(visit.context, { error }),
+      wrong_passkey: (error) => secondStepView(visit.context, { error }),
+      passkey_expired: (error) => secondStepView(visit.context, { error }),
       form_expired: (error) => secondStepView(visit.context, { error }),
       login_expired: (error) => loginView(visit.context, { error }),
     });
@@ -138,6 +148,49 @@ function addLoginForms(
   });
 }
 
+/** Log in with a passkey: a form that the page's script fills in. */
+function addPasskeyLogin(
+  routes: RouteRegistry,
+  { deviceAuth, accounts, cookies }: PageRouteDependencies,
+  visits: PageVisits,
+): void {
+  routes.add(endpoints.authorizePasskeyScript, async ({ reply }) =>
+    reply
+      .header('cache-control', 'no-cache')
+      .header('x-content-type-options', 'nosniff')
+      .type('text/javascript; charset=utf-8')
+      .send(PASSKEY_SCRIPT),
+  );
+
+  routes.add(endpoints.authorizePasskey, async ({ body, request, reply }) => {
+    const visit = visits.open(request, reply, body.code, body.lang);
+    const again = (error: string) => loginView(visit.context, { error });
+    const work = async () => {
+      visits.assertOwnForm(visit, 'passkey', body.form);
+      const { user_code: subject } = await deviceAuth.codes.findPending(body.code, request.clientIp);
+      const outcome = await accounts.logins.logInWithPasskey({
+        credential: parsePasskeyField(body.passkey),
+        client: toLoginClient(request, cookies.knownDeviceOf(reply)),
+        purpose: { name: LOGIN_PURPOSE, subject },
+      });
+      cookies.setLogin(reply, outcome);
+      return redirectToPage(visit);
+    };
+    return respond(visit, work, {
+      wrong_passkey: again,
+      passkey_expired: again,
+      account_disabled: again,
+      form_expired: again,
+    });
+  });
+}
+
+/** The second step in a form: a code, or the use of a passkey as JSON. */
+const toProof = ({ otp, passkey }: { readonly otp?: string; readonly passkey?: string }): SecondStepProof => ({
+  code: otp,
+  credential: passkey === undefined || passkey === '' ? undefined : parsePasskeyField(passkey),
+});
+
 function addDecisionForms(
   routes: RouteRegistry,
   { deviceAuth }: PageRouteDependencies,
@@ -152,10 +205,16 @@ function addDecisionForms(
     const work = async () => {
       visits.assertOwnForm(visit, 'approve', body.form);
       const viewer = await renderer.findViewer(request);
-      if (viewer !== undefined) await codes.approve(body.code, viewer, toRequestOrigin(request), body.otp);
+      if (viewer !== undefined) await codes.approve(body.code, viewer, toRequestOrigin(request), toProof(body));
       return redirectToPage(visit);
     };
-    return respond(visit, work, { wrong_code: again, second_step_required: again });
+    return respond(visit, work, {
+      wrong_code: again,
+      wrong_passkey: again,
+      passkey_expired: again,
+      second_step_required: again,
+      second_factor_required: again,
+    });
   });
 
   routes.add(endpoints.authorizeName, async ({ body, request, reply }) => {
@@ -194,9 +253,11 @@ class PageVisits {
   readonly #clock: Clock;
   readonly #secure: boolean;
   readonly #site: Live<{ readonly siteName: string }>;
+  readonly #hasPasskeys: boolean;
 
-  constructor({ masterKey, clock, secure, site }: PageRouteDependencies) {
+  constructor({ masterKey, clock, secure, site, accounts }: PageRouteDependencies) {
     this.#site = site;
+    this.#hasPasskeys = accounts.passkeys.isOn;
     this.#guard = new CsrfProtection(masterKey);
     this.#clock = clock;
     this.#secure = secure;
@@ -216,7 +277,14 @@ class PageVisits {
       request,
       reply,
       locale,
-      context: { locale, siteName: this.#site.current().siteName, texts: TEXTS[locale], code, formValue },
+      context: {
+        locale,
+        siteName: this.#site.current().siteName,
+        texts: TEXTS[locale],
+        code,
+        hasPasskeys: this.#hasPasskeys,
+        formValue,
+      },
     };
   }
 
@@ -242,8 +310,11 @@ class PageVisits {
   }
 }
 
-const sendPage = ({ reply }: PageVisit, status: number, page: string): FastifyReply =>
-  reply.status(status).headers(STANDALONE_PAGE_HEADERS).send(page);
+const sendPage = ({ reply, context }: PageVisit, status: number, page: string): FastifyReply =>
+  reply
+    .status(status)
+    .headers(context.hasPasskeys ? SCRIPTED_PAGE_HEADERS : STANDALONE_PAGE_HEADERS)
+    .send(page);
 
 /**
  * Redirects with 303, so that the browser fetches the next page and never repeats the post (RFC 9110 section 15.4.4).
@@ -317,6 +388,9 @@ interface PageChooserDependencies {
   readonly approvalCheck: ApprovalSecondStepCheck;
   readonly sessions: Pick<SessionService, 'find'>;
   readonly access: Pick<AccountAccess, 'findEnabled'>;
+  readonly passkeys: Pick<PasskeyService, 'list'>;
+  readonly secondFactors: Pick<SecondFactors, 'isMissing'>;
+  readonly twoFactors: Pick<TwoFactorService, 'isEnabled'>;
   readonly clock: Clock;
 }
 
@@ -349,6 +423,8 @@ class PageChooser {
     if (status !== 'pending') return this.#renderOutcome(context, status, code, viewer, step);
     if (viewer === undefined) return step === PAGE_STEPS.secondStep ? secondStepView(context) : loginView(context);
     if (code.claimed_by !== null && code.claimed_by !== viewer.account.id) return outcomeView(context, 'done');
+    const { id, role } = viewer.account;
+    if (await this.#dependencies.secondFactors.isMissing(id, role)) return secondFactorView(context);
     return this.#renderConsent(context, request, code, viewer, error);
   }
 
@@ -368,9 +444,24 @@ class PageChooser {
       userAgent: code.user_agent,
       requestedAt: formatRequestTime(code.created_at, clock.now(), context.locale),
       fromOtherNetwork: approvalCheck.isFromOtherNetwork(code, clientIp),
-      needsSecondStep: await approvalCheck.needsSecondStep(code, viewer, clientIp),
+      secondStep: (await approvalCheck.needsSecondStep(code, viewer, clientIp))
+        ? await this.#findSecondStep(viewer.account.id)
+        : undefined,
     };
     return consentView(context, details, { error });
+  }
+
+  /** The ways in which an account can repeat its second step. */
+  async #findSecondStep(userId: number) {
+    const { twoFactors, passkeys } = this.#dependencies;
+    const usable = (await passkeys.list(userId)).filter((passkey) => passkey.isUsable);
+    return {
+      hasCode: await twoFactors.isEnabled(userId),
+      passkeys: usable.map(({ credential_id: id, transports }) => ({
+        id,
+        transports: JSON.parse(transports) as string[],
+      })),
+    };
   }
 
   /** Renders the outcome. Details are shown only to the account that decided. */

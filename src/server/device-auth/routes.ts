@@ -23,7 +23,10 @@ import type { OnPendingPoll } from './tokens.ts';
 
 interface DeviceAuthRouteDependencies {
   readonly deviceAuth: DeviceAuth;
-  readonly accounts: Pick<Accounts, 'access' | 'credentials' | 'logins' | 'sessions'>;
+  readonly accounts: Pick<
+    Accounts,
+    'access' | 'credentials' | 'logins' | 'passkeys' | 'secondFactors' | 'sessions' | 'twoFactors'
+  >;
   readonly cookies: LoginCookies;
   readonly clock: Clock;
   readonly masterKey: Buffer;
@@ -115,7 +118,10 @@ function addDecisionRoutes(routes: RouteRegistry, { deviceAuth, accounts }: Json
 
   routes.add(endpoints.approveDevice, async ({ body, caller, request }) => {
     const approver = { caller, loggedInAt: await findLoginTime(caller) };
-    await codes.approve(body.user_code, approver, toRequestOrigin(request), body.code);
+    await codes.approve(body.user_code, approver, toRequestOrigin(request), {
+      code: body.code,
+      credential: body.credential,
+    });
     return done(formatMessage('device_approved', request.locale));
   });
 

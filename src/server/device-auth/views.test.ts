@@ -21,7 +21,7 @@ const CONSENT = {
   userAgent: '',
   requestedAt: 'just now',
   fromOtherNetwork: false,
-  needsSecondStep: false,
+  secondStep: undefined,
 };
 const CLAIM = TEXTS.en.calls;
 
@@ -85,7 +85,12 @@ describe('the pages of device authorization', () => {
     const page = consentView(EN, CONSENT);
     assert.ok(!page.includes(`<dt>${TEXTS.en.program}</dt>`));
     assert.ok(!page.includes(TEXTS.en.elsewhere) && !page.includes('name="otp"'));
-    const more = consentView(EN, { ...CONSENT, userAgent: 'curl/8', fromOtherNetwork: true, needsSecondStep: true });
+    const more = consentView(EN, {
+      ...CONSENT,
+      userAgent: 'curl/8',
+      fromOtherNetwork: true,
+      secondStep: { hasCode: true, passkeys: [] },
+    });
     assert.ok(more.includes(`<dt>${TEXTS.en.program}</dt><dd><bdi>curl/8</bdi></dd>`));
     assert.ok(more.includes(`<p class="warning">${TEXTS.en.elsewhere}</p>`));
     assert.match(more, /id="otp" name="otp" form="approve"/);

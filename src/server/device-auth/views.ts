@@ -2,6 +2,7 @@ import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
+import { PASSKEY_SCRIPT_TAG, passkeyForm } from './passkey-form.ts';
 import { TEXTS, type Texts } from './texts.ts';
 
 /** An error shown at its field. */
@@ -56,9 +57,18 @@ ${errorParagraph(wrong)}
 <label for="password">${texts.password}</label>
 <input id="password" name="password" type="password" required maxlength="128" autocomplete="current-password" ${describedBy(wrong)}>
 <button>${texts.logIn}</button>
-</form>`,
+</form>
+${view.hasPasskeys ? passkeyLoginForm(view) : undefined}`,
   );
 }
+
+const passkeyLoginForm = (view: PageContext): Markup =>
+  passkeyForm({
+    action: '/authorize/passkey',
+    fields: hiddenFields(view, 'passkey'),
+    label: view.texts.passkey,
+    failed: view.texts.passkeyFailed,
+  });
 
 /** The page that asks for the second step. */
 export function secondStepView(view: PageContext, wrong: FieldError = {}): string {
@@ -76,6 +86,16 @@ ${errorParagraph(wrong)}
 <p class="note hint" id="hint">${texts.otpLead}</p>
 <button>${texts.verify}</button>
 </form>
+${
+  view.hasPasskeys
+    ? passkeyForm({
+        action: '/authorize/second-step',
+        fields: hiddenFields(view, 'second-step'),
+        label: texts.passkey,
+        failed: texts.passkeyFailed,
+      })
+    : undefined
+}
 <p class="note"><a href="${pagePath(view.code, view.locale)}">${texts.restart}</a></p>`,
   );
 }
@@ -104,8 +124,15 @@ interface ConsentDetails extends RequestingClient {
   readonly userAgent: string;
   readonly requestedAt: string;
   readonly fromOtherNetwork: boolean;
-  /** Whether approval requires the second step again. */
-  readonly needsSecondStep: boolean;
+  /** The second step that approval requires again. */
+  readonly secondStep?: RepeatedSecondStep | undefined;
+}
+
+/** The ways in which a viewer can repeat the second step. */
+interface RepeatedSecondStep {
+  /** By a TOTP or backup code. */
+  readonly hasCode: boolean;
+  readonly passkeys: readonly { readonly id: string; readonly transports: readonly string[] }[];
 }
 
 /** The field is outside its form, so that both buttons get the same style. */
@@ -135,17 +162,34 @@ ${consent.fromOtherNetwork ? html`<p class="warning">${texts.elsewhere}</p>` : u
 <h2>${texts.mayNotTitle}</h2>
 <p>${texts.mayNot}</p>
 <p class="warning">${texts.warning}</p>
-${consent.needsSecondStep ? secondStepField(view, wrong) : undefined}
+${consent.secondStep && secondStepFields(view, consent.secondStep, wrong)}
 <div class="choice">
 <form method="post" action="/authorize/deny">${hiddenFields(view, 'deny')}<button>${texts.deny}</button></form>
-<form method="post" action="/authorize/approve" id="${APPROVE_FORM}">${hiddenFields(view, 'approve')}<button>${texts.allow}</button></form>
+${consent.secondStep?.hasCode === false ? undefined : html`<form method="post" action="/authorize/approve" id="${APPROVE_FORM}">${hiddenFields(view, 'approve')}<button>${texts.allow}</button></form>`}
 </div>`,
   );
 }
 
-const secondStepField = ({ texts }: PageContext, wrong: FieldError): Markup => html`<h2>${texts.againTitle}</h2>
+const secondStepFields = (
+  view: PageContext,
+  { hasCode, passkeys }: RepeatedSecondStep,
+  wrong: FieldError,
+): Markup => html`<h2>${view.texts.againTitle}</h2>
 ${errorParagraph(wrong)}
-<label for="otp">${texts.otp}</label>
+${hasCode ? codeField(view, wrong) : html`<p>${view.texts.passkeyOnly}</p>`}
+${
+  passkeys.length === 0
+    ? undefined
+    : passkeyForm({
+        action: '/authorize/approve',
+        fields: hiddenFields(view, 'approve'),
+        label: view.texts.allowWithPasskey,
+        failed: view.texts.passkeyFailed,
+        offered: passkeys,
+      })
+}`;
+
+const codeField = ({ texts }: PageContext, wrong: FieldError): Markup => html`<label for="otp">${texts.otp}</label>
 <input class="code" id="otp" name="otp" form="${APPROVE_FORM}" required maxlength="64" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" ${describedBy(wrong, 'hint')}>
 <p class="note hint" id="hint">${texts.again}</p>`;
 
@@ -200,6 +244,20 @@ ${named ? html`<p class="good" role="status">${texts.named}</p>` : undefined}
 const reportForm = (view: PageContext): Markup => html`<p>${view.texts.reportLead}</p>
 <form method="post" action="/authorize/report">${hiddenFields(view, 'report')}<button>${view.texts.report}</button></form>`;
 
+/** The page that sends a viewer without a required second factor to the console to set one up. */
+export function secondFactorView(view: PageContext): string {
+  const { texts } = view;
+  const back = encodeURIComponent(pagePath(view.code, view.locale));
+  return layout(
+    view,
+    texts.factorTitle,
+    html`<h1>${texts.factorTitle}</h1>
+${shownCode(view)}
+<p>${texts.factorText}</p>
+<p><a class="button" href="/sign-in/second-factor?back=${back}">${texts.factorLink}</a></p>`,
+  );
+}
+
 /** The page for an error that belongs to no field. */
 export function failureView(view: PageContext, message: string): string {
   const { texts } = view;
@@ -219,6 +277,8 @@ export interface PageContext {
   readonly texts: Texts;
   /** The code in its displayed form; empty if there is none. */
   readonly code: string;
+  /** Whether browsers can use passkeys for this service, with the page's script. */
+  readonly hasPasskeys?: boolean;
   /** CSRF value for the form that posts to this action. */
   formValue(action: string): string;
 }
@@ -234,13 +294,14 @@ export function pagePath(code: string, locale: Locale, step?: string): string {
 }
 
 /** A complete page around one section. */
-function layout({ locale, siteName, code }: PageContext, heading: string, section: Markup): string {
+function layout({ locale, siteName, code, hasPasskeys }: PageContext, heading: string, section: Markup): string {
   const texts = TEXTS[locale];
   const nav = languageLinks(locale, texts.language, (each) => pagePath(code, each));
   return standalonePage({
     locale,
     siteName,
     title: heading,
+    ...(hasPasskeys && { head: PASSKEY_SCRIPT_TAG }),
     nav,
     main: html`<section>${section}</section>`,
     footer: texts.footer,

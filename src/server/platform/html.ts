@@ -82,16 +82,18 @@ export function languageLinks(locale: Locale, label: string, pathIn: (locale: Lo
  * origin; no framing, caching or indexing; and no referrer that would reveal its URL to other sites.
  */
 export const STANDALONE_PAGE_HEADERS = toStandalonePageHeaders();
+/** Like `STANDALONE_PAGE_HEADERS`, for a page with a script of this service, which may call this service. */
+export const SCRIPTED_PAGE_HEADERS = toStandalonePageHeaders(["script-src 'self'", "connect-src 'self'"]);
 /** Like `STANDALONE_PAGE_HEADERS`, for a page that plays videos of this service. */
 export const PLAYER_PAGE_HEADERS = toStandalonePageHeaders(["media-src 'self'"]);
 
-function toStandalonePageHeaders(media: readonly string[] = []): Readonly<Record<string, string>> {
+function toStandalonePageHeaders(additions: readonly string[] = []): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
     "font-src 'self'",
     "img-src 'self'",
-    ...media,
+    ...additions,
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",

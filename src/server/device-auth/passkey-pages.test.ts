@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { Secret, TOTP } from 'otpauth';
+import { SoftwareAuthenticator } from '../../../test/accounts/software-authenticator.ts';
+import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
+import { type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
+import { ScriptlessBrowser } from '../../../test/device-auth/scriptless-browser.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import type { CreationOptions, RequestOptions } from '../../contract/passkeys.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
+
+const ORIGIN = 'https://ai.example.org';
+
+forEachDatabase((_dialect, _open, freshUrl) => {
+  let service: DeviceAuthFixture;
+  before(async () => {
+    service = await startDeviceService(await freshUrl(), { env: { BASE_URL: ORIGIN } });
+  });
+  after(() => service.app.close());
+
+  const withPasskey = async (username: string): Promise<[TestUser, SoftwareAuthenticator]> => {
+    const person = await service.newUser(username);
+    const authenticator = new SoftwareAuthenticator(ORIGIN);
+    const options = await person.ok<CreationOptions>('POST', '/api/user/passkeys/options', { password: PASSWORD });
+    await person.ok('POST', '/api/user/passkeys', { name: 'Laptop', credential: authenticator.create(options) });
+    return [person, authenticator];
+  };
+  /** The passkey field as the page's script fills it in. */
+  const passkeyField = async (authenticator: SoftwareAuthenticator, deviation = {}): Promise<string> => {
+    const options = await service.anonymous().ok<RequestOptions>('POST', '/api/user/login/passkey/options');
+    return JSON.stringify(authenticator.use(options, deviation));
+  };
+  const open = async () => {
+    const browser = new ScriptlessBrowser(service);
+    const { user_code } = await service.code();
+    await browser.go('GET', `/authorize?code=${user_code}`);
+    return { browser, user_code };
+  };
+
+  it('a passkey signs in on the page, and the code is then claimed by its account', async () => {
+    const [, authenticator] = await withPasskey('ada');
+    const { browser, user_code } = await open();
+    assert.match(String(browser.headers['content-security-policy']), /script-src 'self'; connect-src 'self'/);
+    assert.match(browser.html, /<form method="post" action="\/authorize\/passkey" hidden data-passkeys/);
+    await browser.submit('passkey', { passkey: await passkeyField(authenticator, { forged: true }) });
+    assert.match(browser.html, /could not be verified/);
+    await browser.submit('passkey', { passkey: 'not json' });
+    assert.match(browser.html, /could not be verified/);
+    const passkey = await passkeyField(authenticator);
+    await browser.submit('passkey', { passkey, form: 'forged' });
+    assert.equal(await service.status(user_code), 'pending');
+    await browser.submit('passkey', { passkey });
+    assert.match(browser.html, /Signed in as <strong>ada/);
+    await browser.submit('approve');
+    assert.equal(await service.status(user_code), 'approved');
+  });
+
+  it('T03: an old session approves after the second step by a passkey of its own account', async () => {
+    const [, own] = await withPasskey('bob');
+    const [, foreign] = await withPasskey('eve');
+    const { browser } = await open();
+    await browser.logIn('bob');
+    service.clock.advance(12 * HOUR_MS + 1);
+    const { user_code } = await service.code();
+    await browser.go('GET', `/authorize?code=${user_code}`);
+    assert.match(browser.html, /Confirm with your passkey/);
+    assert.doesNotMatch(browser.html, /id="otp"/);
+    assert.match(browser.html, /data-passkeys="\[\{&#34;id&#34;/);
+    await browser.submit('approve');
+    assert.equal(await service.status(user_code), 'pending');
+    await browser.submit('approve', { passkey: await passkeyField(foreign) });
+    assert.match(browser.html, /could not be verified/);
+    const used = await passkeyField(own);
+    await service.anonymous().send('POST', '/api/user/login/passkey', { credential: JSON.parse(used) });
+    await browser.submit('approve', { passkey: used });
+    assert.match(browser.html, /has expired or was used already/);
+    assert.equal(await service.status(user_code), 'pending');
+    await browser.submit('approve', { passkey: await passkeyField(own) });
+    assert.equal(await service.status(user_code), 'approved');
+  });
+
+  it('T03: with two-step verification on, a code works without scripts and a passkey with them', async () => {
+    const [person, authenticator] = await withPasskey('joy');
+    const { secret } = await person.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    const code = () => totp.generate({ timestamp: service.clock.now() });
+    await person.ok('POST', '/api/user/2fa/enable', { code: code() });
+    service.clock.advance(60_000);
+    const { browser } = await open();
+    await browser.logIn('joy');
+    await browser.submit('second-step', { passkey: await passkeyField(authenticator) });
+    assert.match(browser.html, /Signed in as <strong>joy/);
+    const proofs: readonly (() => Promise<Record<string, string>>)[] = [
+      async () => ({ otp: code() }),
+      async () => ({ passkey: await passkeyField(authenticator) }),
+    ];
+    for (const proof of proofs) {
+      service.clock.advance(12 * HOUR_MS + 1);
+      const { user_code } = await service.code();
+      await browser.go('GET', `/authorize?code=${user_code}`);
+      assert.match(browser.html, /id="otp"[\s\S]*Allow with a passkey/);
+      await browser.submit('approve', await proof());
+      assert.equal(await service.status(user_code), 'approved');
+    }
+  });
+
+  it('T104: leads to setting up a required second factor, and does not approve before', async () => {
+    const root = service.anonymous();
+    await service.newUser('kim');
+    const { browser, user_code } = await open();
+    await browser.logIn('kim');
+    const approval = browser.fields('approve');
+    await root.logIn('root', 'root-password-1');
+    await root.ok('PUT', '/api/admin/settings/REQUIRE_SECOND_FACTOR', { value: 'all' });
+    await browser.go('POST', '/authorize/approve', approval);
+    assert.match(browser.html, /href="\/sign-in\/second-factor\?back=%2Fauthorize%3Fcode%3D/);
+    assert.equal(await service.status(user_code), 'pending');
+  });
+});
