@@ -4,7 +4,7 @@ import type { TicketStatus } from '../contract/tickets.ts';
 import type { ListSearch } from './components/list/use-list-filters.ts';
 import { PageLoadingIndicator } from './components/page.tsx';
 import { PageError } from './components/page-error.tsx';
-import { queryClient, setSignedOutListener } from './data/api-client.ts';
+import { queryClient, setSecondFactorListener, setSignedOutListener } from './data/api-client.ts';
 import { clearUserId } from './data/browser-storage.ts';
 import { toSafeRedirectPath } from './data/safe-redirect-path.ts';
 import { adminRoutes } from './pages/admin/admin-routes.tsx';
@@ -39,6 +39,12 @@ const signInRoute = createRoute({
   path: '/sign-in',
   validateSearch: parseSignInSearch,
   component: lazyPage(async () => (await import('./pages/sign-in/sign-in-page.tsx')).SignInPage),
+});
+const secondFactorRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-in/second-factor',
+  validateSearch: parseSignInSearch,
+  component: lazyPage(async () => (await import('./pages/sign-in/second-factor-page.tsx')).SecondFactorPage),
 });
 const registerRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -252,6 +258,7 @@ export const router = createRouter({
   routeTree: rootRoute.addChildren([
     homeRoute,
     signInRoute,
+    secondFactorRoute,
     registerRoute,
     forgotPasswordRoute,
     resetPasswordRoute,
@@ -268,6 +275,12 @@ setSignedOutListener(() => {
   clearUserId();
   queryClient.clear();
   void router.navigate({ to: '/sign-in', search: { back: router.state.location.href, ended: true } });
+});
+
+setSecondFactorListener(() => {
+  const { pathname, href } = router.state.location;
+  if (pathname !== '/sign-in/second-factor')
+    void router.navigate({ to: '/sign-in/second-factor', search: { back: href } });
 });
 
 declare module '@tanstack/react-router' {

@@ -118,7 +118,7 @@ export async function navigateWithin(page: Page, path: string): Promise<void> {
 /** Signs in through the page, as a user does. */
 export async function signIn(page: Page, username: string, password: string): Promise<void> {
   await page.goto('/sign-in');
-  await page.locator('input[autocomplete=username]').fill(username);
+  await page.locator('input[autocomplete^=username]').fill(username);
   await page.locator('input[autocomplete=current-password]').fill(password);
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/studio/);

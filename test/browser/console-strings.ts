@@ -18,6 +18,7 @@ import enList from '../../src/console/strings/en/list.ts';
 import enLogins from '../../src/console/strings/en/login-history.ts';
 import enMailbox from '../../src/console/strings/en/mailbox.ts';
 import enNotifications from '../../src/console/strings/en/notifications.ts';
+import enPasskeys from '../../src/console/strings/en/passkeys.ts';
 import enPlan from '../../src/console/strings/en/plan.ts';
 import enPlayground from '../../src/console/strings/en/playground.ts';
 import enReconciliation from '../../src/console/strings/en/reconciliation.ts';
@@ -46,6 +47,7 @@ import zhList from '../../src/console/strings/zh-cn/list.ts';
 import zhLogins from '../../src/console/strings/zh-cn/login-history.ts';
 import zhMailbox from '../../src/console/strings/zh-cn/mailbox.ts';
 import zhNotifications from '../../src/console/strings/zh-cn/notifications.ts';
+import zhPasskeys from '../../src/console/strings/zh-cn/passkeys.ts';
 import zhPlan from '../../src/console/strings/zh-cn/plan.ts';
 import zhPlayground from '../../src/console/strings/zh-cn/playground.ts';
 import zhReconciliation from '../../src/console/strings/zh-cn/reconciliation.ts';
@@ -84,6 +86,7 @@ export const STRINGS = {
     notifications: enNotifications,
     operations: enOperations,
     palette: enPalette,
+    passkeys: enPasskeys,
     plan: enPlan,
     playground: enPlayground,
     reconciliation: enReconciliation,
@@ -114,6 +117,7 @@ export const STRINGS = {
     notifications: zhNotifications,
     operations: zhOperations,
     palette: zhPalette,
+    passkeys: zhPasskeys,
     plan: zhPlan,
     playground: zhPlayground,
     reconciliation: zhReconciliation,

@@ -58,7 +58,16 @@ export const setSignedOutListener = (listener: () => void): void => {
   onSignedOut = listener;
 };
 
+/** Called when the service refuses everything until a second factor is set up. */
+let onSecondFactorMissing: () => void = () => {};
+
+/** Registers the callback for a missing second factor. */
+export const setSecondFactorListener = (listener: () => void): void => {
+  onSecondFactorMissing = listener;
+};
+
 const onError = (error: unknown): void => {
+  if (error instanceof ReelgateError && error.code === 'second_factor_required') onSecondFactorMissing();
   if (error instanceof ReelgateError && error.status === 401 && readUserId() !== undefined) onSignedOut();
 };
 

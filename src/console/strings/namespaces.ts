@@ -19,6 +19,7 @@ import type list from './en/list.ts';
 import type logins from './en/login-history.ts';
 import type mailbox from './en/mailbox.ts';
 import type notifications from './en/notifications.ts';
+import type passkeys from './en/passkeys.ts';
 import type plan from './en/plan.ts';
 import type playground from './en/playground.ts';
 import type reconciliation from './en/reconciliation.ts';
@@ -38,6 +39,7 @@ interface Resources {
   audit: typeof audit;
   'admin-service-status': typeof operations;
   'command-palette': typeof palette;
+  passkeys: typeof passkeys;
   plan: typeof plan;
   playground: typeof playground;
   reconciliation: typeof reconciliation;

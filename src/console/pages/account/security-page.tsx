@@ -35,13 +35,15 @@ import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { selfQuery, useSelf, useStatus } from '../../data/self.ts';
 import { PAGE_SIZE, sessionsQuery } from '../../data/sessions.ts';
+import { PasskeysSection } from './passkeys-section.tsx';
 
-/** Two-step verification, password, sessions, sign-in history and management token. */
+/** Passkeys, two-step verification, password, sessions, sign-in history and management token. */
 export function SecurityPage() {
   const { t } = useTranslation(['account', 'login-history']);
   return (
     <Page title={t('security.title')} size="md">
       <Stack gap="lg">
+        <PasskeysSection />
         <TwoStepSection />
         <PasswordSection />
         <SessionsSection />
@@ -108,7 +110,7 @@ function PasswordSection() {
 }
 
 /** Enabling: secret and QR code, then a code, then backup codes, shown once. Disabling requires a code. */
-function TwoStepSection() {
+export function TwoStepSection() {
   const { t } = useTranslation('account');
   const { data: self } = useSelf();
   const [codes, setCodes] = useState<readonly string[]>();

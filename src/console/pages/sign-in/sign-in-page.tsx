@@ -11,6 +11,7 @@ import { callApi, queryClient } from '../../data/api-client.ts';
 import { storeUserId } from '../../data/browser-storage.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { useStatus } from '../../data/self.ts';
+import { PasskeySecondStep, PasskeySignIn } from './passkey-sign-in.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 /** Asks for the password, then for a code if the account requires one, and returns to the requested page. */
@@ -71,7 +72,8 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
         ) : null}
         <TextInput
           label={t('signIn.username')}
-          autoComplete="username"
+          // `webauthn` puts passkeys among the browser's suggestions.
+          autoComplete={status?.passkeys === 'on' ? 'username webauthn' : 'username'}
           autoCapitalize="none"
           autoFocus
           required
@@ -91,6 +93,7 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
         <Button type="submit" loading={signIn.isPending}>
           {t('signIn.action')}
         </Button>
+        {status?.passkeys === 'on' ? <PasskeySignIn onDone={onDone} /> : null}
         {status?.mail === true ? (
           <Anchor size="sm" renderRoot={(props) => <Link to="/forgot-password" {...props} />}>
             {t('signIn.forgot')}
@@ -115,6 +118,7 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
 
 function CodeForm({ onDone, onBack }: { onDone: (id: number) => Promise<void>; onBack: () => void }) {
   const { t } = useTranslation('sign-in');
+  const { data: status } = useStatus();
   const [code, setCode] = useState('');
   const verify = useMutation({
     mutationFn: async (given: string) => (await callApi(loginSecondStep, { body: { code: given.trim() } })).data,
@@ -152,6 +156,7 @@ function CodeForm({ onDone, onBack }: { onDone: (id: number) => Promise<void>; o
         <Button type="submit" loading={verify.isPending}>
           {t('signIn.verify')}
         </Button>
+        {status?.passkeys === 'on' ? <PasskeySecondStep onDone={onDone} /> : null}
         <Button variant="subtle" color="gray" onClick={onBack}>
           {t('signIn.startOver')}
         </Button>

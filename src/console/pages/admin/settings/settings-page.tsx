@@ -24,6 +24,7 @@ import { dataQuery } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { readFileAsDataUrl } from '../../../data/data-url.ts';
 import type en from '../../../strings/en/admin-settings.ts';
+import { PasskeyNote } from './passkey-note.tsx';
 
 /** Site settings by subject; each is saved separately and shows the source of its value. */
 export function SettingsPage() {
@@ -43,6 +44,7 @@ export function SettingsPage() {
                 .map((setting) => (
                   <SettingRow key={`${setting.name} ${setting.value}`} setting={setting} />
                 ))}
+              {group === 'accounts' ? <PasskeyNote /> : null}
             </Stack>
           </SettingsSection>
         ))}

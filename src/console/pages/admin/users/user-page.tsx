@@ -36,6 +36,7 @@ import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/field-values.ts';
 import { formatDate, formatDateTime } from '../../../data/format-times.ts';
 import { useStatus } from '../../../data/self.ts';
+import { ResetSecondFactors } from './reset-second-factors.tsx';
 
 const DAYS = 30;
 
@@ -87,6 +88,7 @@ function UserDetails({ user }: { readonly user: User }) {
             <Button variant="default" disabled={user.status !== 1} onClick={() => setDialog('reset')}>
               {t('users.resetLink')}
             </Button>
+            <ResetSecondFactors user={user} />
             <Button variant="default" onClick={() => setDialog('plan')}>
               {t('admin-plans:assign.action')}
             </Button>

@@ -1,0 +1,229 @@
+import { Alert, Badge, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { PresenceProof } from '../../../contract/passkey-credentials.ts';
+import {
+  addPasskey,
+  type Passkey,
+  passkeyCreationOptions,
+  removePasskey,
+  renamePasskey,
+} from '../../../contract/passkeys.ts';
+import { ConfirmDialog, FormDialog } from '../../components/dialog.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { SettingsSection } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { createPasskey, NoPasskeyError, passkeysQuery, signalPasskeys, takePasskey } from '../../data/passkeys.ts';
+import { selfQuery, useSelf, useStatus } from '../../data/self.ts';
+
+/** Passkeys of the account: list, add, rename, remove. */
+export function PasskeysSection() {
+  const { t } = useTranslation('passkeys');
+  const { data: status } = useStatus();
+  const passkeys = useQuery(passkeysQuery);
+  const [adding, setAdding] = useState(false);
+  const state = status?.passkeys ?? 'on';
+  const own = passkeys.data ?? [];
+  return (
+    <SettingsSection
+      title={t('title')}
+      subtitle={t('text')}
+      aside={state === 'on' ? <Button onClick={() => setAdding(true)}>{t('add')}</Button> : undefined}
+    >
+      <ErrorAlert error={passkeys.error} />
+      <Stack gap="sm">
+        {state === 'on' ? null : (
+          <Alert variant="light" color="gray" p="xs">
+            {t(`off.${state}`)}
+          </Alert>
+        )}
+        {passkeys.data?.length === 0 && state === 'on' ? (
+          <Text size="sm" c="dimmed">
+            {t('none')}
+          </Text>
+        ) : null}
+        {own.map((passkey) => (
+          <PasskeyRow key={passkey.id} passkey={passkey} own={own} />
+        ))}
+      </Stack>
+      {adding ? <AddDialog own={own} onClose={() => setAdding(false)} /> : null}
+    </SettingsSection>
+  );
+}
+
+/** Refetches what depends on the passkeys, and tells the browser which are left. */
+function useAfterChange(own: readonly Passkey[]) {
+  const queries = useQueryClient();
+  return async (left?: readonly Passkey[]): Promise<void> => {
+    await queries.invalidateQueries({ queryKey: passkeysQuery.queryKey });
+    await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
+    const self = queries.getQueryData(selfQuery.queryKey);
+    if (left !== undefined && self !== undefined) await signalPasskeys(own, left, self);
+  };
+}
+
+function PasskeyRow({ passkey, own }: { readonly passkey: Passkey; readonly own: readonly Passkey[] }) {
+  const { t } = useTranslation('passkeys');
+  const toasts = useToasts();
+  const afterChange = useAfterChange(own);
+  const [renaming, setRenaming] = useState(false);
+  const params = { id: String(passkey.id) };
+  return (
+    <Group justify="space-between" gap="xs" data-passkey={passkey.name}>
+      <div style={{ minWidth: 0, flex: '1 1 200px' }}>
+        <Group gap="xs">
+          <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+            {passkey.name}
+          </Text>
+          {passkey.synced ? <Badge color="gray">{t('synced')}</Badge> : null}
+          {passkey.usable ? null : <Badge color="red">{t('otherHost')}</Badge>}
+        </Group>
+        <Text size="xs" c="dimmed">
+          {t('created')} <RelativeTime at={passkey.created_time} />
+          {' · '}
+          {passkey.last_used_time === null ? (
+            t('never')
+          ) : (
+            <>
+              {t('lastUsed')} <RelativeTime at={passkey.last_used_time} />
+            </>
+          )}
+        </Text>
+        {passkey.usable ? null : <Text size="xs">{t('otherHostText', { host: passkey.rp_id })}</Text>}
+      </div>
+      <Group gap={4}>
+        <Button size="compact-sm" variant="subtle" onClick={() => setRenaming(true)}>
+          {t('rename')}
+        </Button>
+        <ConfirmDialog
+          title={t('removeTitle', { name: passkey.name })}
+          confirmLabel={t('remove')}
+          onConfirm={async () => {
+            await callApi(removePasskey, { params });
+            await afterChange(own.filter(({ id }) => id !== passkey.id));
+            toasts.success(t('removed'));
+          }}
+          trigger={(open) => (
+            <Button size="compact-sm" variant="subtle" color="red" onClick={open}>
+              {t('remove')}
+            </Button>
+          )}
+        >
+          {t('removeText')}
+        </ConfirmDialog>
+      </Group>
+      {renaming ? <RenameDialog passkey={passkey} own={own} onClose={() => setRenaming(false)} /> : null}
+    </Group>
+  );
+}
+
+interface RenameDialogProps {
+  readonly passkey: Passkey;
+  readonly own: readonly Passkey[];
+  readonly onClose: () => void;
+}
+
+function RenameDialog({ passkey, own, onClose }: RenameDialogProps) {
+  const { t } = useTranslation(['passkeys', 'app']);
+  const toasts = useToasts();
+  const afterChange = useAfterChange(own);
+  const [name, setName] = useState(passkey.name);
+  const save = useMutation({
+    mutationFn: () => callApi(renamePasskey, { params: { id: String(passkey.id) }, body: { name: name.trim() } }),
+    onSuccess: async () => {
+      await afterChange(own);
+      toasts.success(t('renamed'));
+      onClose();
+    },
+  });
+  return (
+    <FormDialog
+      title={t('renameTitle')}
+      submitLabel={t('app:save')}
+      save={save}
+      onClose={onClose}
+      disabled={name.trim() === ''}
+    >
+      <TextInput
+        label={t('name')}
+        maxLength={60}
+        required
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+    </FormDialog>
+  );
+}
+
+/** Asks for a proof that the owner is present, then lets the browser create the passkey. */
+function AddDialog({ own, onClose }: { readonly own: readonly Passkey[]; readonly onClose: () => void }) {
+  const { t } = useTranslation('passkeys');
+  const toasts = useToasts();
+  const { data: self } = useSelf();
+  const afterChange = useAfterChange(own);
+  const [name, setName] = useState('');
+  const [secret, setSecret] = useState('');
+  const hasCode = self?.has_2fa === true;
+  const add = async (proof: PresenceProof): Promise<void> => {
+    const { data } = await callApi(passkeyCreationOptions, { body: proof });
+    const credential = await createPasskey(data);
+    await callApi(addPasskey, { body: { name: name.trim(), credential } });
+    await afterChange();
+    toasts.success(t('added'));
+    onClose();
+  };
+  const explain = (error: Error): Error => (error instanceof NoPasskeyError ? new Error(t('notCreated')) : error);
+  const orExplained = (work: () => Promise<void>) => work().catch((error: Error) => Promise.reject(explain(error)));
+  const save = useMutation({
+    mutationFn: () =>
+      orExplained(() => add(secret === '' ? {} : hasCode ? { code: secret.trim() } : { password: secret })),
+  });
+  const withPasskey = useMutation({
+    mutationFn: () => orExplained(async () => add({ credential: await takePasskey() })),
+  });
+  const isNamed = name.trim() !== '';
+  const input = {
+    value: secret,
+    onChange: (event: { readonly currentTarget: { readonly value: string } }) => setSecret(event.currentTarget.value),
+  };
+  return (
+    <FormDialog
+      title={t('addTitle')}
+      submitLabel={t('create')}
+      save={save}
+      error={withPasskey.error}
+      onClose={onClose}
+      disabled={!isNamed || withPasskey.isPending}
+    >
+      <Text size="sm">{t('addText')}</Text>
+      <TextInput
+        label={t('name')}
+        description={t('nameHint')}
+        maxLength={60}
+        required
+        withAsterisk={false}
+        data-autofocus
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      {hasCode ? (
+        <TextInput label={t('code')} autoComplete="one-time-code" maxLength={64} {...input} />
+      ) : (
+        <PasswordInput label={t('password')} autoComplete="current-password" maxLength={128} {...input} />
+      )}
+      {own.some((passkey) => passkey.usable) ? (
+        <Button
+          variant="subtle"
+          disabled={!isNamed}
+          loading={withPasskey.isPending}
+          onClick={() => withPasskey.mutate()}
+        >
+          {t('confirmWith')}
+        </Button>
+      ) : null}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { CDPSession, Page } from 'playwright-core';
+import { HOUR_MS } from '../../src/contract/time-units.ts';
+import { manualClock } from '../../src/server/platform/clock.ts';
+import { PASSWORD } from '../accounts/test-user-client.ts';
+import { freePort } from '../operations/server-process.ts';
+import { startTestService, type TestService } from '../test-service.ts';
+import { signIn, waitForContent } from './browser-fixture.ts';
+import { buildConsoleIfOutdated } from './build-console-if-outdated.ts';
+import { acquireChromium, chromiumPath } from './chromium.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
+
+/** A page whose browser has a virtual authenticator that verifies its user. */
+interface PasskeyBrowser {
+  readonly page: Page;
+  /** Passkeys the authenticator holds. */
+  credentials(): Promise<readonly { readonly credentialId: string }[]>;
+  /** Whether the user touches the authenticator as soon as it asks. */
+  setPresent(present: boolean): Promise<void>;
+}
+
+describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  const clock = manualClock();
+  const violations: string[] = [];
+  let service: TestService;
+  let url: string;
+  let release: () => void;
+  let browser: Awaited<Awaited<ReturnType<typeof acquireChromium>>['browser']>;
+
+  before(async () => {
+    buildConsoleIfOutdated();
+    const port = await freePort();
+    url = `http://localhost:${port}`;
+    service = await startTestService('sqlite::memory:', { PORT: String(port), BASE_URL: url }, { clock });
+    ({ browser, release } = await acquireChromium());
+  });
+  after(async () => {
+    release();
+    await service.stop();
+    assert.deepEqual(violations, []);
+  });
+
+  async function open(language = 'en-US', viewport = { width: 1280, height: 860 }): Promise<PasskeyBrowser> {
+    const context = await browser.newContext({ baseURL: url, locale: language, viewport, reducedMotion: 'reduce' });
+    const page = await context.newPage();
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) violations.push(message.text());
+    });
+    page.on('pageerror', (error) => violations.push(String(error)));
+    const cdp = await context.newCDPSession(page);
+    await cdp.send('WebAuthn.enable', { enableUI: false });
+    const { authenticatorId } = await addAuthenticator(cdp);
+    return {
+      page,
+      credentials: async () => (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
+      setPresent: (enabled) => cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
+    };
+  }
+
+  async function addPasskey(page: Page, name: string): Promise<void> {
+    await page.goto('/account/security');
+    await waitForContent(page);
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByLabel('Name', { exact: true }).fill(name);
+    await page.locator('dialog, [role=dialog]').getByLabel('Current password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Create passkey' }).click();
+    await page.locator(`[data-passkey="${name}"]`).waitFor();
+  }
+
+  async function newDeviceCode(): Promise<string> {
+    const response = await fetch(`${url}/api/auth/device/code`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ client_id: 'reelgate-cli' }),
+    });
+    const { data } = (await response.json()) as { readonly data: { readonly user_code: string } };
+    return data.user_code;
+  }
+
+  it('are added, offered in the sign-in form, used for approvals, renamed and removed', async () => {
+    await service.signUp('ada');
+    const { page, credentials, setPresent } = await open();
+    await signIn(page, 'ada', PASSWORD);
+    await addPasskey(page, 'Laptop');
+    assert.equal((await credentials()).length, 1);
+    await assertAccessible(page, 'passkeys');
+
+    // The device page asks for a second step once the login is older than 12 hours.
+    clock.advance(13 * HOUR_MS);
+    const code = await newDeviceCode();
+    await page.goto(`/authorize?code=${code}`);
+    await assertAccessible(page, 'approval with a passkey');
+    await setPresent(true);
+    await page.getByRole('button', { name: 'Allow with a passkey' }).click();
+    await page.locator('h1.good').waitFor();
+
+    // A new sign-in: the browser chooses the only passkey among the suggestions of the user name field.
+    await page.context().clearCookies();
+    await page.goto('/sign-in');
+    await page.waitForURL(/\/studio/);
+
+    // On the device page, without a session.
+    await page.context().clearCookies();
+    await page.goto(`/authorize?code=${await newDeviceCode()}`);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.locator('.account strong', { hasText: 'ada' }).waitFor();
+
+    await page.goto('/account/security');
+    const row = page.locator('[data-passkey="Laptop"]');
+    await row.getByRole('button', { name: 'Rename' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Work laptop');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('[data-passkey="Work laptop"]').getByRole('button', { name: 'Remove' }).click();
+    await page.locator('[role=dialog]').getByRole('button', { name: 'Remove' }).click();
+    await page.locator('[data-passkey="Work laptop"]').waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
+  it('of a removed account entry are refused by the button, which says so', async () => {
+    await service.signUp('bob');
+    const { page, setPresent } = await open();
+    await signIn(page, 'bob', PASSWORD);
+    await addPasskey(page, 'Phone');
+    await setPresent(false);
+    await page.context().clearCookies();
+    await page.goto('/sign-in');
+    await waitForContent(page);
+    await service.app.database.kysely.deleteFrom('passkeys').execute();
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await setPresent(true);
+    await page.getByText('could not be verified').first().waitFor();
+    await page.context().close();
+  });
+
+  it('satisfy a required second factor, to which console and device page lead', async () => {
+    await service.signUp('kim');
+    const { page } = await open('en-US', { width: 390, height: 844 });
+    await service.root.ok('POST', '/api/user/2fa/setup');
+    await signIn(page, 'kim', PASSWORD);
+    const code = await newDeviceCode();
+    await service.setSiteSetting('REQUIRE_SECOND_FACTOR', 'all');
+    await page.goto('/account/devices');
+    await page.waitForURL(/\/sign-in\/second-factor/);
+    await page.goto(`/authorize?code=${code}`);
+    await page.getByRole('link', { name: 'Set it up now' }).click();
+    await page.waitForURL(/\/sign-in\/second-factor/);
+    await waitForContent(page);
+    await assertAccessible(page, 'second factor');
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Key');
+    await page.locator('[role=dialog]').getByLabel('Current password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Create passkey' }).click();
+    await page.getByRole('button', { name: 'Continue', exact: true }).click();
+    await page.locator('form[action="/authorize/approve"]').first().waitFor();
+    // The next sign-in with the password asks for the passkey.
+    await page.context().clearCookies();
+    await page.goto('about:blank');
+    const other = await open();
+    await other.page.goto('/sign-in');
+    await other.page.locator('input[autocomplete^=username]').fill('kim');
+    await other.page.locator('input[autocomplete=current-password]').fill(PASSWORD);
+    await other.page.keyboard.press('Enter');
+    await other.page.getByRole('heading', { name: 'Two-step verification' }).waitFor();
+    await other.page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
+    await other.page.context().close();
+    await page.context().close();
+  });
+});
+
+const addAuthenticator = (cdp: CDPSession) =>
+  cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
