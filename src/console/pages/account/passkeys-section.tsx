@@ -151,6 +151,7 @@ function RenameDialog({ passkey, own, onClose }: RenameDialogProps) {
         label={t('name')}
         maxLength={60}
         required
+        withAsterisk={false}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
       />
