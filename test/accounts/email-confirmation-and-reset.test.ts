@@ -49,7 +49,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await service.visitor().fails(200, 'POST', CONFIRM, { token });
   });
 
-  it('T100: the first confirmation ends all earlier access to an account, a later one ends nothing', async () => {
+  it('T100 and T125: the first confirmation ends all earlier access to an account, a later one ends nothing', async () => {
     const person = await service.join('prepared');
     const prepare = async () => {
       const { key } = await person.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' });
@@ -72,14 +72,28 @@ forEachDatabase((_name, _open, freshUrl) => {
       .insertInto('bindings')
       .values({ user_id: userId, kind: 'phone', value: '+49', created_at: 1 })
       .execute();
+    const passkey = { credential_id: 'a', public_key: 'a', algorithm: -7, counter: 0, transports: '[]', aaguid: '' };
+    await kysely
+      .insertInto('passkeys')
+      .values({
+        ...passkey,
+        user_id: userId,
+        backup_eligible: 0,
+        backed_up: 0,
+        rp_id: 'ai.example.org',
+        name: 'prepared',
+        created_at: 1,
+        last_used_at: null,
+      })
+      .execute();
     assert.equal((await asKey(earlier.key)).status, 200);
     await confirm('prepared@example.org');
     assert.equal((await asKey(earlier.key)).status, 401);
     assert.equal((await person.send('GET', '/api/user/self')).status, 401);
     const left = await Promise.all(
-      (['sessions', 'user_tokens', 'webhook_endpoints', 'webhook_account_secrets', 'bindings'] as const).map((table) =>
-        kysely.selectFrom(table).selectAll().where('user_id', '=', userId).execute(),
-      ),
+      (
+        ['sessions', 'user_tokens', 'webhook_endpoints', 'webhook_account_secrets', 'bindings', 'passkeys'] as const
+      ).map((table) => kysely.selectFrom(table).selectAll().where('user_id', '=', userId).execute()),
     );
     assert.deepEqual(left.flat(), []);
     await person.logIn('prepared');

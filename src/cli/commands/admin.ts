@@ -35,7 +35,7 @@ Examples:
     .command('reset-password')
     .argument('<name>', 'user name or e-mail')
     .option('--stdin', 'read the new password from standard input; else one is generated and shown once')
-    .option('--without-two-factor', 'turn two-step verification off too, where it was lost as well')
+    .option('--without-two-factor', 'also remove two-step verification and passkeys, for an owner who lost them')
     .description('Set a new password for an account and end all its sign-ins')
     .action((name: string, { stdin, withoutTwoFactor }: ResetOptions, command: Command) =>
       run(command, async ({ output }) => {

@@ -13,6 +13,7 @@ import { EN } from '../../contract/messages/en.ts';
 import type { CreationOptions, Passkey, RequestOptions } from '../../contract/passkeys.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
+import { resetPassword } from './reset-password.ts';
 
 const ORIGIN = 'https://ai.example.org';
 
@@ -109,7 +110,7 @@ forEachDatabase((_name, open) => {
     'with a wrong type': { type: 'payment.get' },
   };
 
-  it('T102 refuses wrong assertions and never issues a session for one', async () => {
+  it('T121: refuses wrong assertions and never issues a session for one', async () => {
     const service = await start(await open());
     const ada = await service.newUser('ada');
     const authenticator = new SoftwareAuthenticator(ORIGIN);
@@ -132,7 +133,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('T102 refuses wrong registrations', async () => {
+  it('T121: refuses wrong registrations', async () => {
     const service = await start(await open());
     const ada = await service.newUser('ada');
     const eve = await service.newUser('eve');
@@ -177,7 +178,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('T103 accepts a challenge once, within five minutes, whatever the outcome and however many race', async () => {
+  it('T122: accepts a challenge once, within five minutes, whatever the outcome and however many race', async () => {
     const service = await start(await open());
     const ada = await service.newUser('ada');
     const authenticator = new SoftwareAuthenticator(ORIGIN);
@@ -243,7 +244,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('does not confirm a session with the passkey of another account', async () => {
+  it('T124: does not confirm a session with the passkey of another account', async () => {
     const service = await start(await open());
     const [ada, eve] = [await service.newUser('ada'), await service.newUser('eve')];
     const own = new SoftwareAuthenticator(ORIGIN);
@@ -258,7 +259,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('renames and removes only own passkeys, and never the last way in', async () => {
+  it('T126: renames and removes only own passkeys, and never the last way in', async () => {
     const service = await start(await open());
     const [ada, eve] = [await service.newUser('ada'), await service.newUser('eve')];
     const authenticator = new SoftwareAuthenticator(ORIGIN);
@@ -318,7 +319,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('T104 permits nothing but setting up while a required second factor is missing', async () => {
+  it('T123: permits nothing but setting up while a required second factor is missing', async () => {
     const settings = { requireSecondFactor: 'off' as 'off' | 'admins' | 'all' };
     const service = await start(await open(), { settings });
     const root = service.anonymous();
@@ -348,7 +349,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('T104 asks for the passkey after the password where a second factor is required', async () => {
+  it('T123: asks for the passkey after the password where a second factor is required', async () => {
     const settings = { requireSecondFactor: 'off' as 'off' | 'all' };
     const service = await start(await open(), { settings });
     const [ada, eve] = [await service.newUser('ada'), await service.newUser('eve')];
@@ -376,6 +377,27 @@ forEachDatabase((_name, open) => {
     await beginCreate(ada, {});
     service.clock.advance(10 * 60_000 + 1);
     assert.equal(codeOf(await ada.send('POST', '/api/user/passkeys/options', {})), 'second_step_required');
+    await service.close();
+  });
+
+  it('a password reset on the server removes all second factors on request', async () => {
+    const settings = { requireSecondFactor: 'all' as const };
+    const database = await open();
+    const service = await start(database, { settings });
+    const root = service.anonymous();
+    await root.logIn('root', 'root-password-1');
+    const options = await beginCreate(root, { password: 'root-password-1' });
+    const authenticator = new SoftwareAuthenticator(ORIGIN);
+    await root.ok('POST', '/api/user/passkeys', { name: 'x', credential: authenticator.create(options) });
+    const dependencies = { database, clock: service.clock, linkedLogins: [] };
+    const kept = await resetPassword(dependencies, 'root');
+    assert.deepEqual(await service.anonymous().logIn('root', kept.password), { require_2fa: true });
+    const { password } = await resetPassword(dependencies, 'root', { withoutTwoFactor: true });
+    const again = service.anonymous();
+    await again.logIn('root', password);
+    assert.equal(codeOf(await again.send('GET', '/api/admin/users')), 'second_factor_required');
+    assert.equal(codeOf(await tryLogIn(service.anonymous(), authenticator)), 'wrong_passkey');
+    await beginCreate(again, { password });
     await service.close();
   });
 

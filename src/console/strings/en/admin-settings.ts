@@ -85,9 +85,9 @@ export default {
   choices: {
     open: 'Open',
     closed: 'Closed',
-    off: 'Nobody',
+    off: 'Not required',
     admins: 'Administrators',
-    all: 'Everybody',
+    all: 'Everyone',
     ember: 'Ember',
     rose: 'Rose',
     amber: 'Amber',

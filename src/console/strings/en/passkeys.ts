@@ -47,7 +47,7 @@ export default {
   reset: {
     action: 'Remove second factors',
     title: 'Remove the second factors of {{name}}?',
-    text: 'Passkeys and two-step verification are removed and all sessions and devices signed out. {{name}} then signs in with the password alone and can set them up again. First make sure that it is really {{name}} who asks.',
+    text: 'Passkeys and two-step verification are removed and all sessions and devices signed out. {{name}} then signs in with the password alone and can set them up again. First make sure that the request really comes from {{name}}.',
     done: 'The second factors were removed.',
   },
 };
