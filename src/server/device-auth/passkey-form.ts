@@ -17,6 +17,8 @@ interface PasskeyForm {
   readonly label: string;
   /** Shown if the browser reports that no passkey was used. */
   readonly failed: string;
+  /** Whether the page has a more prominent button. */
+  readonly isSecondary?: boolean;
   /** Passkeys of the account; empty: any passkey of this host. */
   readonly offered?: readonly OfferedPasskey[];
 }
@@ -27,11 +29,12 @@ export const passkeyForm = ({
   fields,
   label,
   failed,
+  isSecondary = true,
   offered = [],
 }: PasskeyForm): Markup => html`<form method="post" action="${action}" hidden data-passkeys="${JSON.stringify(offered)}" data-failed="${failed}">
 ${fields}<input type="hidden" name="passkey">
 <p class="error" role="alert" hidden></p>
-<button class="plain">${label}</button>
+<button${isSecondary ? html` class="plain"` : undefined}>${label}</button>
 </form>`;
 
 /** Loads the script of the passkey buttons. */

@@ -165,7 +165,7 @@ ${consent.fromOtherNetwork ? html`<p class="warning">${texts.elsewhere}</p>` : u
 ${consent.secondStep && secondStepFields(view, consent.secondStep, wrong)}
 <div class="choice">
 <form method="post" action="/authorize/deny">${hiddenFields(view, 'deny')}<button>${texts.deny}</button></form>
-${consent.secondStep?.hasCode === false ? undefined : html`<form method="post" action="/authorize/approve" id="${APPROVE_FORM}">${hiddenFields(view, 'approve')}<button>${texts.allow}</button></form>`}
+${consent.secondStep?.hasCode === false ? passkeyApproval(view, consent.secondStep.passkeys, false) : approval(view)}
 </div>`,
   );
 }
@@ -177,17 +177,20 @@ const secondStepFields = (
 ): Markup => html`<h2>${view.texts.againTitle}</h2>
 ${errorParagraph(wrong)}
 ${hasCode ? codeField(view, wrong) : html`<p>${view.texts.passkeyOnly}</p>`}
-${
-  passkeys.length === 0
-    ? undefined
-    : passkeyForm({
-        action: '/authorize/approve',
-        fields: hiddenFields(view, 'approve'),
-        label: view.texts.allowWithPasskey,
-        failed: view.texts.passkeyFailed,
-        offered: passkeys,
-      })
-}`;
+${hasCode && passkeys.length > 0 ? passkeyApproval(view, passkeys, true) : undefined}`;
+
+const approval = (view: PageContext): Markup =>
+  html`<form method="post" action="/authorize/approve" id="${APPROVE_FORM}">${hiddenFields(view, 'approve')}<button>${view.texts.allow}</button></form>`;
+
+const passkeyApproval = (view: PageContext, offered: RepeatedSecondStep['passkeys'], isSecondary: boolean): Markup =>
+  passkeyForm({
+    action: '/authorize/approve',
+    fields: hiddenFields(view, 'approve'),
+    label: view.texts.allowWithPasskey,
+    failed: view.texts.passkeyFailed,
+    isSecondary,
+    offered,
+  });
 
 const codeField = ({ texts }: PageContext, wrong: FieldError): Markup => html`<label for="otp">${texts.otp}</label>
 <input class="code" id="otp" name="otp" form="${APPROVE_FORM}" required maxlength="64" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" ${describedBy(wrong, 'hint')}>
