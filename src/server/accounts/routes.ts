@@ -15,7 +15,6 @@ import type { LoginAttemptRow } from './login-history.ts';
 import type { Accounts } from './module.ts';
 import { toAdminUserRow, toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';
-import { toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
 import type { TokenListItem } from './tokens.ts';
 
 interface AccountRouteDependencies {
