@@ -433,6 +433,8 @@ export class RequestWithCollectedBody extends IncomingMessage {
       return true;
     }
     this.#settle?.resolve(this.#collected);
+    // Node also destroys complete requests, for which no error needs to be created.
+    this.#settle = undefined;
     // The stream itself is empty; reading it to its end lets Node finish the request.
     super.push(null);
     this.resume();
