@@ -315,7 +315,7 @@ export class TokenStore {
 
   constructor(database: Database<Tables>) {
     this.#database = database;
-    this.#lookup = new BatchedLookup((hashes) => this.#findByHashes(hashes));
+    this.#lookup = new BatchedLookup((hashes) => this.#findByHashes(hashes), database.snapshot);
   }
 
   /** The only read that authenticates a model call. Does not return revoked tokens. */

@@ -166,6 +166,11 @@ export class ChannelAndModelStore {
     this.#database = database;
   }
 
+  /** See {@link Database.snapshot}. */
+  get snapshot(): Database<Tables>['snapshot'] {
+    return this.#database.snapshot;
+  }
+
   /** Increases with every change. Read by every request. */
   async version(): Promise<number> {
     return (await version.first(this.#database.kysely, {}))?.version ?? 0;

@@ -96,7 +96,7 @@ export class ChannelSelectionService implements ChannelDirectory {
     this.#dependencies = dependencies;
     this.#circuits = dependencies.circuits;
     this.#random = dependencies.random ?? Math.random;
-    this.#versions = new FreshReadSingleFlight(() => dependencies.store.version());
+    this.#versions = new FreshReadSingleFlight(() => dependencies.store.version(), dependencies.store.snapshot);
     const { vault, log, sandbox = false, circuits, lifecycles } = dependencies;
     this.#retirements = new ChannelRetirements(lifecycles);
     this.#rows = new DecryptedChannelCache({ vault, log, sandbox, onChange: (id) => circuits.breakers.forget(id) });

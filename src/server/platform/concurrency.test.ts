@@ -42,6 +42,25 @@ describe('BatchedLookup', () => {
     assert.equal(queries.length, 2);
   });
 
+  it('queries a key once per snapshot if it exists', async () => {
+    let snapshot: object | undefined = {};
+    const queried: (readonly string[])[] = [];
+    const batched = new BatchedLookup<string>(
+      async (keys) => {
+        queried.push(keys);
+        return new Map(keys.includes('a') ? [['a', `A${queried.length}`]] : []);
+      },
+      () => snapshot,
+    );
+    assert.deepEqual([await batched.find('a'), await batched.find('a'), queried], ['A1', 'A1', [['a']]]);
+    assert.deepEqual([await batched.find('b'), await batched.find('b')], [undefined, undefined]);
+    assert.equal(queried.length, 3, 'a missing key costs no memory');
+    snapshot = {};
+    assert.equal(await batched.find('a'), 'A4');
+    snapshot = undefined;
+    assert.deepEqual([await batched.find('a'), await batched.find('a')], ['A5', 'A6'], 'an unknown snapshot');
+  });
+
   it('reports a failure only to the callers of that query', async () => {
     const { batched, queries } = lookup();
     const first = batched.find('a');
@@ -88,6 +107,22 @@ describe('FreshReadSingleFlight', () => {
     fails = false;
     assert.equal(await second, 1);
     assert.equal(await fresh.read(), 1);
+  });
+
+  it('reads once per snapshot, and again after a failure', async () => {
+    let snapshot: object = {};
+    let reads = 0;
+    const fresh = new FreshReadSingleFlight(
+      async () => {
+        if (++reads === 2) throw new Error('no answer');
+        return reads;
+      },
+      () => snapshot,
+    );
+    assert.deepEqual([await fresh.read(), await fresh.read()], [1, 1]);
+    snapshot = {};
+    await assert.rejects(fresh.read(), /no answer/);
+    assert.deepEqual([await fresh.read(), await fresh.read()], [3, 3]);
   });
 });
 

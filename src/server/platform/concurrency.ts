@@ -17,19 +17,31 @@ export class SingleFlight<T> {
 }
 
 /**
- * Shares reads among concurrent callers without ever returning data read before the call: a call that arrives during a
- * read waits for the next read, together with all other calls that arrived meanwhile.
+ * Identifies the state of the database that a read would see now. A repeated read in one snapshot has the same result.
+ * Undefined: unknown.
+ */
+export type CurrentSnapshot = () => object | undefined;
+
+/**
+ * Shares reads among concurrent callers without ever returning data that a read at the time of the call would not see:
+ * a call that arrives during a read waits for the next read, together with all other calls that arrived meanwhile,
+ * unless both belong to one snapshot.
  */
 export class FreshReadSingleFlight<T> {
   readonly #fetch: () => Promise<T>;
+  readonly #snapshot: CurrentSnapshot;
   #running: Promise<T> | undefined;
   #next: Promise<T> | undefined;
+  #latest: { readonly snapshot: object | undefined; readonly read: Promise<T> } | undefined;
 
-  constructor(read: () => Promise<T>) {
+  constructor(read: () => Promise<T>, snapshot: CurrentSnapshot = () => undefined) {
     this.#fetch = read;
+    this.#snapshot = snapshot;
   }
 
   read(): Promise<T> {
+    const snapshot = this.#snapshot();
+    if (snapshot !== undefined && this.#latest?.snapshot === snapshot) return this.#latest.read;
     if (this.#running === undefined) return this.#start();
     this.#next ??= this.#running.then(
       () => this.#start(),
@@ -40,10 +52,22 @@ export class FreshReadSingleFlight<T> {
 
   #start(): Promise<T> {
     this.#next = undefined;
-    const running = this.#fetch().finally(() => {
+    const end = (): void => {
       if (this.#running === running) this.#running = undefined;
-    });
+    };
+    const running = this.#fetch().then(
+      (value) => {
+        end();
+        return value;
+      },
+      (error: unknown) => {
+        end();
+        this.#latest = undefined;
+        throw error;
+      },
+    );
     this.#running = running;
+    this.#latest = { snapshot: this.#snapshot(), read: running };
     return running;
   }
 }
@@ -119,20 +143,34 @@ export class Semaphore {
 }
 
 /**
- * Shares queries among concurrent look-ups of different keys, without ever returning data read before the call:
- * look-ups that arrive during a query wait for the next one and share it.
+ * Shares queries among concurrent look-ups of different keys, without ever returning data that a query at the time of
+ * the call would not see: look-ups that arrive during a query wait for the next one and share it. Values found in the
+ * current snapshot are not queried again.
  */
 export class BatchedLookup<V> {
   readonly #find: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>;
+  readonly #snapshot: CurrentSnapshot;
   #waiting = new Map<string, PromiseWithResolvers<V | undefined>>();
   #isRunning = false;
+  #foundIn: object | undefined;
+  readonly #found = new Map<string, V>();
 
   /** @param find resolves to the values of those keys that exist */
-  constructor(find: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>) {
+  constructor(
+    find: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>,
+    snapshot: CurrentSnapshot = () => undefined,
+  ) {
     this.#find = find;
+    this.#snapshot = snapshot;
   }
 
-  find(key: string): Promise<V | undefined> {
+  async find(key: string): Promise<V | undefined> {
+    const snapshot = this.#snapshot();
+    const found = snapshot !== undefined && snapshot === this.#foundIn ? this.#found.get(key) : undefined;
+    return found ?? this.#enqueue(key);
+  }
+
+  #enqueue(key: string): Promise<V | undefined> {
     let waiting = this.#waiting.get(key);
     if (waiting === undefined) {
       waiting = Promise.withResolvers();
@@ -148,13 +186,22 @@ export class BatchedLookup<V> {
       const batch = this.#waiting;
       this.#waiting = new Map();
       try {
-        const found = await this.#find([...batch.keys()]);
+        const reading = this.#find([...batch.keys()]);
+        const snapshot = this.#snapshot();
+        const found = await reading;
+        this.#remember(found, snapshot);
         for (const [key, { resolve }] of batch) resolve(found.get(key));
       } catch (error) {
         for (const { reject } of batch.values()) reject(error);
       }
     }
     this.#isRunning = false;
+  }
+
+  #remember(found: ReadonlyMap<string, V>, snapshot: object | undefined): void {
+    if (snapshot !== this.#foundIn) this.#found.clear();
+    this.#foundIn = snapshot;
+    if (snapshot !== undefined) for (const [key, value] of found) this.#found.set(key, value);
   }
 }
 

@@ -329,11 +329,15 @@ describe('sqlite database', () => {
       const names = async () =>
         (await database.kysely.selectFrom('meta').select('name').orderBy('name').execute()).map((row) => row.name);
       await nextTurn();
+      assert.equal(database.snapshot(), undefined);
       assert.deepEqual(await names(), []);
+      const snapshot = database.snapshot();
       other.exec("insert into meta values ('other', '')");
       assert.deepEqual(await names(), [], 'the turn has not ended');
+      assert.ok(snapshot !== undefined && database.snapshot() === snapshot);
       await nextTurn();
       assert.deepEqual(await names(), ['other']);
+      assert.notEqual(database.snapshot(), snapshot);
       const written = Promise.withResolvers<void>();
       const checked = Promise.withResolvers<void>();
       const write = database.transaction(async (trx) => {

@@ -81,6 +81,11 @@ export interface Database<T> {
    * to three times after a serialization failure or a deadlock. Throws inside another transaction's callback.
    */
   transaction<R>(work: (trx: Transaction<T>) => Promise<R>, options?: TransactionOptions): Promise<R>;
+  /**
+   * Identifies the snapshot that reads outside of transactions share now: a repeated read in it has the same result.
+   * Undefined before the first read of a snapshot, and always on PostgreSQL.
+   */
+  readonly snapshot: () => object | undefined;
   /** Connections by state, and the number of waiters; undefined on SQLite, which has no pool. */
   readonly connections: (() => PoolConnections) | undefined;
   /**

@@ -68,6 +68,7 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
     dialect: 'postgres',
     kysely,
     connections: () => pool.connections,
+    snapshot: () => undefined,
     releaseSpace: undefined,
     transaction: (work, transactionOptions = {}) =>
       runAfterCommitActions(

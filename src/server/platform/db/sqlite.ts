@@ -55,6 +55,7 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
   return {
     dialect: 'sqlite',
     kysely,
+    snapshot: () => driver.snapshot,
     connections: undefined,
     releaseSpace: (maxPages) => driver.releaseSpace(maxPages),
     transaction: (work) => runAfterCommitActions(inTransaction, work),
@@ -156,6 +157,11 @@ class SqliteDriver implements Driver {
   /** @throws DatabaseUnavailableError after a failed flush */
   assertNotLost(): void {
     if (this.#commits.lost !== undefined) throw this.#commits.lost;
+  }
+
+  /** The snapshot of reads; see {@link Database.snapshot}. */
+  get snapshot(): object | undefined {
+    return this.#reader.snapshot;
   }
 
   #flush(): Promise<void> {
@@ -326,7 +332,7 @@ class SqliteReadConnection {
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #anyRow: StatementSync;
-  #isOpen = false;
+  #snapshot: object | undefined;
   #isHeld = false;
 
   constructor(path: string) {
@@ -340,6 +346,11 @@ class SqliteReadConnection {
     this.#anyRow.get();
   }
 
+  /** The open snapshot; undefined if a failed read has ended it. */
+  get snapshot(): object | undefined {
+    return this.#snapshot !== undefined && this.#statements.database.isTransaction ? this.#snapshot : undefined;
+  }
+
   read<R>(query: CompiledQuery): QueryResult<R> {
     this.#open();
     return this.#statements.execute<R>(query);
@@ -349,9 +360,9 @@ class SqliteReadConnection {
   #open(): void {
     if (this.#isHeld && !this.#statements.database.isTransaction)
       throw new DatabaseUnavailableError('the snapshot of the durable state was lost');
-    if (this.#isOpen) return;
+    if (this.#snapshot !== undefined) return;
     this.#begin.run();
-    this.#isOpen = true;
+    this.#snapshot = {};
     setImmediate(this.#renew);
   }
 
@@ -370,8 +381,8 @@ class SqliteReadConnection {
   }
 
   readonly #renew = (): void => {
-    if (!this.#isOpen || this.#isHeld) return;
-    this.#isOpen = false;
+    if (this.#snapshot === undefined || this.#isHeld) return;
+    this.#snapshot = undefined;
     // A failed read may have ended it already.
     if (this.#statements.database.isTransaction) this.#commit.run();
   };
