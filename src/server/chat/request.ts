@@ -446,6 +446,7 @@ function endOfValue(bytes: Buffer, at: number): number {
  */
 function findProperties(bytes: Buffer, name: string): Span[] {
   const found: Span[] = [];
+  if (!bytes.includes(`"${name}"`) && !bytes.includes(ESCAPED_LETTER_PREFIX)) return found;
   let at = bytes.indexOf(0x7b) + 1;
   while (at > 0 && at < bytes.length) {
     const quote = bytes.indexOf(QUOTE, at);
