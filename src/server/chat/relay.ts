@@ -140,7 +140,10 @@ export class Relay {
     request: ChatRequest,
   ): Promise<ChannelsPermittingOptions & { readonly model: ResolvedModel; readonly planFactor: number }> {
     const { channels, findPlanTerms } = this.#dependencies;
-    const model = await this.#resolveModel(caller, request);
+    const model = await channels.model(request.model);
+    if (model === undefined)
+      throw new AppError('model_not_found', { params: { model: request.model }, param: 'model' });
+    this.#assertServes(model, caller, request);
     const terms = await findPlanTerms(caller.userId, model);
     const serving = await channels.candidates(model, terms?.channels, () => cacheAffinityKey(request));
     if (serving.length === 0) throw await this.#noChannelError(model, terms?.channels);
@@ -181,10 +184,9 @@ export class Relay {
     for (const call of this.#activeCalls) call.disconnected(false);
   }
 
-  async #resolveModel(caller: ModelCaller, { model: id, dialect }: ChatRequest): Promise<ResolvedModel> {
-    const { channels, vendors } = this.#dependencies;
-    const model = await channels.model(id);
-    if (model === undefined) throw new AppError('model_not_found', { params: { model: id }, param: 'model' });
+  /** @throws AppError `model_not_allowed` or, for a model of another kind, `invalid_request` */
+  #assertServes(model: ResolvedModel, caller: ModelCaller, { model: id, dialect }: ChatRequest): void {
+    const { vendors } = this.#dependencies;
     if (caller.models.length > 0 && !caller.models.includes(id)) throw modelNotAllowedError(id);
     const makesImages =
       vendors.find(model.vendor)?.images !== undefined &&
@@ -195,7 +197,6 @@ export class Relay {
         ? model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS_DIALECT)
         : model.kind === 'chat' && upstreamDialect(dialect, model.vendor) !== undefined;
     if (!makesImages && !isChat) throw wrongModelKind(id, model.kind);
-    return model;
   }
 
   /** Models with a token price are charged by tokens, images by the piece. */

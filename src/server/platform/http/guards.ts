@@ -35,7 +35,7 @@ interface RequestTarget {
  * with base URLs typed by people, so their paths are parsed leniently, all others strictly.
  */
 export function parseRequestTarget(target: string): RequestTarget | undefined {
-  const [, host, path = '/'] = ABSOLUTE_FORM.exec(target) ?? [];
+  const [, host, path = '/'] = (target.startsWith('/') ? null : ABSOLUTE_FORM.exec(target)) ?? [];
   const origin = host === undefined ? target : path;
   const [, version, rest = '', query = ''] = VERSIONED_PATH.exec(origin) ?? [];
   const url = version === undefined ? origin : `/${version}${rest.replace(/\/{2,}/g, '/')}${query}`;
