@@ -5,8 +5,14 @@ import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/direc
 import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
-import { ContentDecoder, codingOf } from '../platform/outbound/content-decoder.ts';
-import type { ExchangeControl, ExchangeHandler, OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import {
+  ContentDecoder,
+  codingOf,
+  type ExchangeControl,
+  type ExchangeHandler,
+  type OutboundClient,
+  type OutboundError,
+} from '../platform/outbound/outbound.ts';
 import type { Span, SpanAttributes, SpanOptions, Tracing } from '../platform/tracing/tracing.ts';
 import { type CredentialMask, credentialMaskOf, toChannelAndCredentialIds } from '../upstreams/upstream.ts';
 import type { CallCharge, CallEnd, CallResult } from './charge.ts';

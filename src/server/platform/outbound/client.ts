@@ -23,6 +23,7 @@ import {
 import {
   type BufferedResponse,
   type ConfiguredRequest,
+  codingOf,
   Exchange,
   type ExchangeControl,
   type ExchangeHandler,
@@ -326,11 +327,6 @@ export function bufferingHandler(
       reject(error);
     },
   };
-}
-
-function codingOf(headers: Readonly<Record<string, string>>): string | undefined {
-  const coding = headers['content-encoding']?.trim().toLowerCase();
-  return coding === undefined || coding === '' || coding === 'identity' ? undefined : coding;
 }
 
 async function decode(bytes: Buffer, coding: string, maxBytes: number): Promise<Buffer> {
