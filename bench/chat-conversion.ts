@@ -8,7 +8,7 @@ import {
   GEMINI_DIALECT,
   RESPONSES_DIALECT,
 } from '../src/server/chat/dialects.ts';
-import { splitEvents } from '../src/server/chat/sse.ts';
+import { splitEvents } from '../src/server/chat/event-stream.ts';
 import { reportFigure } from './support/report-figure.ts';
 
 /**

@@ -14,7 +14,6 @@ const NAMED_BY_SUBJECT: ReadonlySet<string> = new Set([
   'src/console/vite-plugins.ts',
   'src/design/tokens.ts',
   'src/sandbox/chat.ts',
-  'src/server/chat/sse.ts',
   'src/server/commands/accounts.ts',
   'src/server/platform/cache.ts',
   'src/server/platform/concurrency.ts',

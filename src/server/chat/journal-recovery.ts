@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { asObject } from '../../contract/objects.ts';
 import { toTokenCallFacts } from '../../contract/pricing.ts';
 import type { Database } from '../platform/db/database.ts';
+import { tryParse } from '../platform/json.ts';
 import type { Log } from '../platform/log.ts';
 import type { Ledger, Settlement } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
@@ -23,7 +24,6 @@ import {
   SEGMENT_MAGIC,
   SEGMENT_NAME,
 } from './settlement-journal.ts';
-import { tryParse } from './sse.ts';
 
 /** The services that recovery uses. */
 export interface JournalRecoveryDependencies {

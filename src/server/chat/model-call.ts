@@ -4,6 +4,7 @@ import type { RequestStatus } from '../../contract/request-kinds.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { tryParse } from '../platform/json.ts';
 import type { Log } from '../platform/log.ts';
 import {
   ContentDecoder,
@@ -19,11 +20,10 @@ import type { CallCharge, CallEnd, CallResult } from './charge.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { ResponseConversion } from './conversion/convert.ts';
 import { type Dialect, EMBEDDINGS_DIALECT, errorIn, failureIn, IMAGES_DIALECT } from './dialects.ts';
-import { createEventStream, type EventStream } from './event-stream.ts';
+import { createEventStream, type EventStream, looksLikeEvents, looksLikeJson } from './event-stream.ts';
 import type { OutputSpeedsAndHiddenReasoning } from './output-limit.ts';
 import type { ChatRequest } from './request.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
-import { looksLikeEvents, looksLikeJson, tryParse } from './sse.ts';
 import {
   emptyResponse,
   malformedResponse,

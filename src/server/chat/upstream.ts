@@ -3,6 +3,7 @@ import { asObject, defined, type UntrustedObject } from '../../contract/objects.
 import type { CallOutcome, Channel, ResolvedModel } from '../channels/directory.ts';
 import { AppError } from '../platform/app-error.ts';
 import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
+import { tryParse } from '../platform/json.ts';
 import { maskSecrets } from '../platform/log.ts';
 import type { OutboundError, StreamedRequest } from '../platform/outbound/outbound.ts';
 import { toWellFormedText } from '../platform/text.ts';
@@ -27,7 +28,6 @@ import {
 import { applyOptionRules } from './options.ts';
 import { outputLimitFor } from './output-limit.ts';
 import { type ChatRequest, toUpstreamBody } from './request.ts';
-import { tryParse } from './sse.ts';
 
 /** One attempt of a call at one channel: the request to send, and the dialect of the response. */
 export interface UpstreamExchange {

@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import type { TokenFacts, TokenPart } from '../../contract/pricing.ts';
-import { tryParse } from './sse.ts';
+import { tryParse } from '../platform/json.ts';
 
 /** Usage of a call, in tokens. */
 export interface Usage extends TokenFacts {

@@ -54,6 +54,15 @@ export function parseJson(source: string | Buffer, bounds: JsonBounds = {}): unk
   return value;
 }
 
+/** Parses JSON; undefined for text that is not JSON, or is nested too deeply. */
+export function tryParse(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function parse(text: string, longIntegersAsText: boolean): unknown {
   try {
     return longIntegersAsText ? JSON.parse(text, keepDigits) : JSON.parse(text);

@@ -10,7 +10,7 @@ import {
   GEMINI_DIALECT,
   RESPONSES_DIALECT,
 } from '../dialects.ts';
-import { extractData, splitEvents } from '../sse.ts';
+import { extractData, splitEvents } from '../event-stream.ts';
 import { type Codec, findCodec } from './convert.ts';
 import { DroppedFields } from './fields.ts';
 import type { Conversation, FunctionTool, Message, Part, ResponseEvent } from './neutral-form.ts';

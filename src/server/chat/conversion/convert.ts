@@ -1,5 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import type { Channel } from '../../channels/directory.ts';
+import { tryParse } from '../../platform/json.ts';
 import { toRequestBytes } from '../../platform/request-bytes.ts';
 import {
   ANTHROPIC_MESSAGES_DIALECT,
@@ -8,10 +9,10 @@ import {
   GEMINI_DIALECT,
   RESPONSES_DIALECT,
 } from '../dialects.ts';
+import { extractData, parseEvent, splitEvents } from '../event-stream.ts';
 import { toolsOf } from '../options.ts';
 import { outputLimitKey, ownOutputLimit } from '../output-limit.ts';
 import type { ChatRequest, OutputLimit } from '../request.ts';
-import { extractData, parseEvent, splitEvents, tryParse } from '../sse.ts';
 import {
   AnthropicReader,
   AnthropicStreamWriter,

@@ -1,5 +1,5 @@
 import { CHAT_VENDORS, type ChatVendor } from '../../../contract/channels.ts';
-import { tryParse } from '../sse.ts';
+import { tryParse } from '../../platform/json.ts';
 import type { Usage } from '../usage.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
-import { tryParse } from '../sse.ts';
+import { tryParse } from '../../platform/json.ts';
 import { UsageTotals } from '../usage.ts';
 import { DroppedFields } from './fields.ts';
 import type { GeneratedMedia, ResponseEvent, Signature, StopReason, ToolOrigin } from './neutral-form.ts';
