@@ -12,7 +12,7 @@ import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { CloseListener } from '../src/server/quota/ledger.ts';
 import { LedgerService } from '../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../src/server/quota/ledger-store.ts';
-import { callToRequestRow, RequestStore } from '../src/server/request-log/request-store.ts';
+import { callToRequestRow, RequestStore } from '../src/server/request-log/request-log.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { median } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';

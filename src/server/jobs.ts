@@ -8,7 +8,7 @@ import { NotificationRetentionStore } from './notifications/retention-store.ts';
 import { MonthlyPartitions } from './platform/db/monthly-partitions.ts';
 import { hasConcurrentWriters } from './platform/db/sql.ts';
 import type { RetentionRule, ScheduledJob } from './platform/scheduled-jobs.ts';
-import { RequestStore } from './request-log/request-store.ts';
+import { RequestStore } from './request-log/request-log.ts';
 import type { Tables } from './tables.ts';
 import { ReconciliationStore } from './video/reconciliation-store.ts';
 import { TaskDetailRemovalStore } from './video/task-reports.ts';

@@ -7,7 +7,7 @@ import { LedgerReportStore } from '../../src/server/quota/ledger-reports.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import { ReceiptService } from '../../src/server/request-log/receipts.ts';
-import { callToRequestRow, RequestStore } from '../../src/server/request-log/request-store.ts';
+import { callToRequestRow, RequestStore } from '../../src/server/request-log/request-log.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
 /**

@@ -8,7 +8,7 @@ import { AuditStore } from '../../src/server/accounts/audit-log.ts';
 import { LoginHistoryStore } from '../../src/server/accounts/login-history.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-reports.ts';
-import { RequestStore } from '../../src/server/request-log/request-store.ts';
+import { RequestStore } from '../../src/server/request-log/request-log.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { ChannelTaskLimitStore } from '../../src/server/video/attempts.ts';
 import { PollStore } from '../../src/server/video/poll-scheduler.ts';

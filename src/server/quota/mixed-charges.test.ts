@@ -5,8 +5,7 @@ import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.t
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
-import { RequestLog } from '../request-log/request-log.ts';
-import { RequestStore } from '../request-log/request-store.ts';
+import { RequestLog, RequestStore } from '../request-log/request-log.ts';
 import type { Tables } from '../tables.ts';
 import type { CallDetail, Charges, Reservation, Settlement } from './ledger.ts';
 import { LedgerService } from './ledger-service.ts';

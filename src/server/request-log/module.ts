@@ -3,8 +3,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { type ReceiptDependencies, ReceiptService } from './receipts.ts';
-import { LiveRequestLogSubscribers, RequestLog } from './request-log.ts';
-import { RequestStore, StatisticsStore } from './request-store.ts';
+import { LiveRequestLogSubscribers, RequestLog, RequestStore, StatisticsStore } from './request-log.ts';
 
 interface RequestsDependencies {
   readonly database: Database<Tables>;

@@ -4,7 +4,7 @@ import { type Receipt, type ReceiptOutcome, toReceiptLines } from '../../contrac
 import type { RequestKind } from '../../contract/request-kinds.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { LedgerEntry } from '../quota/ledger-reports.ts';
-import type { RequestRow, RequestStore } from './request-store.ts';
+import type { RequestRow, RequestStore } from './request-log.ts';
 
 /** The data of a video that its receipt needs, whether or not the video has ended. */
 export interface ReceiptTask {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { openLog } from '../platform/log.ts';
-import { LiveRequestLogSubscribers } from './request-log.ts';
-import type { RequestStore } from './request-store.ts';
+import { LiveRequestLogSubscribers, type RequestStore } from './request-log.ts';
 
 const listener = (userId: number) => ({ userId, filter: {}, send: () => {}, keepAlive: () => {}, end: () => {} });
 const isRefused = { code: 'too_many_streams' };

@@ -22,15 +22,15 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { TaskIdLookup } from '../quota/routes.ts';
 import type { Requests } from './module.ts';
 import type { ReceiptService } from './receipts.ts';
-import type { LiveRequestLogSubscribers } from './request-log.ts';
 import type {
   GroupFigures,
   ListedRequest,
+  LiveRequestLogSubscribers,
   RequestCursor,
   RequestFilter,
   RequestStore,
   StatisticsColumn,
-} from './request-store.ts';
+} from './request-log.ts';
 
 interface RequestRouteDependencies {
   readonly requests: Pick<Requests, 'store' | 'statistics' | 'liveViews'>;
