@@ -21,8 +21,7 @@ import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { ResponseConversion } from './conversion/convert.ts';
 import { type Dialect, EMBEDDINGS_DIALECT, errorIn, failureIn, IMAGES_DIALECT } from './dialects.ts';
 import { createEventStream, type EventStream, looksLikeEvents, looksLikeJson } from './event-stream.ts';
-import type { OutputSpeedsAndHiddenReasoning } from './output-limit.ts';
-import type { ChatRequest } from './request.ts';
+import type { ChatRequest, OutputSpeedsAndHiddenReasoning } from './request.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
 import {
   emptyResponse,

@@ -16,8 +16,7 @@ import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './dialects.ts'
 import type { ImageTaskRelay } from './image-tasks.ts';
 import { ModelCall, type ModelCallDependencies } from './model-call.ts';
 import { applyOptionRules, NO_VERDICT, refusedOption } from './options.ts';
-import { reservedOutputTokens } from './output-limit.ts';
-import { type ChatRequest, cacheAffinityKey, wrongModelKind } from './request.ts';
+import { type ChatRequest, cacheAffinityKey, reservedOutputTokens, wrongModelKind } from './request.ts';
 import { prepareExchange, upstreamDialect } from './upstream.ts';
 
 interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished' | 'loggedReasons'> {

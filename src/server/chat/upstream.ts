@@ -26,8 +26,7 @@ import {
   RESPONSES_DIALECT,
 } from './dialects.ts';
 import { applyOptionRules } from './options.ts';
-import { outputLimitFor } from './output-limit.ts';
-import { type ChatRequest, toUpstreamBody } from './request.ts';
+import { type ChatRequest, outputLimitFor, toUpstreamBody } from './request.ts';
 
 /** One attempt of a call at one channel: the request to send, and the dialect of the response. */
 export interface UpstreamExchange {

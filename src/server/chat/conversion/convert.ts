@@ -11,8 +11,7 @@ import {
 } from '../dialects.ts';
 import { extractData, parseEvent, splitEvents } from '../event-stream.ts';
 import { toolsOf } from '../options.ts';
-import { outputLimitKey, ownOutputLimit } from '../output-limit.ts';
-import type { ChatRequest, OutputLimit } from '../request.ts';
+import { type ChatRequest, type OutputLimit, outputLimitKey, ownOutputLimit } from '../request.ts';
 import {
   AnthropicReader,
   AnthropicStreamWriter,

@@ -2,7 +2,7 @@ import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { type AppError, invalidRequest } from '../../platform/app-error.ts';
 import { tryParse } from '../../platform/json.ts';
 import { detectMediaType, registeredType } from '../../platform/media.ts';
-import { isReasoningModel } from '../output-limit.ts';
+import { isReasoningModel } from '../request.ts';
 import type { Reasoning, Setting, UpstreamRequestParameters } from './neutral-form.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { tryParse } from '../../platform/json.ts';
-import { isReasoningModel } from '../output-limit.ts';
+import { isReasoningModel } from '../request.ts';
 import {
   checkMembers,
   type DroppedFields,
