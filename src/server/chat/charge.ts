@@ -25,8 +25,7 @@ import type { ChargeBatcher } from './charge-batcher.ts';
 import { EMBEDDINGS_DIALECT } from './dialects.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './request.ts';
 import type { CallMeta } from './settlement-journal.ts';
-import { countTokens, extractPrompt, TOKENS_PER_MESSAGE } from './tokens.ts';
-import { boundUsage, type Usage, type UsageBounds } from './usage.ts';
+import { boundUsage, countTokens, extractPrompt, TOKENS_PER_MESSAGE, type Usage, type UsageBounds } from './usage.ts';
 
 /** Outcome of a call: the upstream's own figures, or the text to count tokens from. */
 export interface CallResult {

@@ -3,7 +3,7 @@ import type { Channel } from '../channels/directory.ts';
 import { type AppError, invalidRequest } from '../platform/app-error.ts';
 import { assertPublicUrl } from '../platform/outbound/guard.ts';
 import type { Dialect } from './dialects.ts';
-import { isMedia, isToolArguments, walkStrings } from './tokens.ts';
+import { isMedia, isToolArguments, walkStrings } from './usage.ts';
 
 /**
  * The rule for an option of a model call. This file has the only table of options that reach other hosts, cost extra,

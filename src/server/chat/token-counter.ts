@@ -8,7 +8,6 @@ import type { Dialect } from './dialects.ts';
 import { applyOptionRules } from './options.ts';
 import type { Relay } from './relay.ts';
 import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './request.ts';
-import { countTokens, extractPrompt, TOKENS_PER_MESSAGE } from './tokens.ts';
 import {
   parseUpstreamError,
   toConnectionFailure,
@@ -16,6 +15,7 @@ import {
   type UpstreamFailure,
   type UpstreamTimeouts,
 } from './upstream.ts';
+import { countTokens, extractPrompt, TOKENS_PER_MESSAGE } from './usage.ts';
 
 interface TokenCounterDependencies {
   readonly relay: Pick<Relay, 'prepare'>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countTokens } from './tokens.ts';
+import { countTokens } from './usage.ts';
 
 test("counts like the models' tokenizer", async () => {
   for (const [text, tokens] of [
