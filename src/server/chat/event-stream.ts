@@ -312,7 +312,7 @@ const BYTE_ORDER_MARK = 0xfeff;
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g;
 
 /** Index after the last blank line. */
-export function endOfLastEvent(data: Buffer | string): number {
+function endOfLastEvent(data: Buffer | string): number {
   const { length } = data;
   if (typeof data !== 'string' && length > 1 && data[length - 1] === LF && data[length - 2] === LF) return length;
   if (data.includes('\r')) return endOfLastBlankLine(data);
@@ -336,7 +336,7 @@ function endOfLastBlankLine(data: Buffer | string): number {
 }
 
 /** Ends Chat Completions streams; the other dialects end with an event of their own. */
-export const DONE_DATA = '[DONE]';
+const DONE_DATA = '[DONE]';
 
 /**
  * Splits a stream into events, each with its blank line; a byte order mark at the start belongs to no event (HTML
@@ -377,10 +377,10 @@ export function parseEvent(data: string): unknown {
 }
 
 /** The non-empty lines of an event. */
-export const splitLines = (event: string): string[] => event.split(/\r\n|\r|\n/).filter((line) => line !== '');
+const splitLines = (event: string): string[] => event.split(/\r\n|\r|\n/).filter((line) => line !== '');
 
 /** Whether an event carries a JSON object or the end marker, so that it was not cut off. */
-export const isCompleteEvent = (event: string): boolean => {
+const isCompleteEvent = (event: string): boolean => {
   const data = extractData(event);
   return data === DONE_DATA || parseEvent(data) !== undefined;
 };
@@ -393,7 +393,7 @@ export const looksLikeEvents = (start: Buffer): boolean =>
 export const looksLikeJson = (start: Buffer): boolean => /^\ufeff?\s*[{[]/.test(start.toString('utf8', 0, 64));
 
 /** Replaces lone CRs, which few parsers accept as a line end, by LF. */
-export const normalizeLoneCr = (events: Buffer): Buffer =>
+const normalizeLoneCr = (events: Buffer): Buffer =>
   events.includes(CR) && /\r(?!\n)/.test(events.toString('latin1'))
     ? Buffer.from(events.toString('latin1').replace(/\r\n|\r/g, '\n'), 'latin1')
     : events;

@@ -459,7 +459,7 @@ export function codingOf(headers: Readonly<Record<string, string>>): string | un
 }
 
 /** Receives decoded bytes; exactly one of `end` and `fail` comes last. */
-export interface DecodedHandler {
+interface DecodedHandler {
   chunk(bytes: Buffer): void;
   end(): void;
   fail(error: OutboundError): void;
