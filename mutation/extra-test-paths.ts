@@ -15,7 +15,7 @@ export const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
   'src/server/platform/outbound': [
     'test/vendors/adapter-contract',
     'test/channels/vendor-list',
-    'test/chat/channel-headers-and-proxy',
+    'test/chat/channel-headers',
     'test/webhooks/permitted-webhook-urls',
     'src/server/webhooks/',
     'test/operations/traces',
