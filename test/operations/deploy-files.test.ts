@@ -34,7 +34,7 @@ it("every start command sets the same limit for V8's young generation", () => {
   for (const text of starts)
     assert.match(
       text,
-      /node(?:"?,? "?)--max-semi-space-size=4(?:"?,? "?)(?:\/(?:app|opt\/reelgate)\/)?bin\/server\.js/,
+      /node(?:"?,? "?)--max-semi-space-size=8(?:"?,? "?)(?:\/(?:app|opt\/reelgate)\/)?bin\/server\.js/,
     );
 });
 
