@@ -12,7 +12,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import { ChargeBatcher } from './charge-batcher.ts';
+import { ChargeBatcher } from './charge.ts';
 import { recoverJournals } from './journal-recovery.ts';
 import { SettlementJournal } from './settlement-journal.ts';
 

@@ -9,7 +9,7 @@ import { OutboundError } from '../platform/outbound/outbound.ts';
 import { type AdapterContext, toChannelAndCredentialIds } from '../upstreams/upstream.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
 import type { ImageGeneration, ImageRequest } from '../vendors/adapter.ts';
-import type { ChargeBatcher } from './charge-batcher.ts';
+import type { ChargeBatcher } from './charge.ts';
 import { CHAT_DIALECT } from './dialects.ts';
 import type { ModelCallContext } from './model-call.ts';
 import type { ChatRequest } from './request.ts';

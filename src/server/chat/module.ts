@@ -13,7 +13,7 @@ import type { Ledger } from '../quota/ledger.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { Tables } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import { ChargeBatcher } from './charge-batcher.ts';
+import { ChargeBatcher } from './charge.ts';
 import { ImageTaskRelay, type ImageTaskRelayDependencies } from './image-tasks.ts';
 import { recoverJournals } from './journal-recovery.ts';
 import { Relay } from './relay.ts';

@@ -3,7 +3,7 @@ import { openDatabase } from '../platform/db/open-database.ts';
 import { openLog } from '../platform/log.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
-import { ChargeBatcher } from './charge-batcher.ts';
+import { ChargeBatcher } from './charge.ts';
 import { SettlementJournal } from './settlement-journal.ts';
 
 /**

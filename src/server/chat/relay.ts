@@ -9,8 +9,14 @@ import type { Admission, ApiKeyLimiter, LimitedKey } from '../platform/limits/ke
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import { CallCharge, type PerImagePrice, perImageQuota, toCallDetail, USUAL_BYTES_PER_TOKEN } from './charge.ts';
-import type { ChargeBatcher } from './charge-batcher.ts';
+import {
+  CallCharge,
+  type ChargeBatcher,
+  type PerImagePrice,
+  perImageQuota,
+  toCallDetail,
+  USUAL_BYTES_PER_TOKEN,
+} from './charge.ts';
 import type { ClientResponse } from './client-response.ts';
 import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './dialects.ts';
 import type { ImageTaskRelay } from './image-tasks.ts';

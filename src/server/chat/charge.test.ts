@@ -15,7 +15,7 @@ import type { Ledger } from '../quota/ledger.ts';
 import { LedgerService } from '../quota/ledger-service.ts';
 import { LedgerStore } from '../quota/ledger-store.ts';
 import type { Tables } from '../tables.ts';
-import { ChargeBatcher } from './charge-batcher.ts';
+import { ChargeBatcher } from './charge.ts';
 import { SettlementJournal } from './settlement-journal.ts';
 
 const NO_JOURNAL = new SettlementJournal(undefined, Buffer.alloc(32), openLog('silent'));
