@@ -3,7 +3,7 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import * as chatEndpoints from '../../contract/model-calls.ts';
 import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import { invalidRequest } from '../platform/app-error.ts';
-import { readStopReason } from './conversion/stop-reasons.ts';
+import { readStopReason } from './conversion/neutral-form.ts';
 import { parseUsage, toCount } from './usage.ts';
 
 /** One API of model calls. The relay is the same for all of them; everything that differs is here. */

@@ -30,6 +30,7 @@ import {
   type Reasoning,
   type ResponseEvent,
   readSignature,
+  readStopReason,
   type StopReason,
   type TextPart,
   type ToolChoice,
@@ -48,7 +49,6 @@ import {
   toMarkdown,
 } from './response-builder.ts';
 import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
-import { readStopReason } from './stop-reasons.ts';
 
 const MEMBERS = fieldTable(
   'model messages max_tokens stream system temperature top_p top_k stop_sequences tools tool_choice thinking output_config cache_control',

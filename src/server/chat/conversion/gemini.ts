@@ -30,6 +30,7 @@ import {
   type ResponseEvent,
   type ResultPart,
   readSignature,
+  readStopReason,
   type Signature,
   type StopReason,
   type TextPart,
@@ -47,7 +48,6 @@ import {
   toInput,
 } from './response-builder.ts';
 import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
-import { readStopReason } from './stop-reasons.ts';
 
 const MEMBERS = fieldTable('contents systemInstruction tools toolConfig generationConfig');
 const CONFIG = 'generationConfig.';

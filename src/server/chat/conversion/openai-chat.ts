@@ -37,6 +37,7 @@ import {
   type ResponseEvent,
   type ResultPart,
   readSignature,
+  readStopReason,
   type Signature,
   type StopReason,
   splitLeadingSystemMessages,
@@ -62,7 +63,6 @@ import {
 } from './response-builder.ts';
 import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
 import { toFreeformArguments } from './responses-request.ts';
-import { readStopReason } from './stop-reasons.ts';
 
 const MEMBERS = fieldTable(
   'model messages max_tokens max_completion_tokens stream stream_options temperature top_p top_k seed presence_penalty ' +

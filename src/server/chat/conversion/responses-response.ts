@@ -5,6 +5,7 @@ import {
   type GeneratedMedia,
   type ResponseEvent,
   readSignature,
+  readStopReason,
   type Signature,
   type StopReason,
   tagSignature,
@@ -22,7 +23,6 @@ import {
 } from './response-builder.ts';
 import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
 import { readFreeformArguments, toCallItem, toFreeformArguments } from './responses-request.ts';
-import { readStopReason } from './stop-reasons.ts';
 
 const PARAGRAPH = '\n\n';
 const MEMBERS = RESPONSE_MEMBERS.responses;
