@@ -40,7 +40,6 @@ for (const row of ROWS) {
       kept.set(key, value);
       return value;
     },
-    fetchImage: () => Promise.reject(new Error('no images here')),
     signal: new AbortController().signal,
   };
   const request: VideoRequest = {

@@ -16,6 +16,7 @@
  *   to be pages
  * - races: many concurrent requests, over one process and over two
  * - upgrades: processes of two releases alternate under load
+ * - models: random requests over all video models; what they list is accepted, anything else reserves nothing
  * - junk and cuts: malformed bodies from callers, streams that break at any byte
  * - image: builds the container image and runs it read-only (scripts/try-container-image.ts), if buildah and mmdebstrap
  *   are installed
@@ -67,6 +68,8 @@ const { values, positionals: chosen } = parseArgs({
     cuts: { type: 'string', default: '5000' },
     /** Mutated bodies per kind of submit. */
     junk: { type: 'string', default: '2000' },
+    /** Random requests over all video models, listed and unlisted. */
+    models: { type: 'string', default: '10000' },
     /** Generated requests over all endpoints, per database; `npm run fuzz` sends millions. */
     fuzz: { type: 'string', default: '100000' },
     /** Seed of the random data for `junk`, `soup` and deviations; failing tests print their seed. */
@@ -95,6 +98,8 @@ const strength = {
   WRONG_CODES: values.codes,
   HISTORIES: values.histories,
   INVALID_SUBMIT_RUNS: values.junk,
+  LISTED_REQUESTS: values.models,
+  LISTED_SEED: values.seed,
   FUZZ_REQUESTS: values.fuzz,
   FUZZ_SEED: values.seed,
   INVALID_SUBMIT_SEED: values.seed,
@@ -116,6 +121,7 @@ console.log(
 const WORDS = [
   'faults/',
   'fuzz/',
+  'vendors/listed-models',
   'artifacts/kill-during-copying',
   'artifacts/vendor-file-faults',
   'operations/database-outages',

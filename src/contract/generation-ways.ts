@@ -12,6 +12,8 @@ export interface InputRule {
   /** Limits of one file. */
   readonly maxBytes: number;
   readonly maxSeconds?: number;
+  /** Media types it takes; default: every one of its type. */
+  readonly formats?: readonly string[];
 }
 
 /**
@@ -31,7 +33,7 @@ export interface GenerationWay {
   readonly ratios?: readonly string[];
 }
 
-type Limits = Partial<Pick<InputRule, 'min' | 'maxBytes' | 'maxSeconds'>>;
+type Limits = Partial<Pick<InputRule, 'min' | 'maxBytes' | 'maxSeconds' | 'formats'>>;
 
 const DEFAULT_BYTES: Readonly<Record<InputType, number>> = { image: 20 * MB, video: 100 * MB, audio: 15 * MB };
 

@@ -45,6 +45,7 @@ export const VideoModel = Type.Object({
       min: Count,
       max: Count,
       max_bytes: Type.Integer({ minimum: 0, description: 'Largest file in bytes.' }),
+      formats: Type.Optional(Type.Array(Text, { description: 'Media types; absent: every one of the type.' })),
       max_seconds: Type.Optional(Type.Integer({ minimum: 0, description: 'Longest video or audio in seconds.' })),
     }),
     { description: 'What the model can be given.' },

@@ -2,7 +2,6 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { BufferedResponse, OutboundClient } from '../../src/server/platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';
-import { UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
 import type { VideoRequest } from '../../src/server/vendors/adapter.ts';
 
 let outbound: OutboundClient | undefined;
@@ -14,7 +13,7 @@ function sharedOutbound(): OutboundClient {
 }
 
 /** Overrides of an adapter context; `timeoutMs` limits each request. */
-export interface ContextOptions extends Partial<Pick<AdapterContext, 'options' | 'credentials' | 'fetchImage'>> {
+export interface ContextOptions extends Partial<Pick<AdapterContext, 'options' | 'credentials'>> {
   /** Default: 2,000. */
   readonly timeoutMs?: number;
 }
@@ -30,9 +29,6 @@ export function sandboxContext(sandbox: Sandbox, name: string, options: ContextO
     options: options.options ?? { private: true },
     now,
     sendJson: (request) => sharedOutbound().requestJson({ totalTimeoutMs, ...request, private: true }),
-    fetchImage:
-      options.fetchImage ??
-      (() => Promise.reject(new UnsupportedRequestError('The image could not be loaded.', 'image'))),
     async cachedSecret(key, make, rejected) {
       const found = kept.get(key);
       if (found && found.expiresAtMs > now() && found.value !== rejected) return found.value;
@@ -56,7 +52,6 @@ export function fixedResponseContext(
     options: {},
     now: () => nowMs,
     sendJson: async () => ({ status: 200, headers: {}, json: undefined, ...answer, text }),
-    fetchImage: () => Promise.reject(new UnsupportedRequestError('no images here')),
     cachedSecret: async (_key, make) => (await make()).value,
     signal: new AbortController().signal,
   };

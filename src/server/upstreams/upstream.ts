@@ -2,14 +2,7 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
-import { detectMediaType } from '../platform/media.ts';
-import {
-  type BufferedResponse,
-  type OutboundClient,
-  OutboundError,
-  type OutboundRequest,
-} from '../platform/outbound/outbound.ts';
-import { UnsupportedRequestError } from './vendor-errors.ts';
+import type { BufferedResponse, OutboundClient, OutboundRequest } from '../platform/outbound/outbound.ts';
 
 /** The parts of an account at an upstream that calls need; a channel is one. */
 interface UpstreamAccount {
@@ -39,11 +32,6 @@ export interface AdapterContext extends Pick<UpstreamAccount, 'baseUrl' | 'crede
    * @throws OutboundError when there was no response
    */
   sendJson(request: OutboundRequest & { readonly maxBytes?: number }): Promise<BufferedResponse>;
-  /**
-   * Downloads an image the caller gave by URL, for vendors that accept no URL. Fetched from public IP addresses only.
-   * @throws UnsupportedRequestError when it cannot be downloaded, is larger than `maxBytes`, or is not an image
-   */
-  fetchImage(url: string, maxBytes: number): Promise<{ bytes: Buffer; mediaType: string }>;
   /**
    * A secret cached until it expires (an OAuth access token), shared by all calls with the same credential; concurrent
    * callers wait for one `make`. `rejected` is a value the vendor has just refused: it is replaced only while it is
@@ -77,7 +65,6 @@ interface CachedSecret {
 
 /** A cached secret is replaced this long before it expires, milliseconds. */
 const EXPIRY_MARGIN_MS = 60_000;
-const IMAGE_TIMEOUT_MS = 30_000;
 
 /** Creates the context of adapter calls. One per process, because it holds the cache of access tokens. */
 export class UpstreamCalls {
@@ -107,36 +94,10 @@ export class UpstreamCalls {
         const masked = credentialMaskOf(account).response(response, request.headers);
         return { ...masked, json: withAbsoluteUrls(masked.json, request.url) };
       },
-      fetchImage: (url, maxBytes) => this.#fetchImage(url, maxBytes, signal),
       cachedSecret: (key, make, rejected) =>
         this.#cachedSecret(`${account.id}/${account.credentialId}:${key}`, make, rejected),
       signal,
     };
-  }
-
-  async #fetchImage(url: string, maxBytes: number, signal: AbortSignal): Promise<{ bytes: Buffer; mediaType: string }> {
-    const refuse = (why: string): UnsupportedRequestError =>
-      new UnsupportedRequestError(`The image at the given address ${why}.`, 'image');
-    try {
-      const { status, body } = await this.#outbound.requestUntrusted({
-        method: 'GET',
-        url,
-        signal,
-        maxBytes,
-        totalTimeoutMs: IMAGE_TIMEOUT_MS,
-      });
-      if (status !== 200) {
-        body.destroy();
-        throw refuse(`could not be fetched (HTTP ${status})`);
-      }
-      const bytes = Buffer.concat(await body.toArray());
-      const mediaType = detectMediaType(bytes.toString('base64', 0, 24));
-      if (mediaType === undefined) throw refuse('is no image of a known kind');
-      return { bytes, mediaType };
-    } catch (error) {
-      if (!(error instanceof OutboundError)) throw error;
-      throw refuse(error.phase === 'blocked' ? 'is not a public one' : 'could not be fetched');
-    }
   }
 
   async #cachedSecret(key: string, make: () => Promise<CachedSecret>, rejected?: string): Promise<string> {

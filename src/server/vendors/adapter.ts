@@ -328,6 +328,15 @@ export interface VendorAdapter extends VendorProfile {
     readonly factors: { readonly [factor: string]: string };
   };
   /**
+   * Refuses what `submit` would refuse over this channel and `billingFactors` does not; asked before anything is
+   * reserved. Absent: `billingFactors` translates the whole request, whatever the channel.
+   *
+   * @throws UnsupportedRequestError
+   */
+  assertSendable?(request: VideoRequest, channel: Pick<AdapterContext, 'credentials' | 'options'>): void;
+  /** Whether the vendor takes inputs of this type only by value; those given by URL are then downloaded. */
+  takesByValue?(type: InputType, request: VideoRequest): boolean;
+  /**
    * Billed amounts from the vendor's last response about a finished job: `units` (tokens, credits, deductions),
    * `seconds`. Undefined if that response has none. For prices with `settle_by: "vendor"`.
    */

@@ -22,6 +22,12 @@ const encode = (bytes: Buffer, prefix = ''): MediaText =>
 /** The bytes as Base64. */
 export const toBase64 = ({ bytes }: Pick<MediaFile, 'bytes'>): MediaText => encode(bytes);
 
+/** The file of an input that the vendor takes only by value; those by URL were downloaded before the submit. */
+export function fileOf(media: MediaInput): MediaFile {
+  if ('bytes' in media) return media;
+  throw new UnsupportedRequestError('This vendor takes files by value only.');
+}
+
 /** The URL unchanged, or bare Base64. */
 export const toUrlOrBase64 = (media: MediaInput): MediaText => ('url' in media ? media.url : toBase64(media));
 

@@ -5,10 +5,11 @@ import { defined } from '../../contract/objects.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Semaphore } from '../platform/concurrency.ts';
-import { measureSeconds } from '../platform/media-length.ts';
+import { measureSeconds, sniffMedia } from '../platform/media-length.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import type { VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import { mapInputs } from './held-request.ts';
+import type { MediaFile, ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { Task } from './task-store.ts';
 import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
 
@@ -106,6 +107,44 @@ export class InputResolver {
     });
   }
 
+  /**
+   * Downloads the inputs by URL that the vendor takes only by value.
+   * @throws AppError `invalid_request` for one that cannot be downloaded, or is no file of its type
+   */
+  async download(
+    request: VideoRequest,
+    { takesByValue }: Pick<VendorAdapter, 'takesByValue'>,
+    capability: Pick<ModelCapability, 'ways'> | undefined,
+  ): Promise<VideoRequest> {
+    if (takesByValue === undefined) return request;
+    const rules = (capability?.ways ?? []).flatMap(({ inputs }) => inputs);
+    const load = (type: InputType, inputs: readonly RequestInput[] = []): Promise<readonly RequestInput[]> => {
+      const isNeeded = takesByValue(type, request);
+      const limits = rules.filter((rule) => rule.type === type).map(({ maxBytes }) => maxBytes);
+      const maxBytes = limits.length === 0 ? MAX_MEASURED_BYTES : Math.max(...limits);
+      return Promise.all(
+        inputs.map(async (input): Promise<RequestInput> => {
+          if (!isNeeded || !('url' in input)) return input;
+          const { url, ...rest } = input;
+          return { ...rest, ...(await this.#downloadFile(url, type, maxBytes)) };
+        }),
+      );
+    };
+    const { images, videos, audios } = request;
+    if (![...images, ...(videos ?? []), ...(audios ?? [])].some((input) => 'url' in input)) return request;
+    const loaded = await Promise.all([load('image', images), load('video', videos), load('audio', audios)]);
+    return { ...request, images: loaded[0], videos: loaded[1], audios: loaded[2] };
+  }
+
+  async #downloadFile(url: string, type: InputType, maxBytes: number): Promise<MediaFile> {
+    const bytes = await this.#fetch(url, maxBytes);
+    if (bytes === undefined)
+      throw invalidRequest(`The ${type} at the given address could not be fetched, or is too large.`, type);
+    const found = sniffMedia(bytes);
+    if (found?.type !== type) throw invalidRequest(`The ${type} at the given address is of no known kind.`, type);
+    return { bytes, mediaType: found.mediaType };
+  }
+
   /** @throws AppError for an unknown id */
   async #locate(input: GivenInput, owner: InputOwner): Promise<Located> {
     const { source, param } = input;
@@ -171,12 +210,17 @@ export class InputResolver {
   async #bytesOf(source: Located['source']): Promise<Buffer | undefined> {
     if ('bytes' in source) return source.bytes;
     if ('load' in source) return source.load();
+    return this.#fetch(source.url, MAX_MEASURED_BYTES);
+  }
+
+  /** The bytes at a public URL; undefined if they cannot be fetched. */
+  async #fetch(url: string, maxBytes: number): Promise<Buffer | undefined> {
     try {
       const { status, body } = await this.#dependencies.outbound.requestUntrusted({
         method: 'GET',
-        url: source.url,
+        url,
         signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
-        maxBytes: MAX_MEASURED_BYTES,
+        maxBytes,
         totalTimeoutMs: FETCH_TIMEOUT_MS,
       });
       if (status === 200) return await buffer(body);

@@ -86,13 +86,15 @@ function toWaySchema(way: GenerationWay, capability: ModelCapability): Schema {
     ...capability.resolutions.filter((each) => way.resolutions?.includes(each) === false),
     ...capability.sizes.filter((each) => way.sizes?.includes(each) === false),
   ];
+  const isFixed =
+    way.ratios?.length === 0 && missing.length === capability.resolutions.length + capability.sizes.length;
   return defined({
     required: [...(way.operation === 'generate' ? [] : ['operation']), ...(needsInputs ? ['inputs'] : [])],
     properties: defined({
       operation: { const: way.operation },
       seconds: length,
       duration: length,
-      size: missing.length === 0 ? undefined : { not: { enum: missing } },
+      size: missing.length === 0 ? undefined : isFixed ? false : { not: { enum: missing } },
       inputs: inputsSchema(way),
     }),
   });

@@ -1,5 +1,4 @@
 import type { Static, TSchema } from 'typebox';
-import { fits } from '../../contract/generation-ways.ts';
 import { asObject, defined, isObject } from '../../contract/objects.ts';
 import type { Quote } from '../../contract/own-videos.ts';
 import {
@@ -28,6 +27,7 @@ import { runWithinTime } from '../platform/run-within-time.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
+import { toUpstreamModelName } from '../upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import type { Json, ModelCapability, RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
@@ -44,6 +44,7 @@ import {
 import type { InputResolver } from './input-resolver.ts';
 import type { ModelChoice } from './model-choice.ts';
 import type { Lane } from './queue-store.ts';
+import { assertFiles, assertOffered } from './model-offer.ts';
 import { type MediaUse, withImages } from './request-images.ts';
 import { NO_TOKEN } from './tables.ts';
 import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';
@@ -58,7 +59,6 @@ import {
   toSubmitResult,
   truncateBase64,
 } from './task-store.ts';
-import { kindsOfImages, typedKinds } from './typed-inputs.ts';
 
 interface SubmitServiceDependencies {
   readonly tracing: Tracing;
@@ -69,7 +69,7 @@ interface SubmitServiceDependencies {
   readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'byId'>;
   readonly vendors: VendorRegistry;
   readonly idempotency: Idempotency;
-  readonly inputs: Pick<InputResolver, 'resolve'>;
+  readonly inputs: Pick<InputResolver, 'resolve' | 'download'>;
   readonly modelChoice: Pick<ModelChoice, 'assertOffers'>;
   readonly attempts: AttemptRunner;
   readonly places: ChannelTaskLimitStore;
@@ -120,6 +120,7 @@ interface SubmitOptions {
 interface PreparedSubmit {
   readonly model: ResolvedModel;
   readonly adapter: VendorAdapter;
+  readonly capability: ModelCapability | undefined;
   readonly request: VideoRequest;
   readonly price: number;
   /** The terms behind the price. */
@@ -165,7 +166,10 @@ export class SubmitService {
     const { id } = await this.#modelFor(caller, request.model);
     const permitted = await this.#dependencies.allowances.permittedModels(caller.userId);
     if (permitted?.has(id) === false) throw modelNotAllowedError(id);
-    const { price, terms, dropped } = await this.#prepare(caller, request, 'quote');
+    const prepared = await this.#prepare(caller, request, 'quote');
+    const { price, terms, dropped } = prepared;
+    const channels = await this.#serving(prepared, undefined);
+    if (channels.length > 0) assertSendable(prepared, channels);
     addHeaders?.(toDroppedHeader(dropped));
     return { price, terms, model: id };
   }
@@ -183,6 +187,11 @@ export class SubmitService {
     const all = await this.#serving(prepared, remixOf);
     const task: NewTask = {
       ...this.#newTask(caller, generation, prepared, remixOf),
+    const { model, adapter } = prepared;
+    const all = await this.#candidates(prepared, remixOf);
+    const candidates = remixOf === undefined ? assertSendable(prepared, all) : all;
+    const toTask = (channel: Channel): NewTask => ({
+      ...this.#newTask(caller, generation, prepared, channel, remixOf),
       client: client.slice(0, MAX_CLIENT_LENGTH),
     };
     addHeaders?.(toDroppedHeader(prepared.dropped));
@@ -194,6 +203,12 @@ export class SubmitService {
     if ('lane' in begun) {
       if (generation.queue === false) throw refusalOf(begun.lane, bounds);
       return this.#wait(reservation, { prepared, candidates: all, remixOf }, begun.lane);
+    const request = await this.#download(prepared);
+    for (const [index, channel] of candidates.entries()) {
+      const task = toTask(channel);
+      if (!(await this.#begin(caller, task, channel, claimKey))) continue;
+      faultPoint('after-reserve');
+      return attempts.run({ task, request, adapter, model, candidates: candidates.slice(index), remixOf });
     }
     faultPoint('after-reserve');
     return attempts.run({ task: begun.task, request, adapter, model, candidates: begun.candidates, remixOf });
@@ -282,6 +297,11 @@ export class SubmitService {
     queue.wake(task);
     const place = await queue.placeOf(task);
     return defined({ ...toSubmitResult(task, null), queue: place });
+  /** Inputs that the vendor takes only by value are loaded before anything is reserved, because that may fail. */
+  async #download({ request, adapter, capability }: PreparedSubmit): Promise<VideoRequest> {
+    const loaded = await this.#dependencies.inputs.download(request, adapter, capability);
+    if (capability !== undefined && loaded !== request) assertFiles(loaded, capability);
+    return loaded;
   }
 
   async #admit({ tokenId, limits }: SubmitCaller, addHeaders: SubmitOptions['addHeaders']): Promise<void> {
@@ -322,12 +342,22 @@ export class SubmitService {
       adapter.promptName,
     );
     const request = withSourceHandle(typed, inputs.source, adapter);
-    // Upstreams of a passed-through format may offer other lengths than the vendor did.
-    if (adapter.passthrough !== true) assertOffered(request, use.capability);
+    translate(() => assertOffered(request, adapter, use.capability));
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = droppedPaths(generation, model.inputSchema, adapter);
     const priced = priceOf(model, adapter, request, plan?.factor);
     return { model, adapter, request, dropped, plan, source: inputs.source, ...priced };
+    const { capability } = use;
+    return {
+      model,
+      adapter,
+      capability,
+      request,
+      dropped,
+      permitted: plan?.channels,
+      source: inputs.source,
+      ...priced,
+    };
   }
 
   async #modelFor(caller: SubmitCaller, id: string): Promise<ResolvedModel> {
@@ -360,7 +390,7 @@ export class SubmitService {
   ): NewTask {
     const { clock } = this.#dependencies;
     const now = clock.now();
-    const hint = findTaskHint(adapter, request);
+    const hint = translate(() => adapter.findTaskHint?.(request));
     return newTaskRow({
       id: request.taskId,
       user_id: caller.userId,
@@ -416,46 +446,40 @@ function withSourceHandle(request: VideoRequest, source: Task | undefined, adapt
   return isHeld ? { ...request, sourceHandle: JSON.parse(source.handle ?? 'null') as Json } : request;
 }
 
-/** Media in `metadata` or in arguments of a media schema, which the ways do not describe. */
-const hasOtherMedia = ({ metadata, extraFields }: VideoRequest): boolean =>
-  extraFields.length > 0 || /"(?:https?|oss|data|asset|mm_file):|[A-Za-z0-9+/]{64}/.test(JSON.stringify(metadata));
-
-const isOfferedLength = ({ seconds }: Pick<ModelCapability, 'seconds'>, asked: number): boolean =>
-  'values' in seconds ? seconds.values.includes(asked) : asked >= seconds.min && asked <= seconds.max;
-
-/**
- * Refuses a length that the model does not offer with these inputs; vendors would refuse it once it was reserved for.
- * @throws AppError `invalid_request`
- */
-function assertOffered(request: VideoRequest, capability: ModelCapability | undefined): void {
-  const { seconds, operation = 'generate', images, videos = [], audios = [] } = request;
-  if (capability === undefined || seconds === undefined || request.officialBody || hasOtherMedia(request)) return;
-  const kinds = [...kindsOfImages(images), ...typedKinds('video', videos), ...typedKinds('audio', audios)];
-  const ways = capability.ways.filter((way) => way.operation === operation && fits(way, kinds));
-  const isOffered = ways.some((way) =>
-    way.seconds === undefined ? isOfferedLength(capability, seconds) : way.seconds.includes(seconds),
-  );
-  if (ways.length === 0 || isOffered) return;
-  const offered = [...new Set(ways.flatMap((way) => way.seconds ?? []))].toSorted((one, other) => one - other);
-  if (offered.length === 0)
-    throw invalidRequest(`duration cannot be given for ${request.model} with these inputs.`, 'duration');
-  throw invalidRequest(
-    `duration must be ${offered.join(', ')} seconds for ${request.model} with these inputs.`,
-    'duration',
-  );
-}
-
 /** Maps an adapter's error for a video its vendor does not support to a caller error. */
 const toRefusal = (error: unknown): unknown =>
   error instanceof UnsupportedRequestError ? invalidRequest(error.message, error.param) : error;
 
 /** @throws AppError if the vendor does not support such a video */
-function findTaskHint(adapter: VendorAdapter, request: VideoRequest): Json | undefined {
+function translate<T>(work: () => T): T {
   try {
-    return adapter.findTaskHint?.(request);
+    return work();
   } catch (error) {
     throw toRefusal(error);
   }
+}
+
+/**
+ * The channels over which the request can be sent.
+ * @throws AppError if there is none
+ */
+function assertSendable(
+  { adapter, model, request }: Pick<PreparedSubmit, 'adapter' | 'model' | 'request'>,
+  channels: readonly Channel[],
+): readonly Channel[] {
+  let refusal: UnsupportedRequestError | undefined;
+  const sendable = channels.filter((channel) => {
+    try {
+      adapter.assertSendable?.({ ...request, model: toUpstreamModelName(channel, model) }, channel);
+      return true;
+    } catch (error) {
+      if (!(error instanceof UnsupportedRequestError)) throw error;
+      refusal ??= error;
+      return false;
+    }
+  });
+  if (sendable.length === 0 && refusal !== undefined) throw toRefusal(refusal);
+  return sendable;
 }
 
 function priceOf(

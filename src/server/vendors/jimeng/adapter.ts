@@ -10,7 +10,6 @@ import type {
   ImageModel,
   ImageOutcome,
   Json,
-  MediaInput,
   QueryOutcome,
   VendorAdapter,
   VideoRequest,
@@ -37,7 +36,7 @@ import {
   serializeJsonBody,
   withSerializedBody,
 } from '../json-calls.ts';
-import { assertMaxSize, type MediaText, toBase64 } from '../media.ts';
+import { fileOf, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyByWords, hasOwnEnvelope, unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
@@ -52,7 +51,7 @@ import {
   ownEntry,
   toRawResponse,
 } from '../untrusted-json.ts';
-import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel, MAX_IMAGE_BYTES } from './models.ts';
+import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel } from './models.ts';
 
 /** Jimeng's image models. Source: volcengine.com/docs/85621, the image pages. Prices follow the vendor's public list. */
 const IMAGE_MODELS: readonly ImageModel[] = [
@@ -196,15 +195,12 @@ function toFields(request: VideoRequest): RequestBody & { readonly req_key: stri
   return { ...applyExtraFields(fields, request.extraFields), req_key };
 }
 
-/** All URLs, or all Base64: the vendor accepts one or the other, so URLs of a mixture are downloaded. */
-async function toImageFields({ images, officialBody }: VideoRequest, context: AdapterContext): Promise<RequestBody> {
+/** All URLs, or all Base64. */
+function toImageFields({ images, officialBody }: VideoRequest): RequestBody {
   if (officialBody || images.length === 0) return {};
-  for (const image of images) assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
   const urls = images.flatMap((image) => ('url' in image ? [image.url] : []));
   if (urls.length === images.length) return { image_urls: urls };
-  const load = async (image: MediaInput): Promise<MediaText> =>
-    toBase64('url' in image ? await context.fetchImage(image.url, MAX_IMAGE_BYTES) : image);
-  return { binary_data_base64: await Promise.all(images.map(load)) };
+  return { binary_data_base64: images.map((image) => toBase64(fileOf(image))) };
 }
 
 // Status mapping
@@ -268,11 +264,14 @@ export const jimeng: VendorAdapter = {
     return { seconds, factors: knownFactors({ resolution: modelOf(request)?.resolution }) };
   },
 
+  /** All URLs, or all Base64: the vendor accepts one or the other, so URLs of a mixture are downloaded. */
+  takesByValue: (_type, { images }) => images.some((image) => 'bytes' in image),
+
   handleOf: ({ id, model }) => (/^jimeng_/.test(model) ? { reqKey: model, id } : undefined),
 
   async submit(request, context) {
     const fields = toFields(request);
-    const body: RequestBody = { ...fields, ...(await toImageFields(request, context)) };
+    const body: RequestBody = { ...fields, ...toImageFields(request) };
     const response = await sendAction(context, 'submit', body);
     if (isError(response)) return refusedSubmit(parseError(response, context.now()), response);
     const id = parseCode(response) === OK ? asId(asObject(asObject(response.json)?.data)?.task_id) : undefined;

@@ -207,6 +207,10 @@ export const kling: VendorAdapter = {
   handleOf: ({ id, model, isFromText }) =>
     /omni|-o\d|3.0-turbo/.test(model) ? undefined : { family: isFromText ? 'text2video' : 'image2video', id },
 
+  assertSendable(request) {
+    if (!isTurbo(request.model)) toEndpoint(request, toBody(request));
+  },
+
   async submit(request, context) {
     const turbo = isTurbo(request.model);
     const body = turbo ? toTurboBody(request) : toBody(request);
@@ -424,11 +428,12 @@ export function toTurboBody(request: VideoRequest): RequestBody {
   if (images.length > 1 || tail !== undefined)
     rejectField('images', 'may hold one image for this model: the first frame');
   if (first) assertImageSize(first);
+  const asked = size === undefined ? undefined : toRatio(size);
   const settings = omitUndefined({
     resolution,
     duration: seconds,
     // An image determines the ratio.
-    aspect_ratio: first ? undefined : (ratio ?? (size === undefined ? undefined : toRatio(size))),
+    aspect_ratio: first ? undefined : (ratio ?? asked),
   });
   const contents: RequestJson[] | undefined = first && [
     { type: 'prompt', text: prompt },

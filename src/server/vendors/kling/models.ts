@@ -127,7 +127,11 @@ const OMNI = waysOf([
   generate([one('image', 'first_frame', IMAGE), upTo(MAX_OMNI_IMAGES - 1, 'image', 'reference', IMAGE)]),
   generate([some(MAX_OMNI_IMAGES, 'image', 'reference', IMAGE)]),
   generate([one('video', 'reference', CLIP), upTo(MAX_IMAGES_BESIDE_VIDEO, 'image', 'reference', IMAGE)]),
-  edit([one('video', 'source', CLIP), upTo(MAX_IMAGES_BESIDE_VIDEO, 'image', 'reference', IMAGE)], { ratios: [] }),
+  edit([one('video', 'source', CLIP), upTo(MAX_IMAGES_BESIDE_VIDEO, 'image', 'reference', IMAGE)], {
+    seconds: [],
+    sizes: [],
+    ratios: [],
+  }),
 ]);
 
 const toCapability = (

@@ -129,6 +129,11 @@ function toCommonBody(request: VideoRequest): RequestBody {
   if (mode !== 'std' && mode !== 'pro' && !(mode === '4k' && MODES_4K.has(request.model)))
     rejectField('mode', MODES_4K.has(request.model) ? 'must be std, pro or 4k' : 'must be std or pro');
   const { image_tail: tail, aspect_ratio: ratio, sound, ...others } = parseMetadata(request.metadata);
+  const isEdit = request.operation === 'edit';
+  if (isEdit && request.seconds !== undefined)
+    rejectField('duration', `cannot be given: ${request.model} keeps the length of the video`);
+  if (isEdit && size !== undefined)
+    rejectField('size', `cannot be given: ${request.model} keeps the frame of the video`);
   return omitUndefined({
     model_name: request.model,
     prompt: request.prompt,
@@ -137,10 +142,8 @@ function toCommonBody(request: VideoRequest): RequestBody {
     ...toVideoList(request),
     sound: toSound(request, sound),
     mode,
-    // An edited video keeps its length and ratio.
-    duration: request.operation === 'edit' ? undefined : String(seconds),
-    aspect_ratio:
-      request.operation === 'edit' ? undefined : (ratio ?? (size === undefined ? undefined : toRatio(size))),
+    duration: isEdit ? undefined : String(seconds),
+    aspect_ratio: isEdit ? undefined : (ratio ?? (size === undefined ? undefined : toRatio(size))),
   });
 }
 

@@ -32,7 +32,7 @@ import {
   unreadablePoll,
 } from '../error-mapping.ts';
 import { applyExtraFields, omitUndefined, type RequestBody, refusedSubmit, withJsonBody } from '../json-calls.ts';
-import { toUrlOrDataUrl } from '../media.ts';
+import { fileOf, toUrlOrDataUrl } from '../media.ts';
 import { parseSeconds, rejectField } from '../metadata.ts';
 import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
@@ -285,23 +285,28 @@ function parseFailure(video: UntrustedObject, response: BufferedResponse, raw: J
   return failedTask(raw, { ...meaning, code, message });
 }
 
-/** Largest video that is uploaded to be edited or extended, bytes. */
-const MAX_VIDEO_BYTES = 100_000_000;
-
-/** Edits or extends a video the upstream keeps, by its id, or any other as an upload. */
-async function submitFromVideo(request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome> {
+/** The fields of an edit or extension, beside the video. */
+function toChangeFields(request: VideoRequest): RequestBody {
   const isEdit = request.operation === 'edit';
   if (isEdit && request.seconds !== undefined)
     rejectField('seconds', `cannot be given: ${request.model} keeps the length of the video`);
-  const path = isEdit ? '/edits' : '/extensions';
   const seconds = isEdit ? undefined : String(request.seconds ?? DEFAULT_SECONDS);
-  const fields = applyExtraFields(omitUndefined({ prompt: request.prompt, seconds }), request.extraFields);
+  if (request.sourceHandle === undefined && (request.videos ?? []).length === 0)
+    rejectField('inputs', `must hold the video to ${request.operation ?? 'edit'}`);
+  return applyExtraFields(omitUndefined({ prompt: request.prompt, seconds }), request.extraFields);
+}
+
+const isChange = ({ operation }: VideoRequest): boolean => operation === 'edit' || operation === 'extend';
+
+/** Edits or extends a video the upstream keeps, by its id, or any other as an upload. */
+async function submitFromVideo(request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome> {
+  const path = request.operation === 'edit' ? '/edits' : '/extensions';
+  const fields = toChangeFields(request);
   const id = request.sourceHandle === undefined ? undefined : handleId(request.sourceHandle);
   if (id !== undefined) return parseSubmit(await send(context, 'POST', path, { ...fields, video: { id } }), context);
   const [source] = request.videos ?? [];
   if (source === undefined) return rejectField('inputs', `must hold the video to ${request.operation ?? 'edit'}`);
-  const file = 'url' in source ? await context.fetchImage(source.url, MAX_VIDEO_BYTES) : source;
-  const form = toMultipart(fields, { filename: 'video.mp4', ...file }, 'video');
+  const form = toMultipart(fields, { filename: 'video.mp4', ...fileOf(source) }, 'video');
   const headers = { ...authHeaders(context), 'content-type': form.contentType };
   const call = { method: 'POST', url: toUrl(context, path), headers, body: form.body, signal: context.signal } as const;
   return parseSubmit(await context.sendJson(call), context);
@@ -322,7 +327,7 @@ export const sora: VendorAdapter = {
   hasCover: true,
   hasSpritesheet: true,
 
-  inlineBytes: { video: MAX_VIDEO_BYTES },
+  inlineBytes: { video: 100_000_000 },
 
   billingFactors(request) {
     const body = toBody(request);
@@ -334,8 +339,13 @@ export const sora: VendorAdapter = {
 
   handleOf: ({ id }) => ({ id }),
 
+  takesByValue: (type) => type === 'video',
+  assertSendable(request) {
+    if (isChange(request)) toChangeFields(request);
+  },
+
   async submit(request, context) {
-    if (request.operation === 'edit' || request.operation === 'extend') return submitFromVideo(request, context);
+    if (isChange(request)) return submitFromVideo(request, context);
     const [image] = request.images;
     const body = toBody(request);
     if (!isUpload(image)) return parseSubmit(await send(context, 'POST', '', body), context);

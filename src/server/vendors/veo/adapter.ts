@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
+import { defined } from '../../../contract/objects.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
-import type { Json, VendorAdapter } from '../adapter.ts';
+import type { Json, RequestInput, VendorAdapter } from '../adapter.ts';
 import { API_KEY_CREDENTIALS, SecretText } from '../credential-forms.ts';
 import { GEMINI_BASE_URL, gemini, isGeminiUrl } from './gemini.ts';
 import {
@@ -10,9 +11,10 @@ import {
   interactions,
   interactionsBy,
   parseInteractionHandle,
+  toInteractionBody,
 } from './interactions.ts';
 import { isOmni, MAX_VIDEO_BYTES, VEO_MODELS } from './models.ts';
-import { parseHandle, VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
+import { parseHandle, toVeoBody, VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
 import { VERTEX_HOST, vertex } from './vertex.ts';
 
 /** A location or a project's id as used in URLs; the location is part of a host name. */
@@ -108,6 +110,15 @@ export const veo: VendorAdapter = {
   billingFactors: (request) =>
     isOmni(request.model) ? interactionBillingFactors(request) : veoBillingFactors(request),
   billedFacts: billedVideoTokens,
+  takesByValue: () => true,
+  assertSendable(request, { credentials, options }) {
+    const route = routeOf(credentials);
+    const withoutData = (inputs: readonly RequestInput[] = []) =>
+      inputs.map(({ role }) => defined({ data: '', mimeType: '', role }));
+    const media = { images: withoutData(request.images), videos: withoutData(request.videos) };
+    if (isOmni(request.model)) toInteractionBody(request, media, route, options);
+    else toVeoBody(request, media.images, route, options);
+  },
   submit: (request, context) => submitApi(request.model, routeOf(context.credentials)).submit(request, context),
   query: async (handle, context) => apiOfHandle(handle, context).query(handle, context),
   content: async (handle, raw, variant, context) => apiOfHandle(handle, context).content(handle, raw, variant, context),

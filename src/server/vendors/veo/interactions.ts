@@ -42,14 +42,13 @@ import {
   type EncodedImage,
   inlineFile,
   isStorageUri,
-  loadImages,
-  loadVideos,
   MAX_RESPONSE_BYTES,
   type NotFoundCount,
   parseMissing,
   parseOmniMetadata,
   resolveFrame,
   storageUri,
+  toEncoded,
   type VeoRoute,
 } from './request.ts';
 import { credentialsOf, recoverTokenFailure, sendWithToken, storedFile, throwPollFailed } from './vertex.ts';
@@ -103,8 +102,8 @@ async function awaitFile(done: QueryOutcome, context: AdapterContext): Promise<Q
 /** @param route By the channel's credentials; handles keep it afterwards. */
 export const interactionsBy = (route: VeoRoute): Pick<InteractionsApi, 'submit'> => ({
   async submit(request, context) {
-    const [images, videos] = [await loadImages(request, context), await loadVideos(request, context)];
-    const body = toInteractionBody(request, { images, videos }, route, context.options);
+    const media = { images: toEncoded(request.images), videos: toEncoded(request.videos) };
+    const body = toInteractionBody(request, media, route, context.options);
     const reply = await recoverTokenFailure<BufferedResponse | TokenRequestFailed>(
       send(context, route, { body }),
       (it) => it,
@@ -187,7 +186,7 @@ const toParts = (type: 'image' | 'video', media: readonly EncodedImage[]) =>
 /**
  * The body of one submit (`CreateModelInteraction` of github.com/googleapis/js-genai); lengths are texts such as `8s`.
  */
-function toInteractionBody(
+export function toInteractionBody(
   request: VideoRequest,
   media: InteractionMedia,
   route: VeoRoute,

@@ -172,7 +172,7 @@ export const VEO_DEFAULT_SECONDS = 8;
 /** Largest image and video sent by value, bytes. */
 export const MAX_IMAGE_BYTES = 20_000_000;
 export const MAX_VIDEO_BYTES = 20_000_000;
-const IMAGE = { maxBytes: MAX_IMAGE_BYTES };
+const IMAGE = { maxBytes: MAX_IMAGE_BYTES, formats: ['image/png', 'image/jpeg', 'image/webp'] };
 
 const EIGHT = [8];
 
@@ -182,12 +182,12 @@ function veoWays(
   isPreview: boolean,
 ): readonly GenerationWay[] {
   const high = resolutions.filter((resolution) => resolution !== '720p');
-  const offers: readonly Pick<GenerationWay, 'resolutions' | 'seconds'>[] =
+  const offers: readonly Pick<GenerationWay, 'resolutions' | 'sizes' | 'seconds'>[] =
     high.length === 0 || !isPreview
       ? [{}]
       : [
-          { resolutions: ['720p'], seconds },
-          { resolutions: high, seconds: EIGHT },
+          { resolutions: ['720p'], sizes: toFrames(['720p']), seconds },
+          { resolutions: high, sizes: toFrames(high), seconds: EIGHT },
         ];
   const fromReferences =
     references === 0
@@ -229,7 +229,7 @@ function toCapability(id: string, title: string): ModelCapability {
     id,
     title,
     seconds: { values: family.seconds, default: VEO_DEFAULT_SECONDS },
-    sizes: family.resolutions.flatMap((resolution) => FRAME_SIZES[resolution] ?? []),
+    sizes: toFrames(family.resolutions),
     ratios: VEO_RATIOS,
     resolutions: family.resolutions,
     modes: [],
@@ -248,6 +248,10 @@ const FRAME_SIZES: Readonly<Record<string, readonly string[]>> = {
   '1080p': ['1920x1080', '1080x1920'],
   '4k': ['3840x2160', '2160x3840'],
 };
+
+/** Frames in pixels of some resolutions. */
+const toFrames = (resolutions: readonly string[]): readonly string[] =>
+  resolutions.flatMap((resolution) => FRAME_SIZES[resolution] ?? []);
 
 /** Names end in `-preview` on the Gemini API and in `-001` on Vertex AI (older ones on both). */
 export const VEO_MODELS: readonly ModelCapability[] = [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { VideoRequest } from '../adapter.ts';
-import { loadImages, toVeoBody, type VeoRoute, veoBillingFactors } from './request.ts';
+import { toEncoded, toVeoBody, type VeoRoute, veoBillingFactors } from './request.ts';
 
 const encoded = { data: 'iVBORw0KGgo=', mimeType: 'image/png' };
 const file = { bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' };
@@ -137,18 +137,7 @@ test('the price follows the request as sent', () => {
   assert.equal(meter({ model: 'veo-2.0-generate-001' }).factors.audio, 'false');
 });
 
-test('images are sent as Base64; those given by URL are downloaded as from any untrusted host', async () => {
-  const asked: [string, number][] = [];
-  const call = {
-    ...fixedResponseContext({}),
-    fetchImage(url: string, maxBytes: number) {
-      asked.push([url, maxBytes]);
-      return Promise.resolve(file);
-    },
-  };
-  const images = [{ url: 'https://images.example/a.png' }, { ...file, filename: 'b.png' }, file];
-  assert.deepEqual(await loadImages(videoRequest({ model: 'veo', images }), call), [encoded, encoded, encoded]);
-  assert.deepEqual(asked, [['https://images.example/a.png', 20_000_000]]);
-  const gif = { bytes: Buffer.from('R0lGODlh', 'base64'), mediaType: 'image/gif' } as const;
-  await assert.rejects(loadImages(videoRequest({ model: 'veo', images: [gif] }), call), UnsupportedRequestError);
+test('files are sent as Base64; those given by URL were downloaded before', () => {
+  assert.deepEqual(toEncoded([{ ...file, filename: 'b.png' }, file]), [encoded, encoded]);
+  assert.throws(() => toEncoded([{ url: 'https://images.example/a.png' }]), UnsupportedRequestError);
 });

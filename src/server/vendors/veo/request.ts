@@ -4,23 +4,16 @@ import type { InputRole } from '../../../contract/input-roles.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
-import { PollFailed, UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
-import type { ContentSource, Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../adapter.ts';
+import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
+import type { ContentSource, Json, QueryOutcome, RequestInput, SubmitOutcome, VideoRequest } from '../adapter.ts';
 import { failedTask, readReason, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refusedSubmit } from '../json-calls.ts';
-import { assertMaxSize, type MediaText, stripDataUrlPrefix, toBase64 } from '../media.ts';
+import { fileOf, type MediaText, stripDataUrlPrefix, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import { isErrorAnswer } from '../relay-answer.ts';
 import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError, refusalCause, toFailedOperation } from './google.ts';
-import {
-  familyOf,
-  MAX_IMAGE_BYTES,
-  MAX_VIDEO_BYTES,
-  type ModelFamily,
-  VEO_DEFAULT_SECONDS,
-  VEO_RATIOS,
-} from './models.ts';
+import { familyOf, type ModelFamily, VEO_DEFAULT_SECONDS, VEO_RATIOS } from './models.ts';
 
 /** The Gemini API (native) or Vertex AI (cloud platform): the same models through two APIs. */
 export type VeoRoute = 'gemini' | 'vertex';
@@ -191,37 +184,12 @@ export function veoBillingFactors(request: VideoRequest) {
   };
 }
 
-const IMAGE_TYPES = /^image\/(?:png|jpeg|webp)$/;
-
-/**
- * Loads every image as Base64, because Veo accepts no URL;
- * those given by URL are downloaded as from any untrusted host.
- */
-export function loadImages(request: VideoRequest, context: AdapterContext): Promise<readonly EncodedImage[]> {
-  return Promise.all(
-    request.images.map(async (media, index) => {
-      const param = `images.${index}`;
-      assertMaxSize(media, MAX_IMAGE_BYTES, param);
-      const file = 'url' in media ? await context.fetchImage(media.url, MAX_IMAGE_BYTES) : media;
-      if (!IMAGE_TYPES.test(file.mediaType))
-        throw new UnsupportedRequestError('Veo takes PNG, JPEG and WebP images.', param);
-      return defined({ data: toBase64(file), mimeType: file.mediaType, role: media.role });
-    }),
-  );
-}
-
-/** Loads the videos of a request like its images. */
-export function loadVideos({ videos = [] }: VideoRequest, context: AdapterContext): Promise<readonly EncodedImage[]> {
-  return Promise.all(
-    videos.map(async (media) => {
-      assertMaxSize(media, MAX_VIDEO_BYTES, 'inputs');
-      const file = 'url' in media ? await context.fetchImage(media.url, MAX_VIDEO_BYTES) : media;
-      if (!file.mediaType.startsWith('video/'))
-        throw new UnsupportedRequestError('The input must be a video.', 'inputs');
-      return defined({ data: toBase64(file), mimeType: file.mediaType, role: media.role });
-    }),
-  );
-}
+/** Files in Base64, because Google accepts no URL; those given by URL were downloaded before. */
+export const toEncoded = (inputs: readonly RequestInput[] = []): readonly EncodedImage[] =>
+  inputs.map((input) => {
+    const file = fileOf(input);
+    return defined({ data: toBase64(file), mimeType: file.mediaType, role: input.role });
+  });
 
 /** Stored data of a submit. `missing` counts consecutive 404s, because an adapter's only storage is its handle. */
 interface VeoHandle {

@@ -10,11 +10,11 @@ import { accessToken, parseGoogleError, type ServiceAccount, TokenRequestFailed 
 import {
   filmIn,
   inlineFile,
-  loadImages,
   MAX_RESPONSE_BYTES,
   parseHandle,
   parseOperation,
   parseOperationSubmit,
+  toEncoded,
   toVeoBody,
 } from './request.ts';
 
@@ -42,7 +42,7 @@ const modelPath = (model: string, context: AdapterContext): string => {
 /** Vertex AI's part of the adapter. */
 export const vertex: ApiRoute = {
   async submit(request, context) {
-    const body = toVeoBody(request, await loadImages(request, context), 'vertex', context.options);
+    const body = toVeoBody(request, toEncoded(request.images), 'vertex', context.options);
     const path = `v1/${modelPath(request.model, context)}:predictLongRunning`;
     const { location } = credentialsOf(context);
     const reply = await recoverTokenFailure<BufferedResponse | TokenRequestFailed>(

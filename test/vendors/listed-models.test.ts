@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { seededRandom } from '../seeded-random.ts';
+import { type Body, type ListedModel, listedBody, unlistedBodies, waysOf } from './listed-requests.ts';
+import { type ListedService, send, startListedService } from './listed-service.ts';
+
+/**
+ * The product contract over `GET /v1/videos/models`: whatever a model lists is quoted, reserved at the quoted price and
+ * accepted by its vendor's simulator, and anything else is refused before anything is reserved. A new model is covered
+ * by being listed. `input-ways.test.ts` sends every single combination to the simulators.
+ */
+const RANDOM_REQUESTS = Number(process.env.LISTED_REQUESTS ?? '150');
+const SEED = Number(process.env.LISTED_SEED ?? '20261128');
+const MAX_UNLISTED = 8;
+
+describe('listed models', () => {
+  forEachDatabase((name, _open, freshUrl) => {
+    // The requests are the same on both databases; reservations have tests of their own on the other one.
+    if (name !== 'sqlite') return;
+    let service: ListedService;
+    before(async () => {
+      service = await startListedService(await freshUrl());
+    });
+    after(() => service.stop());
+    const random = seededRandom(SEED);
+
+    /** Quotes and submits; the fault, or undefined. */
+    const accept = async (body: Body, problems: string[]): Promise<number> => {
+      const quote = await send(service.caller, '/v1/videos/quote', body);
+      const submit = await send(service.caller, '/v1/videos', body);
+      if (quote.status === 200 && submit.status === 200) return Number(quote.answer.quota);
+      const answers = `${quote.status} ${quote.message}, ${submit.status} ${submit.message}`;
+      problems.push(`${JSON.stringify(body)}: ${answers.slice(0, 400)}`);
+      return 0;
+    };
+    const refuse = async (body: Body, param: RegExp, problems: string[]): Promise<void> => {
+      const path = random() < 0.2 ? '/v1/videos/quote' : '/v1/videos';
+      const { status, message, param: named } = await send(service.caller, path, body);
+      if (status !== 400 || !param.test(named))
+        problems.push(`${path} ${JSON.stringify(body)}: ${status} ${named} ${message.slice(0, 300)}`);
+    };
+    const unlisted = (model: ListedModel) =>
+      [...unlistedBodies(model, service.uploads)]
+        .map((each) => [random(), each] as const)
+        .toSorted(([one], [other]) => one - other)
+        .map(([, each]) => each);
+
+    for (const { name: vendor, title, models } of VENDOR_ADAPTERS) {
+      it(`quotes, reserves and accepts each way that models of ${title} list, and refuses others`, async () => {
+        const problems: string[] = [];
+        const listed = service.models.filter((model) => model.vendor === vendor);
+        assert.equal(listed.length, models.length);
+        const before = await service.balance();
+        let quoted = 0;
+        for (const model of listed) {
+          for (const way of waysOf(model))
+            for (const counts of ['min', 'max'] as const)
+              quoted += await accept(listedBody(model, way, service.uploads, { random, counts }), problems);
+          for (const [body, param] of unlisted(model).slice(0, MAX_UNLISTED)) await refuse(body, param, problems);
+        }
+        assert.deepEqual(problems.slice(0, 20), []);
+        assert.equal(before - (await service.balance()), quoted);
+      });
+    }
+
+    it('answers random requests over all models, listed and unlisted', async () => {
+      const problems: string[] = [];
+      const before = await service.balance();
+      const counts = { accepted: 0, refused: 0, quoted: 0 };
+      for (let sent = 0; sent < RANDOM_REQUESTS; sent += 1) {
+        const model = service.models[Math.floor(random() * service.models.length)] as ListedModel;
+        const ways = waysOf(model);
+        const way = ways[Math.floor(random() * ways.length)];
+        if (way !== undefined && random() < 0.5) {
+          counts.quoted += await accept(listedBody(model, way, service.uploads, { random, counts: random }), problems);
+          counts.accepted += 1;
+        } else {
+          const [first] = unlisted(model);
+          if (first !== undefined) await refuse(...first, problems);
+          counts.refused += 1;
+        }
+      }
+      console.log(`seed ${SEED}: ${counts.accepted} accepted, ${counts.refused} refused, ${counts.quoted} reserved`);
+      assert.deepEqual(problems.slice(0, 20), []);
+      assert.equal(before - (await service.balance()), counts.quoted);
+    });
+  });
+});

@@ -1,0 +1,166 @@
+import type { Static } from 'typebox';
+import type { InputRole, InputType, VideoOperation } from '../../src/contract/input-roles.ts';
+import type { VideoModel } from '../../src/contract/video-inputs.ts';
+
+/** Requests made from `GET /v1/videos/models` alone: what a model lists, and what it does not. */
+
+/** A model as the service lists it. */
+export type ListedModel = Static<typeof VideoModel>;
+/** The body of a request. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** Ids of uploaded files, one of each type: two seconds of video and of audio, and a PNG. */
+export type Uploads = Readonly<Record<InputType, string>>;
+
+interface Kind {
+  readonly type: InputType;
+  readonly role: InputRole;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** One entry of `parameters.anyOf`. */
+export interface ListedWay {
+  readonly operation: VideoOperation;
+  readonly kinds: readonly Kind[];
+  readonly maxItems: number;
+  /** Undefined: none can be given. */
+  readonly seconds: readonly number[] | undefined;
+  readonly sizes: readonly string[];
+  readonly ratios: readonly string[];
+}
+
+interface WaySchema {
+  readonly properties: {
+    readonly operation: { readonly const: VideoOperation };
+    readonly seconds: false | { readonly enum: readonly unknown[] };
+    readonly size?: false | { readonly not: { readonly enum: readonly string[] } };
+    readonly inputs: {
+      readonly maxItems: number;
+      readonly allOf?: readonly {
+        readonly contains: { readonly properties: { type: { const: InputType }; role: { const: InputRole } } };
+        readonly minContains: number;
+        readonly maxContains: number;
+      }[];
+    };
+  };
+}
+
+/** The ways of using a model. */
+export function waysOf({ parameters, resolutions, sizes, ratios }: ListedModel): readonly ListedWay[] {
+  const { anyOf = [] } = parameters as { readonly anyOf?: readonly WaySchema[] };
+  return anyOf.map(({ properties: { operation, seconds, size, inputs } }): ListedWay => {
+    const excluded = size === undefined || size === false ? [] : size.not.enum;
+    return {
+      operation: operation.const,
+      kinds: (inputs.allOf ?? []).map(({ contains: { properties }, minContains, maxContains }) => ({
+        type: properties.type.const,
+        role: properties.role.const,
+        min: minContains,
+        max: maxContains,
+      })),
+      maxItems: inputs.maxItems,
+      seconds: seconds === false ? undefined : seconds.enum.filter((each) => typeof each === 'number'),
+      sizes: size === false ? [] : [...new Set([...resolutions, ...sizes])].filter((each) => !excluded.includes(each)),
+      ratios: size === false || sizes.some(isFrame) ? [] : ratios,
+    };
+  });
+}
+
+const isFrame = (size: string): boolean => /\d[x*]\d/.test(size);
+
+/** A frame of the ratio, in pixels. */
+export function toFrame(ratio: string): string {
+  const [width = 1, height = 1] = ratio.split(':').map(Number);
+  const short = 720 / Math.min(width, height);
+  return `${Math.round(width * short)}x${Math.round(height * short)}`;
+}
+
+/** Inputs of a way: as few as it needs, or as many as it takes. */
+export function inputsOf(way: ListedWay, uploads: Uploads, counts: 'min' | 'max' | (() => number)): readonly Body[] {
+  let left = way.maxItems;
+  // The required ones first, so that the maximum of all leaves room for each.
+  const wanted = way.kinds.map(({ min, max }) => {
+    const share = typeof counts === 'function' ? counts() : counts === 'min' ? 0 : 1;
+    left -= min;
+    return { min, more: Math.round((max - min) * share) };
+  });
+  return way.kinds.flatMap(({ type, role }, index) => {
+    const { min = 0, more = 0 } = wanted[index] ?? {};
+    const added = Math.min(more, Math.max(0, left));
+    left -= added;
+    return Array.from({ length: min + added }, (_, at) => ({
+      type,
+      role,
+      file_id: uploads[type],
+      ...(role === 'keyframe' ? { at } : {}),
+    }));
+  });
+}
+
+type Random = () => number;
+const pick = <T>(random: Random, list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
+
+/** A body of one way, with a random choice of what the model lists for it. */
+export function listedBody(
+  model: ListedModel,
+  way: ListedWay,
+  uploads: Uploads,
+  { random, counts }: { readonly random: Random; readonly counts: 'min' | 'max' | Random },
+): Body {
+  const sizes = [...way.sizes, ...way.ratios.map(toFrame), undefined];
+  const [seconds, size, mode] = [
+    pick(random, [...(way.seconds ?? []), undefined]),
+    pick(random, sizes),
+    pick(random, [...model.modes, undefined]),
+  ];
+  return {
+    model: model.id,
+    prompt: 'a paper boat in the rain',
+    operation: way.operation,
+    inputs: inputsOf(way, uploads, counts),
+    ...(seconds === undefined ? {} : { seconds: String(seconds) }),
+    ...(size === undefined ? {} : { size }),
+    ...(mode === undefined ? {} : { mode }),
+  };
+}
+
+const TYPES = ['image', 'video', 'audio'] as const;
+const ROLES = ['first_frame', 'last_frame', 'keyframe', 'reference', 'source', 'voice', 'mask'] as const;
+
+/** Bodies that a model does not list, each with the field that an error must name. */
+export function* unlistedBodies(model: ListedModel, uploads: Uploads): Generator<readonly [Body, RegExp]> {
+  const ways = waysOf(model);
+  const operations = ['generate', 'edit', 'extend'].filter((each) => ways.every(({ operation }) => operation !== each));
+  const one = { model: model.id, prompt: 'a paper boat in the rain' };
+  const source = { type: 'video', role: 'source', file_id: uploads.video };
+  for (const operation of operations) yield [{ ...one, operation, inputs: [source] }, /^model$|^inputs/];
+  for (const way of ways) {
+    const body = { ...one, operation: way.operation, inputs: inputsOf(way, uploads, 'min') };
+    for (const seconds of [3_599, ...(way.seconds === undefined ? [5] : [])])
+      yield [{ ...body, seconds: String(seconds) }, /^(duration|seconds)$/];
+    if (model.resolutions.length + model.sizes.length > 0) yield [{ ...body, size: '16k' }, /^size$/];
+    yield [{ ...body, mode: 'no-such-mode' }, /^mode$/];
+    const known = ways.filter(({ operation }) => operation === way.operation).flatMap(({ kinds }) => kinds);
+    for (const type of TYPES)
+      for (const role of ROLES) {
+        if (known.some((kind) => kind.type === type && kind.role === role)) continue;
+        const stray = { type, role, file_id: uploads[type], ...(role === 'keyframe' ? { at: 1 } : {}) };
+        yield [{ ...body, inputs: [...body.inputs, stray] }, /^inputs/];
+      }
+    for (const kind of way.kinds) {
+      const most = Math.max(
+        ...known.filter((each) => each.type === kind.type && each.role === kind.role).map(({ max }) => max),
+      );
+      const { type, role } = kind;
+      const many = Array.from({ length: most + 1 }, (_, at) => ({
+        type,
+        role,
+        file_id: uploads[type],
+        ...(role === 'keyframe' ? { at } : {}),
+      }));
+      const others = body.inputs.filter((each) => each.type !== type || each.role !== role);
+      yield [{ ...body, inputs: [...others, ...many] }, /^inputs/];
+    }
+  }
+}
