@@ -32,6 +32,7 @@ import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import type { Json, ModelCapability, RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
+import { assertFiles, assertOffered } from './assert-offered.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import { takeApart } from './held-request.ts';

@@ -1,7 +1,6 @@
 import { describeWays, fits, type GenerationWay, type InputKind } from '../../contract/generation-ways.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
-import { assertMaxSize } from '../vendors/media.ts';
 import { kindsOfImages, typedKinds } from './typed-inputs.ts';
 
 /** Media in `metadata` or in arguments of a media schema, which the ways do not describe. */
@@ -102,7 +101,8 @@ export function assertFiles({ images, videos = [], audios = [] }: VideoRequest, 
         const names = [...formats].map((format) => format.replace(/^.*\//, ''));
         throw invalidRequest(`${type} cannot be used: the model takes ${names.join(', ')}.`, type);
       }
-      assertMaxSize(input, maxBytes, type);
+      if (input.bytes.length > maxBytes)
+        throw invalidRequest(`${type} is larger than the ${(maxBytes / 1e6).toFixed(1)} MB this model takes.`, type);
     }
   };
   check('image', images);
