@@ -23,6 +23,8 @@ current list behind them. Sources: \`src/server/vendors/NAME/models.ts\`. \`REEL
 ${VENDOR_ADAPTERS.map(renderVendor).join('\n\n')}
 
 Not listed, because no page of the vendor states their limits and price: \`wan2.2-t2v-flash\`, \`wan2.6-t2v-us\`, \`wan2.6-i2v-us\`.
+Of Kling 4.0, Vidu Q4, Wan 3.0 Prime Pro and Grok Imagine 1.5 Lite only resellers name ids. An administrator adds such models by the
+name in their own console; without known limits only the vendor checks a request.
 `;
 }
 

@@ -11,7 +11,18 @@ export const MODEL_ID_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$';
 export const ModelId = Type.String({ pattern: MODEL_ID_PATTERN });
 
 /** Short names of the video vendors, used in rows, prefixes and folders. */
-export const VENDORS = ['kling', 'jimeng', 'hailuo', 'seedance', 'wan', 'veo', 'vidu', 'sora', 'runway'] as const;
+export const VENDORS = [
+  'kling',
+  'jimeng',
+  'hailuo',
+  'seedance',
+  'wan',
+  'veo',
+  'vidu',
+  'sora',
+  'runway',
+  'xai',
+] as const;
 
 /** Short name of a video vendor. */
 export type VendorId = (typeof VENDORS)[number];

@@ -14,6 +14,7 @@ import { veo, veoVertex } from './vendors/veo.ts';
 import { veoInteractions } from './vendors/veo-interactions.ts';
 import { vidu } from './vendors/vidu.ts';
 import { wan } from './vendors/wan.ts';
+import { xai } from './vendors/xai.ts';
 
 interface NamedModel {
   readonly id: string;
@@ -64,6 +65,7 @@ export const ALL_SIMULATORS: readonly Simulator[] = [
   vidu,
   sora,
   runway,
+  xai,
   openaiSimulator,
   anthropicSimulator,
   geminiSimulator,

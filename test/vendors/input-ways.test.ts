@@ -20,7 +20,7 @@ const MP4 = Buffer.concat([Buffer.from('0000001066747970', 'hex'), Buffer.from('
 
 function toInput(rule: InputRule, index: number, adapter: VendorAdapter): RequestInput {
   const { type, role } = rule;
-  const at = role === 'keyframe' ? { at: index } : {};
+  const at = role === 'keyframe' ? { at: (index + 1) / 8 } : {};
   if (type === 'image')
     return { bytes: Buffer.concat([PNG, Buffer.from([index])]), mediaType: 'image/png', role, ...at };
   if (type === 'video' && (adapter.inlineBytes?.video ?? 0) > 0) return { bytes: MP4, mediaType: 'video/mp4', role };

@@ -34,7 +34,7 @@ interface WaySchema {
   readonly properties: {
     readonly operation: { readonly const: VideoOperation };
     readonly seconds: false | { readonly enum: readonly unknown[] };
-    readonly size?: false | { readonly not: { readonly enum: readonly string[] } };
+    readonly size?: false | { readonly not?: { readonly enum: readonly string[] }; readonly enum?: readonly string[] };
     readonly inputs: {
       readonly maxItems: number;
       readonly allOf?: readonly {
@@ -50,7 +50,8 @@ interface WaySchema {
 export function waysOf({ parameters, resolutions, sizes, ratios }: ListedModel): readonly ListedWay[] {
   const { anyOf = [] } = parameters as { readonly anyOf?: readonly WaySchema[] };
   return anyOf.map(({ properties: { operation, seconds, size, inputs } }): ListedWay => {
-    const excluded = size === undefined || size === false ? [] : size.not.enum;
+    const { not, enum: only } = size === undefined || size === false ? {} : size;
+    const named = only ?? [...new Set([...resolutions, ...sizes])].filter((each) => not?.enum.includes(each) !== true);
     return {
       operation: operation.const,
       kinds: (inputs.allOf ?? []).map(({ contains: { properties }, minContains, maxContains }) => ({
@@ -61,8 +62,8 @@ export function waysOf({ parameters, resolutions, sizes, ratios }: ListedModel):
       })),
       maxItems: inputs.maxItems,
       seconds: seconds === false ? undefined : seconds.enum.filter((each) => typeof each === 'number'),
-      sizes: size === false ? [] : [...new Set([...resolutions, ...sizes])].filter((each) => !excluded.includes(each)),
-      ratios: size === false || sizes.some(isFrame) ? [] : ratios,
+      sizes: size === false ? [] : named,
+      ratios: size === false || only !== undefined || sizes.some(isFrame) ? [] : ratios,
     };
   });
 }
@@ -93,7 +94,7 @@ export function inputsOf(way: ListedWay, uploads: Uploads, counts: 'min' | 'max'
       type,
       role,
       file_id: uploads[type],
-      ...(role === 'keyframe' ? { at } : {}),
+      ...(role === 'keyframe' ? { at: (at + 1) / 8 } : {}),
     }));
   });
 }
@@ -145,7 +146,7 @@ export function* unlistedBodies(model: ListedModel, uploads: Uploads): Generator
     for (const type of TYPES)
       for (const role of ROLES) {
         if (known.some((kind) => kind.type === type && kind.role === role)) continue;
-        const stray = { type, role, file_id: uploads[type], ...(role === 'keyframe' ? { at: 1 } : {}) };
+        const stray = { type, role, file_id: uploads[type], ...(role === 'keyframe' ? { at: 0.5 } : {}) };
         yield [{ ...body, inputs: [...body.inputs, stray] }, /^inputs/];
       }
     for (const kind of way.kinds) {
@@ -157,7 +158,7 @@ export function* unlistedBodies(model: ListedModel, uploads: Uploads): Generator
         type,
         role,
         file_id: uploads[type],
-        ...(role === 'keyframe' ? { at } : {}),
+        ...(role === 'keyframe' ? { at: (at + 1) / 8 } : {}),
       }));
       const others = body.inputs.filter((each) => each.type !== type || each.role !== role);
       yield [{ ...body, inputs: [...others, ...many] }, /^inputs/];

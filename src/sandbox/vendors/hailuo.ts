@@ -33,8 +33,29 @@ interface Item {
 }
 
 const MAX_CLIPS = 3;
-const isMedia = (kind: string, url: unknown): boolean =>
-  new RegExp(`^https?:|^data:${kind}/|^mm_file:`).test(String(url));
+/** Uploaded files by id. */
+const files = new Map<string, number>();
+/** Forgets every uploaded file, as the vendor does after a week. */
+export const forgetFiles = (): void => files.clear();
+/** Number of files uploaded since the last `forgetFiles`. */
+export const countFiles = (): number => files.size;
+
+function isMedia(kind: string, url: unknown): boolean {
+  const text = String(url);
+  if (text.startsWith('mm_file://')) return files.has(text.slice('mm_file://'.length));
+  return new RegExp(`^https?:|^data:${kind}/`).test(text);
+}
+
+async function uploadFile(request: SimulatorRequest, context: SimulatorContext): Promise<SimulatorResponse> {
+  const form = await request.form();
+  const file = form.get('file');
+  if (!(file instanceof Blob) || form.get('purpose') !== 'video_understanding')
+    return refusal(2013, 'invalid params, purpose or file');
+  const id = newDigits(context.now());
+  files.set(id, file.size);
+  const entry = { file_id: Number(id), bytes: file.size, filename: 'input', purpose: 'video_understanding' };
+  return refusal(0, 'success', { file: entry });
+}
 
 /** References exclude frames, audio needs an image or a video beside it, and a base video stands alone. */
 function findInvalidClip(
@@ -46,6 +67,10 @@ function findInvalidClip(
   const audios = items.filter((item) => item.type === 'audio_url');
   if (videos.length + audios.length === 0) return undefined;
   if (references === 0) return 'videos and audio are not supported by this model';
+  const lost = videos.find(
+    ({ video_url: { url = '' } = {} }) => /^mm_file:/.test(String(url)) && !isMedia('video', url),
+  );
+  if (lost) return 'mm_file does not exist';
   if (!videos.every(({ video_url }) => isMedia('video', video_url?.url))) return 'video_url';
   if (!audios.every(({ audio_url, role }) => isMedia('audio', audio_url?.url) && role === 'reference_audio'))
     return 'audio_url';
@@ -262,6 +287,7 @@ const STATUS_WORDS: Readonly<Record<JobPhase, readonly [string, number, string]>
 const toFileId = (job: Job) => `271${job.id}`;
 
 const V1_ROUTES: readonly Route[] = [
+  { method: 'POST', path: '/v1/files/upload', operation: 'other', handle: uploadFile },
   {
     method: 'POST',
     path: '/v1/video_generation',

@@ -55,7 +55,12 @@ const ERRORS: Readonly<Partial<Record<JobPhase, { code: string; message: string 
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
 /** Pixels of a 16:9 clip, from which billed tokens are computed. */
-const PIXELS: Readonly<Record<string, number>> = { '480p': 864 * 480, '720p': 1280 * 720, '1080p': 1920 * 1080 };
+const PIXELS: Readonly<Record<string, number>> = {
+  '480p': 864 * 480,
+  '720p': 1280 * 720,
+  '1080p': 1920 * 1080,
+  '4k': 3840 * 2160,
+};
 
 function toTask(job: Job, context: SimulatorContext): Readonly<Record<string, unknown>> {
   const { phase, hasArtifact } = context.pollJob(job);
@@ -225,7 +230,8 @@ const MODELS: Readonly<Record<string, Model>> = {
   '2-0': two([...ALL, '4k'], 15, 9),
   '2-0-fast': two(['480p', '720p'], 15, 9),
   '2-0-mini': two(['480p', '720p'], 15, 9),
-  '2-5': two(ALL, 30, 30, 10),
+  '2-5': two([...ALL, '4k'], 30, 30, 10),
+  '2-5-flash': two(['480p', '720p'], 30, 30, 10),
 };
 
 const modelOf = (id: string): Model | undefined =>

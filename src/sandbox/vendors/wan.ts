@@ -205,6 +205,7 @@ const MODELS: Readonly<Record<string, Model>> = {
   'wanx2.1-i2v-plus': { kind: 'image', classes: ['720P'], seconds: [5] },
   'wan2.2-kf2v-flash': { kind: 'frames', classes: ALL, seconds: [5] },
   'wanx2.1-kf2v-plus': { kind: 'frames', classes: ['720P'], seconds: [5] },
+  'wan2.6-r2v-flash': { kind: 'references', classes: HD, seconds: LONG, audio: true },
   'wan2.6-r2v': { kind: 'references', classes: HD, seconds: LONG, audio: true },
   'wan2.7-t2v': { kind: 'media', classes: HD, seconds: LONG, audio: true },
   'wan2.7-i2v': { kind: 'media', classes: HD, seconds: LONG, audio: true },
@@ -217,6 +218,7 @@ const MODELS: Readonly<Record<string, Model>> = {
   'happyhorse-1.0-i2v': { kind: 'media', classes: HD, seconds: [3, 'to', 15], audio: true },
   'happyhorse-1.0-r2v': { kind: 'media', classes: HD, seconds: [3, 'to', 15], audio: true },
   'wan3.0-video': { kind: 'media', classes: ALL, seconds: [2, 'to', 30], audio: true },
+  'wan3.0-video-prime': { kind: 'media', classes: ALL, seconds: [2, 'to', 30], audio: true },
 };
 
 const modelOf = (id: string): Model | undefined => MODELS[id.replace(/^wan2\.1-/, 'wanx2.1-')];

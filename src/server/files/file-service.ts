@@ -145,6 +145,7 @@ export class FileService {
     return {
       mediaType: row.mime_type,
       size: row.bytes,
+      key: row.sha256,
       load: async (): Promise<Buffer> => {
         const opened = await artifacts.storedFiles.openUpload(id, {});
         if (opened === undefined) throw new AppError('file_not_found');

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { ChatVendor } from '../../contract/channels.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
@@ -33,7 +34,7 @@ export interface AdapterContext extends Pick<UpstreamAccount, 'baseUrl' | 'crede
    */
   sendJson(request: OutboundRequest & { readonly maxBytes?: number }): Promise<BufferedResponse>;
   /**
-   * A secret cached until it expires (an OAuth access token), shared by all calls with the same credential; concurrent
+   * A secret cached until it expires (an OAuth access token, the URI of an uploaded file), shared by all calls with the same credential; concurrent
    * callers wait for one `make`. `rejected` is a value the vendor has just refused: it is replaced only while it is
    * still the cached one, so that concurrent 401s trigger a single token refresh.
    */
@@ -63,6 +64,9 @@ interface CachedSecret {
   readonly expiresAtMs: number;
 }
 
+/** Access tokens, and the URIs of uploaded files; the least recently used one is made again. */
+const MAX_SECRETS = 20_000;
+
 /** A cached secret is replaced this long before it expires, milliseconds. */
 const EXPIRY_MARGIN_MS = 60_000;
 
@@ -70,7 +74,7 @@ const EXPIRY_MARGIN_MS = 60_000;
 export class UpstreamCalls {
   readonly #outbound: OutboundClient;
   readonly #clock: Clock;
-  readonly #secrets = new Map<string, Promise<CachedSecret>>();
+  readonly #secrets = new LRUCache<string, Promise<CachedSecret>>({ max: MAX_SECRETS });
 
   constructor(outbound: OutboundClient, clock: Clock) {
     this.#outbound = outbound;

@@ -22,8 +22,34 @@ export interface MediaFile {
   readonly filename?: string;
 }
 
-/** An image of the caller; `media.ts` converts it into the vendor's form. */
-export type MediaInput = { readonly url: string } | MediaFile;
+/** A file of the caller that is uploaded to the vendor once the channel is known. */
+export interface PendingUpload {
+  /** The same for the same content. */
+  readonly key: string;
+  readonly mediaType: string;
+  /** Bytes. */
+  readonly size: number;
+  load(): Promise<Buffer>;
+}
+
+/**
+ * An input of the caller; `media.ts` converts it into the vendor's form. With `upload` the URL is a placeholder, which
+ * the vendor's own URI replaces before the submit.
+ */
+export type MediaInput = { readonly url: string; readonly upload?: PendingUpload } | MediaFile;
+
+/** A vendor's own upload, whose URI its submits take in place of a URL. */
+export interface VendorUpload {
+  /** Largest file by type, bytes; types without one are not uploaded. */
+  readonly maxBytes: Readonly<Partial<Record<InputType, number>>>;
+  /** Uploads one file. The URI is reused with the same account until it expires. */
+  send(
+    file: Required<MediaFile>,
+    context: AdapterContext,
+  ): Promise<{ readonly uri: string; readonly expiresAtMs: number } | { readonly error: VendorError }>;
+  /** Whether a refused submit means that the vendor no longer has a file. */
+  isForgotten(error: VendorError): boolean;
+}
 
 /**
  * An input of a request. An image without a role comes from the older fields, where the number of images decides what
@@ -298,11 +324,10 @@ export interface VendorAdapter extends VendorProfile {
   readonly presentation?: TaskPresentation;
   /** Image models of the same accounts. */
   readonly images?: ImageGeneration;
-  /**
-   * Largest video and audio the vendor takes by value; absent: it fetches them by URL. Images are taken by value
-   * everywhere.
-   */
-  readonly inlineBytes?: { readonly video?: number; readonly audio?: number };
+  /** Largest file the vendor takes by value; absent: videos and audio are fetched by URL, images have no limit here. */
+  readonly inlineBytes?: Readonly<Partial<Record<InputType, number>>>;
+  /** For files that are too large to be sent by value. */
+  readonly upload?: VendorUpload;
   /** The name by which a prompt refers to an input of a type, by its number; absent: prompts are sent unchanged. */
   promptName?(type: InputType, number: number): string;
   /** Tasks are polled when a caller reads them; the scheduler polls only the others. */

@@ -1,7 +1,7 @@
 import type { ModelLifecycle } from './adapter.ts';
 
 /** When the table was last reviewed; a test demands a new review after half a year. */
-const CHECKED = '2026-11-22';
+const CHECKED = '2026-11-28';
 
 /**
  * Known lifecycles of a vendor's model: the announced ends, otherwise that it is active. `stage` is as of the review.
@@ -97,6 +97,8 @@ const RUNWAY = {
   route: 'api.dev.runwayml.com',
   source: 'https://docs.dev.runwayml.com/guides/models',
 };
+
+const XAI = { vendor: 'xai', route: 'api.x.ai', source: 'https://docs.x.ai/developers/model-capabilities/video' };
 
 /** Models that are active, by route. */
 export const ACTIVE: readonly ActiveRow[] = [
@@ -196,6 +198,8 @@ export const ACTIVE: readonly ActiveRow[] = [
     confirmedOn: '2026-11-22',
     ids: ['dreamina-seedance-2-5-260628'],
   },
+  // Named by byteplus-sa/ComfyUI-BytePlus-ModelArk 0.9.0, of the vendor's solution architects; needs activation.
+  { ...MODEL_ARK, confirmedOn: '2026-11-13', ids: ['dreamina-seedance-2-5-flash-261115'] },
   {
     ...WAN,
     confirmedOn: '2026-08-22',
@@ -240,6 +244,8 @@ export const ACTIVE: readonly ActiveRow[] = [
       'wanx2.1-kf2v-plus',
     ],
   },
+  // Named by the gateway and the provider of the AI SDK (@ai-sdk/gateway 4.0.146, @ai-sdk/alibaba 1.0.61).
+  { ...WAN, confirmedOn: '2026-11-21', ids: ['wan3.0-video-prime', 'wan2.6-r2v-flash'] },
   {
     ...VERTEX,
     confirmedOn: '2026-11-22',
@@ -258,7 +264,19 @@ export const ACTIVE: readonly ActiveRow[] = [
   { ...VIDU, confirmedOn: '2026-08-21', ids: ['viduq2-pro', 'viduq2-turbo', 'viduq2-pro-fast'] },
   { ...VIDU, confirmedOn: null, ids: ['viduq1-classic', 'vidu2.0'] },
   { ...RUNWAY, confirmedOn: '2026-08-21', ids: ['gen4_turbo'] },
-  { ...RUNWAY, confirmedOn: null, ids: ['gen4.5', 'veo3.1', 'veo3.1_fast', 'aleph2'] },
+  // In the types of the vendor's SDK, @runwayml/sdk 4.20.1.
+  {
+    ...RUNWAY,
+    source: 'https://github.com/runwayml/sdk-node',
+    confirmedOn: '2026-11-28',
+    ids: [
+      ...['gen4.5', 'veo3.1', 'veo3.1_fast', 'aleph2', 'seedance2', 'seedance2_fast', 'seedance2_mini', 'seedance2_5'],
+      ...['hailuo3', 'h3_max', 'wan3', 'wan3_prime', 'happyhorse_1_0', 'grok_imagine_1_5'],
+      ...['gemini_omni_flash', 'gemini_omni_flash_1.1'],
+    ],
+  },
+  // Named by the provider of the AI SDK, @ai-sdk/xai 5.0.12.
+  { ...XAI, confirmedOn: '2026-11-28', ids: ['grok-imagine-video', 'grok-imagine-video-1.5'] },
 ];
 
 const OMNI = 'gemini-omni-1.2-flash';

@@ -14,6 +14,7 @@ import { estimatePrice, isUncallable } from './suggested-prices.ts';
 import { veo } from './veo/adapter.ts';
 import { vidu } from './vidu/adapter.ts';
 import { wan } from './wan/adapter.ts';
+import { xai } from './xai/adapter.ts';
 
 /** Every supported video vendor, in the order in which they are displayed. A new vendor is added here. */
 export const VENDOR_ADAPTERS: readonly VendorAdapter[] = [
@@ -26,6 +27,7 @@ export const VENDOR_ADAPTERS: readonly VendorAdapter[] = [
   vidu,
   sora,
   runway,
+  xai,
 ];
 
 /** Vendors whose accounts only serve chat. */

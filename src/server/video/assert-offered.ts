@@ -1,7 +1,7 @@
 import { describeWays, fits, type GenerationWay, type InputKind } from '../../contract/generation-ways.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
-import { kindsOfImages, typedKinds } from './typed-inputs.ts';
+import { kindsOfImages, sizeOf, typedKinds } from './typed-inputs.ts';
 
 /** Media in `metadata` or in arguments of a media schema, which the ways do not describe. */
 const hasOtherMedia = ({ metadata, extraFields }: VideoRequest): boolean =>
@@ -57,7 +57,10 @@ function withResolution(
   }: { readonly capability: ModelCapability; readonly adapter: Pick<VendorAdapter, 'formFields'> },
 ): readonly GenerationWay[] {
   if (resolution === undefined || capability.resolutions.length === 0) return ways;
-  const found = ways.filter((way) => isIn(way.resolutions ?? capability.resolutions, resolution));
+  // No resolution can be chosen where the inputs determine it.
+  const found = ways.filter(
+    ({ resolutions = capability.resolutions }) => resolutions.length === 0 || isIn(resolutions, resolution),
+  );
   if (found.length > 0) return found;
   const param = size === undefined ? (adapter.formFields.resolution ?? 'size') : 'size';
   const offered = [...new Set(ways.flatMap((way) => way.resolutions ?? capability.resolutions))];
@@ -96,12 +99,12 @@ export function assertFiles({ images, videos = [], audios = [] }: VideoRequest, 
     const formats = new Set(rules.flatMap((rule) => rule.formats ?? []));
     const maxBytes = Math.max(...rules.map((rule) => rule.maxBytes));
     for (const input of inputs) {
-      if (!('bytes' in input)) continue;
-      if (formats.size > 0 && !formats.has(input.mediaType)) {
+      const mediaType = 'bytes' in input ? input.mediaType : input.upload?.mediaType;
+      if (formats.size > 0 && mediaType !== undefined && !formats.has(mediaType)) {
         const names = [...formats].map((format) => format.replace(/^.*\//, ''));
         throw invalidRequest(`${type} cannot be used: the model takes ${names.join(', ')}.`, type);
       }
-      if (input.bytes.length > maxBytes)
+      if (sizeOf(input) > maxBytes)
         throw invalidRequest(`${type} is larger than the ${(maxBytes / 1e6).toFixed(1)} MB this model takes.`, type);
     }
   };

@@ -13,6 +13,7 @@ import type { Executor, Tables, Trx } from '../tables.ts';
 import { toChannelAndCredentialIds, toUpstreamModelName, type UpstreamCalls } from '../upstreams/upstream.ts';
 import { UnsupportedRequestError, type VendorError } from '../upstreams/vendor-errors.ts';
 import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import { submitWithUploads } from './submit-uploads.ts';
 import { type OnFaultPoint, type TaskCompletion, videoSpanOptions } from './task-completion.ts';
 import type { FailedAttempt, TaskAdminStore } from './task-reports.ts';
 import {
@@ -168,7 +169,7 @@ export class AttemptRunner {
     try {
       const outcome = await tracing.trace(videoSpanOptions('submit', task), () =>
         remixOf?.handle == null || adapter.remix === undefined
-          ? adapter.submit(sent, context)
+          ? submitWithUploads(sent, adapter, context)
           : adapter.remix(JSON.parse(remixOf.handle), sent, context),
       );
       faultPoint('after-send');

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { inputRules } from '../../contract/generation-ways.ts';
 import type { InputType, VideoOperation } from '../../contract/input-roles.ts';
@@ -10,6 +11,14 @@ import { type OutboundClient, OutboundError } from '../platform/outbound/outboun
 import type { VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import { mapInputs } from './held-request.ts';
 import type { MediaFile, ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import type {
+  MediaFile,
+  MediaInput,
+  ModelCapability,
+  RequestInput,
+  VendorAdapter,
+  VideoRequest,
+} from '../vendors/adapter.ts';
 import type { Task } from './task-store.ts';
 import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
 
@@ -21,6 +30,8 @@ export interface InputFile {
   load(): Promise<Buffer>;
   /** A signed, single-purpose, short-lived URL for a vendor that fetches its inputs. */
   address(): Promise<string>;
+  /** The same for the same content. */
+  readonly key: string;
   /** The video it is, where it was made here. */
   readonly task?: Task;
 }
@@ -124,7 +135,7 @@ export class InputResolver {
       const maxBytes = limits.length === 0 ? MAX_MEASURED_BYTES : Math.max(...limits);
       return Promise.all(
         inputs.map(async (input): Promise<RequestInput> => {
-          if (!isNeeded || !('url' in input)) return input;
+          if (!isNeeded || !('url' in input) || input.upload !== undefined) return input;
           const { url, ...rest } = input;
           return { ...rest, ...(await this.#downloadFile(url, type, maxBytes)) };
         }),
@@ -244,16 +255,52 @@ const countsInputSeconds = (price: Price): boolean =>
     ({ when = {}, per_input_second: rate = 0 }) => rate > 0 || Object.hasOwn(when, 'input_seconds'),
   );
 
-/** By value where the vendor takes that, otherwise by URL. */
+/** Stands for the vendor's URI until the file is uploaded. */
+const PENDING_UPLOAD_URL = 'https://upload.invalid/';
+
+const inlineLimit = (type: InputType, inlineBytes: VendorAdapter['inlineBytes']): number =>
+  inlineBytes?.[type] ?? (type === 'image' ? Number.POSITIVE_INFINITY : 0);
+
+function toPendingUpload(file: MediaFile): MediaInput {
+  const { bytes, mediaType } = file;
+  const upload = { key: hash('sha256', bytes), mediaType, size: bytes.length, load: async () => bytes };
+  return { url: PENDING_UPLOAD_URL, upload };
+}
+
+/** The request with images of the older fields that are too large to be sent by value as uploads. */
+export function withUploads(
+  request: VideoRequest,
+  { inlineBytes, upload }: Pick<VendorAdapter, 'inlineBytes' | 'upload'>,
+): VideoRequest {
+  const most = upload?.maxBytes.image ?? 0;
+  const limit = inlineLimit('image', inlineBytes);
+  const isLarge = (image: RequestInput): boolean =>
+    'bytes' in image && image.bytes.length > limit && image.bytes.length <= most;
+  if (!request.images.some(isLarge)) return request;
+  const images = request.images.map((image) =>
+    'bytes' in image && isLarge(image)
+      ? { ...toPendingUpload(image), ...defined({ role: image.role, at: image.at }) }
+      : image,
+  );
+  return { ...request, images };
+}
+
+/** By value where the vendor takes that, otherwise through its own upload, otherwise by URL. */
 async function toMedia(
   { param, type, source }: Located,
-  { title, inlineBytes }: VendorAdapter,
+  { title, inlineBytes, upload }: VendorAdapter,
 ): Promise<ResolvedInput['media']> {
   if ('url' in source) return source;
   const size = 'bytes' in source ? source.bytes.length : source.size;
-  const limit = type === 'image' ? Number.POSITIVE_INFINITY : (inlineBytes?.[type] ?? 0);
+  const limit = inlineLimit(type, inlineBytes);
+  const isUploaded = size > limit && size <= (upload?.maxBytes[type] ?? 0);
+  if (isUploaded && 'load' in source) {
+    const { mediaType, key } = source;
+    return { url: PENDING_UPLOAD_URL, upload: { key, mediaType, size, load: () => source.load() } };
+  }
   if ('bytes' in source) {
     if (size <= limit) return source;
+    if (isUploaded) return toPendingUpload(source);
     const why =
       limit === 0 ? `${title} fetches every ${type} by URL` : `${title} takes at most ${limit / 1e6} MB by value`;
     throw invalidRequest(`${param} must be given by url or file_id: ${why}.`, param);

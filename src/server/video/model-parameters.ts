@@ -81,23 +81,27 @@ function toWaySchema(way: GenerationWay, capability: ModelCapability): Schema {
   const lengths = secondsOf(way, capability);
   const length = lengths.length === 0 ? false : secondsSchema(lengths);
   const needsInputs = way.inputs.some(({ min }) => min > 0);
-  // A resolution that other ways have and this one has not.
-  const missing = [
-    ...capability.resolutions.filter((each) => way.resolutions?.includes(each) === false),
-    ...capability.sizes.filter((each) => way.sizes?.includes(each) === false),
-  ];
-  const isFixed =
-    way.ratios?.length === 0 && missing.length === capability.resolutions.length + capability.sizes.length;
   return defined({
     required: [...(way.operation === 'generate' ? [] : ['operation']), ...(needsInputs ? ['inputs'] : [])],
     properties: defined({
       operation: { const: way.operation },
       seconds: length,
       duration: length,
-      size: missing.length === 0 ? undefined : isFixed ? false : { not: { enum: missing } },
+      size: sizeSchema(way, capability),
       inputs: inputsSchema(way),
     }),
   });
+}
+
+/** Inputs that determine the ratio leave the resolutions; otherwise what other ways have and this one has not is excluded. */
+function sizeSchema(way: GenerationWay, { resolutions, sizes }: ModelCapability): Schema | false | undefined {
+  const named = way.resolutions ?? resolutions;
+  // Some vendors list their resolutions as sizes too.
+  const exact = (way.sizes ?? sizes).filter((each) => !resolutions.includes(each) || named.includes(each));
+  const offered = [...named, ...exact];
+  if (way.ratios?.length === 0) return offered.length === 0 ? false : { enum: sizesOf(offered, []) };
+  const missing = [...resolutions, ...sizes].filter((each) => !offered.includes(each));
+  return missing.length === 0 ? undefined : { not: { enum: missing } };
 }
 
 const kindSchema = ({ type, role }: InputRule): Schema => ({

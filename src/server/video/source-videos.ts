@@ -44,6 +44,7 @@ export class SourceVideos {
     return {
       mediaType: 'video/mp4',
       size: bytes.length,
+      key: task.id,
       task,
       load: async () => bytes,
       address: async () => baseUrl + playLinks.create(task.public_id, VENDOR_CREDENTIAL, clock.now()),

@@ -42,7 +42,7 @@ import {
   type IdempotencyClaim,
   toIdempotencyClaim,
 } from './idempotency.ts';
-import type { InputResolver } from './input-resolver.ts';
+import { type InputResolver, withUploads } from './input-resolver.ts';
 import type { ModelChoice } from './model-choice.ts';
 import type { Lane } from './queue-store.ts';
 import { assertFiles, assertOffered } from './model-offer.ts';
@@ -342,7 +342,7 @@ export class SubmitService {
       inputs,
       adapter.promptName,
     );
-    const request = withSourceHandle(typed, inputs.source, adapter);
+    const request = withUploads(withSourceHandle(typed, inputs.source, adapter), adapter);
     translate(() => assertOffered(request, adapter, use.capability));
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = droppedPaths(generation, model.inputSchema, adapter);

@@ -23,7 +23,7 @@ import type { UploadedFile } from '../platform/http/body.ts';
 import { JsonRejectedError } from '../platform/json.ts';
 import { type BodyImages, parseRequestJson } from '../platform/json-scanner.ts';
 import { sniffMedia } from '../platform/media-length.ts';
-import type { MediaFile, ModelCapability, RequestInput } from '../vendors/adapter.ts';
+import type { MediaFile, MediaInput, ModelCapability, RequestInput } from '../vendors/adapter.ts';
 import { parseUrl } from './request-images.ts';
 
 /** Where an input's bytes are. */
@@ -249,6 +249,7 @@ export interface ResolvedInput extends InputKind {
   readonly media: { readonly url: string } | MediaFile;
   /** The account's file it was read from. */
   readonly fileId?: string;
+  readonly media: MediaInput;
   /** Measured seconds, rounded up; undefined for images and where nothing needs them. */
   readonly seconds?: number;
 }
@@ -309,14 +310,17 @@ export function assertInputsFit(inputs: readonly ResolvedInput[], use: InputUse)
     if (rule === undefined) throw refuse(`${param}.role`, REASONS.role(`${type} ${role}`));
     const earlier = inputs.slice(0, index).filter((other) => other.type === type && other.role === role).length;
     if (earlier >= rule.max) throw refuse(param, REASONS.count(String(rule.max)));
-    if ('bytes' in media && media.bytes.length > rule.maxBytes)
-      throw refuse(param, REASONS.bytes((rule.maxBytes / 1e6).toFixed(1)));
+    if (sizeOf(media) > rule.maxBytes) throw refuse(param, REASONS.bytes((rule.maxBytes / 1e6).toFixed(1)));
     if (rule.maxSeconds !== undefined && seconds > rule.maxSeconds)
       throw refuse(param, REASONS.seconds(String(rule.maxSeconds)));
   }
   if (!ways.some((way) => fits(way, inputs)))
     throw refuse('inputs', inputs.length === 0 ? REASONS.none() : REASONS.together());
 }
+
+/** Bytes of a file; 0 of one by URL, which only the vendor checks. */
+export const sizeOf = (media: MediaInput): number =>
+  'bytes' in media ? media.bytes.length : (media.upload?.size ?? 0);
 
 /** Reasons against an input. */
 const REASONS = {

@@ -1,5 +1,6 @@
 import { sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
+import { DAY_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, withoutVersion } from '../../upstreams/upstream.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
@@ -38,6 +39,7 @@ import {
 } from '../json-calls.ts';
 import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { toMultipart } from '../multipart.ts';
 import { unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
@@ -51,7 +53,15 @@ import {
   ownEntry,
   toRawResponse,
 } from '../untrusted-json.ts';
-import { H3_INLINE_BYTES, H3_MODELS, H3_RATIOS, type H3Model, HAILUO_MODELS } from './models.ts';
+import {
+  H3_INLINE_BYTES,
+  H3_MODELS,
+  H3_RATIOS,
+  H3_UPLOAD_BYTES,
+  type H3Model,
+  HAILUO_MODELS,
+  MAX_H3_BODY_BYTES,
+} from './models.ts';
 import { parseMetadata, toBody } from './request.ts';
 
 /**
@@ -213,6 +223,26 @@ export const hailuo: VendorAdapter = {
     return { seconds: parseSeconds(body.duration, 'duration'), factors };
   },
 
+  upload: {
+    maxBytes: H3_UPLOAD_BYTES,
+    async send(file, context) {
+      const form = toMultipart({ purpose: 'video_understanding' }, file, 'file');
+      const headers = { ...bearerHeaders(context), 'content-type': form.contentType };
+      const url = `${baseUrlOf(context)}/v1/files/upload`;
+      const response = await context.sendJson({
+        method: 'POST',
+        url,
+        headers,
+        body: form.body,
+        signal: context.signal,
+      });
+      const id = asId(asObject(asObject(response.json)?.file)?.file_id);
+      if (id === undefined) return { error: toError(response, context.now()) };
+      return { uri: `mm_file://${id}`, expiresAtMs: context.now() + FILE_LIFETIME_MS };
+    },
+    isForgotten: ({ message }) => /mm_file|file (?:not found|expired|does not exist)/i.test(message),
+  },
+
   handleOf: ({ id, model }): Json => (/-H3/.test(model) ? { taskId: id, version: 2 } : { taskId: id }),
 
   async submit(request, context) {
@@ -339,6 +369,16 @@ const toAudioContent = ({ audios = [] }: VideoRequest): RequestJson[] =>
 
 const UNSUPPORTED_KEYS = ['prompt_optimizer', 'fast_pretreatment', 'subject_reference'] as const;
 
+/** Uploaded files are kept for seven days (platform.minimax.io/docs, "Upload File"). */
+const FILE_LIFETIME_MS = 6 * DAY_MS;
+
+/** Refuses more than the vendor takes by value in one body. */
+function assertBodySize({ images, videos = [], audios = [] }: VideoRequest): void {
+  const sizes = [...images, ...videos, ...audios].map((input) => ('bytes' in input ? input.bytes.length : 0));
+  if (sizes.reduce((sum, size) => sum + size, 0) > MAX_H3_BODY_BYTES)
+    rejectField('inputs', `cannot have more than ${MAX_H3_BODY_BYTES / 1e6} MB in one request to this model`);
+}
+
 /** The vendor's body for one request to an H3 model. */
 export function toBodyH3(request: VideoRequest, metadata: Metadata): RequestBody {
   const { model, prompt, mode } = request;
@@ -350,6 +390,7 @@ export function toBodyH3(request: VideoRequest, metadata: Metadata): RequestBody
   for (const key of UNSUPPORTED_KEYS) {
     if (metadata[key] !== undefined) rejectField(`metadata.${key}`, `is not a field of ${model}`);
   }
+  assertBodySize(request);
   const images = [...toImageContent(request, metadata), ...toVideoContent(request), ...toAudioContent(request)];
   const text = prompt === '' ? [] : [{ type: 'text', text: prompt }];
   const body = omitUndefined({

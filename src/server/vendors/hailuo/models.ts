@@ -185,10 +185,14 @@ export const H3_MODELS: Readonly<Record<string, H3Model>> = {
 export const H3_RATIOS = ['21:9', '16:9', '4:3', '1:1', '3:4', '9:16'];
 
 const H3_IMAGE = { maxBytes: 30_000_000 };
-/** Largest video and audio of the second protocol, as a URL or by value. */
-export const H3_INLINE_BYTES = { video: 50_000_000, audio: 15_000_000 };
-const H3_VIDEO = { maxBytes: H3_INLINE_BYTES.video };
-const H3_AUDIO = { maxBytes: H3_INLINE_BYTES.audio };
+/** Largest video and audio of the second protocol. */
+const H3_VIDEO = { maxBytes: 50_000_000 };
+const H3_AUDIO = { maxBytes: 15_000_000 };
+/** Largest ones sent by value: a body may have 64 MB in Base64. Larger videos are uploaded. */
+export const H3_INLINE_BYTES = { video: 12_000_000, audio: H3_AUDIO.maxBytes };
+export const H3_UPLOAD_BYTES = { video: H3_VIDEO.maxBytes };
+/** Bytes by value in one request. */
+export const MAX_H3_BODY_BYTES = 45_000_000;
 const MAX_CLIPS = 3;
 /** Frames exclude references, and audio needs an image or a video beside it. */
 const H3_FRAMES = [FROM_TEXT, fromFirstFrame(H3_IMAGE), fromBothFrames(H3_IMAGE)];

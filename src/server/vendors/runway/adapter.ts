@@ -1,21 +1,19 @@
 import { Type } from 'typebox';
-import {
-  edit,
-  fromBothFrames,
-  fromFirstFrame,
-  type GenerationWay,
-  generate,
-  one,
-  sortImages,
-  upTo,
-  waysOf,
-} from '../../../contract/generation-ways.ts';
+import { sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
-import type { ModelCapability, PriceSource, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import type {
+  MediaFile,
+  MediaInput,
+  ModelCapability,
+  QueryOutcome,
+  RequestJson,
+  VendorAdapter,
+  VideoRequest,
+} from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
   type ErrorClass,
@@ -40,124 +38,23 @@ import {
   type RequestBody,
   refusedSubmit,
 } from '../json-calls.ts';
-import { assertMaxSize, toUrlOrDataUrl } from '../media.ts';
-import { createMetadataParser, knownFactors, parseSeconds, rejectField, undatedModel } from '../metadata.ts';
+import { toUrlOrDataUrl } from '../media.ts';
+import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { toMultipart } from '../multipart.ts';
 import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
-import { asPercent, asText, isSuccessStatus, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { asPercent, asText, asUrl, isSuccessStatus, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import {
+  type FrameChoice,
+  MAX_INLINE_BYTES,
+  modelOf,
+  RUNWAY_MODELS,
+  type RunwayModel,
+  toSize,
+  UPLOAD_BYTES,
+} from './models.ts';
 
 /** Runway's developer API, version 2024-11-06. Source: docs.dev.runwayml.com/api and the official SDK's types. */
-
-// Models and capabilities
-
-interface RunwayModel {
-  readonly title: string;
-  readonly seconds: ModelCapability['seconds'];
-  /** Frames in the vendor's notation, the default first: from text, and from an image. */
-  readonly textRatios: readonly string[];
-  readonly imageRatios: readonly string[];
-  /** None: it edits videos. */
-  readonly maxImages: 0 | 1 | 2;
-  /** The vendor's own models have a seed, those it resells have audio and a negative prompt. */
-  readonly isResold: boolean;
-  readonly price: ModelCapability['price'];
-}
-
-const LANDSCAPE = '1280:720';
-const HD = [LANDSCAPE, '720:1280'];
-const SIX_FRAMES = [...HD, '1104:832', '832:1104', '960:960', '1584:672'];
-const TO_FULL_HD = [...HD, '1920:1080', '1080:1920'];
-const TWO_TO_TEN = { min: 2, max: 10, default: 5 };
-const FOUR_SIX_EIGHT = { values: [4, 6, 8], default: 8 };
-
-const perSecond = (quota: number, silent?: number): ModelCapability['price'] =>
-  silent === undefined
-    ? { per_call: 0, per_second: quota }
-    : { per_call: 0, per_second: quota, multipliers: { audio: { false: silent } } };
-
-const own = (title: string, textRatios: readonly string[], quota: number): RunwayModel => ({
-  title,
-  seconds: TWO_TO_TEN,
-  textRatios,
-  imageRatios: SIX_FRAMES,
-  maxImages: 1,
-  isResold: false,
-  price: perSecond(quota),
-});
-const resold = (title: string, quota: number, silent: number): RunwayModel => ({
-  title,
-  seconds: FOUR_SIX_EIGHT,
-  textRatios: TO_FULL_HD,
-  imageRatios: TO_FULL_HD,
-  maxImages: 2,
-  isResold: true,
-  price: perSecond(quota, silent),
-});
-
-/** Data URLs of the vendor, bytes; larger files are fetched by URL. */
-const MAX_INLINE_BYTES = 5_000_000;
-const INLINE = { maxBytes: MAX_INLINE_BYTES };
-const MAX_KEYFRAMES = 5;
-/** Videos to edit; the result keeps their length and frame. */
-const editing = (title: string, quotaPerInputSecond: number): RunwayModel => ({
-  title,
-  seconds: { min: 1, max: 30, default: TWO_TO_TEN.default },
-  textRatios: [],
-  imageRatios: [],
-  maxImages: 0,
-  isResold: false,
-  price: { lines: [{ per_input_second: quotaPerInputSecond }] },
-});
-
-const toSize = (ratio: string): string => ratio.replace(':', 'x');
-
-/** Images are given by position: the first frame, and for some models the last one. */
-function toWays({ textRatios, maxImages }: RunwayModel): readonly GenerationWay[] {
-  if (maxImages === 0)
-    return [
-      edit([one('video', 'source'), upTo(MAX_KEYFRAMES, 'image', 'keyframe', INLINE)], { seconds: [], ratios: [] }),
-    ];
-  return [
-    ...(textRatios.length > 0 ? [generate([], { sizes: textRatios.map(toSize) })] : []),
-    fromFirstFrame(INLINE),
-    ...(maxImages > 1 ? [fromBothFrames(INLINE)] : []),
-  ];
-}
-
-const LISTED: PriceSource = {
-  source: 'https://docs.dev.runwayml.com/guides/pricing',
-  confirmedOn: null,
-  note: 'Credits a second as of 2025, one cent each; no later copy of the page was found.',
-};
-
-/** Prices follow the vendor's credits per second, one cent each. */
-const MODELS: Readonly<Record<string, RunwayModel>> = {
-  'gen4.5': own('Runway Gen-4.5', HD, 60_000),
-  gen4_turbo: own('Runway Gen-4 Turbo', [], 25_000),
-  'veo3.1': resold('Veo 3.1 by Runway', 200_000, 0.5),
-  'veo3.1_fast': resold('Veo 3.1 Fast by Runway', 75_000, 0.666667),
-  aleph2: editing('Runway Aleph 2', 75_000),
-};
-
-const modelOf = (id: string): RunwayModel | undefined => ownEntry(MODELS, undatedModel(id));
-
-function toCapability([id, model]: readonly [string, RunwayModel]): ModelCapability {
-  return {
-    id,
-    title: model.title,
-    seconds: model.seconds,
-    sizes: model.imageRatios.map(toSize),
-    ratios: [],
-    resolutions: [],
-    modes: [],
-    audio: model.isResold,
-    negativePrompt: model.isResold,
-    seed: !model.isResold,
-    ...waysOf(toWays(model)),
-    price: model.price,
-    listed: LISTED,
-  };
-}
 
 // Request mapping
 
@@ -170,12 +67,15 @@ const parseMetadata = createMetadataParser(
   }),
 );
 
+const DEFAULT_SECONDS = 5;
+const LANDSCAPE = '1280:720';
+
 /** One image is sent unchanged, two with their positions. */
-function toPromptImage({ images, model }: VideoRequest, maxImages: number): RequestBody[string] | undefined {
-  if (images.length > maxImages) rejectField('images', `are more than ${model} takes`);
-  for (const image of images) assertMaxSize(image, MAX_INLINE_BYTES, 'image');
+function toPromptImage({ images, model }: VideoRequest, maxFrames: number): RequestBody[string] | undefined {
   const sorted = sortImages(images);
-  const [first, last] = [sorted.first, sorted.last].map((image) => image && toUrlOrDataUrl(image));
+  const frames = [sorted.first, sorted.last].filter((image) => image !== undefined);
+  if (frames.length > maxFrames) rejectField('images', `are more than ${model} takes`);
+  const [first, last] = frames.map(toUrlOrDataUrl);
   if (first === undefined || last === undefined) return first;
   return [
     { uri: first, position: 'first' },
@@ -183,57 +83,106 @@ function toPromptImage({ images, model }: VideoRequest, maxImages: number): Requ
   ];
 }
 
-/** `1280:720` from `1280x720`; the vendor has no other field for resolution and ratio. */
-function toRatio(size: string | undefined, offered: readonly string[]): string {
-  if (size === undefined) return offered[0] ?? LANDSCAPE;
-  const ratio = size.replace(/\s*[x*×]\s*/i, ':');
-  if (offered.length > 0 && !offered.includes(ratio))
-    rejectField('size', `must be one of ${offered.map(toSize).join(', ')}`);
-  return ratio;
+/** The vendor's fields for a size, which may be a frame, a resolution, or a frame of one of the ratios. */
+function toFrameFields(size: string | undefined, choice: FrameChoice | undefined): Fields {
+  if (choice === undefined) return { ratio: size === undefined ? LANDSCAPE : size.replace(/\s*[x*×]\s*/i, ':') };
+  const { frames, ratios = [], resolutions = [], ratioWord } = choice;
+  if (frames !== undefined) {
+    const ratio = size === undefined ? frames[0] : size.replace(/\s*[x*×]\s*/i, ':');
+    if (ratio === undefined || !frames.includes(ratio))
+      return rejectField('size', `must be one of ${frames.map(toSize).join(', ')}`);
+    return { ratio };
+  }
+  const resolution = resolutions.find((each) => each === size?.toLowerCase());
+  const found = size === undefined || resolution !== undefined ? undefined : matchAspectRatio(size, ratios);
+  if (size !== undefined && resolution === undefined && found === undefined)
+    rejectField('size', `must be one of ${[...resolutions, ...ratios].join(', ')}`);
+  const named = resolution ?? resolutions[0];
+  if (ratioWord === 'auto') return { ratio: `auto_${named}` };
+  return { ratio: ratioWord ?? found ?? ratios[0], resolution: named };
+}
+type Fields = Readonly<Record<string, RequestJson | undefined>>;
+
+function toReferenceFields({ images, videos = [], audios = [] }: VideoRequest): Fields {
+  const toUris = (inputs: readonly MediaInput[]) => inputs.map((input) => ({ uri: toUrlOrDataUrl(input) }));
+  const typed = (type: string, inputs: readonly MediaInput[]) => toUris(inputs).map((input) => ({ type, ...input }));
+  const given = <T>(list: readonly T[]): readonly T[] | undefined => (list.length === 0 ? undefined : list);
+  return {
+    references: given(toUris(sortImages(images).references)),
+    referenceVideos: given(typed('video', videos)),
+    referenceAudio: given(typed('audio', audios)),
+  };
 }
 
-/** The body of `POST /v1/video_to_video` for an edit; images are keyframes of the result. */
-function toEditBody(request: VideoRequest): RequestBody {
-  const { model, prompt, images, seconds, size } = request;
-  if (seconds !== undefined) rejectField('duration', `cannot be given: ${model} keeps the length of the video`);
+/** Fields of `metadata` that the model has. */
+function toOptions(request: VideoRequest, known: RunwayModel | undefined): Fields {
+  const { seed, audio, negativePrompt, contentModeration } = parseMetadata(request.metadata);
+  const given = {
+    seed,
+    audio,
+    negativePrompt,
+    contentModeration: contentModeration && omitUndefined({ ...contentModeration }),
+  };
+  return Object.fromEntries(
+    Object.entries(given).filter(([name]) => known === undefined || known.options.some((option) => option === name)),
+  );
+}
+
+/** The body of `POST /v1/video_to_video`; images of an edit guide it at a second, or are references. */
+function toChangeBody(request: VideoRequest): RequestBody {
+  const { model, prompt, images, seconds, size, operation = 'edit' } = request;
+  const known = modelOf(model);
+  if (operation === 'edit' && seconds !== undefined)
+    rejectField('duration', `cannot be given: ${model} keeps the length of the video`);
   if (size !== undefined) rejectField('size', `cannot be given: ${model} keeps the frame of the video`);
   const [source] = request.videos ?? [];
   if (source === undefined) return rejectField('inputs', `must hold the video that ${model} edits`);
-  const { seed, contentModeration } = parseMetadata(request.metadata);
-  const keyframes = images.map((image) => ({ uri: toUrlOrDataUrl(image), seconds: image.at ?? 0 }));
+  const keyframes = images
+    .filter(({ role }) => role === 'keyframe')
+    .map((image) => ({ uri: toUrlOrDataUrl(image), seconds: image.at ?? 0 }));
+  const { references } = toReferenceFields({ ...request, videos: [] });
   const body = omitUndefined({
     model,
-    videoUri: toUrlOrDataUrl(source),
+    [known?.source ?? 'videoUri']: toUrlOrDataUrl(source),
     promptText: prompt === '' ? undefined : prompt,
     keyframes: keyframes.length === 0 ? undefined : keyframes,
-    seed,
-    contentModeration: contentModeration && omitUndefined({ ...contentModeration }),
+    references,
+    mode: known?.extends ? operation : undefined,
+    duration: operation === 'extend' ? (seconds ?? known?.seconds.default) : undefined,
+    ...toOptions(request, known),
   });
   return applyExtraFields(body, request.extraFields);
 }
 
-const isEdit = ({ operation, model }: VideoRequest): boolean => operation === 'edit' || modelOf(model)?.maxImages === 0;
+type Endpoint = 'video' | 'text' | 'image';
+
+function endpointOf({ operation = 'generate', model, images }: VideoRequest): Endpoint {
+  const known = modelOf(model);
+  if (operation !== 'generate' || (known !== undefined && !known.text && !known.image)) return 'video';
+  const { first, last } = sortImages(images);
+  return first === undefined && last === undefined ? 'text' : 'image';
+}
 
 /** The vendor's body; models that are not in the table are only checked by the vendor. */
 function toBody(request: VideoRequest): RequestBody {
   const { model, seconds, size, prompt } = request;
   if (request.mode !== undefined) rejectField('mode', 'is not known to this model');
   const known = modelOf(model);
-  const isFromText = request.images.length === 0;
-  if (known?.textRatios.length === 0 && isFromText) rejectField('image', `is needed: ${model} begins with an image`);
-  const duration = seconds ?? known?.seconds.default ?? TWO_TO_TEN.default;
+  const endpoint = endpointOf(request);
+  if (endpoint === 'video') return toChangeBody(request);
+  if (known !== undefined && endpoint === 'text' && !known.text)
+    rejectField('image', `is needed: ${model} begins with an image`);
+  const duration = seconds ?? known?.seconds.default ?? DEFAULT_SECONDS;
   if (known) checkSeconds(duration, known.seconds, model);
-  const { seed, audio, negativePrompt, contentModeration } = parseMetadata(request.metadata);
   const body = omitUndefined({
     model,
-    promptImage: toPromptImage(request, known?.maxImages ?? 2),
+    ...(endpoint === 'image'
+      ? { promptImage: toPromptImage(request, known?.maxFrames ?? 2) }
+      : toReferenceFields(request)),
     promptText: prompt === '' ? undefined : prompt,
-    ratio: toRatio(size, (isFromText ? known?.textRatios : known?.imageRatios) ?? []),
+    ...toFrameFields(size, endpoint === 'text' ? known?.text : known?.image),
     duration,
-    seed: known?.isResold ? undefined : seed,
-    audio: known?.isResold === false ? undefined : audio,
-    negativePrompt: known?.isResold === false ? undefined : negativePrompt,
-    contentModeration: known?.isResold || !contentModeration ? undefined : omitUndefined({ ...contentModeration }),
+    ...toOptions(request, known),
   });
   return applyExtraFields(body, request.extraFields);
 }
@@ -243,6 +192,32 @@ function checkSeconds(duration: number, offered: ModelCapability['seconds'], mod
     rejectField('duration', `must be ${offered.values.join(', ')} seconds for ${model}`);
   if (!('values' in offered) && (duration < offered.min || duration > offered.max))
     rejectField('duration', `must be ${offered.min} to ${offered.max} seconds for ${model}`);
+}
+
+// Uploads
+
+/** URIs are valid for 24 hours (docs.dev.runwayml.com/assets/uploads). */
+const URI_LIFETIME_MS = 23 * HOUR_MS;
+
+/** Asks for a place, and sends the file there as a form; the address belongs to the vendor's storage. */
+async function sendUpload(file: Required<MediaFile>, context: AdapterContext) {
+  const url = endpointUrl(context, '/v1/uploads');
+  const asked = await postJson(context, url, headersOf(context), { filename: file.filename, type: 'ephemeral' });
+  const place = asObject(asked.json);
+  const [uri, address] = [asText(place?.runwayUri), asUrl(place?.uploadUrl)];
+  if (!isSuccessStatus(asked) || uri === undefined || address === undefined)
+    return { error: parseError(asked, context.now()) };
+  const form = toMultipart(asObject(place?.fields) as RequestBody, file, 'file');
+  const headers = { 'content-type': form.contentType };
+  const stored = await context.sendJson({
+    method: 'POST',
+    url: address,
+    headers,
+    body: form.body,
+    signal: context.signal,
+  });
+  if (!isSuccessStatus(stored)) return { error: parseError(stored, context.now()) };
+  return { uri, expiresAtMs: context.now() + URI_LIFETIME_MS };
 }
 
 // Status mapping
@@ -277,7 +252,7 @@ export const runway: VendorAdapter = {
   title: 'Runway',
   defaultBaseUrl: 'https://api.dev.runwayml.com',
   credentials: API_KEY_CREDENTIALS,
-  models: Object.entries(MODELS).map(toCapability),
+  models: RUNWAY_MODELS,
   metadata: parseMetadata.schema,
   formFields: {
     seconds: 'duration',
@@ -296,23 +271,34 @@ export const runway: VendorAdapter = {
   // Valid for at least a day; polling again returns new URLs.
   artifactUrlLifetimeMs: 23 * HOUR_MS,
 
-  inlineBytes: { video: MAX_INLINE_BYTES },
+  inlineBytes: { image: MAX_INLINE_BYTES, video: MAX_INLINE_BYTES, audio: MAX_INLINE_BYTES },
+  upload: {
+    maxBytes: UPLOAD_BYTES,
+    send: sendUpload,
+    isForgotten: ({ message, reason }) => reason === 'user' && /runway:|upload|asset|uri\b/i.test(message),
+  },
   billingFactors(request) {
-    if (isEdit(request)) {
-      toEditBody(request);
-      return { seconds: parseSeconds(request.inputSeconds ?? TWO_TO_TEN.default, 'duration'), factors: {} };
-    }
-    const { duration, ratio, audio } = toBody(request);
+    const known = modelOf(request.model);
+    const body = toBody(request);
+    // The result of an edit is as long as its source.
+    const usual = request.inputSeconds ?? DEFAULT_SECONDS;
+    const { duration = usual, ratio, resolution, audio } = body;
     // Models with audio generate it unless it is switched off.
-    const hasAudio = modelOf(request.model)?.isResold ? audio !== false : undefined;
-    const factors = knownFactors({ size: toSize(asText(ratio) ?? ''), audio: hasAudio });
+    const hasAudio = known?.options.includes('audio') ? audio !== false : undefined;
+    const word = asText(ratio)?.replace(/^auto_/, '') ?? '';
+    const factors = knownFactors(
+      defined({
+        size: /^\d{3,4}:\d{3,4}$/.test(word) ? toSize(word) : undefined,
+        resolution: resolution ?? (word !== asText(ratio) ? word : undefined),
+        audio: hasAudio,
+      }),
+    );
     return { seconds: parseSeconds(duration, 'duration'), factors };
   },
 
   async submit(request, context) {
-    const from = isEdit(request) ? 'video' : request.images.length === 0 ? 'text' : 'image';
-    const body = isEdit(request) ? toEditBody(request) : toBody(request);
-    const response = await postJson(context, endpointUrl(context, `/v1/${from}_to_video`), headersOf(context), body);
+    const url = endpointUrl(context, `/v1/${endpointOf(request)}_to_video`);
+    const response = await postJson(context, url, headersOf(context), toBody(request));
     const task = unwrapTask(response.json);
     if (isRefusedSubmit(response, task)) return refusedSubmit(parseError(response, context.now()), response);
     return acceptedSubmit(isSuccessStatus(response) ? taskIdIn(task) : undefined, response);

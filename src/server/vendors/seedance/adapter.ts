@@ -87,6 +87,11 @@ const parseMetadata = createMetadataParser(
     generate_audio: Type.Optional(BooleanOrText),
     camera_fixed: Type.Optional(BooleanOrText),
     watermark: Type.Optional(BooleanOrText),
+    draft: Type.Optional(BooleanOrText),
+    output_format: Type.Optional(Type.Enum(['mp4', 'mov'])),
+    return_last_frame: Type.Optional(BooleanOrText),
+    priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 9 })),
+    execution_expires_after: Type.Optional(Type.Integer({ minimum: 3_600, maximum: 259_200 })),
   }),
 );
 
@@ -249,6 +254,7 @@ const hasFrames = (content: readonly RequestJson[]): boolean =>
   content.some((item) => ['first_frame', 'last_frame'].includes(String(asObject(item)?.role)));
 
 const FRAMES_PER_SECOND = 24;
+const DRAFT_RESOLUTION = '480p';
 
 function checkSeconds(seconds: number, family: ModelFamily, model: string): void {
   if (seconds === -1 && family.auto) return;
@@ -270,6 +276,12 @@ export function toBody(request: VideoRequest): RequestBody {
   const frame = size === undefined ? undefined : parseSize(size, family?.resolutions ?? Object.keys(PIXELS));
   const frames = toInteger(metadata.frames);
   const content = toContent(request, metadata.content ?? [], family);
+  const draft = toBoolean(metadata.draft);
+  if (draft && family !== undefined && family.hasDrafts !== true)
+    rejectField('metadata.draft', `is not offered by ${model}`);
+  const asked = metadata.resolution?.toLowerCase() ?? frame?.resolution;
+  if (draft && asked !== undefined && asked !== DRAFT_RESOLUTION)
+    rejectField('size', `must be ${DRAFT_RESOLUTION} for a draft of ${model}`);
   const { operation = 'generate' } = request;
   if (operation === 'edit' && seconds !== undefined)
     rejectField('duration', `cannot be given: ${model} keeps the length of the edited video`);
@@ -280,7 +292,7 @@ export function toBody(request: VideoRequest): RequestBody {
   const body = omitUndefined({
     model,
     content,
-    resolution: metadata.resolution?.toLowerCase() ?? frame?.resolution ?? family?.resolution,
+    resolution: asked ?? (draft ? DRAFT_RESOLUTION : family?.resolution),
     ratio: isAdaptive ? 'adaptive' : (metadata.ratio ?? frame?.ratio),
     // The vendor ignores the length if frames are given, so no default length is sent.
     duration: operation === 'edit' ? -1 : (seconds ?? (frames === undefined ? 5 : undefined)),
@@ -289,6 +301,11 @@ export function toBody(request: VideoRequest): RequestBody {
     generate_audio: toBoolean(metadata.generate_audio),
     camera_fixed: toBoolean(metadata.camera_fixed),
     watermark: toBoolean(metadata.watermark),
+    draft,
+    output_format: metadata.output_format,
+    return_last_frame: toBoolean(metadata.return_last_frame),
+    priority: metadata.priority,
+    execution_expires_after: metadata.execution_expires_after,
     omni_reference_task_type: operation === 'generate' ? undefined : operation,
   });
   return applyExtraFields(body, request.extraFields);

@@ -80,7 +80,11 @@ const ARK: Readonly<Record<string, Readonly<Record<string, TokenRate>>>> = {
   },
   'seedance-2-0-fast': { '480p 720p': { plain: 37, withVideo: 22 } },
   'seedance-2-0-mini': { '480p 720p': { plain: 23, withVideo: 14 } },
-  'seedance-2-5': { '480p 720p': { plain: 70, withVideo: 42 }, '1080p': { plain: 77, withVideo: 46 } },
+  'seedance-2-5': {
+    '480p 720p': { plain: 70, withVideo: 42 },
+    '1080p': { plain: 77, withVideo: 46 },
+    '4k': { plain: 77, withVideo: 46 },
+  },
 };
 /** Dollars per million tokens, BytePlus ModelArk. */
 const BYTEPLUS: typeof ARK = {
@@ -94,7 +98,8 @@ const BYTEPLUS: typeof ARK = {
   },
   'seedance-2-0-fast': { '480p 720p': { plain: 5.6, withVideo: 3.3 } },
   'seedance-2-0-mini': { '480p 720p': { plain: 3.5, withVideo: 2.1 } },
-  'seedance-2-5': { '480p 720p': { plain: 10.7 }, '1080p': { plain: 11.7 } },
+  'seedance-2-5': { '480p 720p': { plain: 10.7 }, '1080p': { plain: 11.7 }, '4k': { plain: 11.7 } },
+  'seedance-2-5-flash': { '480p 720p': { plain: 10.7 } },
 };
 
 const isByteplusId = (id: string): boolean => !id.startsWith('doubao-');
@@ -116,14 +121,14 @@ function seedancePriceSource(id: string): PriceSource {
       source: 'https://docs.byteplus.com/en/docs/ModelArk/1544106',
       confirmedOn: isLatest ? null : '2026-08-01',
       note: isLatest
-        ? 'Worked out from the credits of docs.comfy.org/tutorials/partner-nodes/pricing; no copy of the list has it.'
+        ? 'Worked out from the credits of docs.comfy.org/tutorials/partner-nodes/pricing; no copy of the list has it. 4k as 1080p, Flash as 2.5.'
         : 'Quoted, with the vendor’s examples, by a survey of both regions dated 2026-08-01.',
     };
   return {
     source: 'https://www.volcengine.com/docs/82379/1544106',
     confirmedOn: id.includes('2-') ? '2026-10-14' : '2026-08-01',
     note: id.includes('2-')
-      ? 'Quoted by docs.laozhang.ai/en/announcements/seedance-pricing-2026-10. Half price of offline inference is left out.'
+      ? '4k of 2.5 as 1080p, unconfirmed. Quoted by docs.laozhang.ai/en/announcements/seedance-pricing-2026-10. Half price of offline inference is left out.'
       : 'Quoted by a survey of both regions dated 2026-08-01. Half price of offline inference is left out.',
   };
 }
@@ -147,6 +152,8 @@ export interface ModelFamily {
   readonly adaptsRatio?: boolean;
   /** Whether the request names the task, `edit` or `extend`. */
   readonly hasTasks?: boolean;
+  /** Whether a cheap draft at 480p can be made. */
+  readonly hasDrafts?: boolean;
   readonly audio: boolean;
 }
 
@@ -191,7 +198,8 @@ const FAMILIES: Readonly<Record<string, ModelFamily>> = {
   'seedance-2-0': { ...GENERATION_2, resolutions: [...SD_TO_HD, '4k'] },
   'seedance-2-0-fast': { ...GENERATION_2, resolutions: ['480p', '720p'] },
   'seedance-2-0-mini': { ...GENERATION_2, resolutions: ['480p', '720p'] },
-  'seedance-2-5': { ...GENERATION_2_5, resolutions: SD_TO_HD },
+  'seedance-2-5': { ...GENERATION_2_5, resolutions: [...SD_TO_HD, '4k'], hasDrafts: true },
+  'seedance-2-5-flash': { ...GENERATION_2_5, resolutions: ['480p', '720p'] },
 };
 
 const familyName = (model: string): string => undatedModel(model.replace(/^(doubao|dreamina)-/, ''));
@@ -282,4 +290,5 @@ export const SEEDANCE_MODELS: readonly ModelCapability[] = [
   'dreamina-seedance-2-0-fast-260128',
   'dreamina-seedance-2-0-mini-260615',
   'dreamina-seedance-2-5-260628',
+  'dreamina-seedance-2-5-flash-261115',
 ].map(toCapability);

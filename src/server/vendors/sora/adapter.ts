@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { Type } from 'typebox';
 import { edit, extend, FROM_TEXT, fromFirstFrame, one, waysOf } from '../../../contract/generation-ways.ts';
-import { asObject, defined, isObject, type UntrustedObject } from '../../../contract/objects.ts';
+import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, isAzure, openaiUrl } from '../../upstreams/upstream.ts';
@@ -34,6 +33,7 @@ import {
 import { applyExtraFields, omitUndefined, type RequestBody, refusedSubmit, withJsonBody } from '../json-calls.ts';
 import { fileOf, toUrlOrDataUrl } from '../media.ts';
 import { parseSeconds, rejectField } from '../metadata.ts';
+import { toMultipart } from '../multipart.ts';
 import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asId, asPercent, asText, asUnixSeconds, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
@@ -58,8 +58,8 @@ const COMMON = {
   ...waysOf([
     FROM_TEXT,
     fromFirstFrame(),
-    edit([one('video', 'source')], { seconds: [], ratios: [] }),
-    extend([one('video', 'source')], { seconds: [4, 8, 12, 16, 20], ratios: [] }),
+    edit([one('video', 'source')], { seconds: [], sizes: [], ratios: [] }),
+    extend([one('video', 'source')], { seconds: [4, 8, 12, 16, 20], sizes: [], ratios: [] }),
   ]),
 } as const;
 
@@ -118,33 +118,6 @@ function toBody(request: VideoRequest): RequestBody {
     }),
     request.extraFields,
   );
-}
-
-/**
- * Builds a body by RFC 7578; objects become bracketed names (`input_reference[image_url]`), as in the official clients.
- */
-function toMultipart(fields: RequestBody, file: Required<MediaFile>, fileField = 'input_reference') {
-  const boundary = `reelgate-${randomBytes(16).toString('hex')}`;
-  const parts: Buffer[] = [];
-  const part = (disposition: string, value: Buffer) => {
-    parts.push(
-      Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n\r\n`),
-      value,
-      Buffer.from('\r\n'),
-    );
-  };
-  const quote = (name: string) => name.replace(/[\r\n"]/g, (sign) => encodeURIComponent(sign));
-  const field = (name: string, value: Json): void => {
-    if (isObject(value)) {
-      for (const [key, inner] of Object.entries(value)) field(`${name}[${key}]`, inner);
-    } else part(`name="${quote(name)}"`, Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
-  };
-  // The only image is the file, so everything else is plain JSON.
-  for (const [name, value] of Object.entries(fields)) field(name, value as Json);
-  const type = file.mediaType.replace(/[\r\n]/g, '');
-  part(`name="${fileField}"; filename="${quote(file.filename)}"\r\ncontent-type: ${type}`, file.bytes);
-  parts.push(Buffer.from(`--${boundary}--\r\n`));
-  return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(parts) };
 }
 
 // Status mapping
@@ -290,6 +263,7 @@ function toChangeFields(request: VideoRequest): RequestBody {
   const isEdit = request.operation === 'edit';
   if (isEdit && request.seconds !== undefined)
     rejectField('seconds', `cannot be given: ${request.model} keeps the length of the video`);
+  if (request.size !== undefined) rejectField('size', `cannot be given: ${request.model} keeps the frame of the video`);
   const seconds = isEdit ? undefined : String(request.seconds ?? DEFAULT_SECONDS);
   if (request.sourceHandle === undefined && (request.videos ?? []).length === 0)
     rejectField('inputs', `must hold the video to ${request.operation ?? 'edit'}`);
@@ -349,7 +323,7 @@ export const sora: VendorAdapter = {
     const [image] = request.images;
     const body = toBody(request);
     if (!isUpload(image)) return parseSubmit(await send(context, 'POST', '', body), context);
-    const form = toMultipart(body, image);
+    const form = toMultipart(body, image, 'input_reference');
     const headers = { ...authHeaders(context), 'content-type': form.contentType };
     const url = toUrl(context);
     return parseSubmit(

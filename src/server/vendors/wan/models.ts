@@ -76,6 +76,8 @@ const RATES: Readonly<Record<string, Rates>> = {
   'wan2.7-r2v': HD_PRICES,
   'wan2.7-videoedit': HD_PRICES,
   'wan3.0-video': { '480P': 0.3, '720P': 0.6, '1080P': 1.2 },
+  'wan3.0-video-prime': { '480P': 0.63, '720P': 1.26, '1080P': 2.52 },
+  'wan2.6-r2v-flash': { '720P': 0.3, '1080P': 0.5 },
   'happyhorse-1.1-t2v': HORSE_1_1,
   'happyhorse-1.1-i2v': HORSE_1_1,
   'happyhorse-1.1-r2v': HORSE_1_1,
@@ -101,6 +103,10 @@ function wanPriceSource(id: string): PriceSource {
       confirmedOn: '2026-10-12',
       note: 'The rates of the series by two clients; that seconds of the input count is said by docs.evolink.ai.',
     };
+  if (id === 'wan3.0-video-prime')
+    return { source: PAGE, confirmedOn: null, note: '2.1 times the rates of wan3.0-video, as docs.apiyi.com says.' };
+  if (id === 'wan2.6-r2v-flash')
+    return { source: PAGE, confirmedOn: null, note: 'As wan2.6-i2v-flash; no copy of the list has it.' };
   if (/^(wan2\.7|wan3|happyhorse)/.test(id)) return { source: PAGE, confirmedOn: '2026-08-22', note: ARCREEL };
   if (/^wan2\.[25]/.test(id))
     return { source: PAGE, confirmedOn: '2026-11-22', note: 'Quoted by docs.crazyrouter.com/video/wan.' };
@@ -180,6 +186,7 @@ const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
   'wan2.2-kf2v-flash': modelLine('frames', ['720P', '1080P', '480P'], FIVE),
   'wanx2.1-kf2v-plus': modelLine('frames', ['720P'], FIVE),
   'wan2.6-r2v': modelLine('references', HD, LONG, true),
+  'wan2.6-r2v-flash': modelLine('references', HD, LONG, true),
   'wan2.7-t2v': modelLine('media-words', HD, LONG, true),
   'wan2.7-i2v': modelLine('media-image', HD, LONG, true),
   'wan2.7-r2v': modelLine('media-references', HD, LONG, true),
@@ -196,6 +203,7 @@ const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
   'happyhorse-1.0-i2v': { ...modelLine('media-image', HD, HORSE, true), images: [1, 1] },
   'happyhorse-1.0-r2v': { ...modelLine('media-references', HD, HORSE, true), images: [1, 9] },
   'wan3.0-video': { ...modelLine('media-all', ALL, { min: 2, max: 30, default: 5 }, true), audioSwitch: true },
+  'wan3.0-video-prime': { ...modelLine('media-all', ALL, { min: 2, max: 30, default: 5 }, true), audioSwitch: true },
 };
 
 /** The line of a model; undefined for unknown names. */

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
+import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
+import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { VideoRequest } from '../adapter.ts';
+import { xai } from './adapter.ts';
+
+const HANDLE = { id: 'd97415a1-5796-b7ec-379f-4e6819e08fdf' };
+const VIDEO = { url: 'https://vidgen.x.ai/a.mp4', duration: 5, respect_moderation: true };
+/** Modelled on the pages of the vendor. */
+const REPLIES = {
+  accepted: { request_id: HANDLE.id },
+  pending: { status: 'pending' },
+  done: { status: 'done', video: VIDEO, model: 'grok-imagine-video' },
+  filtered: { status: 'done', video: { duration: 5, respect_moderation: false } },
+  expired: { status: 'expired' },
+  failed: { status: 'failed', error: { code: 'internal', message: 'The video could not be generated.' } },
+};
+
+const query = (json: unknown, status = 200) => xai.query(HANDLE, fixedResponseContext({ json, status }));
+const factors = (request: Partial<VideoRequest>) =>
+  xai.billingFactors(videoRequest({ model: 'grok-imagine-video-1.5', ...request }));
+
+test('status words are mapped to states, and a video withheld by moderation is refused content', async () => {
+  const states = await Promise.all(
+    Object.values(REPLIES)
+      .slice(1)
+      .map(async (reply) => (await query(reply)).state),
+  );
+  assert.deepEqual(states, ['QUEUED', 'SUCCESS', 'FAILURE', 'FAILURE', 'FAILURE']);
+  assert.equal((await query(REPLIES.filtered)).error?.reason, 'policy');
+  assert.equal((await query({ code: 'not-found', error: 'Request not found.' }, 404)).error?.reason, 'missing');
+});
+
+test('the price follows seconds and resolution; an edit has the length of its source', () => {
+  assert.deepEqual(factors({ seconds: 10, size: '1080p' }), {
+    seconds: 10,
+    factors: { resolution: '1080p', size: '1080p' },
+  });
+  const source = { url: 'https://media.example.test/a.mp4', role: 'source' as const };
+  assert.equal(factors({ operation: 'edit', videos: [source], inputSeconds: 7 }).seconds, 7);
+});
+
+test('fields a model does not support are refused before anything is sent', () => {
+  const source = { url: 'https://media.example.test/a.mp4', role: 'source' as const };
+  const keyframe = { url: 'https://media.example.test/a.png', role: 'keyframe' as const, at: 5 };
+  for (const [request, param] of [
+    [{ size: '8k' }, 'size'],
+    [{ mode: 'pro' }, 'mode'],
+    [{ metadata: { resolution: '4k' } }, 'metadata.resolution'],
+    [{ operation: 'edit', videos: [source], seconds: 5 }, 'duration'],
+    [{ operation: 'extend', videos: [source], size: '720p' }, 'size'],
+    [{ operation: 'edit' }, 'inputs'],
+    [{ images: [keyframe], seconds: 5 }, 'inputs'],
+  ] as const)
+    assert.throws(
+      () => factors(request),
+      (error) => error instanceof UnsupportedRequestError && error.param === param,
+      JSON.stringify(request),
+    );
+});
+
+test('mutated responses neither crash nor end a task', async () => {
+  await tryMutatedReplies(xai, {
+    recorded: REPLIES,
+    handle: HANDLE,
+    replies: ['pending', 'done', 'filtered', 'expired', 'failed'],
+    submits: ['accepted'],
+    model: 'grok-imagine-video-1.5',
+    mayEnd(state, reply, status) {
+      const { status: word, video } = reply as { status?: string | null; video?: unknown };
+      if (status === 404) return state === 'FAILURE';
+      if (status < 200 || status >= 300) return false;
+      return saysItEnded(state, word ?? undefined) || (word == null && typeof video === 'object');
+    },
+  });
+});

@@ -1,0 +1,225 @@
+import { Type } from 'typebox';
+import { sortImages } from '../../../contract/generation-ways.ts';
+import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
+import type { MediaInput, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
+import {
+  type ErrorClass,
+  failedTask,
+  readReason,
+  rejectedPoll,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+} from '../error-mapping.ts';
+import {
+  acceptedSubmit,
+  applyExtraFields,
+  bearerHeaders,
+  finishedTask,
+  getJson,
+  omitUndefined,
+  parseIdHandle,
+  postJson,
+  publicFile,
+  type RequestBody,
+  refusedSubmit,
+} from '../json-calls.ts';
+import { toUrlOrDataUrl } from '../media.ts';
+import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { addressOf, classifyByWords, isRefusedSubmit, unwrapTask } from '../relay-answer.ts';
+import { classifyFailureWord, readTaskState } from '../task-state.ts';
+import { asId, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
+import { MAX_AUDIO_BYTES, XAI_MODELS, XAI_RATIOS } from './models.ts';
+
+/**
+ * xAI's videos (docs.x.ai/developers/model-capabilities/video): three endpoints start requests, one returns them. Sources:
+ * that page, and the provider of the AI SDK (@ai-sdk/xai 5.0).
+ */
+
+// Request mapping
+
+const parseMetadata = createMetadataParser(
+  Type.Object({
+    aspect_ratio: Type.Optional(Type.Enum(XAI_RATIOS)),
+    resolution: Type.Optional(Type.Enum(['480p', '720p', '1080p'])),
+    user: Type.Optional(Type.String({ maxLength: 256 })),
+  }),
+);
+
+const DEFAULT_SECONDS = 5;
+const DEFAULT_ADDED_SECONDS = 6;
+const DEFAULT_RESOLUTION = '720p';
+
+const modelOf = (id: string) => XAI_MODELS.find((model) => model.id === id);
+const toFile = (media: MediaInput) => ({ url: toUrlOrDataUrl(media) });
+
+/** `720p`, or a frame in pixels of one of the ratios. */
+function parseSize(size: string | undefined, model: string) {
+  if (size === undefined) return {};
+  const resolutions = modelOf(model)?.resolutions ?? ['480p', '720p', '1080p'];
+  const resolution = resolutions.find((each) => each === size.toLowerCase());
+  const ratio = matchAspectRatio(size, XAI_RATIOS);
+  if (resolution === undefined && ratio === undefined)
+    rejectField('size', `must be one of ${resolutions.join(', ')}, or width x height of ${XAI_RATIOS.join(', ')}`);
+  return { resolution, ratio };
+}
+
+type Endpoint = 'generations' | 'edits' | 'extensions';
+const ENDPOINTS: Readonly<Record<string, Endpoint>> = { edit: 'edits', extend: 'extensions' };
+const endpointOf = ({ operation = 'generate' }: VideoRequest): Endpoint => ENDPOINTS[operation] ?? 'generations';
+
+/** An edit keeps length and frame of its source, an extension its frame. */
+function toChangeBody(request: VideoRequest, endpoint: Endpoint): RequestBody {
+  const { model, prompt, seconds, size } = request;
+  const [source] = request.videos ?? [];
+  if (source === undefined) return rejectField('inputs', `must hold the video to ${request.operation ?? 'edit'}`);
+  if (size !== undefined) rejectField('size', `cannot be given: ${model} keeps the frame of the video`);
+  if (endpoint === 'edits' && seconds !== undefined)
+    rejectField('duration', `cannot be given: ${model} keeps the length of the video`);
+  const { user } = parseMetadata(request.metadata);
+  return omitUndefined({
+    model,
+    prompt,
+    video: toFile(source),
+    duration: endpoint === 'extensions' ? (seconds ?? DEFAULT_ADDED_SECONDS) : undefined,
+    user: endpoint === 'edits' ? user : undefined,
+  });
+}
+
+function toGenerationBody(request: VideoRequest): RequestBody {
+  const { model, prompt, images, audios = [], seconds = DEFAULT_SECONDS } = request;
+  const { first, last, references } = sortImages(images);
+  const keyframes = images.filter(({ role }) => role === 'keyframe');
+  const late = keyframes.find(({ at = 0 }) => at <= 0 || at >= seconds);
+  if (late !== undefined) rejectField('inputs', `must have their keyframes between 0 and ${seconds} seconds`);
+  const metadata = parseMetadata(request.metadata);
+  const size = parseSize(request.size, model);
+  return omitUndefined({
+    model,
+    prompt,
+    duration: seconds,
+    aspect_ratio: metadata.aspect_ratio ?? size.ratio,
+    resolution: metadata.resolution ?? size.resolution ?? DEFAULT_RESOLUTION,
+    image: first && toFile(first),
+    last_frame: last && toFile(last),
+    keyframes:
+      keyframes.length === 0
+        ? undefined
+        : keyframes.map((each) => ({ image: toFile(each), timestamp_s: each.at ?? 0 })),
+    reference_images: references.length === 0 ? undefined : references.map(toFile),
+    reference_audios: audios.length === 0 ? undefined : audios.map(toFile),
+    user: metadata.user,
+  });
+}
+
+function toBody(request: VideoRequest): RequestBody {
+  if (request.mode !== undefined) rejectField('mode', 'is not known to this model');
+  const endpoint = endpointOf(request);
+  const body = endpoint === 'generations' ? toGenerationBody(request) : toChangeBody(request, endpoint);
+  return applyExtraFields(body, request.extraFields);
+}
+
+// Status mapping
+
+/**
+ * Parses the response to a poll; a task's own response does not repeat its id.
+ * @throws PollFailed if it says nothing about the task
+ */
+function parseTask(response: BufferedResponse): QueryOutcome {
+  const task = unwrapTask(response.json);
+  // A finished request may lack its status.
+  const isBare = task?.status == null && asObject(task?.video) !== undefined;
+  const word = isBare ? 'done' : asText(task?.status);
+  if (!task || word === undefined) throw unreadablePoll(response);
+  const raw = toRawResponse(response);
+  const state = readTaskState(word);
+  if (state === 'FAILURE') return toFailure(task, response, word);
+  if (state !== 'SUCCESS') return { state, raw };
+  const video = asObject(task.video);
+  if (video?.respect_moderation === false)
+    return failedTask(raw, { reason: 'policy', cause: 'result_refused', code: 'respect_moderation' });
+  return finishedTask(video === undefined ? addressOf(task, ['video']) : video.url, response);
+}
+
+function toFailure(task: UntrustedObject, response: BufferedResponse, word: string): QueryOutcome {
+  const { code, message = `The upstream calls the task ${word}.` } = readReason(task.error, task, response.json);
+  const meaning = classifyByWords({ code, message }) ?? classifyFailureWord(word) ?? UNKNOWN_FAILURE;
+  return failedTask(toRawResponse(response), { ...meaning, code, message });
+}
+
+const urlOf = (context: AdapterContext, path: string): string => endpointUrl(context, `/v1/videos/${path}`);
+
+/** Adapter for xAI. Requests carry no id of the client, so a lost one cannot be found again: no `findTask`. */
+export const xai: VendorAdapter = {
+  name: 'xai',
+  title: 'xAI Grok Imagine',
+  defaultBaseUrl: 'https://api.x.ai',
+  credentials: API_KEY_CREDENTIALS,
+  models: XAI_MODELS,
+  metadata: parseMetadata.schema,
+  formFields: {
+    seconds: 'duration',
+    size: 'size',
+    ratio: 'metadata.aspect_ratio',
+    resolution: 'metadata.resolution',
+  },
+  example: {
+    model: 'grok-imagine-video-1.5',
+    prompt: 'a rocket rises from red dunes',
+    duration: 5,
+    metadata: { aspect_ratio: '16:9', resolution: '720p' },
+  },
+  inlineBytes: { audio: MAX_AUDIO_BYTES },
+
+  billingFactors(request) {
+    // The result of an edit is as long as its source.
+    const { duration = request.inputSeconds ?? DEFAULT_SECONDS, resolution = DEFAULT_RESOLUTION } = toBody(request);
+    return { seconds: parseSeconds(duration, 'duration'), factors: knownFactors({ resolution, size: request.size }) };
+  },
+
+  async submit(request, context) {
+    const url = urlOf(context, endpointOf(request));
+    const response = await postJson(context, url, bearerHeaders(context), toBody(request));
+    const task = unwrapTask(response.json);
+    if (isRefusedSubmit(response, task)) return refusedSubmit(parseError(response, context.now()), response);
+    return acceptedSubmit(isSuccessStatus(response) ? asId(task?.request_id ?? task?.id) : undefined, response);
+  },
+
+  async query(handle, context) {
+    const url = urlOf(context, encodeURIComponent(parseIdHandle(handle)));
+    const response = await getJson(context, url, bearerHeaders(context));
+    if (isSuccessStatus(response)) return parseTask(response);
+    const error = parseError(response, context.now());
+    const isGone = response.status === 404 && error.isPage !== true;
+    if (isGone) return failedTask(toRawResponse(response), { ...error, reason: 'missing' });
+    throw rejectedPoll(error);
+  },
+
+  content: async (_handle, raw) => publicFile(addressOf(unwrapTask(raw), ['video'])),
+
+  async checkCredentials(context) {
+    const response = await getJson(context, endpointUrl(context, '/v1/models'), bearerHeaders(context));
+    return isSuccessStatus(response) ? { ok: true } : { ok: false, error: parseError(response, context.now()) };
+  },
+};
+
+/** By code and text, which the vendor documents no list of; the HTTP status tells the rest. */
+const MEANINGS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
+  [/available credits|insufficient.balance|spending limit/i, { reason: 'billing' }],
+  [/model.*(?:not.found|does not exist)/i, { reason: 'model' }],
+];
+
+/** `{code, error}`. */
+function parseError(response: BufferedResponse, nowMs: number): VendorError {
+  const { code, message } = readReason(response.json, unwrapTask(response.json));
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1];
+  return toVendorError(
+    response,
+    nowMs,
+    defined({ code, message, meaning: meaning ?? classifyByWords({ code, message }) }),
+  );
+}
