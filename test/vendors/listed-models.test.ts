@@ -5,6 +5,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { seededRandom } from '../seeded-random.ts';
 import { type Body, type ListedModel, listedBody, unlistedBodies, waysOf } from './listed-requests.ts';
 import { type ListedService, send, startListedService } from './listed-service.ts';
+import { mp4Of } from './media-samples.ts';
 
 /**
  * The product contract over `GET /v1/videos/models`: whatever a model lists is quoted, reserved at the quoted price and
@@ -68,6 +69,52 @@ describe('listed models', () => {
         assert.equal(before - (await service.balance()), quoted);
       });
     }
+
+    it('uploads a large file to a vendor that cannot reach this service', async () => {
+      const file = await service.upload('large.mp4', mp4Of(3, 6_000_000));
+      const body = {
+        model: 'aleph2',
+        operation: 'edit',
+        prompt: 'in snow',
+        inputs: [{ type: 'video', file_id: file }],
+      };
+      for (const _ of [1, 2]) assert.equal((await send(service.caller, '/v1/videos', body)).status, 200);
+      const requests = service.sandbox.control.requests().filter(({ vendor }) => vendor === 'runway');
+      assert.equal(requests.filter(({ path }) => path === '/v1/uploads').length, 1);
+      const sent = requests.filter(({ path }) => path === '/v1/video_to_video').slice(-2);
+      for (const { body: bytes } of sent) assert.match(bytes.toString(), /"videoUri":"runway:\/\//);
+      const data = `data:video/mp4;base64,${mp4Of(3, 6_000_001).toString('base64')}`;
+      const inline = { ...body, inputs: [{ type: 'video', data }] };
+      assert.equal((await send(service.caller, '/v1/videos', inline)).status, 200);
+    });
+
+    it('names metadata that the model does not have', async () => {
+      const body = { model: 'hailuo3', prompt: 'a boat', metadata: { seed: 7, base_url: 'https://canary.example' } };
+      const { headers } = await service.caller.request('POST', '/v1/videos/quote', body);
+      assert.equal(headers.get('x-reelgate-dropped'), 'metadata.base_url, metadata.seed');
+    });
+
+    it('describes and prices a model that was added by its name alone', async () => {
+      const before = await service.balance();
+      for (const [vendor, id] of [
+        ['kling', 'kling-v4-0'],
+        ['vidu', 'viduq4-preview'],
+        ['wan', 'wan3.0-video-prime-pro'],
+        ['runway', 'gen5'],
+        ['xai', 'grok-imagine-video-1.5-lite'],
+      ] as const) {
+        const price = { per_call: 0, per_second: 1_000 };
+        await service.operator.requestData('POST', '/api/admin/models', { id, vendor, kind: 'video', price });
+        await service.addChannel(vendor, [id]);
+        const { body: model } = await service.caller.request('GET', `/v1/videos/models/${id}`);
+        assert.deepEqual([model.inputs, model.operations, model.seconds], [[], ['generate'], {}], id);
+        const quote = await send(service.caller, '/v1/videos/quote', { model: id, prompt: 'a boat', seconds: '7' });
+        assert.deepEqual([quote.status, quote.answer.quota], [200, 7_000], `${id} ${quote.message}`);
+        const odd = await send(service.caller, '/v1/videos', { model: id, prompt: 'a boat', mode: 'no-such-mode' });
+        assert.ok(odd.status >= 400 && odd.status < 500, `${id} ${odd.status}`);
+      }
+      assert.equal(await service.balance(), before);
+    });
 
     it('answers random requests over all models, listed and unlisted', async () => {
       const problems: string[] = [];

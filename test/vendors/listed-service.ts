@@ -16,6 +16,8 @@ export interface ListedService extends SandboxService {
   readonly models: readonly ListedModel[];
   readonly uploads: Uploads;
   readonly balance: () => Promise<number>;
+  /** Uploads a file; returns its id. */
+  readonly upload: (name: string, bytes: Buffer) => Promise<string>;
 }
 
 const QUOTA = 1e14;
@@ -61,6 +63,7 @@ export async function startListedService(databaseUrl: string): Promise<ListedSer
     caller,
     models: body.data as unknown as readonly ListedModel[],
     uploads,
+    upload,
     balance: async () => (await service.operator.quota()).quota,
     async stop() {
       await service.stop();

@@ -8,15 +8,15 @@ const box = (type: string, ...parts: readonly Buffer[]): Buffer => {
   return Buffer.concat([uint(8 + body.length), Buffer.from(type), body]);
 };
 
-/** An MP4 file whose samples last this long; it has no picture. */
-export function mp4Of(seconds: number): Buffer {
+/** An MP4 file whose samples last this long, with unused bytes; it has no picture. */
+export function mp4Of(seconds: number, padding = 0): Buffer {
   const mdhd = box('mdhd', uint(0), uint(0), uint(0), uint(1_000), uint(0), uint(0));
   const stts = box('stts', uint(0), uint(1), uint(seconds), uint(1_000));
   const trak = box('trak', box('mdia', mdhd, box('minf', box('stbl', stts))));
   return Buffer.concat([
     box('ftyp', Buffer.from('isom'), uint(0), Buffer.from('isom')),
     box('moov', trak),
-    box('mdat'),
+    box('mdat', Buffer.alloc(padding)),
   ]);
 }
 

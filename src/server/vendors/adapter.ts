@@ -315,6 +315,8 @@ export interface VendorAdapter extends VendorProfile {
   readonly models: readonly ModelCapability[];
   /** JSON Schema of the keys of `metadata` that reach the vendor; all others are dropped. */
   readonly metadata: TSchema;
+  /** Keys of `metadata` that the model does not have, where models differ; they are dropped. */
+  droppedMetadata?(model: string): readonly string[];
   /** Dotted path of each form field in a request to this service; fields the vendor does not support are missing. */
   readonly formFields: Readonly<Partial<Record<FormField, string>>>;
   /** The host of a channel's calls, where that is not its base URL's; model lifecycles depend on the host. */

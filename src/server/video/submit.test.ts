@@ -15,6 +15,7 @@ const droppedOf = (body: object, passthrough = false): readonly string[] =>
     parseGenerationRequest({ model: 'm', prompt: 'a', ...body }, { files: [], bodyImages: NO_IMAGES }, undefined),
     Type.Object({ declared: Type.Optional(Type.Number()) }),
     { metadata, passthrough },
+    'm',
   );
 
 it('lists every member that reaches no vendor, at every depth', () => {

@@ -345,7 +345,7 @@ export class SubmitService {
     const request = withUploads(withSourceHandle(typed, inputs.source, adapter), adapter);
     translate(() => assertOffered(request, adapter, use.capability));
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
-    const dropped = droppedPaths(generation, model.inputSchema, adapter);
+    const dropped = droppedPaths(generation, model.inputSchema, adapter, model.target);
     const priced = priceOf(model, adapter, request, plan?.factor);
     return { model, adapter, request, dropped, plan, source: inputs.source, ...priced };
     const { capability } = use;
@@ -742,14 +742,17 @@ function droppedKeys(schema: TSchema, value: unknown, path: string): readonly st
 export function droppedPaths(
   { body, metadata, media, officialBody }: GenerationRequest,
   inputSchema: TSchema | undefined,
-  { metadata: schema, passthrough }: Pick<VendorAdapter, 'metadata' | 'passthrough'>,
+  adapter: Pick<VendorAdapter, 'metadata' | 'passthrough' | 'droppedMetadata'>,
+  target: string,
 ): readonly string[] {
+  const { metadata: schema, passthrough } = adapter;
   if (officialBody !== undefined || media === undefined) return [];
   const read = new Set([...STANDARD_FIELDS, 'callback_url', ...media.images.map(({ field }) => field)]);
   const unknown = Object.entries(body).flatMap(([field, value]) =>
     read.has(field) || value === null || passthrough || declaresArgument(inputSchema, field) ? [] : [field],
   );
-  return [...unknown, ...droppedKeys(schema, metadata, 'metadata')];
+  const unused = (adapter.droppedMetadata?.(target) ?? []).filter((key) => metadata[key] != null);
+  return [...unknown, ...droppedKeys(schema, metadata, 'metadata'), ...unused.map((key) => `metadata.${key}`)];
 }
 
 const MAX_DROPPED_LENGTH = 2_000;

@@ -254,6 +254,11 @@ export const runway: VendorAdapter = {
   credentials: API_KEY_CREDENTIALS,
   models: RUNWAY_MODELS,
   metadata: parseMetadata.schema,
+  droppedMetadata(model) {
+    const known = modelOf(model);
+    const all = Object.keys(parseMetadata.schema.properties);
+    return known === undefined ? [] : all.filter((name) => !known.options.some((option) => option === name));
+  },
   formFields: {
     seconds: 'duration',
     size: 'size',

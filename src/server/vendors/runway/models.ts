@@ -9,6 +9,7 @@ import {
   upTo,
   waysOf,
 } from '../../../contract/generation-ways.ts';
+import { defined } from '../../../contract/objects.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';
 import { undatedModel } from '../metadata.ts';
@@ -257,14 +258,8 @@ const offerOf = ({ frames = [], ratios = [], resolutions = [] }: FrameChoice = {
 function referenceWays({ references, text }: RunwayModel): readonly GenerationWay[] {
   if (references === undefined) return [];
   const { images, videos, audios, maxSeconds } = references;
-  const clip = (type: 'video' | 'audio') => ({
-    maxBytes: UPLOAD_BYTES[type],
-    ...(maxSeconds === undefined ? {} : { maxSeconds }),
-  });
-  const offer = {
-    ...offerOf(text),
-    ...(references.resolutions === undefined ? {} : { resolutions: references.resolutions }),
-  };
+  const clip = (type: 'video' | 'audio') => defined({ maxBytes: UPLOAD_BYTES[type], maxSeconds });
+  const offer = offerOf({ ...text, ...defined({ resolutions: references.resolutions }) });
   const sounds = audios === 0 ? [] : [upTo(audios, 'audio', 'reference', clip('audio'))];
   const moving = videos === 0 ? [] : [upTo(videos, 'video', 'reference', clip('video'))];
   return [
