@@ -6,8 +6,7 @@ import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 export function renderModels(): string {
   return `# Video models
 
-For callers: the models of each vendor with options and initial prices, and a call to copy. Administrators can change models and add others
-by name; \`GET /api/models\` and the studio show those of a service.
+For callers: each vendor's models with options and initial prices, and a call to copy. \`GET /v1/videos/models\` shows those of a service.
 
 **Fields.** Common: \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\`, \`mode\`; a value the model does not support
 gets HTTP 400. Vendor-specific keys listed below, strings unless noted, go into \`metadata\`; others are dropped and named in the response header
@@ -22,9 +21,8 @@ current list behind them. Sources: \`src/server/vendors/NAME/models.ts\`. \`REEL
 
 ${VENDOR_ADAPTERS.map(renderVendor).join('\n\n')}
 
-Not listed, because no page of the vendor states their limits and price: \`wan2.2-t2v-flash\`, \`wan2.6-t2v-us\`, \`wan2.6-i2v-us\`.
-Of Kling 4.0, Vidu Q4, Wan 3.0 Prime Pro and Grok Imagine 1.5 Lite only resellers name ids. An administrator adds such models by the
-name in their own console; without known limits only the vendor checks a request.
+Not listed, because no page of the vendor states their limits and price: \`wan2.2-t2v-flash\`, \`wan2.6-t2v-us\`, \`wan2.6-i2v-us\`; because only
+resellers name their ids: Kling 4.0, Vidu Q4, Wan 3.0 Prime Pro, Grok Imagine 1.5 Lite. Added by name, only the vendor checks their requests.
 `;
 }
 

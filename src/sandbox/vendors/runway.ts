@@ -275,7 +275,8 @@ function askForPlace(request: SimulatorRequest, context: SimulatorContext): Simu
 async function storeFile(request: SimulatorRequest): Promise<SimulatorResponse> {
   const form = await request.form();
   const file = form.get('file');
-  const place = uploads.get(`runway://${String(form.get('key'))}`);
+  const key = form.get('key');
+  const place = typeof key === 'string' ? uploads.get(`runway://${key}`) : undefined;
   if (place === undefined || !(file instanceof Blob)) return refusal('invalid');
   place.bytes = file.size;
   return { kind: 'body', status: 204, headers: {}, body: Buffer.alloc(0) };
