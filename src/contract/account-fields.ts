@@ -50,6 +50,14 @@ export const DISABLED = 2;
 export const Status = Type.Union([Type.Literal(ENABLED), Type.Literal(DISABLED)]);
 export const Code = Type.String({ minLength: 1, maxLength: 64, description: 'a TOTP code or a backup code' });
 export const Quota = Type.Integer({ minimum: 0, maximum: 1e15 });
+/** Periods after which a spend limit renews, in the site's time zone. */
+export const SPEND_PERIODS = ['day', 'week', 'month'] as const;
+export type SpendPeriod = (typeof SPEND_PERIODS)[number];
+/** A hard limit: reservations count as soon as they are made. */
+export const SpendLimit = Type.Object({
+  amount: Type.Integer({ minimum: 1, maximum: 1e15, description: 'Quota.' }),
+  period: Type.Enum([...SPEND_PERIODS], { description: 'Weeks start on Monday, in the time zone of the site.' }),
+});
 export const Note = Type.String({ maxLength: 500, pattern: PLAIN_TEXT_PATTERN });
 export const Phone = Type.String({ pattern: '^\\+[1-9][0-9]{6,14}$', description: 'E.164, such as +4915112345678' });
 /** Unix seconds. */

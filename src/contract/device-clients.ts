@@ -1,13 +1,29 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
+import { OAUTH_SCOPES } from './oauth.ts';
 import { Done, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
+
+/** A `public` client has no secret, since a program in its users' hands could not keep one. */
+export const CLIENT_TYPES = ['confidential', 'public'] as const;
+export type ClientType = (typeof CLIENT_TYPES)[number];
 
 const ClientIdParam = Type.Object({ id: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }) });
 const ClientName = Type.String({ minLength: 1, maxLength: 100 });
+const Changeable = {
+  type: Type.Enum([...CLIENT_TYPES], { description: 'public: no secret; only the authorization code grant with PKCE' }),
+  redirect_uris: Type.Array(Type.String({ minLength: 1, maxLength: 500 }), {
+    maxItems: 20,
+    description: 'where codes may be sent; compared character by character, except the port of a loopback address',
+  }),
+  scopes: Type.Union([Type.Array(Type.Enum([...OAUTH_SCOPES]), { maxItems: OAUTH_SCOPES.length }), Type.Null()], {
+    description: 'scopes it may request with the authorization code grant; null: all',
+  }),
+};
 const Client = Type.Object({
   id: Type.String({ description: 'the client_id' }),
   name: Type.String(),
   enabled: Type.Boolean(),
+  ...Changeable,
   secrets: Type.Array(Type.Object({ id: Type.Integer(), hint: Type.String(), created_time: Type.Integer() }), {
     description: 'active secrets; the values are never shown again',
   }),
@@ -39,8 +55,15 @@ export const adminCreateDeviceClient = endpoint({
   body: Type.Object({
     client_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9._-]{3,64}$' })),
     name: ClientName,
+    ...Type.Partial(Type.Object(Changeable)).properties,
   }),
-  response: Ok(Type.Object({ id: Type.String(), client_id: Type.String(), client_secret: Type.String() })),
+  response: Ok(
+    Type.Object({
+      id: Type.String(),
+      client_id: Type.String(),
+      client_secret: Type.Optional(Type.String({ description: 'of a confidential client' })),
+    }),
+  ),
 });
 
 export const adminGetDeviceClient = endpoint({
@@ -57,12 +80,16 @@ export const adminGetDeviceClient = endpoint({
 export const adminUpdateDeviceClient = endpoint({
   method: 'PUT',
   path: '/api/admin/device-clients/:id',
-  summary: 'Rename a client or switch it off: no new codes, polls or refreshes from then on',
+  summary: 'Change a client or switch it off: no new codes, polls or refreshes from then on; public ends its secrets',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',
   params: ClientIdParam,
-  body: Type.Object({ name: Type.Optional(ClientName), enabled: Type.Optional(Type.Boolean()) }),
+  body: Type.Object({
+    name: Type.Optional(ClientName),
+    enabled: Type.Optional(Type.Boolean()),
+    ...Type.Partial(Type.Object(Changeable)).properties,
+  }),
   response: Done,
 });
 

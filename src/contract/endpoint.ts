@@ -6,10 +6,20 @@ import type { Static, TSchema } from 'typebox';
  * - `account`: session, user access token or device access token, with the user-id header
  * - `owner`: session or user access token only, for operations that outlive a device sign-in or change the account
  * - `admin`, `root`: like `owner`, with that role or a higher one
- * - `model`: an `sk-` token or an llm_token
+ * - `model`: an `sk-` token, an llm_token, or an OAuth access_token with the scope `models`
+ * - `mcp`: an `sk-` token, an llm_token, or an OAuth access_token for /mcp
+ * - `claude-code`: an access_token of a Claude Code sign-in
  * - `self`: the handler authenticates the request itself (device logout, signed URLs, OAuth client authentication)
  */
-export type Policy = 'public' | 'account' | 'owner' | 'admin' | 'root' | 'model' | 'self';
+export type Policy = 'public' | 'account' | 'owner' | 'admin' | 'root' | ModelPolicy | 'self';
+
+/** Policies of programs that call models. */
+export const MODEL_POLICIES = ['model', 'mcp', 'claude-code'] as const;
+export type ModelPolicy = (typeof MODEL_POLICIES)[number];
+
+/** Whether endpoints of the policy are for programs that call models. */
+export const isModelPolicy = (policy: Policy): policy is ModelPolicy =>
+  (MODEL_POLICIES as readonly string[]).includes(policy);
 
 /**
  * Error format.
@@ -89,6 +99,8 @@ export interface Endpoint {
   readonly isOtherSpelling?: boolean;
   /** Also for accounts that still have to set up the second factor that `REQUIRE_SECOND_FACTOR` demands. */
   readonly withoutSecondFactor?: boolean;
+  /** Spends quota on a management path; refused to OAuth access_tokens, which spend on the model paths only. */
+  readonly spends?: boolean;
   /** The response contains tokens, passwords or keys and is sent with `Cache-Control: no-store`. */
   readonly secret?: boolean;
   /**

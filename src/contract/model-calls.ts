@@ -45,6 +45,7 @@ export const ownChatCompletions = endpoint({
   ...chat,
   policy: 'account',
   envelope: 'api',
+  spends: true,
   path: '/api/chat/completions',
   summary: 'Chat completion by the account itself, as the playground of the console makes it',
 });
@@ -125,6 +126,7 @@ export const ownImageGenerations = endpoint({
   ...imageGenerations,
   policy: 'account',
   envelope: 'api',
+  spends: true,
   path: '/api/images/generations',
   summary: 'Images by the account itself, as the playground of the console makes them',
 });

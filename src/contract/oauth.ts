@@ -5,6 +5,27 @@ export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 /** Scopes granted to every device sign-in regardless of the requested ones: management paths and model calls. */
 export const DEVICE_SCOPE = 'api.device llm';
 
+/**
+ * Scopes of grants. `account`: the management API as with a device's access_token; `models`: model and video endpoints
+ * at the account's expense; `mcp`: the tools at /mcp.
+ */
+export const OAUTH_SCOPES = ['account', 'models', 'mcp'] as const;
+export type OauthScope = (typeof OAUTH_SCOPES)[number];
+
+/** Lifetime of a grant's access_token; its client refreshes it. */
+export const GRANT_ACCESS_SECONDS = 3_600;
+
+/** Resources (RFC 8707) that an access_token is issued for, one each: path below BASE_URL, and the scopes it has. */
+export const AUDIENCES = {
+  api: { path: '', scopes: ['account', 'models'] },
+  mcp: { path: '/mcp', scopes: ['mcp'] },
+  'claude-code': { path: '/claude-code', scopes: ['models'] },
+} as const satisfies Record<string, { readonly path: string; readonly scopes: readonly OauthScope[] }>;
+export type Audience = keyof typeof AUDIENCES;
+
+/** Path of the metadata of the resource at BASE_URL; that of another resource has its path appended (RFC 9728). */
+export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
+
 const Parameter = Type.Optional(Type.String({ maxLength: 1_000 }));
 /** RFC 6749 section 2.3.1: credentials in the body or as HTTP Basic, never both. */
 const ClientFields = { client_id: Parameter, client_secret: Parameter };

@@ -62,6 +62,7 @@ export const submitOwnVideo = endpoint({
   method: 'POST',
   path: '/api/videos',
   summary: 'Start a video as oneself, without an API token; Idempotency-Key as for the model API',
+  spends: true,
   bodyLimit: VIDEO_JSON_LIMIT,
   imageFields: BASE64_FIELDS,
   body: ConsoleVideoBody,

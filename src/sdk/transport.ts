@@ -1,4 +1,4 @@
-import type { Endpoint, EndpointPart } from '../contract/endpoint.ts';
+import { type Endpoint, type EndpointPart, isModelPolicy } from '../contract/endpoint.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 
 /** Credentials of a request; with the browser's session cookie only `userId` is needed. */
@@ -190,7 +190,7 @@ export class Transport {
  * the credential as a header.
  */
 function credentialPurposeOf({ policy }: Endpoint): CredentialPurpose {
-  if (policy === 'model') return 'model';
+  if (isModelPolicy(policy)) return 'model';
   return policy === 'public' || policy === 'self' ? 'none' : 'account';
 }
 

@@ -231,6 +231,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       keyLimit: defineKeyLimit(dependencies.limits, config.keyRequestsPerMinute),
       clock,
       userHeader: config.apiUserHeader,
+      baseUrl: config.baseUrl,
     }),
     access,
     credentialWatch,

@@ -3,34 +3,53 @@ import { after, before, describe, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { isModelPolicy, MODEL_POLICIES } from '../../contract/endpoint.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
+import type { Audience, OauthScope } from '../../contract/oauth.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { Credentials } from '../platform/http/request-context.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
-import { RequestAuthenticator, type RequestAuthenticatorDependencies } from './request-authenticator.ts';
+import {
+  type DeviceAccessToken,
+  RequestAuthenticator,
+  type RequestAuthenticatorDependencies,
+} from './request-authenticator.ts';
 
 describe('request authenticator', () => {
-  const POLICIES = ['account', 'owner', 'admin', 'root', 'model'] as const;
+  const POLICIES = ['account', 'owner', 'admin', 'root', ...MODEL_POLICIES] as const;
   type Outcome = 'yes' | ErrorCode;
+
+  const NO_MODELS: readonly Outcome[] = ['invalid_api_key', 'invalid_api_key', 'invalid_api_key'];
+  const KEY: readonly Outcome[] = ['yes', 'yes', 'invalid_api_key'];
+  const NOT_MANAGED = Array<Outcome>(4).fill('unauthorized');
+  const OF_ACCOUNT: readonly Outcome[] = ['yes', 'forbidden', 'forbidden', 'forbidden'];
+  const WITHOUT_ACCOUNT = Array<Outcome>(4).fill('insufficient_scope');
 
   /** The permissions of each credential kind, as applied to every route. */
   const TABLE: Readonly<Record<string, readonly Outcome[]>> = {
-    'session of a user': ['yes', 'yes', 'forbidden', 'forbidden', 'invalid_api_key'],
-    'session of an admin': ['yes', 'yes', 'yes', 'forbidden', 'invalid_api_key'],
-    'session of a root': ['yes', 'yes', 'yes', 'yes', 'invalid_api_key'],
-    'session as bearer': ['yes', 'yes', 'forbidden', 'forbidden', 'invalid_api_key'],
-    'user token': ['yes', 'yes', 'forbidden', 'forbidden', 'invalid_api_key'],
-    'user token of a root': ['yes', 'yes', 'yes', 'yes', 'invalid_api_key'],
-    'device access_token': ['yes', 'forbidden', 'forbidden', 'forbidden', 'invalid_api_key'],
-    'device access_token of a root': ['yes', 'forbidden', 'forbidden', 'forbidden', 'invalid_api_key'],
-    'expired device access_token': Array<Outcome>(4).fill('unauthorized').concat('invalid_api_key'),
-    'sk- token': Array<Outcome>(4).fill('unauthorized').concat('yes'),
-    llm_token: Array<Outcome>(4).fill('unauthorized').concat('yes'),
-    refresh_token: Array<Outcome>(4).fill('unauthorized').concat('invalid_api_key'),
-    'pending login': Array<Outcome>(4).fill('unauthorized').concat('invalid_api_key'),
-    'sk- token as cookie': Array<Outcome>(4).fill('unauthorized').concat('invalid_api_key'),
-    nothing: Array<Outcome>(4).fill('unauthorized').concat('invalid_api_key'),
+    'session of a user': ['yes', 'yes', 'forbidden', 'forbidden', ...NO_MODELS],
+    'session of an admin': ['yes', 'yes', 'yes', 'forbidden', ...NO_MODELS],
+    'session of a root': ['yes', 'yes', 'yes', 'yes', ...NO_MODELS],
+    'session as bearer': ['yes', 'yes', 'forbidden', 'forbidden', ...NO_MODELS],
+    'user token': ['yes', 'yes', 'forbidden', 'forbidden', ...NO_MODELS],
+    'user token of a root': ['yes', 'yes', 'yes', 'yes', ...NO_MODELS],
+    'device access_token': ['yes', 'forbidden', 'forbidden', 'forbidden', ...NO_MODELS],
+    'device access_token of a root': ['yes', 'forbidden', 'forbidden', 'forbidden', ...NO_MODELS],
+    'expired device access_token': Array<Outcome>(4).fill('unauthorized').concat(NO_MODELS),
+    'sk- token': Array<Outcome>(4).fill('unauthorized').concat(KEY),
+    llm_token: Array<Outcome>(4).fill('unauthorized').concat(KEY),
+    refresh_token: Array<Outcome>(4).fill('unauthorized').concat(NO_MODELS),
+    'grant: account': [...OF_ACCOUNT, 'insufficient_scope', 'invalid_api_key', 'invalid_api_key'],
+    'grant: models': [...WITHOUT_ACCOUNT, 'yes', 'invalid_api_key', 'invalid_api_key'],
+    'grant: account models': [...OF_ACCOUNT, 'yes', 'invalid_api_key', 'invalid_api_key'],
+    'grant: mcp': [...NOT_MANAGED, 'invalid_api_key', 'yes', 'invalid_api_key'],
+    'grant for /mcp: models': [...NOT_MANAGED, 'invalid_api_key', 'insufficient_scope', 'invalid_api_key'],
+    'Claude Code': [...NOT_MANAGED, 'invalid_api_key', 'invalid_api_key', 'yes'],
+    'expired grant': [...NOT_MANAGED, ...NO_MODELS],
+    'pending login': Array<Outcome>(4).fill('unauthorized').concat(NO_MODELS),
+    'sk- token as cookie': Array<Outcome>(4).fill('unauthorized').concat(NO_MODELS),
+    nothing: Array<Outcome>(4).fill('unauthorized').concat(NO_MODELS),
   };
 
   forEachDatabase((_name, open) => {
@@ -39,12 +58,15 @@ describe('request authenticator', () => {
     let root: TestUser;
     let admin: TestUser;
     let key: string;
-    const deviceTokens = new Map<string, { userId: number; authorizationId: number; expiresAt: number }>();
-    const device = (userId: number, expiresAt = Number.MAX_SAFE_INTEGER): string => {
-      const token = randomToken('rgat_', 43);
-      deviceTokens.set(hashToken(token), { userId, authorizationId: 5, expiresAt });
-      return token;
+    const deviceTokens = new Map<string, DeviceAccessToken>();
+    const never = Number.MAX_SAFE_INTEGER;
+    const add = (prefix: string, token: Omit<DeviceAccessToken, 'authorizationId'>): string => {
+      const text = randomToken(prefix, 43);
+      deviceTokens.set(hashToken(text), { ...token, authorizationId: 5 });
+      return text;
     };
+    const device = (userId: number, expiresAt = never): string =>
+      add('rgat_', { userId, expiresAt, scopes: ['account'], audience: 'api', modelTokenId: 0 });
 
     before(async () => {
       service = await startAccounts(await open(), {
@@ -64,7 +86,7 @@ describe('request authenticator', () => {
       const { authenticator } = service.accounts;
       const whole = { headers: {}, session: undefined, clientIp: '127.0.0.1', ...credentials };
       try {
-        await (policy === 'model' ? authenticator.model(whole) : authenticator.account(policy, whole));
+        await (isModelPolicy(policy) ? authenticator.model(whole, policy) : authenticator.account(policy, whole));
         return 'yes';
       } catch (error) {
         assert.ok(isAppError(error), String(error));
@@ -76,6 +98,8 @@ describe('request authenticator', () => {
       const llm = await service.database.transaction((trx) => service.accounts.tokens.issueLlm(trx, user.id, 'device'));
       const { access_token: userToken } = await user.ok<{ access_token: string }>('POST', '/api/user/token');
       const { access_token: rootToken } = await root.ok<{ access_token: string }>('POST', '/api/user/token');
+      const grant = (scopes: readonly OauthScope[], audience: Audience = 'api', expiresAt = never): string =>
+        add('rgoa_', { userId: user.id, expiresAt, scopes, audience, modelTokenId: llm.id });
       const bearer = (token: string, person = user) => ({
         headers: { authorization: `Bearer ${token}`, 'service-api-user': String(person.id) },
       });
@@ -96,6 +120,13 @@ describe('request authenticator', () => {
         'sk- token': bearer(key),
         llm_token: bearer(llm.key),
         refresh_token: bearer(randomToken('rgrt_', 43)),
+        'grant: account': bearer(grant(['account'])),
+        'grant: models': bearer(grant(['models'])),
+        'grant: account models': bearer(grant(['account', 'models'])),
+        'grant: mcp': bearer(grant(['mcp'], 'mcp')),
+        'grant for /mcp: models': bearer(grant(['models'], 'mcp')),
+        'Claude Code': bearer(grant(['models'], 'claude-code')),
+        'expired grant': bearer(grant(['account', 'models'], 'api', service.clock.now())),
         'pending login': bearer(randomToken('rgpl_', 43)),
         'sk- token as cookie': cookie(key),
         nothing: { headers: { 'service-api-user': String(user.id) } },
@@ -253,7 +284,7 @@ describe('key authentication', () => {
 
   interface Rows {
     readonly key?: object;
-    readonly device?: { readonly userId: number; readonly authorizationId: number; readonly expiresAt: number };
+    readonly device?: DeviceAccessToken;
     readonly access?: { readonly role: string; readonly status: number };
   }
 
@@ -374,7 +405,8 @@ describe('key authentication', () => {
   });
 
   describe("a device's access token", () => {
-    const device = { userId: 7, authorizationId: 5, expiresAt: NOW + 1 };
+    const token = { scopes: ['account'], audience: 'api', modelTokenId: 0 } as const;
+    const device = { ...token, userId: 7, authorizationId: 5, expiresAt: NOW + 1 };
     const access = { role: 'user', status: 1 };
     const headers = { authorization: `Bearer ${DEVICE}`, 'service-api-user': '7' };
 

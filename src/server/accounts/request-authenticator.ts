@@ -1,5 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ENABLED, outranks } from '../../contract/account-fields.ts';
+import type { ModelPolicy } from '../../contract/endpoint.ts';
+import { AUDIENCES, type Audience, type OauthScope, RESOURCE_METADATA_PATH } from '../../contract/oauth.ts';
+import { defined } from '../../contract/objects.ts';
 import { AppError } from '../platform/app-error.ts';
 import { createIpCheck } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -19,12 +22,32 @@ const MAX_TOKEN_LENGTH = 200;
 const MAX_AUTHORIZATION_LENGTH = 700;
 const ALL_MODELS: readonly string[] = [];
 
-/** A device access_token's owner. `expiresAt`: Unix milliseconds. */
+/** The access_token of a device sign-in or OAuth grant. `expiresAt`: Unix milliseconds. */
 export interface DeviceAccessToken {
   readonly userId: number;
   readonly authorizationId: number;
   readonly expiresAt: number;
+  readonly scopes: readonly OauthScope[];
+  readonly audience: Audience;
+  /** The row of `tokens` that model calls are charged and logged under. */
+  readonly modelTokenId: number;
 }
+
+/** What an access_token must have been issued for. */
+interface TokenRequirement {
+  readonly audience: Audience;
+  readonly scope: OauthScope;
+  /** Whether `sk-` tokens are accepted as well. */
+  readonly acceptsKeys: boolean;
+}
+
+/** The only rule for where an access_token is accepted; all management policies are `account` to it. */
+const REQUIREMENTS: Readonly<Record<'account' | ModelPolicy, TokenRequirement>> = {
+  account: { audience: 'api', scope: 'account', acceptsKeys: false },
+  model: { audience: 'api', scope: 'models', acceptsKeys: true },
+  mcp: { audience: 'mcp', scope: 'mcp', acceptsKeys: true },
+  'claude-code': { audience: 'claude-code', scope: 'models', acceptsKeys: false },
+};
 
 /** Access to the device access_tokens, implemented by device-auth. */
 export interface DeviceAccessTokens {
@@ -47,6 +70,8 @@ export interface RequestAuthenticatorDependencies {
   readonly clock: Clock;
   /** Lower-case name of the header that carries the user id. */
   readonly userHeader: string;
+  /** Prefix of every link. */
+  readonly baseUrl: string;
 }
 
 interface FoundCredential {
@@ -88,13 +113,12 @@ export class RequestAuthenticator implements Authenticator {
     return caller;
   }
 
-  async model({ headers, clientIp }: Credentials): Promise<ModelCaller> {
-    const { tokens, tokenUse, keyLimit, clock } = this.#dependencies;
+  async model({ headers, clientIp }: Credentials, policy: ModelPolicy = 'model'): Promise<ModelCaller> {
+    const { tokenUse, keyLimit, clock } = this.#dependencies;
     const key = readModelKey(headers);
-    if (key === undefined) throw new AppError('invalid_api_key');
-    const row = await tokens.findByHash(hashToken(key));
+    const row = key === undefined ? undefined : await this.#findModelToken(key, policy, clientIp);
     if (row === undefined || (row.expires_at !== null && row.expires_at <= clock.now()))
-      throw new AppError('invalid_api_key');
+      throw new AppError('invalid_api_key', this.#challenge(policy, key !== undefined && 'invalid_token'));
     if (row.status !== ENABLED) throw new AppError('account_disabled');
     if (row.allowed_addresses !== null && !createIpCheck(JSON.parse(row.allowed_addresses))(clientIp))
       throw new AppError('address_not_allowed', { params: { address: clientIp } });
@@ -104,11 +128,47 @@ export class RequestAuthenticator implements Authenticator {
     return { kind: 'model', userId: row.user_id, tokenId: row.id, models, limits: toKeyLimits(row) };
   }
 
+  /** The row of `tokens` behind an `sk-` token or access_token. @throws insufficient_scope */
+  async #findModelToken(key: string, policy: ModelPolicy, clientIp: string): Promise<TokenRow | undefined> {
+    const { tokens, deviceTokens } = this.#dependencies;
+    if (!key.startsWith(CREDENTIAL_PREFIX.grant))
+      return REQUIREMENTS[policy].acceptsKeys ? tokens.findByHash(hashToken(key)) : undefined;
+    const grant = await this.#findAccessToken(key, policy);
+    if (grant === undefined) return undefined;
+    deviceTokens.recordUse(grant.authorizationId, clientIp);
+    return tokens.findActive(grant.modelTokenId);
+  }
+
+  /** An unexpired access_token that was issued for the audience of the policy. @throws insufficient_scope */
+  async #findAccessToken(token: string, policy: 'account' | ModelPolicy): Promise<DeviceAccessToken | undefined> {
+    const { deviceTokens, clock } = this.#dependencies;
+    const { audience, scope } = REQUIREMENTS[policy];
+    const found = await deviceTokens.find(hashToken(token));
+    if (found === undefined || found.expiresAt <= clock.now() || found.audience !== audience) return undefined;
+    if (!found.scopes.includes(scope))
+      throw new AppError('insufficient_scope', this.#challenge(policy, 'insufficient_scope'));
+    return found;
+  }
+
+  /** Tells MCP clients where tokens for /mcp are issued (RFC 9728 section 5.1), which is how they begin to sign in. */
+  #challenge(policy: 'account' | ModelPolicy, error: string | false) {
+    if (policy !== 'mcp') return {};
+    const { baseUrl } = this.#dependencies;
+    const { audience, scope } = REQUIREMENTS[policy];
+    const parameters = defined({
+      resource_metadata: `${baseUrl}${RESOURCE_METADATA_PATH}${AUDIENCES[audience].path}`,
+      scope,
+      error: error === false ? undefined : error,
+    });
+    const value = Object.entries(parameters).map(([name, text]) => `${name}="${text}"`);
+    return { headers: { 'www-authenticate': `Bearer ${value.join(', ')}` } };
+  }
+
   async #findCredential(token: string): Promise<FoundCredential | undefined> {
     if (token.startsWith(CREDENTIAL_PREFIX.session)) return this.#findSession(token);
     if (token.startsWith(CREDENTIAL_PREFIX.management)) return this.#findManagementToken(hashToken(token));
-    if (token.startsWith(CREDENTIAL_PREFIX.device)) return this.#findDeviceToken(hashToken(token));
-    return undefined;
+    const isGrant = token.startsWith(CREDENTIAL_PREFIX.grant);
+    return isGrant || token.startsWith(CREDENTIAL_PREFIX.device) ? this.#findDeviceToken(token, isGrant) : undefined;
   }
 
   async #findSession(token: string): Promise<FoundCredential | undefined> {
@@ -124,14 +184,13 @@ export class RequestAuthenticator implements Authenticator {
     return { caller: { kind: 'user-token', userId: row.user_id, role: row.role, tokenHash }, status: row.status };
   }
 
-  async #findDeviceToken(tokenHash: string): Promise<FoundCredential | undefined> {
-    const { deviceTokens, accounts, clock } = this.#dependencies;
-    const row = await deviceTokens.find(tokenHash);
-    if (row === undefined || row.expiresAt <= clock.now()) return undefined;
+  async #findDeviceToken(token: string, isGrant: boolean): Promise<FoundCredential | undefined> {
+    const row = await this.#findAccessToken(token, 'account');
+    if (row === undefined) return undefined;
     const { userId, authorizationId } = row;
-    const access = await accounts.findAccess(userId);
+    const access = await this.#dependencies.accounts.findAccess(userId);
     if (access === undefined) return undefined;
-    return { caller: { kind: 'device', userId, role: access.role, authorizationId }, status: access.status };
+    return { caller: { kind: 'device', userId, role: access.role, authorizationId, isGrant }, status: access.status };
   }
 }
 
@@ -167,7 +226,8 @@ function readModelKey(headers: IncomingHttpHeaders): string | undefined {
     headers['x-api-key'] ??
     headers['x-goog-api-key'];
   if (typeof key !== 'string') return undefined;
-  const token = key.startsWith(CREDENTIAL_PREFIX.model) ? key : readIssuer(key);
+  const isToken = key.startsWith(CREDENTIAL_PREFIX.model) || key.startsWith(CREDENTIAL_PREFIX.grant);
+  const token = isToken ? key : readIssuer(key);
   return token === undefined || token.length > MAX_TOKEN_LENGTH ? undefined : token;
 }
 

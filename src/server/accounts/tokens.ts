@@ -139,9 +139,11 @@ export class TokenService {
     if (!(await store.revokeOwn(userId, id, clock.now()))) throw notExistError('token');
   }
 
-  /** Creates the llm_token of a device sign-in, without expiry or limits of its own. */
-  issueLlm(trx: Trx, userId: number, name: string): Promise<IssuedToken> {
-    return this.#issue(trx, 'llm', userId, { name });
+  /**
+   * Creates the token of a device sign-in or grant, without limits of its own. `endsAt`: Unix milliseconds; null: never.
+   */
+  issueLlm(trx: Trx, userId: number, name: string, endsAt: number | null = null): Promise<IssuedToken> {
+    return this.#issue(trx, 'llm', userId, { name }, { expires_at: endsAt });
   }
 
   /** The id of an unrevoked token, by the hash of its key. */
@@ -149,7 +151,13 @@ export class TokenService {
     return (await this.#dependencies.store.findByHash(hash))?.id;
   }
 
-  async #issue(trx: Trx, kind: TokenKind, userId: number, settings: TokenSettings): Promise<IssuedToken> {
+  async #issue(
+    trx: Trx,
+    kind: TokenKind,
+    userId: number,
+    settings: TokenSettings,
+    columns: Pick<Partial<NewToken>, 'expires_at'> = {},
+  ): Promise<IssuedToken> {
     const { store, clock } = this.#dependencies;
     const key = randomToken(CREDENTIAL_PREFIX.model, 42, { checksum: true });
     const id = await store.insert(trx, {
@@ -163,6 +171,7 @@ export class TokenService {
       queued_tasks: null,
       expires_at: null,
       ...this.#toColumns(settings),
+      ...columns,
       kind,
       user_id: userId,
       hash: hashToken(key),
@@ -281,6 +290,9 @@ const activeWithAccounts = (db: Executor) =>
 const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
   activeWithAccounts(db).where('tokens.hash', '=', p('hash')),
 );
+const tokenById = prepareQuery<Tables, { id: number }>()((db, p) =>
+  activeWithAccounts(db).where('tokens.id', '=', p('id')),
+);
 /** Passes a list of any length in one parameter. */
 const tokensByHashes = prepareQuery<Tables, { hashes: string }>()((db, p) =>
   activeWithAccounts(db)
@@ -318,9 +330,14 @@ export class TokenStore {
     this.#lookup = new BatchedLookup((hashes) => this.#findByHashes(hashes), database.snapshot);
   }
 
-  /** The only read that authenticates a model call. Does not return revoked tokens. */
+  /** Does not return revoked tokens. */
   findByHash(hash: string): Promise<TokenRow | undefined> {
     return this.#lookup.find(hash);
+  }
+
+  /** The token of a device sign-in or grant. Does not return revoked tokens. */
+  findActive(id: number): Promise<TokenRow | undefined> {
+    return tokenById.first(this.#database.kysely, { id });
   }
 
   async #findByHashes(hashes: readonly string[]): Promise<ReadonlyMap<string, TokenRow>> {
@@ -462,6 +479,8 @@ export const CREDENTIAL_PREFIX = {
   knownDevice: 'rgkd_',
   management: 'rgut_',
   device: 'rgat_',
+  /** An OAuth access_token with scopes; a prefix of its own, since releases without scopes would accept it anywhere. */
+  grant: 'rgoa_',
   model: 'sk-',
   emailLink: 'rgel_',
 } as const;

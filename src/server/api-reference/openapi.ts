@@ -16,6 +16,8 @@ const SECURITY: Readonly<Record<Policy, readonly Json[]>> = {
   public: [],
   self: [],
   model: [{ apiKey: [] }],
+  mcp: [{ apiKey: [] }],
+  'claude-code': [{ apiKey: [] }],
   account: [
     { accessToken: [], userId: [] },
     { session: [], userId: [] },

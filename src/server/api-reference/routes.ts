@@ -38,7 +38,9 @@ export function addReferenceRoutes(
 const CREDENTIAL_LABELS: Readonly<Record<Endpoint['policy'], string>> = {
   public: 'no credential',
   self: 'see the description',
-  model: 'sk- token or llm_token',
+  model: 'sk- token, llm_token, or OAuth access token with the scope models',
+  mcp: 'sk- token, llm_token, or OAuth access token for /mcp',
+  'claude-code': 'access token of a Claude Code sign-in',
   account: 'session, user access token or device access token, with the user-id header',
   owner: 'session or user access token, with the user-id header',
   admin: 'administrator, with the user-id header',

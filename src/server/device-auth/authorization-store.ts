@@ -35,10 +35,21 @@ export interface DeviceUse {
   readonly address: string;
 }
 
+type AccessTokenRow = Pick<
+  AuthorizationRow,
+  'id' | 'user_id' | 'access_expires_at' | 'scopes' | 'audience' | 'llm_token_id'
+>;
+
+/** A refresh_token with the columns of its sign-in, which are null if that was revoked. */
+type RefreshableRow = RefreshTokenRow & {
+  readonly user_id: number | null;
+  readonly approved_at: number | null;
+} & Pick<AuthorizationRow, 'scopes' | 'audience' | 'grant_ends_at'>;
+
 const byAccessToken = prepareQuery<Tables, { hash: string }>()((db, p) =>
   db
     .selectFrom('device_authorizations')
-    .select(['id', 'user_id', 'access_expires_at'])
+    .select(['id', 'user_id', 'access_expires_at', 'scopes', 'audience', 'llm_token_id'])
     .where('access_hash', '=', p('hash')),
 );
 
@@ -51,7 +62,7 @@ export class AuthorizationStore {
   }
 
   /** The device of an access_token, including an expired one. */
-  findByAccessToken(hash: string): Promise<Pick<AuthorizationRow, 'id' | 'user_id' | 'access_expires_at'> | undefined> {
+  findByAccessToken(hash: string): Promise<AccessTokenRow | undefined> {
     return byAccessToken.first(this.#database.kysely, { hash });
   }
 
@@ -66,15 +77,13 @@ export class AuthorizationStore {
       .execute();
   }
 
-  /** A refresh_token with its account and the time of approval; both are null if the device was revoked. */
-  findRefreshToken(
-    hash: string,
-  ): Promise<(RefreshTokenRow & { readonly user_id: number | null; readonly approved_at: number | null }) | undefined> {
+  findRefreshToken(hash: string): Promise<RefreshableRow | undefined> {
     return this.#database.kysely
       .selectFrom('device_refresh_tokens')
       .leftJoin('device_authorizations', 'device_authorizations.id', 'device_refresh_tokens.authorization_id')
       .selectAll('device_refresh_tokens')
       .select(['device_authorizations.user_id', 'device_authorizations.created_at as approved_at'])
+      .select(['scopes', 'audience', 'grant_ends_at'])
       .where('hash', '=', hash)
       .executeTakeFirst();
   }

@@ -63,7 +63,8 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(hasValidChecksum(mine.client_secret), true, 'scanners of leaked secrets recognize it');
     const { secrets, ...shown } = await get(mine.client_id);
     const created_time = Math.floor(service.clock.now() / 1000);
-    assert.deepEqual(shown, { id: mine.client_id, name: 'Mine', enabled: true, devices: 0, created_time });
+    const properties = { name: 'Mine', enabled: true, type: 'confidential', redirect_uris: [], scopes: null };
+    assert.deepEqual(shown, { ...properties, id: mine.client_id, devices: 0, created_time });
     assert.deepEqual(
       secrets.map(({ hint, created_time: at }) => [hint, at]),
       [[mine.client_secret.slice(0, 9), created_time]],
@@ -115,12 +116,13 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual(await state('changed'), { name: 'After', enabled: false });
     assert.deepEqual(await state('other'), { name: 'Other', enabled: true });
     const change = { actor_id: root.id, action: 'device-client.update' };
+    const properties = { name: 'Before', enabled: 0, type: 'confidential', redirect_uris: '[]', scopes: null };
     assert.deepEqual(
       await audited('changed'),
       [
-        { ...change, before: { name: 'Before', enabled: 0 }, after: { name: 'After', enabled: 0 } },
-        { ...change, before: { name: 'Before', enabled: 1 }, after: { name: 'Before', enabled: 0 } },
-        { ...change, action: 'device-client.create', before: null, after: { name: 'Before' } },
+        { ...change, before: { ...properties, name: 'Before' }, after: { ...properties, name: 'After' } },
+        { ...change, before: { ...properties, enabled: 1 }, after: properties },
+        { ...change, action: 'device-client.create', before: null, after: { name: 'Before', type: 'confidential' } },
       ],
       'an update that names nothing is no change',
     );
@@ -170,7 +172,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual((await audited('gone'))[0], {
       actor_id: root.id,
       action: 'device-client.delete',
-      before: { name: 'Gone', enabled: 1 },
+      before: { name: 'Gone', enabled: 1, type: 'confidential', redirect_uris: '[]', scopes: null },
       after: null,
     });
     assert.equal(await service.status(pending.user_code), 'invalid');

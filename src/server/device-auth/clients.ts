@@ -1,8 +1,10 @@
-import type { CLIENT_SORTS } from '../../contract/device-clients.ts';
+import type { Selectable } from 'kysely';
+import type { CLIENT_SORTS, ClientType } from '../../contract/device-clients.ts';
+import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page, Sort } from '../../contract/responses.ts';
 import type { AuditEntry, AuditLog } from '../accounts/audit-log.ts';
-import { AppError, notExistError } from '../platform/app-error.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
@@ -15,11 +17,34 @@ const MAX_SECRETS = 2;
 const SECRET_PREFIX = 'rgcs_';
 const HINT_LENGTH = 9;
 
-/** An enabled official client. */
-export interface DeviceClient {
-  readonly id: string;
+/** Properties of a client that administrators choose. */
+interface ClientProperties {
   /** Registered name. */
   readonly name: string;
+  readonly type: ClientType;
+  readonly redirectUris: readonly string[];
+  /** The scopes it may request with the authorization code grant; undefined: all. */
+  readonly scopes: readonly OauthScope[] | undefined;
+}
+
+/** An enabled client. */
+export interface DeviceClient extends ClientProperties {
+  readonly id: string;
+}
+
+/** Id and secret of a client; a public one has no secret. */
+export interface ClientCredentials {
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+}
+
+/** Changes of a client, as in the contract: null lifts the restriction to scopes. */
+interface ClientChange {
+  readonly name?: string;
+  readonly enabled?: boolean;
+  readonly type?: ClientType;
+  readonly redirect_uris?: readonly string[];
+  readonly scopes?: readonly OauthScope[] | null;
 }
 
 /** Times are Unix milliseconds. */
@@ -39,7 +64,7 @@ interface ClientServiceDependencies {
 }
 
 /**
- * Official clients. Nothing is cached between requests, so disabling a client or retiring a secret takes effect
+ * Registered clients. Nothing is cached between requests, so disabling a client or retiring a secret takes effect
  * immediately on every process.
  */
 export class ClientService {
@@ -52,12 +77,13 @@ export class ClientService {
   /** Finds an enabled client by id alone, as the code endpoint requires. */
   async find(id: string): Promise<DeviceClient | undefined> {
     const row = await this.#dependencies.store.find(id);
-    return row?.enabled === 1 ? { id, name: row.name } : undefined;
+    return row?.enabled === 1 ? toClient(id, row) : undefined;
   }
 
-  /** The enabled client with this id and one of its active secrets; undefined if either is wrong. */
-  async authenticate(id: string, secret: string): Promise<DeviceClient | undefined> {
-    return verifyClientSecret(id, secret, await this.#dependencies.store.findSecretHashes(id));
+  /** The enabled client of these credentials; undefined if they are wrong. */
+  async authenticate(credentials: ClientCredentials): Promise<DeviceClient | undefined> {
+    const row = findAuthenticated(credentials, await this.#dependencies.store.findSecretHashes(credentials.clientId));
+    return row && toClient(credentials.clientId, row);
   }
 
   /** The registered name, even of a disabled client; the id if the client was removed. */
@@ -78,33 +104,38 @@ export class ClientService {
     return client;
   }
 
-  /** Returns the secret in clear; only its hash is stored. @throws already_exists */
+  /**
+   * Returns the secret of a confidential client in clear; only its hash is stored. @throws already_exists,
+   * invalid_request
+   */
   create(
     actor: Actor,
-    { id = `client-${randomText(16)}`, name }: { readonly id?: string; readonly name: string },
-  ): Promise<{ id: string; secret: string }> {
+    {
+      id = `client-${randomText(16)}`,
+      type = 'confidential',
+      ...change
+    }: ClientChange & { readonly id?: string; readonly name: string },
+  ): Promise<{ id: string; secret: string | undefined }> {
     const { database, store, clock } = this.#dependencies;
+    const columns = { ...toColumns({ ...change, type }), name: change.name };
     return database.transaction(async (trx) => {
-      if (!(await store.insert(trx, id, name, clock.now())))
+      if (!(await store.insert(trx, id, columns, clock.now())))
         throw new AppError('already_exists', { params: { what: 'client' } });
-      const { secret } = await this.#insertSecret(trx, id);
-      await this.#audit(trx, actor, id, 'create', { after: { name } });
+      const secret = type === 'public' ? undefined : (await this.#insertSecret(trx, id)).secret;
+      await this.#audit(trx, actor, id, 'create', { after: columns });
       return { id, secret };
     });
   }
 
-  /** @throws not_exist */
-  async update(
-    actor: Actor,
-    id: string,
-    { name, enabled }: { readonly name?: string; readonly enabled?: boolean },
-  ): Promise<void> {
+  /** A client that becomes public loses its secrets. @throws not_exist, invalid_request */
+  async update(actor: Actor, id: string, change: ClientChange): Promise<void> {
     const { database, store } = this.#dependencies;
+    const columns = toColumns(change);
     await database.transaction(async (trx) => {
       const before = await this.#lockExisting(trx, id);
-      const columns = defined({ name, enabled: enabled === undefined ? undefined : toFlag(enabled) });
       if (Object.keys(columns).length === 0) return;
       await store.update(trx, id, columns);
+      if (columns.type === 'public') await store.deleteSecrets(trx, id);
       await this.#audit(trx, actor, id, 'update', { before, after: { ...before, ...columns } });
     });
   }
@@ -120,11 +151,12 @@ export class ClientService {
     });
   }
 
-  /** Adds a second secret. @throws not_exist, secrets_full */
+  /** Adds a second secret. @throws not_exist, secrets_full, invalid_request for a public client */
   addSecret(actor: Actor, id: string): Promise<{ id: number; secret: string }> {
     const { database, store } = this.#dependencies;
     return database.transaction(async (trx) => {
-      await this.#lockExisting(trx, id);
+      if ((await this.#lockExisting(trx, id)).type === 'public')
+        throw invalidRequest('A public client has no secret.', 'type');
       if ((await store.listSecrets([id], trx)).length >= MAX_SECRETS) throw new AppError('secrets_full');
       const added = await this.#insertSecret(trx, id);
       await this.#audit(trx, actor, id, 'add-secret', { after: { secret: added.id } });
@@ -168,7 +200,7 @@ export class ClientService {
     return { id, secret };
   }
 
-  async #lockExisting(trx: Trx, id: string): Promise<{ name: string; enabled: 0 | 1 }> {
+  async #lockExisting(trx: Trx, id: string): Promise<ClientColumns> {
     const client = await this.#dependencies.store.lock(trx, id);
     if (client === undefined) throw notExistError('client');
     return client;
@@ -177,8 +209,7 @@ export class ClientService {
   async #withSecrets(rows: readonly ClientRow[]): Promise<ClientListItem[]> {
     const secrets = await this.#dependencies.store.listSecrets(rows.map((row) => row.client_id));
     return rows.map((row) => ({
-      id: row.client_id,
-      name: row.name,
+      ...toClient(row.client_id, row),
       enabled: row.enabled === 1,
       createdAt: row.created_at,
       devices: Number(row.devices),
@@ -189,14 +220,83 @@ export class ClientService {
   }
 }
 
-const toFlag = (enabled: boolean): 0 | 1 => (enabled ? 1 : 0);
+function toColumns({ name, enabled, type, redirect_uris: uris, scopes }: ClientChange): Partial<ClientColumns> {
+  for (const uri of uris ?? [])
+    if (!isRedirectUri(uri))
+      throw invalidRequest(`"${uri}" is not a redirect URI that codes can be sent to`, 'redirect_uris');
+  return defined({
+    name,
+    type,
+    enabled: enabled === undefined ? undefined : enabled ? (1 as const) : (0 as const),
+    redirect_uris: uris && JSON.stringify([...new Set(uris)]),
+    scopes: scopes && [...new Set(scopes)].join(' '),
+    ...(scopes === null && { scopes: null }),
+  });
+}
 
-/** The client of the given rows, if it is enabled and the secret matches one of its active secrets. */
-export function verifyClientSecret(id: string, secret: string, rows: readonly SecretRow[]): DeviceClient | undefined {
-  const hash = hashToken(secret);
+const toClient = (id: string, { name, type, redirect_uris, scopes }: Omit<ClientColumns, 'enabled'>): DeviceClient => ({
+  id,
+  name,
+  type,
+  redirectUris: JSON.parse(redirect_uris) as string[],
+  scopes: scopes === null ? undefined : parseScopes(scopes),
+});
+
+/** The scopes of a column, in which they are separated by spaces. */
+export const parseScopes = (column: string): OauthScope[] => column.split(' ').filter(Boolean) as OauthScope[];
+
+/**
+ * The row whose secret these credentials have, if the client is enabled. A public client has no secret and must send
+ * none.
+ */
+export function findAuthenticated<Row extends Pick<SecretRow, 'enabled' | 'type' | 'secret_hash'>>(
+  { clientSecret }: Pick<ClientCredentials, 'clientSecret'>,
+  rows: readonly Row[],
+): Row | undefined {
+  const hash = hashToken(clientSecret ?? '');
   // Compares digests of every active secret, so that timing reveals neither which one matched nor how much of it.
-  const [row] = rows.filter(({ secret_hash }) => isSameSecret(secret_hash, hash));
-  return row?.enabled === 1 ? { id, name: row.name } : undefined;
+  const [row] = rows.filter(({ type, secret_hash }) =>
+    type === 'public' ? clientSecret === undefined : secret_hash !== null && isSameSecret(secret_hash, hash),
+  );
+  return row?.enabled === 1 ? row : undefined;
+}
+
+/** Schemes that run or read something in the browser instead of passing the code to a program. */
+const FORBIDDEN_SCHEMES = new Set([
+  'javascript:',
+  'data:',
+  'vbscript:',
+  'file:',
+  'blob:',
+  'filesystem:',
+  'about:',
+  'ws:',
+  'wss:',
+]);
+/** A loopback URI, in the parts around its port (RFC 8252 section 7.3). */
+const LOOPBACK_URI = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::[1-9]\d{0,4})?((?:[/?].*)?)$/;
+
+/** Whether codes may be sent to this URI once it is registered. Without fragment, user info and wildcards. */
+export function isRedirectUri(uri: string): boolean {
+  if (!/^[\x21-\x7e]+$/.test(uri) || /[#\\*<>"^`{|}]/.test(uri) || !URL.canParse(uri)) return false;
+  const { protocol, username, password, hostname } = new URL(uri);
+  if (username !== '' || password !== '' || FORBIDDEN_SCHEMES.has(protocol)) return false;
+  if (protocol === 'http:') return LOOPBACK_URI.test(uri);
+  return protocol !== 'https:' || hostname !== '';
+}
+
+/** Whether the URI is registered, character by character except for the port of a loopback address. */
+export function isRegisteredUri(registered: readonly string[], uri: string): boolean {
+  if (registered.includes(uri)) return true;
+  const [, host, rest] = LOOPBACK_URI.exec(uri) ?? [];
+  return (
+    host !== undefined &&
+    isRedirectUri(uri) &&
+    registered.some((each) => {
+      const [, ownHost, ownRest] = LOOPBACK_URI.exec(each) ?? [];
+      return ownHost === host && ownRest === rest;
+    })
+  );
 }
 
 interface NewSecret {
@@ -206,18 +306,19 @@ interface NewSecret {
   readonly created_at: number;
 }
 
-/** A client's name and state with the hash of one of its active secrets. */
-interface SecretRow {
-  readonly name: string;
-  readonly enabled: 0 | 1;
-  readonly secret_hash: string;
+type ClientColumns = Pick<
+  Selectable<Tables['device_clients']>,
+  'name' | 'enabled' | 'type' | 'redirect_uris' | 'scopes'
+>;
+
+/** A client with the hash of one of its active secrets; null if it has none. */
+export interface SecretRow extends ClientColumns {
+  readonly secret_hash: string | null;
 }
 
 /** A client as administrators see it. */
-interface ClientRow {
+interface ClientRow extends ClientColumns {
   readonly client_id: string;
-  readonly name: string;
-  readonly enabled: 0 | 1;
   readonly created_at: number;
   readonly devices: number | string | null;
 }
@@ -225,22 +326,24 @@ interface ClientRow {
 type ClientSort = Sort<(typeof CLIENT_SORTS)[number]>;
 const SORT_COLUMNS = { name: 'name', devices: 'devices', created: 'created_at' } as const;
 
+const CLIENT_COLUMNS = ['name', 'enabled', 'type', 'redirect_uris', 'device_clients.scopes'] as const;
+
 const clientById = prepareQuery<Tables, { id: string }>()((db, p) =>
-  db.selectFrom('device_clients').select(['name', 'enabled']).where('client_id', '=', p('id')),
+  db.selectFrom('device_clients').select(CLIENT_COLUMNS).where('client_id', '=', p('id')),
 );
 
 const activeSecretsById = prepareQuery<Tables, { id: string }>()((db, p) =>
   db
     .selectFrom('device_clients')
-    .innerJoin('device_client_secrets', 'device_client_secrets.client_id', 'device_clients.client_id')
-    .select(['device_clients.name', 'device_clients.enabled', 'device_client_secrets.hash as secret_hash'])
+    .leftJoin('device_client_secrets', 'device_client_secrets.client_id', 'device_clients.client_id')
+    .select([...CLIENT_COLUMNS, 'device_client_secrets.hash as secret_hash'])
     .where('device_clients.client_id', '=', p('id')),
 );
 
 const clientsWithDeviceCount = (db: Executor) =>
   db
     .selectFrom('device_clients')
-    .select(['client_id', 'name', 'enabled', 'created_at'])
+    .select(['client_id', ...CLIENT_COLUMNS, 'created_at'])
     .select((row) =>
       row
         .selectFrom('device_authorizations')
@@ -257,43 +360,52 @@ export class ClientStore {
     this.#database = database;
   }
 
-  find(id: string, db: Executor = this.#database.kysely): Promise<{ name: string; enabled: 0 | 1 } | undefined> {
+  find(id: string, db: Executor = this.#database.kysely): Promise<ClientColumns | undefined> {
     return clientById.first(db, { id });
   }
 
-  /** One row for each active secret of the client. */
+  /** One row for each active secret of the client, or one without a secret. */
   findSecretHashes(id: string): Promise<SecretRow[]> {
     return activeSecretsById.all(this.#database.kysely, { id });
   }
 
   /** Returns false if the id is taken. */
-  async insert(trx: Trx, id: string, name: string, now: number): Promise<boolean> {
+  async insert(
+    trx: Trx,
+    id: string,
+    columns: Partial<ClientColumns> & Pick<ClientColumns, 'name'>,
+    now: number,
+  ): Promise<boolean> {
     return wasChanged(
       await trx
         .insertInto('device_clients')
-        .values({ client_id: id, name, enabled: 1, created_at: now })
+        .values({ enabled: 1, ...columns, client_id: id, created_at: now })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst(),
     );
   }
 
   /** Reads and locks a client, so that two administrators cannot add a third secret concurrently. */
-  lock(trx: Trx, id: string): Promise<{ name: string; enabled: 0 | 1 } | undefined> {
+  lock(trx: Trx, id: string): Promise<ClientColumns | undefined> {
     return trx
       .selectFrom('device_clients')
-      .select(['name', 'enabled'])
+      .select(CLIENT_COLUMNS)
       .where('client_id', '=', id)
       .forUpdate()
       .executeTakeFirst();
   }
 
-  async update(trx: Trx, id: string, columns: { readonly name?: string; readonly enabled?: 0 | 1 }): Promise<void> {
+  async update(trx: Trx, id: string, columns: Partial<ClientColumns>): Promise<void> {
     await trx.updateTable('device_clients').set(columns).where('client_id', '=', id).execute();
   }
 
   async delete(trx: Trx, id: string): Promise<void> {
-    await trx.deleteFrom('device_client_secrets').where('client_id', '=', id).execute();
+    await this.deleteSecrets(trx, id);
     await trx.deleteFrom('device_clients').where('client_id', '=', id).execute();
+  }
+
+  async deleteSecrets(trx: Trx, id: string): Promise<void> {
+    await trx.deleteFrom('device_client_secrets').where('client_id', '=', id).execute();
   }
 
   async insertSecret(trx: Trx, secret: NewSecret): Promise<number> {

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import type { ClientType } from '../../contract/device-clients.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { wasChanged } from '../platform/db/sql.ts';
@@ -21,6 +22,8 @@ type NewDeviceCode = Pick<
   | 'expires_at'
   | 'interval_seconds'
   | 'sweep_at'
+  | 'scopes'
+  | 'audience'
 >;
 
 interface Decision {
@@ -36,7 +39,8 @@ interface Decision {
 interface PollRow extends Omit<DeviceCodeRow, 'id' | 'client_id'> {
   readonly name: string;
   readonly enabled: 0 | 1;
-  readonly secret_hash: string;
+  readonly type: ClientType;
+  readonly secret_hash: string | null;
   /** Null, like all columns of the code, if there is no such code. */
   readonly id: number | null;
   readonly client_id: string | null;
@@ -67,6 +71,8 @@ const insertCode = prepareQuery<Tables, NewDeviceCode>()((db, p) =>
       expires_at: p('expires_at'),
       interval_seconds: p('interval_seconds'),
       sweep_at: p('sweep_at'),
+      scopes: p('scopes'),
+      audience: p('audience'),
     })
     .onConflict((conflict) => conflict.doNothing()),
 );
@@ -117,12 +123,17 @@ const livePending = prepareQuery<Tables, { network: string; now: number }>()((db
 const pollQuery = prepareQuery<Tables, { client: string; hash: string; now: number }>()((db, p) =>
   db
     .selectFrom('device_clients')
-    .innerJoin('device_client_secrets', 'device_client_secrets.client_id', 'device_clients.client_id')
+    .leftJoin('device_client_secrets', 'device_client_secrets.client_id', 'device_clients.client_id')
     .leftJoin('device_codes', (join) =>
       join.on('device_codes.device_code_hash', '=', p('hash')).on('device_codes.sweep_at', '>', p('now')),
     )
     .selectAll('device_codes')
-    .select(['device_clients.name', 'device_clients.enabled', 'device_client_secrets.hash as secret_hash'])
+    .select([
+      'device_clients.name',
+      'device_clients.enabled',
+      'device_clients.type',
+      'device_client_secrets.hash as secret_hash',
+    ])
     .where('device_clients.client_id', '=', p('client')),
 );
 

@@ -8,6 +8,7 @@ import {
 } from '../../contract/device-auth.ts';
 import { authorizePage } from '../../contract/device-pages.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
+import { type Audience, GRANT_ACCESS_SECONDS, type OauthScope } from '../../contract/oauth.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
@@ -33,6 +34,12 @@ const USER_AGENT_LENGTH = 200;
 /** A collision with a valid code has a chance of one in millions; five in a row indicate a bug. */
 const MAX_CODE_ATTEMPTS = 5;
 
+/** What a grant is limited to; a device sign-in has no such limits. */
+export interface GrantTerms {
+  readonly scopes: readonly OauthScope[];
+  readonly audience: Audience;
+}
+
 interface CodeRequest {
   readonly clientId: string;
   readonly clientName: string;
@@ -40,6 +47,8 @@ interface CodeRequest {
   readonly userAgent: string;
   /** IP of the device. */
   readonly address: string;
+  /** Makes the sign-in a grant; without terms only a confidential client may ask. */
+  readonly terms?: GrantTerms;
 }
 
 /** `userCode` is in the displayed form. */
@@ -78,7 +87,9 @@ export class DeviceCodeService {
   /** @throws client_unknown, rate_limit_exceeded */
   async issue(request: CodeRequest): Promise<IssuedCode> {
     const { clients, rateLimits, ttlSeconds } = this.#dependencies;
-    if ((await clients.find(request.clientId)) === undefined) throw new AppError('client_unknown');
+    const client = await clients.find(request.clientId);
+    if (client === undefined || (client.type === 'public' && request.terms === undefined))
+      throw new AppError('client_unknown');
     await rateLimits.consumeCodeRequest(request.address, request.clientId);
     const deviceCode = randomText(DEVICE_CODE_LENGTH);
     for (let attempt = 0; attempt < MAX_CODE_ATTEMPTS; attempt++) {
@@ -181,6 +192,8 @@ export class DeviceCodeService {
       expires_at: expiresAt,
       interval_seconds: POLL_INTERVAL_SECONDS,
       sweep_at: expiresAt + ENDED_CODE_RETENTION_MS,
+      scopes: request.terms?.scopes.join(' ') ?? null,
+      audience: request.terms?.audience ?? null,
     };
     return database.transaction(async (trx) => {
       if (row.device_id !== '') await store.deletePendingOfDevice(trx, row.device_id, now);
@@ -206,8 +219,8 @@ export class DeviceCodeService {
         status,
         user_id: userId,
         decided_at: now,
-        access_expires_at: isApproved ? now + ACCESS_TOKEN_SECONDS * 1000 : null,
-        refresh_expires_at: isApproved ? now + REFRESH_TOKEN_SECONDS * 1000 : null,
+        access_expires_at: isApproved ? toAccessEnd(now, pending) : null,
+        refresh_expires_at: isApproved ? toRefreshEnd(now, pending) : null,
         sweep_at: now + ENDED_CODE_RETENTION_MS,
       });
       if (code === undefined) throw await this.#toRefusal(trx, pending.user_code);
@@ -364,6 +377,16 @@ export const ENDED_CODE_RETENTION_MS = DAY_MS;
  * refresh_tokens ends as well.
  */
 export const MAX_SIGN_IN_MS = 365 * DAY_MS;
+
+type TokenLimits = Pick<DeviceCodeRow, 'scopes' | 'grant_ends_at'>;
+
+/** When an access_token issued now expires, and no later than its grant. Unix milliseconds. */
+export const toAccessEnd = (now: number, { scopes, grant_ends_at: end }: TokenLimits): number =>
+  Math.min(now + (scopes === null ? ACCESS_TOKEN_SECONDS : GRANT_ACCESS_SECONDS) * 1000, end ?? Infinity);
+
+/** When a refresh_token issued now expires, and no later than its grant. Unix milliseconds. */
+export const toRefreshEnd = (now: number, { grant_ends_at: end }: Pick<TokenLimits, 'grant_ends_at'>): number =>
+  Math.min(now + REFRESH_TOKEN_SECONDS * 1000, end ?? Infinity);
 
 /** The console page that lists devices. */
 export const DEVICES_PAGE = '/account/devices';

@@ -33,6 +33,8 @@ describe('device sign-in storage', () => {
             expires_at: 100,
             interval_seconds: 5,
             sweep_at: 200,
+            scopes: null,
+            audience: null,
             ...more,
           });
           assert.equal(added, true);
@@ -234,7 +236,7 @@ describe('device sign-in storage', () => {
       await add('TWO');
       const poll = async (client: string, hash: string, now: number) =>
         (await codes.findForPoll(client, hash, now))
-          .toSorted((one, two) => one.secret_hash.localeCompare(two.secret_hash))
+          .toSorted((one, two) => String(one.secret_hash).localeCompare(String(two.secret_hash)))
           .map((row) => [row.secret_hash, row.id, toDeviceCode(row)?.id]);
       assert.deepEqual(await poll('c', 'hash', 199), [
         ['s1', id, id],
@@ -250,6 +252,7 @@ describe('device sign-in storage', () => {
       const row = {
         ...{ client_id: 'c', client_name: 'n', device_id: 'd', address: '', user_agent: '', access_expires_at: 10 },
         ...{ refresh_expires_at: 20, llm_token_id: 0, created_at: 0, last_used_at: 5, last_address: 'a' },
+        ...{ scopes: null, audience: null, grant_ends_at: null },
       };
       for (const [id, user_id] of [
         [1, 1],
@@ -257,7 +260,8 @@ describe('device sign-in storage', () => {
         [3, 2],
       ] as const)
         await run((trx) => devices.insert(trx, { ...row, id, user_id, access_hash: `h${id}` }));
-      assert.deepEqual(await devices.findByAccessToken('h2'), { id: 2, user_id: 1, access_expires_at: 10 });
+      const found = { id: 2, user_id: 1, access_expires_at: 10, scopes: null, audience: null, llm_token_id: 0 };
+      assert.deepEqual(await devices.findByAccessToken('h2'), found);
       assert.equal(await devices.findByAccessToken('h9'), undefined);
       const { rows, total } = await devices.list(1, { page: 2, offset: 1, pageSize: 1 });
       assert.deepEqual([rows.map(({ id }) => id), total], [[1], 2]);

@@ -1,3 +1,4 @@
+import type { OauthScope } from '../../contract/oauth.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { LinkedLogins } from '../accounts/login-revocation.ts';
 import type { Accounts } from '../accounts/module.ts';
@@ -11,7 +12,7 @@ import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { AuthorizationStore, DeviceRevocation, type DeviceUse, type OnDevicesRevoked } from './authorization-store.ts';
-import { ClientService, ClientStore } from './clients.ts';
+import { ClientService, ClientStore, parseScopes } from './clients.ts';
 import { DeviceCodeStore } from './code-store.ts';
 import { ApprovalSecondStepCheck, DeviceCodeService, LOGIN_PURPOSE } from './codes.ts';
 import { SignedInDevicesService } from './devices.ts';
@@ -21,6 +22,9 @@ import { DeviceTokenService } from './tokens.ts';
 const DELETE_BATCH = 1_000;
 /** How long an expired refresh_token is answered with "expired" instead of "invalid". */
 const EXPIRED_REFRESH_RETENTION_MS = 30 * DAY_MS;
+
+/** The access_token of a device sign-in, which has an llm_token for models. */
+const DEVICE_TOKEN_SCOPES: readonly OauthScope[] = ['account'];
 
 interface DeviceAccessDependencies {
   readonly database: Database<Tables>;
@@ -91,7 +95,16 @@ export function makeDeviceAccess({ database, clock, log, tokens, onRevoked }: De
     revocation,
     async find(tokenHash): Promise<DeviceAccessToken | undefined> {
       const row = await authorizations.findByAccessToken(tokenHash);
-      return row && { userId: row.user_id, authorizationId: row.id, expiresAt: row.access_expires_at };
+      return (
+        row && {
+          userId: row.user_id,
+          authorizationId: row.id,
+          expiresAt: row.access_expires_at,
+          scopes: row.scopes === null ? DEVICE_TOKEN_SCOPES : parseScopes(row.scopes),
+          audience: row.audience ?? 'api',
+          modelTokenId: row.llm_token_id,
+        }
+      );
     },
     recordUse: (authorizationId, address) => use.record(authorizationId, { at: clock.now(), address }),
     revokeAll: (trx, userId) => revocation.revokeAll(trx, userId),

@@ -1,11 +1,13 @@
 import { LOCALES } from '../../contract/messages/format-message.ts';
 import * as endpoints from '../../contract/oauth.ts';
+import { defined } from '../../contract/objects.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { type RequestContext, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { ClientCredentials } from './clients.ts';
 import { toVerificationLinks } from './codes.ts';
 import type { DeviceAuth } from './module.ts';
-import type { ClientCredentials, OnPendingPoll } from './tokens.ts';
+import type { OnPendingPoll, TokenPair } from './tokens.ts';
 
 interface ClientFields {
   readonly client_id?: string;
@@ -64,13 +66,14 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl }: O
       const credentials = readClientCredentials(body, request);
       const tokens = await deviceTokens.exchangeCode(body.device_code, credentials, origin, onPending);
       const { llmToken, userId, username, displayName } = tokens;
-      return { ...toTokenResponse(tokens), llm_token: llmToken, user_id: userId, username, display_name: displayName };
+      const account = { user_id: userId, username, display_name: displayName };
+      return { ...toTokenResponse(tokens), ...defined({ llm_token: llmToken }), ...account };
     }
     if (body.grant_type === 'refresh_token') {
       if (body.refresh_token === undefined) throw missingParameter('refresh_token');
-      assertGrantedScope(body.scope);
       const credentials = readClientCredentials(body, request);
-      return toTokenResponse(await deviceTokens.refresh(body.refresh_token, credentials, origin));
+      const asked = defined({ scope: body.scope });
+      return toTokenResponse(await deviceTokens.refresh(body.refresh_token, credentials, origin, asked));
     }
     throw new AppError('unsupported_grant_type');
   });
@@ -98,42 +101,31 @@ const toMetadata = (baseUrl: string) => ({
   ui_locales_supported: [...LOCALES],
 });
 
-/**
- * Rejects a refresh for scopes beyond those of the sign-in (RFC 6749 section 6), without consuming the refresh_token.
- */
-function assertGrantedScope(scope = ''): void {
-  const granted = endpoints.DEVICE_SCOPE.split(' ');
-  if (scope.split(' ').some((each) => each !== '' && !granted.includes(each))) throw new AppError('invalid_scope');
-}
-
 const missingParameter = (name: string): AppError => invalidRequest(`${name} is required`, name);
 
-const toTokenResponse = (pair: {
-  readonly accessToken: string;
-  readonly refreshToken: string;
-  readonly expiresInSeconds: number;
-}) => ({
+const toTokenResponse = (pair: TokenPair) => ({
   access_token: pair.accessToken,
   token_type: 'Bearer' as const,
   expires_in: pair.expiresInSeconds,
   refresh_token: pair.refreshToken,
-  scope: endpoints.DEVICE_SCOPE,
+  scope: pair.scope,
 });
 
 /**
- * Reads id and secret from HTTP Basic or the body. @throws invalid_request if both are present, invalid_client if
- * neither is
+ * Reads id and secret from HTTP Basic or the body; an empty secret is none, as public clients may send it.
+ *
+ * @throws invalid_request if both are present, invalid_client if neither is
  */
 function readClientCredentials(body: ClientFields, request: RequestContext): ClientCredentials {
   const basic = parseBasicAuthorization(request.headers.authorization);
   if (basic === undefined) {
     const { client_id: clientId, client_secret: clientSecret } = body;
-    if (clientId === undefined || clientSecret === undefined) throw new AppError('invalid_client');
-    return { clientId, clientSecret };
+    if (clientId === undefined) throw new AppError('invalid_client');
+    return { clientId, clientSecret: clientSecret === '' ? undefined : clientSecret };
   }
   if (body.client_secret !== undefined) throw invalidRequest('Authenticate in one way only', 'client_secret');
   if (body.client_id !== undefined && body.client_id !== basic.clientId) throw new AppError('invalid_client');
-  return basic;
+  return { ...basic, clientSecret: basic.clientSecret === '' ? undefined : basic.clientSecret };
 }
 
 const readClientId = (body: ClientFields, request: RequestContext): string | undefined =>

@@ -108,6 +108,7 @@ describe('the OAuth endpoints', () => {
 
   it('return the errors of RFC 6749 and RFC 8628', async () => {
     const { device_code } = await service.code();
+    const { refresh_token } = await service.signIn(await service.newUser('hopper'));
     const poll = { grant_type: DEVICE_GRANT, device_code, ...CLI };
     const basic = (id: string, secret: string) => ({
       authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
@@ -126,7 +127,7 @@ describe('the OAuth endpoints', () => {
       ['/oauth/token', { grant_type: 'refresh_token', refresh_token: 'rgrt_no', ...CLI }, {}, 400, 'invalid_grant'],
       [
         '/oauth/token',
-        { grant_type: 'refresh_token', refresh_token: 'rgrt_no', scope: 'llm admin', ...CLI },
+        { grant_type: 'refresh_token', refresh_token, scope: 'llm admin', ...CLI },
         {},
         400,
         'invalid_scope',

@@ -146,6 +146,8 @@ function addTokenRoutes(routes: RouteRegistry, { deviceAuth }: JsonRouteDependen
     const credentials = { clientId: body.client_id, clientSecret: body.client_secret };
     const origin = toRequestOrigin(request);
     const tokens = await deviceTokens.exchangeCode(body.device_code, credentials, origin, onPending);
+    // Only a code of this endpoint's flow reaches here, and its sign-in has one.
+    if (tokens.llmToken === undefined) throw new AppError('record_incomplete');
     const data = {
       access_token: tokens.accessToken,
       refresh_token: tokens.refreshToken,
@@ -226,8 +228,10 @@ function addDeviceClientAdminRoutes(
   });
 
   routes.add(adminDeviceClientsEndpoints.adminCreateDeviceClient, async ({ body, caller, request }) => {
-    const { id, secret } = await clients.create(toActor(caller, request), { id: body.client_id, name: body.name });
-    return ok({ id, client_id: id, client_secret: secret });
+    const { client_id, ...properties } = body;
+    const client = { ...properties, ...defined({ id: client_id }) };
+    const { id, secret } = await clients.create(toActor(caller, request), client);
+    return ok({ id, client_id: id, ...defined({ client_secret: secret }) });
   });
 
   routes.add(adminDeviceClientsEndpoints.adminGetDeviceClient, async ({ params }) =>
@@ -258,10 +262,13 @@ function addDeviceClientAdminRoutes(
   });
 }
 
-const toClientRow = ({ id, name, enabled, secrets, devices, createdAt }: ClientListItem) => ({
+const toClientRow = ({ id, name, enabled, secrets, devices, createdAt, ...client }: ClientListItem) => ({
   id,
   name,
   enabled,
+  type: client.type,
+  redirect_uris: [...client.redirectUris],
+  scopes: client.scopes === undefined ? null : [...client.scopes],
   secrets: secrets.map((secret) => ({ id: secret.id, hint: secret.hint, created_time: toSeconds(secret.createdAt) })),
   devices,
   created_time: toSeconds(createdAt),

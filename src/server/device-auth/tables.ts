@@ -1,16 +1,33 @@
-import { type Generated, sql } from 'kysely';
+import { type ColumnDefinitionBuilder, type Generated, sql } from 'kysely';
+import type { SpendPeriod } from '../../contract/account-fields.ts';
 import { CLI_OAUTH_CLIENT } from '../../contract/device-auth.ts';
+import type { ClientType } from '../../contract/device-clients.ts';
+import type { Audience } from '../../contract/oauth.ts';
 import { type Migration, type MigrationTransaction, required, type UntypedTables } from '../platform/db/migrate.ts';
 import type { Dialect } from '../platform/db/sql.ts';
 import { hashToken } from '../platform/tokens.ts';
 
 /** Tables of the device authorization capability. */
 export interface DeviceAuthTables {
-  /** Official clients. Disabling one ends all its device sign-ins. */
-  device_clients: { client_id: string; name: string; enabled: 0 | 1; created_at: number };
+  /** Registered clients. Disabling one ends all its device sign-ins. */
+  device_clients: {
+    client_id: string;
+    name: string;
+    enabled: 0 | 1;
+    created_at: number;
+    /** A `public` client has no secret. */
+    type: Generated<ClientType>;
+    /** JSON list. */
+    redirect_uris: Generated<string>;
+    /** The scopes it may request, separated by spaces; null: all. */
+    scopes: string | null;
+  };
   /** At most two per client, so that a secret can be replaced while the old one still ships. SHA-256 only. */
   device_client_secrets: { id: Generated<number>; client_id: string; hash: string; hint: string; created_at: number };
-  /** Codes that devices wait for (RFC 8628 section 3.2). Queries never return rows past `sweep_at`. */
+  /**
+   * Codes that devices wait for (RFC 8628 section 3.2), and authorization codes (RFC 6749 section 4.1), which begin as
+   * `approved`. Queries never return rows past `sweep_at`.
+   */
   device_codes: {
     id: Generated<number>;
     device_code_hash: string;
@@ -41,10 +58,20 @@ export interface DeviceAuthTables {
     interval_seconds: number;
     polled_at: number | null;
     sweep_at: number;
+    /** What the sign-in is granted; null: a device sign-in with access_token and llm_token for everything. */
+    scopes: string | null;
+    audience: Audience | null;
+    /** Of an authorization code: where it was sent, and the PKCE challenge its verifier must match. */
+    redirect_uri: string | null;
+    code_challenge: string | null;
+    /** The owner's limits for the grant. */
+    spend_amount: number | null;
+    spend_period: SpendPeriod | null;
+    grant_ends_at: number | null;
   };
   /** Upper bound of the pending codes of a network; see `DeviceCodeStore.reserve`. Void after `ends_at`. */
   device_code_counts: { network: string; codes: number; ends_at: number };
-  /** A signed-in device with its three tokens. Shares the id of its code. */
+  /** A signed-in device, or an OAuth grant, with its tokens. Shares the id of its code. */
   device_authorizations: {
     id: number;
     user_id: number;
@@ -56,11 +83,17 @@ export interface DeviceAuthTables {
     access_hash: string;
     access_expires_at: number;
     refresh_expires_at: number;
+    /** The token that model calls are charged under. The key of a grant's token is never issued. */
     llm_token_id: number;
     /** When the user approved; the maximum lifetime counts from here. */
     created_at: number;
     last_used_at: number;
     last_address: string;
+    /** Of a grant, separated by spaces; null: a device sign-in. */
+    scopes: string | null;
+    audience: Audience | null;
+    /** When the grant ends, if its owner chose a time. */
+    grant_ends_at: number | null;
   };
   /**
    * Every refresh_token of a device until it expires, including used ones, so that reuse is detected (RFC 9700 section
@@ -86,6 +119,7 @@ export const deviceAuthMigrations: readonly Migration[] = [
     },
   },
   { id: '0006-device-code-counts', up: createCodeCounts },
+  { id: '0007-oauth-grants', up: addGrants },
 ];
 
 /** Creates the command line's client at the first start; an administrator may disable it or remove it permanently. */
@@ -204,3 +238,22 @@ async function createAuthorizations(trx: MigrationTransaction, { int64, text }: 
     .execute();
   await index('device_refresh_tokens_by_end', 'device_refresh_tokens', ['expires_at']).execute();
 }
+
+async function addGrants({ schema }: MigrationTransaction, { int64, text }: Dialect): Promise<void> {
+  const add = (table: string, column: string, type: Dialect['int64' | 'text'], build = unchanged) =>
+    schema.alterTable(table).addColumn(column, type, build).execute();
+  await add('device_clients', 'type', text, (column) => column.notNull().defaultTo('confidential'));
+  await add('device_clients', 'redirect_uris', text, (column) => column.notNull().defaultTo('[]'));
+  await add('device_clients', 'scopes', text);
+  for (const table of ['device_codes', 'device_authorizations']) {
+    await add(table, 'scopes', text);
+    await add(table, 'audience', text);
+    await add(table, 'grant_ends_at', int64);
+  }
+  await add('device_codes', 'redirect_uri', text);
+  await add('device_codes', 'code_challenge', text);
+  await add('device_codes', 'spend_amount', int64);
+  await add('device_codes', 'spend_period', text);
+}
+
+const unchanged = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column;

@@ -1,8 +1,8 @@
-import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS } from '../../contract/device-auth.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
+import { type Audience, DEVICE_SCOPE } from '../../contract/oauth.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
-import type { TokenService } from '../accounts/tokens.ts';
+import { CREDENTIAL_PREFIX, type TokenService } from '../accounts/tokens.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -12,33 +12,41 @@ import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';
 import { auditRevocation, type DeviceRevocation } from './authorization-store.ts';
-import { type ClientService, type DeviceClient, verifyClientSecret } from './clients.ts';
+import { type ClientCredentials, type ClientService, type DeviceClient, findAuthenticated } from './clients.ts';
 import { type DeviceCodeRow, type DeviceCodeStore, toDeviceCode } from './code-store.ts';
-import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS, reuseNotice, toDeviceCodeStatus } from './codes.ts';
+import {
+  ENDED_CODE_RETENTION_MS,
+  MAX_SIGN_IN_MS,
+  reuseNotice,
+  toAccessEnd,
+  toDeviceCodeStatus,
+  toRefreshEnd,
+} from './codes.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 
-const ACCESS_PREFIX = 'rgat_';
 const REFRESH_PREFIX = 'rgrt_';
 const TOKEN_LENGTH = 42;
 
-/** Id and secret of a client. */
-export interface ClientCredentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
-
-/** `expiresInSeconds`: remaining lifetime of the access_token. */
-interface TokenPair {
+/** `expiresInSeconds`: remaining lifetime of the access_token. `scope`: as in an OAuth response. */
+export interface TokenPair {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly expiresInSeconds: number;
+  readonly scope: string;
 }
 
-interface IssuedTokens extends TokenPair {
-  readonly llmToken: string;
+export interface IssuedTokens extends TokenPair {
+  /** Undefined for a grant, whose access_token opens what its scopes say. */
+  readonly llmToken: string | undefined;
   readonly userId: number;
   readonly username: string;
   readonly displayName: string;
+}
+
+/** What an OAuth client may name when it refreshes; neither may exceed the grant. */
+export interface RefreshRequest {
+  readonly scope?: string;
+  readonly audience?: Audience;
 }
 
 /** Creates the error for a poll of a pending code: the JSON and OAuth endpoints pace their clients differently. */
@@ -68,9 +76,9 @@ export class DeviceTokenService {
   }
 
   /** The client of the given credentials; wrong ones are counted. @throws invalid_client, rate_limit_exceeded */
-  async authenticate({ clientId, clientSecret }: ClientCredentials, origin: RequestOrigin): Promise<DeviceClient> {
+  async authenticate(credentials: ClientCredentials, origin: RequestOrigin): Promise<DeviceClient> {
     const { clients, rateLimits } = this.#dependencies;
-    const client = await clients.authenticate(clientId, clientSecret);
+    const client = await clients.authenticate(credentials);
     if (client !== undefined) return client;
     await rateLimits.recordWrongClient(origin.address);
     throw new AppError('invalid_client');
@@ -89,7 +97,8 @@ export class DeviceTokenService {
     const { database, codes, clock, rateLimits } = this.#dependencies;
     const now = clock.now();
     const rows = await codes.findForPoll(clientId, hashToken(deviceCode), now);
-    const client = verifyClientSecret(clientId, clientSecret, rows);
+    const authenticated = findAuthenticated({ clientSecret }, rows);
+    const client = authenticated && { id: clientId, name: authenticated.name };
     const code = toDeviceCode(rows[0]);
     const failure = findPollFailure({ client, code, now });
     if (failure === 'invalid_client') await rateLimits.recordWrongClient(origin.address);
@@ -99,21 +108,27 @@ export class DeviceTokenService {
     return database.transaction((trx) => this.#issueTokens(trx, code, client, origin));
   }
 
-  /** @throws invalid_client, refresh_token_invalid, refresh_token_expired, refresh_token_spent */
-  async refresh(refreshToken: string, credentials: ClientCredentials, origin: RequestOrigin): Promise<TokenPair> {
+  /**
+   * @throws invalid_client, refresh_token_invalid, refresh_token_expired, refresh_token_spent; invalid_scope,
+   * invalid_target, which leave the refresh_token unused
+   */
+  async refresh(
+    refreshToken: string,
+    credentials: ClientCredentials,
+    origin: RequestOrigin,
+    request: RefreshRequest = {},
+  ): Promise<TokenPair> {
     const { database, authorizations, clock, access } = this.#dependencies;
     const client = await this.authenticate(credentials, origin);
     const hash = hashToken(refreshToken);
     const now = clock.now();
-    const { authorizationId, userId, endsAt } = await this.#findRefreshable(hash, client, now, origin);
+    const { authorizationId, userId, endsAt, row } = await this.#findRefreshable(hash, client, now, origin);
+    assertGranted(row, request);
     return database.transaction(async (trx) => {
       if ((await access.lockEnabled(trx, userId)) === undefined) throw new AppError('refresh_token_spent');
       if (!(await authorizations.consumeRefreshToken(trx, hash, now))) throw new AppError('refresh_token_spent');
-      const tokens = newTokenPair(
-        now,
-        Math.min(now + ACCESS_TOKEN_SECONDS * 1000, endsAt),
-        Math.min(now + REFRESH_TOKEN_SECONDS * 1000, endsAt),
-      );
+      const accessEnd = Math.min(toAccessEnd(now, row), endsAt);
+      const tokens = newTokenPair(now, accessEnd, Math.min(toRefreshEnd(now, row), endsAt), row.scopes);
       const use = { last_used_at: now, last_address: origin.address };
       if (!(await authorizations.renew(trx, authorizationId, { ...tokens.access, ...use })))
         throw new AppError('refresh_token_spent');
@@ -151,15 +166,20 @@ export class DeviceTokenService {
     });
   }
 
-  async #issueTokens(trx: Trx, code: ApprovedCode, client: DeviceClient, origin: RequestOrigin): Promise<IssuedTokens> {
+  async #issueTokens(
+    trx: Trx,
+    code: ApprovedCode,
+    client: ClientIdentity,
+    origin: RequestOrigin,
+  ): Promise<IssuedTokens> {
     const { authorizations, codes, clock, access, tokens } = this.#dependencies;
     const account = await access.lockEnabled(trx, code.user_id);
     if (account === undefined) throw new AppError('device_code_invalid');
     const now = clock.now();
     const consumed = await codes.consumeApproved(trx, code.id, now + ENDED_CODE_RETENTION_MS);
     if (consumed === undefined) throw new AppError('device_code_used');
-    const issued = newTokenPair(now, code.access_expires_at, code.refresh_expires_at);
-    const llm = await tokens.issueLlm(trx, account.id, consumed.client_name || client.name);
+    const issued = newTokenPair(now, code.access_expires_at, code.refresh_expires_at, code.scopes);
+    const llm = await tokens.issueLlm(trx, account.id, consumed.client_name || client.name, code.grant_ends_at);
     await authorizations.insert(trx, {
       id: code.id,
       user_id: account.id,
@@ -173,6 +193,9 @@ export class DeviceTokenService {
       created_at: code.decided_at,
       last_used_at: now,
       last_address: origin.address,
+      scopes: code.scopes,
+      audience: code.audience,
+      grant_ends_at: code.grant_ends_at,
     });
     await authorizations.insertRefreshToken(trx, {
       ...issued.refresh,
@@ -180,7 +203,8 @@ export class DeviceTokenService {
       client_id: client.id,
     });
     const { id: userId, username, display_name: displayName } = account;
-    return { ...issued.pair, llmToken: llm.key, userId, username, displayName };
+    const llmToken = code.scopes === null ? llm.key : undefined;
+    return { ...issued.pair, llmToken, userId, username, displayName };
   }
 
   /**
@@ -200,10 +224,10 @@ export class DeviceTokenService {
       if (now - row.used_at > reuseWindowMs) await this.#revokeAfterTokenReuse(authorizationId, origin);
       throw new AppError('refresh_token_spent');
     }
-    const endsAt = approvedAt + MAX_SIGN_IN_MS;
+    const endsAt = Math.min(approvedAt + MAX_SIGN_IN_MS, row.grant_ends_at ?? Infinity);
     if (endsAt <= now) await this.#revokeAfterMaximumLifetime(authorizationId, origin);
     if (Math.min(row.expires_at, endsAt) <= now) throw new AppError('refresh_token_expired');
-    return { authorizationId, userId, endsAt };
+    return { authorizationId, userId, endsAt, row };
   }
 
   /**
@@ -234,7 +258,8 @@ export class DeviceTokenService {
   async #findAuthorizationOfToken(token: string): Promise<AuthorizationFilter | undefined> {
     const { authorizations, tokens } = this.#dependencies;
     const hash = hashToken(token);
-    if (token.startsWith(ACCESS_PREFIX)) return { access_hash: hash };
+    if (token.startsWith(CREDENTIAL_PREFIX.device) || token.startsWith(CREDENTIAL_PREFIX.grant))
+      return { access_hash: hash };
     if (token.startsWith(REFRESH_PREFIX)) {
       const row = await authorizations.findRefreshToken(hash);
       return row && { id: row.authorization_id };
@@ -244,21 +269,42 @@ export class DeviceTokenService {
   }
 }
 
-/** Creates a new token pair and its stored columns. Expiry times are Unix milliseconds, after `now`. */
-function newTokenPair(now: number, accessEnd: number, refreshEnd: number) {
-  const accessToken = randomToken(ACCESS_PREFIX, TOKEN_LENGTH, { checksum: true });
+/**
+ * Rejects a refresh for more than was granted (RFC 6749 section 6, RFC 8707 section 2.2).
+ *
+ * @throws invalid_scope, invalid_target
+ */
+function assertGranted(
+  { scopes, audience }: Pick<DeviceCodeRow, 'scopes' | 'audience'>,
+  { scope = '', audience: requested }: RefreshRequest,
+): void {
+  const granted = (scopes ?? DEVICE_SCOPE).split(' ');
+  if (scope.split(' ').some((each) => each !== '' && !granted.includes(each))) throw new AppError('invalid_scope');
+  if (requested !== undefined && requested !== (audience ?? 'api')) throw new AppError('invalid_target');
+}
+
+/**
+ * Creates a new token pair and its stored columns. Expiry times are Unix milliseconds, after `now`. `scopes`: of a
+ * grant.
+ */
+function newTokenPair(now: number, accessEnd: number, refreshEnd: number, scopes: string | null) {
+  const prefix = scopes === null ? CREDENTIAL_PREFIX.device : CREDENTIAL_PREFIX.grant;
+  const accessToken = randomToken(prefix, TOKEN_LENGTH, { checksum: true });
   const refreshToken = randomToken(REFRESH_PREFIX, TOKEN_LENGTH, { checksum: true });
+  const expiresInSeconds = Math.floor((accessEnd - now) / 1000);
   return {
-    pair: { accessToken, refreshToken, expiresInSeconds: Math.floor((accessEnd - now) / 1000) },
+    pair: { accessToken, refreshToken, expiresInSeconds, scope: scopes ?? DEVICE_SCOPE },
     access: { access_hash: hashToken(accessToken), access_expires_at: accessEnd, refresh_expires_at: refreshEnd },
     refresh: { hash: hashToken(refreshToken), expires_at: refreshEnd },
   };
 }
 
+type ClientIdentity = Pick<DeviceClient, 'id' | 'name'>;
+
 /** The facts known when a device polls. */
 interface Poll {
   /** The authenticated client; undefined if its id or secret was wrong. */
-  readonly client: DeviceClient | undefined;
+  readonly client: ClientIdentity | undefined;
   /** The record of the device_code. */
   readonly code: DeviceCodeRow | undefined;
   readonly now: number;

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { maskSecrets, openLog } from './log.ts';
 import { randomToken } from './tokens.ts';
 
-const PREFIXES = ['sk-', 'rgat_', 'rgrt_', 'rgut_', 'rgs_', 'rgcs_', 'rgpl_'];
+const PREFIXES = ['sk-', 'rgat_', 'rgoa_', 'rgrt_', 'rgut_', 'rgs_', 'rgcs_', 'rgpl_'];
 
 it('masks texts that resemble secrets, and values of secret keys anywhere in a line', () => {
   const lines: string[] = [];

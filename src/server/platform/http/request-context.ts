@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { Role } from '../../../contract/account-fields.ts';
-import type { Policy } from '../../../contract/endpoint.ts';
+import type { ModelPolicy, Policy } from '../../../contract/endpoint.ts';
 import type { Locale } from '../../../contract/messages/format-message.ts';
 import { type BodyImages, NO_IMAGES } from '../json-scanner.ts';
 import type { KeyLimits } from '../limits/key-limiter.ts';
@@ -115,9 +115,16 @@ export type AccountCaller =
       readonly renewed?: boolean;
     }
   | { readonly kind: 'user-token'; readonly userId: number; readonly role: Role; readonly tokenHash: string }
-  | { readonly kind: 'device'; readonly userId: number; readonly role: Role; readonly authorizationId: number };
+  | {
+      readonly kind: 'device';
+      readonly userId: number;
+      readonly role: Role;
+      readonly authorizationId: number;
+      /** An OAuth grant, whose owner chose its scopes, instead of a device sign-in. */
+      readonly isGrant?: boolean;
+    };
 
-/** A program with an `sk-` token or the llm_token of a device sign-in: both are rows of `tokens`. */
+/** A program with an `sk-` token, or of a device sign-in or OAuth grant: each has a row of `tokens`. */
 export interface ModelCaller {
   readonly kind: 'model';
   readonly userId: number;
@@ -134,7 +141,7 @@ export type Caller = AccountCaller | ModelCaller;
 /** The type of caller a handler receives, by the policy of its endpoint. */
 export type CallerOf<P extends Policy> = P extends 'public' | 'self'
   ? undefined
-  : P extends 'model'
+  : P extends ModelPolicy
     ? ModelCaller
     : AccountCaller;
 
@@ -158,6 +165,9 @@ export interface Authenticator {
     withoutSecondFactor?: boolean,
   ): Promise<AccountCaller>;
   model(credentials: Credentials): Promise<ModelCaller>;
+  account(policy: 'account' | 'owner' | 'admin' | 'root', credentials: Credentials): Promise<AccountCaller>;
+  /** @param policy default `model` */
+  model(credentials: Credentials, policy?: ModelPolicy): Promise<ModelCaller>;
 }
 
 /** The origin of a request, as recorded in the audit log. */

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Endpoint, EndpointPart } from '../../../contract/endpoint.ts';
+import { type Endpoint, type EndpointPart, isModelPolicy } from '../../../contract/endpoint.ts';
 import { defined } from '../../../contract/objects.ts';
 import { AppError } from '../app-error.ts';
 import { memoizeByObject } from '../cache.ts';
@@ -131,11 +131,18 @@ type CallerResolver = (request: FastifyRequest, context: RequestContext) => Prom
 function callerResolverFor(endpoint: Endpoint, authenticator: Authenticator): CallerResolver {
   const { policy } = endpoint;
   if (policy === 'public' || policy === 'self') return async () => undefined;
-  if (policy === 'model')
+  if (isModelPolicy(policy))
     return async ({ query }, { headers, session, clientIp }) =>
       authenticator.model({ headers: withQueryKey(endpoint, headers, query), session, clientIp });
   return async (_, { headers, session, clientIp }) =>
     authenticator.account(policy, { headers, session, clientIp }, endpoint.withoutSecondFactor);
+      authenticator.model({ headers: withQueryKey(endpoint, headers, query), session, clientIp }, policy);
+  return async (_, { headers, session, clientIp }) => {
+    const caller = await authenticator.account(policy, { headers, session, clientIp });
+    if (endpoint.spends === true && caller.kind === 'device' && caller.isGrant)
+      throw new AppError('insufficient_scope');
+    return caller;
+  };
 }
 
 type Serialize = (value: unknown) => string;

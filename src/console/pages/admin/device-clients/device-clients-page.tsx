@@ -122,7 +122,7 @@ function NewClientDialog({ onClose }: { readonly onClose: () => void }) {
       ).data,
     onSuccess: invalidate,
   });
-  if (make.data !== undefined) {
+  if (make.data?.client_secret !== undefined) {
     return (
       <OneTimeSecretDialog title={t('deviceClients.secretOf', { name })} onClose={onClose}>
         <OneTimeClientSecret clientId={make.data.client_id} secret={make.data.client_secret} onClose={onClose} />
