@@ -1,16 +1,20 @@
 import Type from 'typebox';
 import { NAME_LENGTH_MAX } from './device-auth.ts';
 import { endpoint } from './endpoint.ts';
+import { MAX_REQUEST_LENGTH } from './oauth.ts';
 
 /** Fields that every form of the authorization pages contains. */
 const FormFields = {
-  code: Type.String({ maxLength: 64, description: 'the user_code' }),
+  code: Type.String({ maxLength: 64, description: 'the user_code; empty for an authorization request' }),
   form: Type.String({ maxLength: 200, description: 'anti-forgery value of this form in this browser' }),
   lang: Type.Optional(Type.String({ maxLength: 16 })),
+  request: Type.Optional(
+    Type.String({ maxLength: MAX_REQUEST_LENGTH, description: 'the query of an authorization request to return to' }),
+  ),
 };
 
 const page = { tag: 'device', policy: 'self', envelope: 'page', responseStatuses: [200, 303] } as const;
-const form = { ...page, method: 'POST', accepts: 'form', bodyLimit: 4 * 1024 } as const;
+const form = { ...page, method: 'POST', accepts: 'form', bodyLimit: 16 * 1024 } as const;
 
 export const authorizePage = endpoint({
   ...page,

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { SPEND_PERIODS } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -27,6 +28,8 @@ export type Audience = keyof typeof AUDIENCES;
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 const Parameter = Type.Optional(Type.String({ maxLength: 1_000 }));
+/** Checked by the handler, which reports most errors to the client by a redirect. */
+const QueryParameter = (description: string) => Type.Optional(Type.Unknown({ description }));
 /** RFC 6749 section 2.3.1: credentials in the body or as HTTP Basic, never both. */
 const ClientFields = { client_id: Parameter, client_secret: Parameter };
 
@@ -39,12 +42,16 @@ const metadata = {
   envelope: 'oauth',
   response: Type.Object({
     issuer: Type.String(),
+    authorization_endpoint: Type.String(),
     device_authorization_endpoint: Type.String(),
     token_endpoint: Type.String(),
     revocation_endpoint: Type.String(),
     response_types_supported: Type.Array(Type.String()),
+    response_modes_supported: Type.Array(Type.String()),
     grant_types_supported: Type.Array(Type.String()),
     scopes_supported: Type.Array(Type.String()),
+    code_challenge_methods_supported: Type.Array(Type.String()),
+    authorization_response_iss_parameter_supported: Type.Boolean(),
     token_endpoint_auth_methods_supported: Type.Array(Type.String()),
     revocation_endpoint_auth_methods_supported: Type.Array(Type.String()),
     service_documentation: Type.String(),
@@ -64,6 +71,33 @@ export const openidConfiguration = endpoint({
   summary: 'The same metadata where clients of OpenID Connect look for it; no id_token is issued',
 });
 
+const resourceMetadata = {
+  method: 'GET',
+  tag: 'oauth',
+  policy: 'public',
+  envelope: 'oauth',
+  response: Type.Object({
+    resource: Type.String(),
+    authorization_servers: Type.Array(Type.String()),
+    scopes_supported: Type.Array(Type.String()),
+    bearer_methods_supported: Type.Array(Type.String()),
+    resource_name: Type.String(),
+    resource_documentation: Type.String(),
+  }),
+} as const;
+
+export const apiMetadata = endpoint({
+  ...resourceMetadata,
+  path: RESOURCE_METADATA_PATH,
+  summary: 'Metadata of the management and model APIs as a protected resource (RFC 9728)',
+});
+
+export const mcpMetadata = endpoint({
+  ...resourceMetadata,
+  path: `${RESOURCE_METADATA_PATH}/mcp`,
+  summary: 'Metadata of the MCP server as a protected resource (RFC 9728)',
+});
+
 export const oauthDeviceAuthorization = endpoint({
   ...form,
   path: '/oauth/device_authorization',
@@ -80,17 +114,73 @@ export const oauthDeviceAuthorization = endpoint({
   }),
 });
 
+const consentPage = { tag: 'oauth', policy: 'self', envelope: 'page', responseStatuses: [200, 303] } as const;
+const consentForm = { ...consentPage, method: 'POST', accepts: 'form', bodyLimit: 16 * 1024 } as const;
+
+/** Longest authorization request in a query; a URL has to pass proxies too. */
+export const MAX_REQUEST_LENGTH = 4_000;
+const ConsentFields = {
+  request: Type.String({ maxLength: MAX_REQUEST_LENGTH, description: 'the query of the authorization request' }),
+  form: Type.String({ maxLength: 200, description: 'anti-forgery value of this form in this browser' }),
+  lang: Type.Optional(Type.String({ maxLength: 16 })),
+};
+
+export const oauthAuthorize = endpoint({
+  ...consentPage,
+  method: 'GET',
+  path: '/oauth/authorize',
+  summary: 'The page on which a person lets an application act for them (RFC 6749 section 4.1, PKCE required)',
+  query: Type.Object({
+    client_id: QueryParameter('a registered client'),
+    redirect_uri: QueryParameter('exactly as registered; any port of a loopback address'),
+    response_type: QueryParameter('`code`'),
+    scope: QueryParameter(`of ${OAUTH_SCOPES.join(', ')}, separated by spaces`),
+    state: QueryParameter('returned as it is'),
+    code_challenge: QueryParameter('RFC 7636'),
+    code_challenge_method: QueryParameter('`S256`'),
+    resource: QueryParameter('RFC 8707: BASE_URL or BASE_URL/mcp'),
+    lang: Type.Optional(Type.String({ maxLength: 16 })),
+    step: Type.Optional(Type.String({ maxLength: 16 })),
+  }),
+});
+
+export const oauthApprove = endpoint({
+  ...consentForm,
+  path: '/oauth/authorize/approve',
+  summary: 'Form of the page: let the application in, within limits; redirects to it with a code',
+  body: Type.Object({
+    ...ConsentFields,
+    otp: Type.Optional(Type.String({ maxLength: 64, description: 'TOTP or backup code, where the page asks for one' })),
+    expires_in_days: Type.Optional(Type.String({ maxLength: 10, description: 'empty: until it is revoked' })),
+    spend_limit_amount: Type.Optional(
+      Type.String({ maxLength: 30, description: 'in the display currency; empty: none of its own' }),
+    ),
+    spend_limit_period: Type.Optional(Type.String({ maxLength: 10, description: SPEND_PERIODS.join(', ') })),
+  }),
+});
+
+export const oauthDeny = endpoint({
+  ...consentForm,
+  path: '/oauth/authorize/deny',
+  summary: 'Form of the page: refuse; redirects to the application with access_denied',
+  body: Type.Object(ConsentFields),
+});
+
 export const oauthToken = endpoint({
   ...form,
   path: '/oauth/token',
-  summary: 'Poll for tokens (RFC 8628 section 3.4) or refresh them (RFC 6749 section 6)',
+  summary: 'Exchange a code (RFC 6749 section 4.1.3), poll for tokens (RFC 8628 section 3.4) or refresh them',
   policy: 'self',
   body: Type.Object({
     ...ClientFields,
     grant_type: Parameter,
     device_code: Parameter,
+    code: Parameter,
+    redirect_uri: Parameter,
+    code_verifier: Parameter,
     refresh_token: Parameter,
     scope: Parameter,
+    resource: Parameter,
   }),
   response: Type.Object({
     access_token: Type.String(),

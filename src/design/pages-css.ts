@@ -14,7 +14,7 @@ p{margin:0 0 .75rem}
 ul{margin:0 0 .75rem;padding-left:1.25rem}
 li{margin:.125rem 0}
 label{display:block;font-weight:600;margin:1rem 0 .375rem}
-input{width:100%;font:inherit;color:inherit;background:var(--rg-color-surface);border:1px solid var(--rg-color-control);border-radius:var(--rg-radius-md);padding:.625rem .75rem;min-height:2.75rem}
+input,select{width:100%;font:inherit;color:inherit;background:var(--rg-color-surface);border:1px solid var(--rg-color-control);border-radius:var(--rg-radius-md);padding:.625rem .75rem;min-height:2.75rem}
 code,pre,.code{font-family:var(--rg-font-mono)}
 .code{letter-spacing:.08em}
 input.code{text-transform:uppercase;font-size:1.25rem}

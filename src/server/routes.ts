@@ -123,7 +123,8 @@ export async function registerRoutes(
   const cookies = createCookies(http, baseUrl);
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, modules);
-  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings });
+  const amountUnit = () => ({ quotaPerCredit: config.quotaPerUnit, currency: settings.current().currency ?? '' });
+  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings, amountUnit });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);

@@ -9,6 +9,8 @@ export class ScriptlessBrowser {
   status = 0;
   html = '';
   headers: Record<string, unknown> = {};
+  /** The address on another host that a redirect led to. */
+  leftTo: URL | undefined;
 
   constructor(service: DeviceAuthFixture, address = '127.0.0.1') {
     this.#service = service;
@@ -40,18 +42,26 @@ export class ScriptlessBrowser {
     this.status = answer.statusCode;
     this.html = answer.body;
     this.headers = answer.headers;
-    if (this.status === 303) await this.go('GET', String(answer.headers.location));
+    const location = String(answer.headers.location);
+    if (this.status === 303 && location.startsWith('/')) await this.go('GET', location);
+    else if (this.status === 303) this.leftTo = new URL(location);
   }
 
   /** The current hidden fields of the form that posts to an action. */
   fields(action: string): Record<string, string> {
-    const form = this.html.split('<form ').find((part) => part.includes(`action="/authorize/${action}"`)) ?? '';
+    const form = this.#form(action);
     const pairs = [...form.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
-    return Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
+    const decode = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+    return Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, decode(value)]));
   }
 
   submit(action: string, values: Record<string, string> = {}, headers?: Record<string, string>): Promise<void> {
-    return this.go('POST', `/authorize/${action}`, { ...this.fields(action), ...values }, headers);
+    const [, url = `/authorize/${action}`] = /action="([^"]+)"/.exec(this.#form(action)) ?? [];
+    return this.go('POST', url, { ...this.fields(action), ...values }, headers);
+  }
+
+  #form(action: string): string {
+    return this.html.split('<form ').find((part) => part.includes(`/authorize/${action}"`)) ?? '';
   }
 
   async logIn(username: string, password = PASSWORD): Promise<void> {

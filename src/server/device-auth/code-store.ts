@@ -1,5 +1,6 @@
-import { type Selectable, sql } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
 import type { ClientType } from '../../contract/device-clients.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { wasChanged } from '../platform/db/sql.ts';
@@ -45,6 +46,9 @@ interface PollRow extends Omit<DeviceCodeRow, 'id' | 'client_id'> {
   readonly id: number | null;
   readonly client_id: string | null;
 }
+
+/** Retention of ended codes and uncollected approvals, during which their outcome can still be reported. */
+export const ENDED_CODE_RETENTION_MS = DAY_MS;
 
 /** Tolerance for early polls, because clocks and networks are imprecise. */
 const JITTER_MS = 1_000;
@@ -199,6 +203,26 @@ export class DeviceCodeStore {
     return (await insertCode.changes(db, code)) === 1;
   }
 
+  /** Inserts an authorization code; returns its id. */
+  async insertApproved(trx: Trx, code: Omit<Insertable<Tables['device_codes']>, 'id' | 'status'>): Promise<number> {
+    const row = await trx
+      .insertInto('device_codes')
+      .values({ ...code, status: 'approved' })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return row.id;
+  }
+
+  /** An authorization code, by the hash of its own kind. */
+  findByHash(hash: string, now: number): Promise<DeviceCodeRow | undefined> {
+    return this.#database.kysely
+      .selectFrom('device_codes')
+      .selectAll()
+      .where('device_code_hash', '=', hash)
+      .where('sweep_at', '>', now)
+      .executeTakeFirst();
+  }
+
   /** Deletes pending codes of a device; ended codes stay until their retention is over. */
   async deletePendingOfDevice(trx: Trx, deviceId: string, now: number): Promise<void> {
     await deletePending.changes(trx, { device: deviceId, now });
@@ -219,13 +243,17 @@ export class DeviceCodeStore {
       .executeTakeFirst();
   }
 
-  /** Marks an approved code as used; returns the device's current name to exactly one of several concurrent callers. */
-  consumeApproved(trx: Trx, id: number, sweepAt: number): Promise<Pick<DeviceCodeRow, 'client_name'> | undefined> {
+  /**
+   * Marks an approved code as used; returns the device's current name to exactly one of several concurrent callers. The
+   * approval of a device does not expire, an authorization code does.
+   */
+  consumeApproved(trx: Trx, id: number, now: number): Promise<Pick<DeviceCodeRow, 'client_name'> | undefined> {
     return trx
       .updateTable('device_codes')
-      .set({ status: 'used', sweep_at: sweepAt })
+      .set({ status: 'used', sweep_at: now + ENDED_CODE_RETENTION_MS })
       .where('id', '=', id)
       .where('status', '=', 'approved')
+      .where((row) => row.or([row('redirect_uri', 'is', null), row('expires_at', '>', now)]))
       .returning('client_name')
       .executeTakeFirst();
   }

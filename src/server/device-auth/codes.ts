@@ -26,11 +26,11 @@ import { hashToken, randomText } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { DeviceRevocation } from './authorization-store.ts';
 import type { ClientService } from './clients.ts';
-import type { DeviceCodeRow, DeviceCodeStore } from './code-store.ts';
+import { type DeviceCodeRow, type DeviceCodeStore, ENDED_CODE_RETENTION_MS } from './code-store.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 
 const DEVICE_CODE_LENGTH = 32;
-const USER_AGENT_LENGTH = 200;
+export const USER_AGENT_LENGTH = 200;
 /** A collision with a valid code has a chance of one in millions; five in a row indicate a bug. */
 const MAX_CODE_ATTEMPTS = 5;
 
@@ -369,9 +369,6 @@ export function toVerificationLinks(baseUrl: string, userCode: string) {
   return { verification_uri, verification_uri_complete: `${verification_uri}?code=${userCode}` };
 }
 
-/** Retention of ended codes and uncollected approvals, during which their outcome can still be reported. */
-export const ENDED_CODE_RETENTION_MS = DAY_MS;
-
 /**
  * Maximum time a sign-in may be renewed, counted from its approval (OWASP ASVS 5.0, 10.4.8), so that a stolen chain of
  * refresh_tokens ends as well.
@@ -415,6 +412,40 @@ function newDeviceNotice(code: DeviceCodeRow & { readonly user_id: number }, reg
     event: { type: 'device.signed_in', subject: `device:${code.id}`, data: { id: code.id, name, address } },
   };
 }
+
+/** Notifies the owner of an application that was let in, so that they notice an approval by someone else. */
+export const newGrantNotice = (grant: {
+  readonly id: number;
+  readonly userId: number;
+  readonly name: string;
+  readonly address: string;
+}): Notice => ({
+  userId: grant.userId,
+  topic: 'device.new',
+  type: 'system',
+  title: { en: 'An application got access to your account', 'zh-CN': '已有应用获得您账号的访问权限' },
+  content: {
+    en: `${grant.name} was allowed in from ${grant.address}. If this was not you, end it in the list of devices and change your password.`,
+    'zh-CN': `已在 ${grant.address} 允许 ${grant.name} 访问。如果不是您本人操作，请在设备列表中结束该授权并修改密码。`,
+  },
+  targetUrl: DEVICES_PAGE,
+  relatedId: grant.id,
+  deduplicationKey: `device.new:${grant.id}`,
+  event: {
+    type: 'device.signed_in',
+    subject: `device:${grant.id}`,
+    data: { id: grant.id, name: grant.name, address: grant.address },
+  },
+});
+
+/** Notifies the owner of an authorization code that was used twice, of which someone else may have a copy. */
+export const codeReuseNotice = (device: Device & { readonly userId: number }): Notice => ({
+  ...reuseNotice(device),
+  content: {
+    en: `${nameOf(device)} used an authorization code that had been used before, so its access was ended. Connect it again; if you did not expect this, change your password.`,
+    'zh-CN': `${nameOf(device)} 重复使用了授权码，其访问权限已被结束。请重新连接；如果您对此并不知情，请修改密码。`,
+  },
+});
 
 /** Notifies the owner of a reused refresh_token, of which someone else may have a copy. */
 export function reuseNotice(device: Device & { readonly userId: number }): Notice {

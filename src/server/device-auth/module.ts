@@ -16,6 +16,7 @@ import { ClientService, ClientStore, parseScopes } from './clients.ts';
 import { DeviceCodeStore } from './code-store.ts';
 import { ApprovalSecondStepCheck, DeviceCodeService, LOGIN_PURPOSE } from './codes.ts';
 import { SignedInDevicesService } from './devices.ts';
+import { GrantService } from './grants.ts';
 import { type DeviceCodeLimits, DeviceRateLimits, toDeviceCodeLimits } from './rate-limits.ts';
 import { DeviceTokenService } from './tokens.ts';
 
@@ -73,6 +74,7 @@ export interface DeviceAuth {
   readonly codeStore: DeviceCodeStore;
   readonly devices: SignedInDevicesService;
   readonly deviceTokens: DeviceTokenService;
+  readonly grants: GrantService;
   readonly rateLimits: DeviceRateLimits;
   readonly revocation: DeviceRevocation;
   /** Deletes expired rows. */
@@ -143,6 +145,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
       codes: codeStore,
       reuseWindowMs: config.refreshReuseWindowSeconds * 1000,
     }),
+    grants: new GrantService({ ...shared, codeStore, approvalCheck }),
     rateLimits,
     revocation,
     async removeExpired() {

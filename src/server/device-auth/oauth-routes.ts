@@ -1,9 +1,12 @@
 import { LOCALES } from '../../contract/messages/format-message.ts';
+import type { Audience } from '../../contract/oauth.ts';
 import * as endpoints from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
+import type { Live } from '../platform/config.ts';
 import { type RequestContext, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { CODE_AUDIENCES, findAudience } from './authorization-request.ts';
 import type { ClientCredentials } from './clients.ts';
 import { toVerificationLinks } from './codes.ts';
 import type { DeviceAuth } from './module.ts';
@@ -19,17 +22,22 @@ export interface OauthRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'codeStore' | 'deviceTokens'>;
   /** Issuer, and prefix of every link. */
   readonly baseUrl: string;
+  readonly site: Live<{ readonly siteName: string }>;
 }
+
+const RESOURCE_METADATA = { api: endpoints.apiMetadata, mcp: endpoints.mcpMetadata } as const;
 
 /**
  * Registers the endpoints of RFC 8628, 8414 and 7009, for any OAuth client library. They share records with the JSON
  * endpoints.
  */
-export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl }: OauthRouteDependencies): void {
+export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl, site }: OauthRouteDependencies): void {
   const { codes, codeStore, deviceTokens } = deviceAuth;
   const metadata = async () => toMetadata(baseUrl);
   routes.add(endpoints.oauthMetadata, metadata);
   routes.add(endpoints.openidConfiguration, metadata);
+  for (const audience of CODE_AUDIENCES)
+    routes.add(RESOURCE_METADATA[audience], async () => toResourceMetadata(audience, baseUrl, site.current().siteName));
 
   routes.add(endpoints.oauthDeviceAuthorization, async ({ body, request }) => {
     // No secret is required to request a code, as on the JSON endpoint.
@@ -51,6 +59,13 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl }: O
     };
   });
 
+  /** The resource that tokens are requested for (RFC 8707 section 2.2). @throws invalid_target */
+  const readAudience = (resource: string | undefined): Audience | undefined => {
+    const audience = resource === undefined ? undefined : findAudience(resource, baseUrl);
+    if (resource !== undefined && audience === undefined) throw new AppError('invalid_target');
+    return audience;
+  };
+
   /** An early poll gets `slow_down`, which permanently widens the client's interval (RFC 8628 section 3.5). */
   const onPending: OnPendingPoll = async (code, now) => {
     if (await codeStore.recordPoll(code.id, now)) return new AppError('authorization_pending');
@@ -69,10 +84,26 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl }: O
       const account = { user_id: userId, username, display_name: displayName };
       return { ...toTokenResponse(tokens), ...defined({ llm_token: llmToken }), ...account };
     }
+    if (body.grant_type === 'authorization_code') {
+      const { code, redirect_uri: redirectUri, code_verifier: verifier } = body;
+      if (code === undefined) throw missingParameter('code');
+      if (redirectUri === undefined) throw missingParameter('redirect_uri');
+      if (verifier === undefined) throw missingParameter('code_verifier');
+      const exchange = { code, redirectUri, verifier, audience: readAudience(body.resource) };
+      const credentials = readClientCredentials(body, request);
+      const tokens = await deviceTokens.exchangeAuthorizationCode(exchange, credentials, origin);
+      const { userId, username, displayName } = tokens;
+      // The management API needs the id; other applications learn nothing about the account.
+      const isManager = tokens.scope.split(' ').includes('account');
+      return {
+        ...toTokenResponse(tokens),
+        ...(isManager && { user_id: userId, username, display_name: displayName }),
+      };
+    }
     if (body.grant_type === 'refresh_token') {
       if (body.refresh_token === undefined) throw missingParameter('refresh_token');
       const credentials = readClientCredentials(body, request);
-      const asked = defined({ scope: body.scope });
+      const asked = defined({ scope: body.scope, audience: readAudience(body.resource) });
       return toTokenResponse(await deviceTokens.refresh(body.refresh_token, credentials, origin, asked));
     }
     throw new AppError('unsupported_grant_type');
@@ -85,20 +116,34 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl }: O
   });
 }
 
-const AUTH_METHODS = ['client_secret_basic', 'client_secret_post'] as const;
+/** `none`: public clients, which authenticate by PKCE alone. */
+const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
 const toMetadata = (baseUrl: string) => ({
   issuer: baseUrl,
+  authorization_endpoint: `${baseUrl}${endpoints.oauthAuthorize.path}`,
   device_authorization_endpoint: `${baseUrl}${endpoints.oauthDeviceAuthorization.path}`,
   token_endpoint: `${baseUrl}${endpoints.oauthToken.path}`,
   revocation_endpoint: `${baseUrl}${endpoints.oauthRevoke.path}`,
-  response_types_supported: [],
-  grant_types_supported: [endpoints.DEVICE_GRANT, 'refresh_token'],
-  scopes_supported: endpoints.DEVICE_SCOPE.split(' '),
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', endpoints.DEVICE_GRANT, 'refresh_token'],
+  scopes_supported: [...endpoints.OAUTH_SCOPES],
+  code_challenge_methods_supported: ['S256'],
+  authorization_response_iss_parameter_supported: true,
   token_endpoint_auth_methods_supported: [...AUTH_METHODS],
   revocation_endpoint_auth_methods_supported: [...AUTH_METHODS],
   service_documentation: `${baseUrl}/docs`,
   ui_locales_supported: [...LOCALES],
+});
+
+const toResourceMetadata = (audience: Audience, baseUrl: string, siteName: string) => ({
+  resource: `${baseUrl}${endpoints.AUDIENCES[audience].path}`,
+  authorization_servers: [baseUrl],
+  scopes_supported: [...endpoints.AUDIENCES[audience].scopes],
+  bearer_methods_supported: ['header'],
+  resource_name: siteName,
+  resource_documentation: `${baseUrl}/docs`,
 });
 
 const missingParameter = (name: string): AppError => invalidRequest(`${name} is required`, name);

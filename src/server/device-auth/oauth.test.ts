@@ -36,7 +36,7 @@ describe('the OAuth endpoints', () => {
     const get = async (path: string) => (await service.app.http.fastify.inject(path)).json() as Record<string, unknown>;
     const metadata = await get('/.well-known/openid-configuration');
     assert.deepEqual(metadata, await get('/.well-known/oauth-authorization-server'));
-    assert.deepEqual(metadata.response_types_supported, []);
+    assert.deepEqual(metadata.response_types_supported, ['code']);
     assert.ok(!JSON.stringify(metadata).includes('id_token'));
   });
 

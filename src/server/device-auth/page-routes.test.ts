@@ -5,7 +5,7 @@ import { CsrfProtection } from './page-routes.ts';
 
 describe('CSRF values of the page forms', () => {
   const guard = new CsrfProtection(Buffer.alloc(32, 1));
-  const binding = { browser: 'b', session: 's', code: 'BCDFGHJK' };
+  const binding = { browser: 'b', session: 's', subject: 'BCDFGHJK' };
   const value = guard.issue('approve', binding, 0);
 
   it('are accepted for an hour, for their own action and binding', () => {
@@ -14,7 +14,7 @@ describe('CSRF values of the page forms', () => {
     assert.equal(guard.check(value, 'deny', binding, 0), false);
     assert.equal(guard.check(value, 'approve', { ...binding, browser: 'x' }, 0), false);
     assert.equal(guard.check(value, 'approve', { ...binding, session: undefined }, 0), false);
-    assert.equal(guard.check(value, 'approve', { ...binding, code: 'x' }, 0), false);
+    assert.equal(guard.check(value, 'approve', { ...binding, subject: 'x' }, 0), false);
   });
 
   it('cannot be extended or forged', () => {

@@ -34,20 +34,21 @@ import {
 import type { DeviceAuth } from './module.ts';
 import { PASSKEY_SCRIPT, parsePasskeyField } from './passkey-form.ts';
 import { TEXTS } from './texts.ts';
+import { APP_TEXTS, TEXTS } from './texts.ts';
 import {
   consentView,
   enterCodeView,
   failureView,
   loginView,
   outcomeView,
+  ownPath,
   type PageContext,
-  pagePath,
   type RequestingClient,
   secondFactorView,
   secondStepView,
 } from './views.ts';
 
-interface PageRouteDependencies {
+export interface PageRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'approvalCheck' | 'clients' | 'codes' | 'devices' | 'rateLimits'>;
   readonly accounts: Pick<Accounts, 'access' | 'logins' | 'passkeys' | 'secondFactors' | 'sessions' | 'twoFactors'>;
   readonly cookies: LoginCookies;
@@ -63,7 +64,7 @@ const BROWSER_COOKIE = 'authorize_form';
 const MAX_BROWSER_COOKIE_LENGTH = 100;
 
 /** One request for a page, with the context its page is rendered with. */
-interface PageVisit {
+export interface PageVisit {
   readonly request: RequestContext;
   readonly reply: FastifyReply;
   readonly context: PageContext;
@@ -77,11 +78,12 @@ type PagesByError = Partial<Record<ErrorCode, (message: string) => string | Prom
  * Registers the pages on which a user approves a device. They load nothing from other hosts and work without scripts,
  * except for passkeys.
  */
-export function addPageRoutes(routes: RouteRegistry, dependencies: PageRouteDependencies): void {
-  const { deviceAuth, accounts, clock } = dependencies;
-  const visits = new PageVisits(dependencies);
-  const renderer = new PageChooser({ ...deviceAuth, ...accounts, clock });
-
+export function addPageRoutes(
+  routes: RouteRegistry,
+  dependencies: PageRouteDependencies,
+  visits: PageVisits,
+  renderer: PageChooser,
+): void {
   routes.add(endpoints.authorizePage, async ({ query, request, reply }) => {
     const visit = visits.open(request, reply, query.code ?? '', query.lang);
     if (query.code === undefined) return sendPage(visit, 200, enterCodeView(visit.context));
@@ -99,13 +101,17 @@ function addLoginForms(
   visits: PageVisits,
 ): void {
   routes.add(endpoints.authorizeLogin, async ({ body, request, reply }) => {
-    const visit = visits.open(request, reply, body.code, body.lang);
+    const visit = visits.open(request, reply, body.code, body.lang, body.request);
     const again = (error: string) => loginView(visit.context, { error, username: body.username });
     const work = async () => {
       visits.assertOwnForm(visit, 'login', body.form);
-      const login = { user_code: body.code, username: body.username, password: body.password };
+      const { username, password } = body;
       const client = toLoginClient(request, cookies.knownDeviceOf(reply));
-      const outcome = await logInForDeviceCode({ ...deviceAuth, logins: accounts.logins }, login, client);
+      const login = { user_code: body.code, username, password };
+      const outcome =
+        visit.context.request === undefined
+          ? await logInForDeviceCode({ ...deviceAuth, logins: accounts.logins }, login, client)
+          : await accounts.logins.logIn({ username, password, client });
       if (outcome.step === 'second') {
         cookies.setPending(reply, outcome.pending);
         return redirectToPage(visit, PAGE_STEPS.secondStep);
@@ -117,7 +123,7 @@ function addLoginForms(
   });
 
   routes.add(endpoints.authorizeSecondStep, async ({ body, request, reply }) => {
-    const visit = visits.open(request, reply, body.code, body.lang);
+    const visit = visits.open(request, reply, body.code, body.lang, body.request);
     const work = async () => {
       visits.assertOwnForm(visit, 'second-step', body.form);
       const client = toLoginClient(request, cookies.knownDeviceOf(reply));
@@ -137,7 +143,7 @@ function addLoginForms(
   });
 
   routes.add(endpoints.authorizeSwitch, async ({ body, request, reply }) => {
-    const visit = visits.open(request, reply, body.code, body.lang);
+    const visit = visits.open(request, reply, body.code, body.lang, body.request);
     return respond(visit, async () => {
       visits.assertOwnForm(visit, 'switch', body.form);
       const row = request.session === undefined ? undefined : await accounts.sessions.find(request.session);
@@ -248,7 +254,7 @@ function addDecisionForms(
 }
 
 /** Opens page visits, and checks that a form was shown by this service to this browser. */
-class PageVisits {
+export class PageVisits {
   readonly #guard: CsrfProtection;
   readonly #clock: Clock;
   readonly #secure: boolean;
@@ -263,15 +269,26 @@ class PageVisits {
     this.#secure = secure;
   }
 
-  /** @param lang the language in the page's URL or form, if any */
-  open(request: RequestContext, reply: FastifyReply, typed: string, lang: string | undefined): PageVisit {
+  /**
+   * @param lang the language in the page's URL or form, if any
+   * @param authorizationRequest on the pages for one, its query
+   */
+  open(
+    request: RequestContext,
+    reply: FastifyReply,
+    typed: string,
+    lang: string | undefined,
+    authorizationRequest?: string,
+  ): PageVisit {
     const locale = LOCALES.find((each) => each === lang) ?? request.locale;
     const parsed = parseUserCode(typed);
     const code = parsed === undefined ? '' : formatUserCode(parsed);
+    const ownQuery = authorizationRequest === undefined ? undefined : toOwnQuery(authorizationRequest);
+    const subject = ownQuery ?? code;
     let browser: string | undefined;
     const formValue = (action: string): string => {
       browser ??= this.#readBrowserId(reply);
-      return this.#guard.issue(action, { browser, session: request.session, code }, this.#clock.now());
+      return this.#guard.issue(action, { browser, session: request.session, subject }, this.#clock.now());
     };
     return {
       request,
@@ -283,6 +300,9 @@ class PageVisits {
         texts: TEXTS[locale],
         code,
         hasPasskeys: this.#hasPasskeys,
+        texts: ownQuery === undefined ? TEXTS[locale] : APP_TEXTS[locale],
+        code,
+        request: ownQuery,
         formValue,
       },
     };
@@ -291,7 +311,8 @@ class PageVisits {
   /** Rejects a post that another site made this browser send. @throws form_expired */
   assertOwnForm({ request, reply, context }: PageVisit, action: string, value: string): void {
     const browser = reply.request.cookies[BROWSER_COOKIE];
-    const binding = { browser: browser ?? '', session: request.session, code: context.code };
+    const subject = context.request ?? context.code;
+    const binding = { browser: browser ?? '', session: request.session, subject };
     if (browser === undefined || !this.#guard.check(value, action, binding, this.#clock.now()))
       throw new AppError('form_expired');
   }
@@ -303,7 +324,7 @@ class PageVisits {
     reply.setCookie(BROWSER_COOKIE, fresh, {
       httpOnly: true,
       sameSite: 'lax',
-      path: '/authorize',
+      path: '/',
       secure: this.#secure,
     });
     return fresh;
@@ -315,15 +336,28 @@ const sendPage = ({ reply, context }: PageVisit, status: number, page: string): 
     .status(status)
     .headers(context.hasPasskeys ? SCRIPTED_PAGE_HEADERS : STANDALONE_PAGE_HEADERS)
     .send(page);
+/** The parameters of an authorization request, encoded anew and without those of the page itself. */
+function toOwnQuery(request: string): string {
+  const parameters = new URLSearchParams(request);
+  for (const name of ['lang', 'step']) parameters.delete(name);
+  return parameters.toString();
+}
+
+export const sendPage = (
+  { reply }: PageVisit,
+  status: number,
+  page: string,
+  headers = STANDALONE_PAGE_HEADERS,
+): FastifyReply => reply.status(status).headers(headers).send(page);
 
 /**
  * Redirects with 303, so that the browser fetches the next page and never repeats the post (RFC 9110 section 15.4.4).
  */
-const redirectToPage = ({ reply, context }: PageVisit, step?: string): FastifyReply =>
-  reply.headers(STANDALONE_PAGE_HEADERS).redirect(pagePath(context.code, context.locale, step), 303);
+export const redirectToPage = ({ reply, context }: PageVisit, step?: string): FastifyReply =>
+  reply.headers(STANDALONE_PAGE_HEADERS).redirect(ownPath(context, step), 303);
 
 /** Renders a failure on a page the user can continue from: the form again if the error belongs to a field. */
-function respond(
+export function respond(
   visit: PageVisit,
   work: () => Promise<FastifyReply>,
   pagesByError: PagesByError = {},
@@ -335,13 +369,14 @@ function respond(
 
 const VALID_MS = HOUR_MS;
 
-/** The values a form is bound to: this browser, its login, and this code. */
+/** The values a form is bound to: this browser, its login, and what the page decides. */
 interface FormBinding {
   /** Value of the page's own cookie. */
   readonly browser: string;
   /** Value of the session cookie; logging in or out makes the forms of other tabs stale. */
   readonly session: string | undefined;
-  readonly code: string;
+  /** What the page decides: a code, or the query of an authorization request. */
+  readonly subject: string;
 }
 
 /** CSRF values of the pages' forms, which a site that makes a browser post to this service cannot know. */
@@ -364,14 +399,14 @@ export class CsrfProtection {
   }
 }
 
-const textOf = (end: string, action: string, { browser, session = '', code }: FormBinding): string =>
-  JSON.stringify([end, action, browser, session, code]);
+const textOf = (end: string, action: string, { browser, session = '', subject }: FormBinding): string =>
+  JSON.stringify([end, action, browser, session, subject]);
 
 /** Steps named in the page's URL: the second factor is outstanding, or the last form was a report or a rename. */
-const PAGE_STEPS = { secondStep: 'code', reported: 'reported', named: 'named' } as const;
+export const PAGE_STEPS = { secondStep: 'code', reported: 'reported', named: 'named' } as const;
 
 /** The account logged in on the page. */
-interface Viewer extends Approver {
+export interface Viewer extends Approver {
   readonly account: Account;
 }
 
@@ -395,7 +430,7 @@ interface PageChooserDependencies {
 }
 
 /** Chooses the page for a code by the code's state and the viewer. */
-class PageChooser {
+export class PageChooser {
   readonly #dependencies: PageChooserDependencies;
 
   constructor(dependencies: PageChooserDependencies) {

@@ -42,6 +42,7 @@ export class DeviceRateLimits {
   readonly #unknownCodes: RateLimiter;
   readonly #logins: RateLimiter;
   readonly #wrongClients: RateLimiter;
+  readonly #grants: RateLimiter;
 
   readonly #codesPerIp: () => number;
 
@@ -55,6 +56,7 @@ export class DeviceRateLimits {
     this.#unknownCodes = define('misses', 10);
     this.#logins = define('logins', 5);
     this.#wrongClients = define('wrong-clients', 300);
+    this.#grants = define('grants', 60);
   }
 
   /** @throws rate_limit_exceeded, also for an hour after a report */
@@ -94,6 +96,11 @@ export class DeviceRateLimits {
 
   async refundLoginAttempt(userCode: string): Promise<void> {
     await this.#logins.refund(userCode);
+  }
+
+  /** Counts an application that an account lets in, since each adds rows. @throws rate_limit_exceeded */
+  async consumeGrant(userId: number): Promise<void> {
+    assertWithinLimit(await this.#grants.consume(String(userId)));
   }
 
   /** Counts wrong client credentials. @throws rate_limit_exceeded, with the public code `invalid_client` */

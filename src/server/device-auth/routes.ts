@@ -1,3 +1,4 @@
+import type { AmountUnit } from '../../contract/amounts.ts';
 import * as endpoints from '../../contract/device-auth.ts';
 import * as adminDeviceClientsEndpoints from '../../contract/device-clients.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
@@ -14,10 +15,11 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import type { ClientListItem } from './clients.ts';
 import { logInForDeviceCode, toVerificationLinks } from './codes.ts';
+import { addConsentRoutes } from './consent-routes.ts';
 import type { SignedInDevicesService } from './devices.ts';
 import type { DeviceAuth } from './module.ts';
 import { addOauthRoutes } from './oauth-routes.ts';
-import { addPageRoutes } from './page-routes.ts';
+import { addPageRoutes, PageChooser, PageVisits } from './page-routes.ts';
 import { PollRateTracker } from './rate-limits.ts';
 import type { OnPendingPoll } from './tokens.ts';
 
@@ -34,12 +36,18 @@ interface DeviceAuthRouteDependencies {
   readonly baseUrl: string;
   /** The site's current name. */
   readonly site: Live<{ readonly siteName: string }>;
+  /** The unit that people type amounts in. */
+  readonly amountUnit: () => AmountUnit;
 }
 
 /** Registers all endpoints of device authorization: JSON, pages, OAuth, and administration. */
 export function addDeviceAuthRoutes(routes: RouteRegistry, dependencies: DeviceAuthRouteDependencies): void {
   addJsonRoutes(routes, dependencies);
-  addPageRoutes(routes, { ...dependencies, secure: dependencies.baseUrl.startsWith('https:') });
+  const pages = { ...dependencies, secure: dependencies.baseUrl.startsWith('https:') };
+  const visits = new PageVisits(pages);
+  const chooser = new PageChooser({ ...dependencies.deviceAuth, ...dependencies.accounts, clock: dependencies.clock });
+  addPageRoutes(routes, pages, visits, chooser);
+  addConsentRoutes(routes, dependencies, visits, chooser);
   addOauthRoutes(routes, dependencies);
   addDeviceClientAdminRoutes(routes, dependencies.deviceAuth);
 }

@@ -71,6 +71,29 @@ const EN = {
   expiredText: 'Start again on your device to get a new one.',
   failedTitle: 'That did not work',
   otherCode: 'Enter another code',
+  grantTitle: 'Let this application in?',
+  publisher: 'Published by',
+  returnsTo: 'Returns to',
+  thisComputer: 'a program on this computer',
+  scope_account: [
+    'See and change your account: profile, devices, notifications, videos and mailbox, its password included. It cannot change your password, e-mail or two-step verification, or create API keys.',
+  ],
+  scope_models: ['Call models and generate videos with your credits and your plan.'],
+  scope_mcp: [
+    'Use the tools of this service: generate and edit videos with your credits and your plan, and list yours.',
+  ],
+  grantWarning: 'Continue only if you started this yourself, just now, and trust where it returns to.',
+  limits: 'Limits (optional)',
+  spendLimit: 'It may spend at most',
+  spendHint: 'Empty: no limit of its own. Running work counts from its start.',
+  spendPeriod: 'Each',
+  period_day: 'day',
+  period_week: 'week',
+  period_month: 'month',
+  expiresInDays: 'Ends after (days)',
+  expiresHint: 'Empty: until you end it in your list of devices, one year at most.',
+  amountInvalid: 'Type an amount above zero, such as 5 or 2.50.',
+  daysInvalid: 'Type a number of days from 1 to 365.',
   language: 'Language',
 } as const;
 
@@ -147,8 +170,43 @@ const ZH_CN: Texts = {
   expiredText: '请在设备上重新开始，获取新的验证码。',
   failedTitle: '操作未成功',
   otherCode: '输入其他验证码',
+  grantTitle: '允许此应用访问吗？',
+  publisher: '发布者',
+  returnsTo: '返回至',
+  thisComputer: '本机上的程序',
+  scope_account: [
+    '查看和更改您的账号：个人资料、设备、通知、视频和邮箱（包括邮箱密码）。不能更改您的密码、邮箱地址或两步验证，也不能创建 API 密钥。',
+  ],
+  scope_models: ['使用您的积分和套餐调用模型、生成视频。'],
+  scope_mcp: ['使用本服务的工具：用您的积分和套餐生成、编辑视频，并列出您的视频。'],
+  grantWarning: '仅当这是您本人刚刚发起的操作，并且信任其返回地址时才继续。',
+  limits: '限制（可选）',
+  spendLimit: '最多可花费',
+  spendHint: '留空则没有单独的上限。进行中的任务从开始时计入。',
+  spendPeriod: '周期',
+  period_day: '每天',
+  period_week: '每周',
+  period_month: '每月',
+  expiresInDays: '有效天数',
+  expiresHint: '留空则一直有效，直到您在设备列表中结束它，最长一年。',
+  amountInvalid: '请输入大于零的金额，例如 5 或 2.50。',
+  daysInvalid: '请输入 1 至 365 之间的天数。',
   language: '语言',
 };
 
 /** The texts of the pages by language. */
 export const TEXTS: Readonly<Record<Locale, Texts>> = { en: EN, 'zh-CN': ZH_CN };
+
+/** The texts of the same pages where an application is let in instead of a device. */
+export const APP_TEXTS: Readonly<Record<Locale, Texts>> = {
+  en: {
+    ...EN,
+    loginTitle: 'Sign in to connect an application',
+    loginLead: 'An application asks for access to your account. You see what it asks for before you decide.',
+  },
+  'zh-CN': {
+    ...ZH_CN,
+    loginTitle: '登录以连接应用',
+    loginLead: '有应用请求访问您的账号。您可以在决定之前查看它请求的内容。',
+  },
+};

@@ -15,13 +15,14 @@ import { auditRevocation, type DeviceRevocation } from './authorization-store.ts
 import { type ClientCredentials, type ClientService, type DeviceClient, findAuthenticated } from './clients.ts';
 import { type DeviceCodeRow, type DeviceCodeStore, toDeviceCode } from './code-store.ts';
 import {
-  ENDED_CODE_RETENTION_MS,
+  codeReuseNotice,
   MAX_SIGN_IN_MS,
   reuseNotice,
   toAccessEnd,
   toDeviceCodeStatus,
   toRefreshEnd,
 } from './codes.ts';
+import { hashAuthorizationCode, matchesChallenge } from './grants.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 
 const REFRESH_PREFIX = 'rgrt_';
@@ -41,6 +42,15 @@ export interface IssuedTokens extends TokenPair {
   readonly userId: number;
   readonly username: string;
   readonly displayName: string;
+}
+
+/** The parts of a token request that must match the authorization request. */
+export interface CodeExchange {
+  readonly code: string;
+  readonly redirectUri: string;
+  /** Of PKCE. */
+  readonly verifier: string;
+  readonly audience: Audience | undefined;
 }
 
 /** What an OAuth client may name when it refreshes; neither may exceed the grant. */
@@ -105,7 +115,40 @@ export class DeviceTokenService {
     if (failure === 'authorization_pending' && code !== undefined) throw await onPending(code, now);
     if (failure !== undefined) throw new AppError(failure);
     if (client === undefined || code === undefined || !isComplete(code)) throw new AppError('record_incomplete');
-    return database.transaction((trx) => this.#issueTokens(trx, code, client, origin));
+    const issued = await database.transaction((trx) => this.#issueTokens(trx, code, client, origin));
+    if (issued === undefined) throw new AppError('device_code_used');
+    return issued;
+  }
+
+  /**
+   * Issues the tokens of an authorization code, once. A second use ends them: the code may have been stolen (RFC 6749
+   * section 4.1.2). Any other failure leaves the code unused.
+   *
+   * @throws invalid_client, authorization_code_invalid, invalid_target
+   */
+  async exchangeAuthorizationCode(
+    { code, redirectUri, verifier, audience }: CodeExchange,
+    credentials: ClientCredentials,
+    origin: RequestOrigin,
+  ): Promise<IssuedTokens> {
+    const { database, codes, clock } = this.#dependencies;
+    const client = await this.authenticate(credentials, origin);
+    const now = clock.now();
+    const row = await codes.findByHash(hashAuthorizationCode(code), now);
+    if (row?.status === 'used') await this.#revokeAfterReuse(row.id, 'device.code-reuse', codeReuseNotice, origin);
+    if (row === undefined || row.status !== 'approved' || row.expires_at <= now || !isComplete(row))
+      throw new AppError('authorization_code_invalid');
+    if (
+      row.client_id !== client.id ||
+      row.redirect_uri !== redirectUri ||
+      !matchesChallenge(verifier, row.code_challenge)
+    )
+      throw new AppError('authorization_code_invalid');
+    if (audience !== undefined && audience !== row.audience) throw new AppError('invalid_target');
+    const issued = await database.transaction((trx) => this.#issueTokens(trx, row, client, origin));
+    if (issued !== undefined) return issued;
+    await this.#revokeAfterReuse(row.id, 'device.code-reuse', codeReuseNotice, origin);
+    throw new AppError('authorization_code_invalid');
   }
 
   /**
@@ -166,18 +209,19 @@ export class DeviceTokenService {
     });
   }
 
+  /** @returns undefined if the code was used or expired meanwhile */
   async #issueTokens(
     trx: Trx,
     code: ApprovedCode,
     client: ClientIdentity,
     origin: RequestOrigin,
-  ): Promise<IssuedTokens> {
+  ): Promise<IssuedTokens | undefined> {
     const { authorizations, codes, clock, access, tokens } = this.#dependencies;
     const account = await access.lockEnabled(trx, code.user_id);
     if (account === undefined) throw new AppError('device_code_invalid');
     const now = clock.now();
-    const consumed = await codes.consumeApproved(trx, code.id, now + ENDED_CODE_RETENTION_MS);
-    if (consumed === undefined) throw new AppError('device_code_used');
+    const consumed = await codes.consumeApproved(trx, code.id, now);
+    if (consumed === undefined) return undefined;
     const issued = newTokenPair(now, code.access_expires_at, code.refresh_expires_at, code.scopes);
     const llm = await tokens.issueLlm(trx, account.id, consumed.client_name || client.name, code.grant_ends_at);
     await authorizations.insert(trx, {
@@ -221,7 +265,8 @@ export class DeviceTokenService {
       throw new AppError(hasExpired ? 'refresh_token_expired' : 'refresh_token_spent');
     }
     if (row.used_at !== null) {
-      if (now - row.used_at > reuseWindowMs) await this.#revokeAfterTokenReuse(authorizationId, origin);
+      if (now - row.used_at > reuseWindowMs)
+        await this.#revokeAfterReuse(authorizationId, 'device.refresh-reuse', reuseNotice, origin);
       throw new AppError('refresh_token_spent');
     }
     const endsAt = Math.min(approvedAt + MAX_SIGN_IN_MS, row.grant_ends_at ?? Infinity);
@@ -231,17 +276,22 @@ export class DeviceTokenService {
   }
 
   /**
-   * Revokes all tokens of a device whose used refresh_token reappeared too late for a race or a lost response: the
-   * token may be stolen.
+   * Revokes all tokens of a device whose used refresh_token reappeared too late for a race or a lost response, or whose
+   * authorization code reappeared: it may be stolen.
    */
-  async #revokeAfterTokenReuse(authorizationId: number, origin: RequestOrigin): Promise<void> {
+  async #revokeAfterReuse(
+    authorizationId: number,
+    action: string,
+    toNotice: typeof reuseNotice,
+    origin: RequestOrigin,
+  ): Promise<void> {
     const { database, clients, notifier, revocation, auditLog } = this.#dependencies;
     await database.transaction(async (trx) => {
       for (const revoked of await revocation.revoke(trx, { id: authorizationId })) {
         const { id, user_id: userId, client_name: clientName } = revoked;
         const registeredName = await clients.findName(trx, revoked.client_id);
-        await notifier.notify(trx, reuseNotice({ id, userId, clientName, registeredName }));
-        await auditRevocation(auditLog, trx, revoked, 'device.refresh-reuse', origin);
+        await notifier.notify(trx, toNotice({ id, userId, clientName, registeredName }));
+        await auditRevocation(auditLog, trx, revoked, action, origin);
       }
     });
   }

@@ -1,5 +1,7 @@
+import { SPEND_PERIODS } from '../../contract/account-fields.ts';
 import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
+import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 import { PASSKEY_SCRIPT_TAG, passkeyForm } from './passkey-form.ts';
@@ -38,7 +40,8 @@ ${errorParagraph(wrong)}
   );
 }
 
-const shownCode = ({ code }: PageContext): Markup => html`<output class="code">${code}</output>`;
+const shownCode = ({ code }: PageContext): Markup | undefined =>
+  code === '' ? undefined : html`<output class="code">${code}</output>`;
 
 /** The login page. */
 export function loginView(view: PageContext, wrong: FieldError & { readonly username?: string } = {}): string {
@@ -97,6 +100,7 @@ ${
     : undefined
 }
 <p class="note"><a href="${pagePath(view.code, view.locale)}">${texts.restart}</a></p>`,
+<p class="note"><a href="${ownPath(view)}">${texts.restart}</a></p>`,
   );
 }
 
@@ -196,6 +200,82 @@ const codeField = ({ texts }: PageContext, wrong: FieldError): Markup => html`<l
 <input class="code" id="otp" name="otp" form="${APPROVE_FORM}" required maxlength="64" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" ${describedBy(wrong, 'hint')}>
 <p class="note hint" id="hint">${texts.again}</p>`;
 
+/** What an application requests, and what the person typed last. */
+interface GrantDetails {
+  readonly account: string;
+  /** Name of the application. */
+  readonly client: string;
+  /** Where the name was not set by an administrator, who says so. */
+  readonly publisher: string | undefined;
+  /** Host that the browser returns to, or the program on this computer. */
+  readonly redirectHost: string | undefined;
+  readonly scopes: readonly OauthScope[];
+  /** Unit of the spend limit, such as CNY. */
+  readonly unit: string;
+  readonly needsSecondStep: boolean;
+  readonly typed: GrantFields;
+}
+
+/** The fields of the form with the limits of a grant, as typed. */
+export interface GrantFields {
+  readonly expires_in_days?: string | undefined;
+  readonly spend_limit_amount?: string | undefined;
+  readonly spend_limit_period?: string | undefined;
+}
+
+/** An error at a field of the form. */
+interface GrantError extends FieldError {
+  readonly field?: keyof GrantFields | 'otp' | undefined;
+}
+
+/** The page on which the user lets an application in, within limits. */
+export function grantView(view: PageContext, grant: GrantDetails, wrong: GrantError = {}): string {
+  const { texts } = view;
+  const { redirectHost, publisher } = grant;
+  return layout(
+    view,
+    texts.grantTitle,
+    html`<div class="account"><span>${texts.signedInAs} <strong>${grant.account}</strong></span>
+<form class="quiet" method="post" action="/authorize/switch">${hiddenFields(view, 'switch')}<button>${texts.notYou}</button></form></div>
+<h1>${texts.grantTitle}</h1>
+<p class="asker"><bdi>${grant.client}</bdi></p>
+<dl>
+${publisher === undefined ? undefined : html`<dt>${texts.publisher}</dt><dd>${publisher} (${texts.unverified})</dd>`}
+<dt>${texts.returnsTo}</dt><dd>${redirectHost === undefined ? texts.thisComputer : html`<strong>${redirectHost}</strong>`}</dd>
+</dl>
+<h2>${texts.mayTitle}</h2>
+<ul>${grant.scopes.flatMap((scope) => texts[`scope_${scope}`]).map((each) => html`<li>${each}</li>`)}</ul>
+<p class="warning">${texts.grantWarning}</p>
+${limitFields(view, grant, wrong)}
+${grant.needsSecondStep ? secondStepField(view, wrong.field === 'otp' ? wrong : {}) : undefined}
+<div class="choice">
+<form method="post" action="/oauth/authorize/deny">${hiddenFields(view, 'deny')}<button>${texts.deny}</button></form>
+<form method="post" action="/oauth/authorize/approve" id="${APPROVE_FORM}">${hiddenFields(view, 'approve')}<button>${texts.allow}</button></form>
+</div>`,
+  );
+}
+
+/** Limits that the person may set. The fields are outside their form, so that both buttons get the same style. */
+function limitFields({ texts }: PageContext, { typed, unit, scopes }: GrantDetails, wrong: GrantError): Markup {
+  const at = (field: GrantError['field']): FieldError => (wrong.field === field ? wrong : {});
+  const { expires_in_days: days = '', spend_limit_amount: amount = '', spend_limit_period: period } = typed;
+  const spend = html`${errorParagraph(at('spend_limit_amount'))}
+<label for="amount">${texts.spendLimit} (${unit})</label>
+<input id="amount" name="spend_limit_amount" form="${APPROVE_FORM}" inputmode="decimal" maxlength="20" autocomplete="off" value="${amount}" ${describedBy(at('spend_limit_amount'), 'amount-hint')}>
+<p class="note hint" id="amount-hint">${texts.spendHint}</p>
+<label for="period">${texts.spendPeriod}</label>
+<select id="period" name="spend_limit_period" form="${APPROVE_FORM}">${SPEND_PERIODS.map(
+    (each) =>
+      html`<option value="${each}"${each === (period ?? 'month') ? html` selected` : undefined}>${texts[`period_${each}`]}</option>`,
+  )}</select>`;
+  return html`<h2>${texts.limits}</h2>
+${scopes.some((scope) => scope !== 'account') ? spend : undefined}
+${errorParagraph(at('expires_in_days'))}
+<label for="days">${texts.expiresInDays}</label>
+<input id="days" name="expires_in_days" form="${APPROVE_FORM}" inputmode="numeric" maxlength="3" autocomplete="off" value="${days}" ${describedBy(at('expires_in_days'), 'days-hint')}>
+<p class="note hint" id="days-hint">${texts.expiresHint}</p>`;
+}
+
 /** The outcome, or why there is nothing to decide. */
 type Outcome = 'approved' | 'denied' | 'reported' | 'used' | 'done' | 'expired';
 
@@ -269,7 +349,7 @@ export function failureView(view: PageContext, message: string): string {
     texts.failedTitle,
     html`<h1>${texts.failedTitle}</h1>
 <p class="error" role="alert">${message}</p>
-<p><a href="${pagePath(view.code, view.locale)}">${texts.restart}</a></p>`,
+<p><a href="${ownPath(view)}">${texts.restart}</a></p>`,
   );
 }
 
@@ -282,8 +362,20 @@ export interface PageContext {
   readonly code: string;
   /** Whether browsers can use passkeys for this service, with the page's script. */
   readonly hasPasskeys?: boolean;
+  /** The query of an authorization request, on the pages for one. */
+  readonly request?: string | undefined;
   /** CSRF value for the form that posts to this action. */
   formValue(action: string): string;
+}
+
+/** Path of the page in its context, for what it decides. */
+export const ownPath = ({ code, request, locale }: PageContext, step?: string): string =>
+  request === undefined ? pagePath(code, locale, step) : requestPath(request, locale, step);
+
+/** Path of the page for an authorization request, with the language. */
+function requestPath(request: string, locale: Locale, step?: string): string {
+  const rest = new URLSearchParams({ lang: locale, ...defined({ step }) });
+  return `/oauth/authorize?${request}&${rest}`;
 }
 
 /** Path of the page, including the code and the language. */
@@ -298,8 +390,10 @@ export function pagePath(code: string, locale: Locale, step?: string): string {
 
 /** A complete page around one section. */
 function layout({ locale, siteName, code, hasPasskeys }: PageContext, heading: string, section: Markup): string {
+function layout(view: PageContext, heading: string, section: Markup): string {
+  const { locale, siteName } = view;
   const texts = TEXTS[locale];
-  const nav = languageLinks(locale, texts.language, (each) => pagePath(code, each));
+  const nav = languageLinks(locale, texts.language, (each) => ownPath({ ...view, locale: each }));
   return standalonePage({
     locale,
     siteName,
@@ -313,5 +407,5 @@ function layout({ locale, siteName, code, hasPasskeys }: PageContext, heading: s
 
 /** The hidden fields of a form that posts to `/authorize/<action>`. */
 function hiddenFields(view: PageContext, action: string): Markup {
-  return html`<input type="hidden" name="form" value="${view.formValue(action)}"><input type="hidden" name="code" value="${view.code}"><input type="hidden" name="lang" value="${view.locale}">`;
+  return html`<input type="hidden" name="form" value="${view.formValue(action)}"><input type="hidden" name="code" value="${view.code}"><input type="hidden" name="lang" value="${view.locale}">${view.request === undefined ? undefined : html`<input type="hidden" name="request" value="${view.request}">`}`;
 }

@@ -88,6 +88,11 @@ export const SCRIPTED_PAGE_HEADERS = toStandalonePageHeaders(["script-src 'self'
 export const PLAYER_PAGE_HEADERS = toStandalonePageHeaders(["media-src 'self'"]);
 
 function toStandalonePageHeaders(additions: readonly string[] = []): Readonly<Record<string, string>> {
+/** Like `STANDALONE_PAGE_HEADERS`, for a page whose form may redirect to addresses of this scheme, such as `https:`. */
+export const redirectingPageHeaders = (scheme: string): Readonly<Record<string, string>> =>
+  toStandalonePageHeaders([], ` https: ${scheme}`);
+
+function toStandalonePageHeaders(media: readonly string[] = [], formTargets = ''): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
@@ -95,6 +100,8 @@ function toStandalonePageHeaders(additions: readonly string[] = []): Readonly<Re
     "img-src 'self'",
     ...additions,
     "form-action 'self'",
+    ...media,
+    `form-action 'self'${formTargets}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];

@@ -252,6 +252,8 @@ const OAUTH_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {
   client_unknown: 'invalid_client',
   device_code_invalid: 'invalid_grant',
   device_code_used: 'invalid_grant',
+  authorization_code_invalid: 'invalid_grant',
+  redirect_uri_invalid: 'invalid_request',
   refresh_token_invalid: 'invalid_grant',
   refresh_token_expired: 'invalid_grant',
   refresh_token_spent: 'invalid_grant',

@@ -1,0 +1,186 @@
+import type { FastifyReply } from 'fastify';
+import { SPEND_PERIODS } from '../../contract/account-fields.ts';
+import { type AmountUnit, amountUnitName } from '../../contract/amounts.ts';
+import { formatMessage } from '../../contract/messages/format-message.ts';
+import * as endpoints from '../../contract/oauth.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
+import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import { redirectingPageHeaders, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
+import { toRequestOrigin } from '../platform/http/request-context.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import {
+  type AuthorizationRequest,
+  readRequest,
+  readTarget,
+  toRedirect,
+  toRedirectError,
+  type ValidRequest,
+} from './authorization-request.ts';
+import type { GrantLimits } from './grants.ts';
+import type { DeviceAuth } from './module.ts';
+import {
+  PAGE_STEPS,
+  type PageChooser,
+  type PageVisit,
+  type PageVisits,
+  respond,
+  sendPage,
+  type Viewer,
+} from './page-routes.ts';
+import { type GrantFields, grantView, loginView, secondStepView } from './views.ts';
+
+interface ConsentRouteDependencies {
+  readonly deviceAuth: Pick<DeviceAuth, 'approvalCheck' | 'clients' | 'grants'>;
+  readonly clock: Clock;
+  /** Issuer, and prefix of every link. */
+  readonly baseUrl: string;
+  /** The unit that people type amounts in. */
+  readonly amountUnit: () => AmountUnit;
+}
+
+/** An error at one field of the limits. */
+type LimitError = 'amountInvalid' | 'daysInvalid';
+const FIELD_OF: Readonly<Record<LimitError, keyof GrantFields>> = {
+  amountInvalid: 'spend_limit_amount',
+  daysInvalid: 'expires_in_days',
+};
+const MAX_DAYS = 365;
+const MAX_QUOTA = 1e15;
+
+/**
+ * Registers the pages on which a person lets an application in (RFC 6749 section 4.1). The request travels in the URL
+ * and the forms and is read again at each step, so nothing is stored for anonymous visitors.
+ */
+export function addConsentRoutes(
+  routes: RouteRegistry,
+  { deviceAuth, clock, baseUrl, amountUnit }: ConsentRouteDependencies,
+  visits: PageVisits,
+  chooser: PageChooser,
+): void {
+  const { clients, grants, approvalCheck } = deviceAuth;
+
+  /** Runs `work` with the request, and reports its errors to the client once its redirect URI is known to be valid. */
+  const withRequest = (visit: PageVisit, query: string, work: (request: ValidRequest) => Promise<FastifyReply>) =>
+    respond(visit, async () => {
+      if (query.length > endpoints.MAX_REQUEST_LENGTH) throw invalidRequest('The request is too long.');
+      const parameters = new URLSearchParams(query);
+      const target = await readTarget(parameters, (id) => clients.find(id));
+      const errorUrl = await findErrorUrl(target, baseUrl, async () => {
+        await work(readRequest(target, parameters, baseUrl));
+      });
+      return errorUrl === undefined ? visit.reply : redirectToClient(visit, errorUrl);
+    });
+
+  const showGrant = async (
+    visit: PageVisit,
+    { client, redirectUri, terms }: ValidRequest,
+    viewer: Viewer,
+    typed: GrantFields = {},
+    wrong: { readonly error?: string; readonly field?: keyof GrantFields | 'otp' } = {},
+  ): Promise<FastifyReply> => {
+    const { username, display_name: displayName } = viewer.account;
+    const { clientIp } = visit.request;
+    const { protocol, host } = new URL(redirectUri);
+    const page = grantView(
+      visit.context,
+      {
+        account: displayName === username ? username : `${displayName} (${username})`,
+        client: client.name,
+        publisher: undefined,
+        redirectHost: protocol === 'https:' ? host : undefined,
+        scopes: terms.scopes,
+        unit: amountUnitName(amountUnit(), visit.locale),
+        needsSecondStep: await approvalCheck.needsSecondStep({ address: clientIp }, viewer, clientIp),
+        typed,
+      },
+      wrong,
+    );
+    return sendPage(visit, wrong.error === undefined ? 200 : 400, page, redirectingPageHeaders(protocol));
+  };
+
+  routes.add(endpoints.oauthAuthorize, async ({ query, request, reply }) => {
+    const [, requested = ''] = /\?(.*)$/s.exec(reply.request.url) ?? [];
+    const visit = visits.open(request, reply, '', query.lang, requested.slice(0, endpoints.MAX_REQUEST_LENGTH));
+    return withRequest(visit, requested, async (valid) => {
+      const viewer = await chooser.findViewer(request);
+      if (viewer !== undefined) return showGrant(visit, valid, viewer);
+      const isSecondStep = query.step === PAGE_STEPS.secondStep;
+      return sendPage(visit, 200, isSecondStep ? secondStepView(visit.context) : loginView(visit.context));
+    });
+  });
+
+  routes.add(endpoints.oauthApprove, async ({ body, request, reply }) => {
+    const visit = visits.open(request, reply, '', body.lang, body.request);
+    return withRequest(visit, body.request, async (valid) => {
+      visits.assertOwnForm(visit, 'approve', body.form);
+      const viewer = await chooser.findViewer(request);
+      if (viewer === undefined) return sendPage(visit, 200, loginView(visit.context));
+      const limits = readLimits(body, amountUnit(), clock.now());
+      if (typeof limits === 'string')
+        return showGrant(visit, valid, viewer, body, { error: visit.context.texts[limits], field: FIELD_OF[limits] });
+      const origin = { ...toRequestOrigin(request), userAgent: request.headers['user-agent'] ?? '' };
+      return grants.approve(valid, viewer, limits, origin, body.otp).then(
+        (code) => redirectToClient(visit, toRedirect(valid, baseUrl, { code })),
+        (error: unknown) => {
+          if (!isAppError(error, 'wrong_code') && !isAppError(error, 'second_step_required')) throw error;
+          const message = formatMessage(error.code, visit.locale);
+          return showGrant(visit, valid, viewer, body, { error: message, field: 'otp' });
+        },
+      );
+    });
+  });
+
+  routes.add(endpoints.oauthDeny, async ({ body, request, reply }) => {
+    const visit = visits.open(request, reply, '', body.lang, body.request);
+    return withRequest(visit, body.request, async (valid) => {
+      visits.assertOwnForm(visit, 'deny', body.form);
+      const viewer = await chooser.findViewer(request);
+      const origin = { ...toRequestOrigin(request), userAgent: '' };
+      if (viewer !== undefined) await grants.deny(valid, viewer.account.id, origin);
+      throw new AppError('access_denied');
+    });
+  });
+}
+
+/** Runs `work`; returns where to send the browser if it fails with an error that is for the client. */
+async function findErrorUrl(
+  target: AuthorizationRequest,
+  issuer: string,
+  work: () => Promise<void>,
+): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    const name = isAppError(error) ? toRedirectError(error.code) : undefined;
+    if (name === undefined || !isAppError(error)) throw error;
+    const { message = formatMessage(error.code, 'en') } = error.options;
+    return toRedirect(target, issuer, { error: name, error_description: message });
+  }
+}
+
+/** Redirects with 303, so that the client receives no form (RFC 9700 section 4.12). */
+const redirectToClient = ({ reply }: PageVisit, url: string): FastifyReply =>
+  reply.headers(STANDALONE_PAGE_HEADERS).redirect(url, 303);
+
+/** The limits that were typed; a text names the field that is wrong. Times are Unix milliseconds. */
+function readLimits(
+  { expires_in_days: days = '', spend_limit_amount: amount = '', spend_limit_period: period = 'month' }: GrantFields,
+  { quotaPerCredit }: AmountUnit,
+  now: number,
+): GrantLimits | LimitError {
+  const typedDays = days.trim();
+  const isDays = /^[0-9]{1,3}$/.test(typedDays) && Number(typedDays) >= 1 && Number(typedDays) <= MAX_DAYS;
+  if (typedDays !== '' && !isDays) return 'daysInvalid';
+  const typedAmount = amount.trim();
+  const quota = /^[0-9]{1,15}(?:\.[0-9]{0,9})?$/.test(typedAmount)
+    ? Math.round(Number(typedAmount) * quotaPerCredit)
+    : 0;
+  const knownPeriod = SPEND_PERIODS.find((each) => each === period);
+  if (typedAmount !== '' && (quota < 1 || quota > MAX_QUOTA || knownPeriod === undefined)) return 'amountInvalid';
+  return {
+    endsAt: typedDays === '' ? null : now + Number(typedDays) * DAY_MS,
+    spendLimit: typedAmount === '' || knownPeriod === undefined ? null : { amount: quota, period: knownPeriod },
+  };
+}
