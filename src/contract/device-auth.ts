@@ -1,6 +1,8 @@
 import Type from 'typebox';
+import { SpendLimit } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Assertion } from './passkey-credentials.ts';
+import { OAUTH_SCOPES } from './oauth.ts';
 import { Done, IdParam, ListOf, PageQuery } from './responses.ts';
 
 /** States of a device authorization as reported by verify; `invalid`: no such code exists. */
@@ -193,7 +195,7 @@ export const logoutDevice = endpoint({
 export const listDevices = endpoint({
   method: 'GET',
   path: '/api/user/devices',
-  summary: 'Where the account is signed in by device authorization, newest first',
+  summary: 'Devices that are signed in to the account and applications that it let in, newest first',
   tag: 'device',
   policy: 'account',
   envelope: 'api',
@@ -211,6 +213,23 @@ export const listDevices = endpoint({
       last_used_address: Type.String(),
       expires_time: Type.Integer({ description: 'Unix seconds at which it can no longer be refreshed' }),
       current: Type.Boolean({ description: 'it is the one this request came with' }),
+      scopes: Type.Array(Type.Enum([...OAUTH_SCOPES]), {
+        description: 'what it may do; a device sign-in has no others',
+      }),
+      spend_limit: Type.Union(
+        [
+          Type.Object({
+            ...SpendLimit.properties,
+            spent: Type.Integer({ description: 'in this period, running work included' }),
+            renews_at: Type.Integer({ description: 'Unix seconds' }),
+          }),
+          Type.Null(),
+        ],
+        { description: 'the limit its owner set for it' },
+      ),
+      expires_at: Type.Union([Type.Integer(), Type.Null()], {
+        description: 'Unix seconds at which the owner ends it; null: no such time',
+      }),
     }),
   ),
 });

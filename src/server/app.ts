@@ -105,6 +105,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       webhooks.removeExpired(),
       modules.retirementNotices.send(),
       modules.budgetNotices.send(),
+      quota.removeEndedSpending(),
       artifacts.removeEnded(),
       chat
         .recover()

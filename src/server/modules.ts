@@ -82,6 +82,7 @@ export async function makeModules(
     notifier,
     lowQuota: () => settings.current().lowQuota,
     amountUnit,
+    timeZone: () => settings.current().timeZone,
     ledgerRetentionDays: () => settings.current().retentionLedgerDays,
     events: events.eventLog,
     log,
@@ -133,6 +134,7 @@ export async function makeModules(
     notifier,
     deviceAccess,
     accounts,
+    ledger,
   });
   const vendors = new VendorRegistry();
   const channels = makeChannels({

@@ -5,6 +5,8 @@ import type { Notice } from '../../src/server/notifications/notifier.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
+import { LedgerService } from '../../src/server/quota/ledger-service.ts';
+import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { type AccountsFixture, startAccounts } from '../accounts/accounts-fixture.ts';
 
@@ -49,6 +51,7 @@ export async function startDeviceAuthWithoutHttp(database: Database<Tables>): Pr
     },
     deviceAccess,
     accounts: accounts.accounts,
+    ledger: new LedgerService({ store: new LedgerStore(database), clock }),
   });
   return { ...deviceAuth, accounts, notices, revocations };
 }

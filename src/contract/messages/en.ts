@@ -100,6 +100,8 @@ export const EN = {
   device_logged_out: 'Signed out.',
 
   quota_not_enough: 'Not enough credits: {needed} needed, {available} left.',
+  spend_limit_reached:
+    'The spend limit is {limit} per {period}: {needed} needed, {available} left. It renews at {renews}.',
   token_limit_reached: 'This key’s limit is {limit}: {needed} needed, {available} left.',
 
   channel_in_use: 'This channel still has {count} unfinished tasks. Disable it now and remove it when they have ended.',

@@ -1,7 +1,7 @@
 import type { Locale } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, isTimeZone } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { isUniqueViolation } from '../platform/db/sql.ts';
 import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
@@ -199,15 +199,5 @@ export class UserTimeZone {
     if (!isTimeZone(timeZone))
       throw invalidRequest('time_zone must be an IANA name such as Europe/Berlin.', 'time_zone');
     await this.#accounts.setTimeZone(userId, timeZone);
-  }
-}
-
-/** Accepts names only: offsets such as +02:00 have no daylight saving time. */
-function isTimeZone(name: string): boolean {
-  if (!/^[A-Za-z]/.test(name)) return false;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
-  } catch {
-    return false;
   }
 }

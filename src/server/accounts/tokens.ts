@@ -453,6 +453,8 @@ export class TokenStore {
       if (rows.length === 0) return 0;
       const ids = rows.map(({ id }) => id);
       await trx.deleteFrom('token_limits').where('token_id', 'in', ids).execute();
+      const subjects = ids.map((id) => `token:${id}` as const);
+      await trx.deleteFrom('spend_limits').where('subject', 'in', subjects).execute();
       await trx.deleteFrom('tokens').where('id', 'in', ids).execute();
       return rows.length;
     });

@@ -4,6 +4,7 @@ import type { AuditLog } from '../accounts/audit-log.ts';
 import { notExistError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RequestOrigin } from '../platform/http/request-context.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import type { AuthorizationStore } from './authorization-store.ts';
 import { auditRevocation, type DeviceRevocation } from './authorization-store.ts';
@@ -16,6 +17,7 @@ interface SignedInDevicesServiceDependencies {
   readonly codes: DeviceCodeStore;
   readonly auditLog: AuditLog;
   readonly revocation: DeviceRevocation;
+  readonly ledger: Pick<Ledger, 'spendLimits'>;
 }
 
 /** Lets owners manage the devices their account is signed in on. */
@@ -26,9 +28,13 @@ export class SignedInDevicesService {
     this.#dependencies = dependencies;
   }
 
-  /** Newest first. */
-  list(userId: number, page: Page): ReturnType<AuthorizationStore['list']> {
-    return this.#dependencies.authorizations.list(userId, page);
+  /** Newest first, with the spend limits of grants. */
+  async list(userId: number, page: Page) {
+    const { authorizations, ledger } = this.#dependencies;
+    const { rows, total } = await authorizations.list(userId, page);
+    const toSubject = ({ llm_token_id: id }: { readonly llm_token_id: number }) => ({ kind: 'token', id }) as const;
+    const limits = await ledger.spendLimits(rows.filter(({ scopes }) => scopes !== null).map(toSubject));
+    return { rows: rows.map((row) => ({ ...row, spendLimit: limits.get(`token:${row.llm_token_id}`) })), total };
   }
 
   /**

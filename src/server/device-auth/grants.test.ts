@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import type { TestUser } from '../../../test/accounts/test-user-client.ts';
+import { Secret, TOTP } from 'otpauth';
+import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
 import { type DeviceAuthFixture, freePort, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { ScriptlessBrowser } from '../../../test/device-auth/scriptless-browser.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
@@ -31,10 +32,10 @@ class GrantFixture {
     this.issuer = issuer;
   }
 
-  static async start(databaseUrl: string): Promise<GrantFixture> {
+  static async start(databaseUrl: string, env: Record<string, string> = {}): Promise<GrantFixture> {
     const port = String(await freePort());
     const issuer = `http://127.0.0.1:${port}`;
-    const service = await startDeviceService(databaseUrl, { env: { PORT: port, BASE_URL: issuer } });
+    const service = await startDeviceService(databaseUrl, { env: { PORT: port, BASE_URL: issuer, ...env } });
     const fixture = new GrantFixture(service, issuer);
     const root = await service.root();
     const create = (body: object) =>
@@ -163,6 +164,87 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.deepEqual({ error, state, iss }, { error: 'access_denied', state: 'state-1', iss: fixture.issuer });
     });
 
+    it('ends within the limits that the owner set, and is listed and revoked with the devices', async () => {
+      const limits = { expires_in_days: '2', spend_limit_amount: '2.50', spend_limit_period: 'week' };
+      const tokens = await fixture.grant('ada', {}, limits);
+      const [listed] = await ada.ok<Record<string, unknown>[]>('GET', '/api/user/devices');
+      const { clock } = fixture.service;
+      assert.deepEqual(
+        [listed?.client, listed?.scopes, listed?.expires_at, listed?.expires_time],
+        ['Public App', ['models'], ...Array(2).fill(Math.floor(clock.now() / 1000) + 2 * 86_400)],
+      );
+      const { renews_at, ...limit } = (listed?.spend_limit ?? {}) as Record<string, unknown>;
+      assert.deepEqual(limit, { amount: 1_250_000, period: 'week', spent: 0 });
+      assert.equal(new Date(Number(renews_at) * 1000).getUTCDay(), 1);
+      clock.advance(47 * 3_600_000);
+      const { body: last } = await fixture.refresh(tokens.refresh_token);
+      assert.equal(last.expires_in, 3_600);
+      clock.advance(3_600_000);
+      assert.equal(await fixture.acceptsModelCall(last), false);
+      assert.equal((await fixture.refresh(last.refresh_token)).body.error, 'invalid_grant');
+      const other = await fixture.grant('ada');
+      const [newest] = await ada.ok<{ id: number }[]>('GET', '/api/user/devices');
+      await ada.ok('DELETE', `/api/user/devices/${newest?.id}`);
+      assert.equal(await fixture.acceptsModelCall(other), false);
+      assert.equal((await fixture.refresh(other.refresh_token)).body.error, 'invalid_grant');
+    });
+
+    it('shows what is asked for, in both languages, and wrong limits at their field', async () => {
+      const { query } = fixture.request({ scope: 'account models' });
+      const tab = await fixture.open(query);
+      assert.match(tab.html, /Sign in to connect an application/);
+      assert.doesNotMatch(tab.html, /<script/);
+      await tab.logIn('ada', 'wrong-password-1');
+      assert.match(tab.html, /role="alert"/);
+      await tab.logIn('ada');
+      for (const text of ['Public App', 'app.example', 'ada', 'mailbox', 'Call models'])
+        assert.ok(tab.html.includes(text), text);
+      assert.match(String(tab.headers['content-security-policy']), /form-action 'self' https: https:;/);
+      assert.match(String(tab.headers['content-security-policy']), /frame-ancestors 'none'/);
+      const chinese = new ScriptlessBrowser(fixture.service);
+      for (const [name, value] of tab.cookies) chinese.cookies.set(name, value);
+      await chinese.go('GET', `/oauth/authorize?${query}&lang=zh-CN`);
+      assert.match(chinese.html, /允许此应用访问吗/);
+      const wrongLimits: readonly Record<string, string>[] = [
+        { spend_limit_amount: '0' },
+        { spend_limit_amount: '-1' },
+        { spend_limit_amount: '1e3' },
+        { spend_limit_amount: '9'.repeat(20) },
+        { spend_limit_amount: '1', spend_limit_period: 'year' },
+        { expires_in_days: '0' },
+        { expires_in_days: '366' },
+        { expires_in_days: 'ten' },
+      ];
+      for (const wrong of wrongLimits) {
+        await tab.submit('approve', wrong);
+        assert.equal(tab.status, 400, JSON.stringify(wrong));
+        assert.match(tab.html, /aria-invalid="true"/);
+        assert.equal(tab.leftTo, undefined);
+      }
+    });
+
+    it('asks for the second step again where a login is old', async () => {
+      const cleo = await fixture.service.newUser('cleo');
+      const { secret } = await cleo.ok<{ secret: string }>('POST', '/api/user/2fa/setup', { password: PASSWORD });
+      const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+      const code = () => totp.generate({ timestamp: fixture.service.clock.now() });
+      await cleo.ok('POST', '/api/user/2fa/enable', { code: code() });
+      const tab = await fixture.open(fixture.request().query);
+      await tab.logIn('cleo');
+      assert.match(tab.html, /Second step/);
+      fixture.service.clock.advance(60_000);
+      await tab.submit('second-step', { otp: code() });
+      assert.match(tab.html, /Let this application in/);
+      fixture.service.clock.advance(13 * 3_600_000);
+      await tab.go('GET', `/oauth/authorize?${fixture.request().query}`);
+      await tab.submit('approve');
+      assert.equal(tab.leftTo, undefined, 'no code without the second step');
+      await tab.submit('approve', { otp: '000000' });
+      assert.equal(tab.leftTo, undefined);
+      await tab.submit('approve', { otp: code() });
+      assert.match(String(tab.leftTo), /[?&]code=/);
+    });
+
     it('works with openid-client and oauth4webapi, through refresh and revocation', async () => {
       const insecure = { [oauth.allowInsecureRequests]: true };
       const issuer = new URL(fixture.issuer);
@@ -217,4 +299,213 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.equal(issued.scope, 'mcp');
     });
   });
+
+  describe('attacks on the authorization code grant', () => {
+    it('T102: never redirects to an address that is not registered', async () => {
+      for (const redirect_uri of [
+        '',
+        'https://evil.example/cb',
+        'https://app.example/cb/',
+        'https://app.example/cb?next=https://evil.example',
+        'https://app.example/cb#x',
+        'https://app.example:8443/cb',
+        'https://app.example@evil.example/cb',
+        'https://app.example.evil.example/cb',
+        'https://app.example%2fcb',
+        'http://app.example/cb',
+        'http://127.0.0.1:80@evil.example/cb',
+        'http://127.0.0.1.evil.example/cb',
+        'http://localhost/cb',
+        'javascript:alert(1)',
+        'data:text/html,x',
+        '//evil.example/cb',
+        '/cb',
+      ]) {
+        const tab = await fixture.open(fixture.request({ redirect_uri }).query);
+        assert.deepEqual([tab.status, tab.leftTo], [400, undefined], redirect_uri);
+      }
+      const { query } = fixture.request();
+      for (const [name, value] of [
+        ['redirect_uri', 'https://evil.example/cb'],
+        ['redirect_uri', CALLBACK],
+        ['client_id', 'web-app'],
+        ['client_id', 'public-app'],
+      ] as const) {
+        const tab = await fixture.open(`${query}&${new URLSearchParams({ [name]: value })}`);
+        assert.deepEqual([tab.status >= 400, tab.leftTo], [true, undefined], `${name} repeated`);
+      }
+      const unknown = await fixture.open(fixture.request({ client_id: 'nobody' }).query);
+      assert.deepEqual([unknown.status >= 400, unknown.leftTo], [true, undefined]);
+      const long = await fixture.open(fixture.request({ state: 'x'.repeat(4_000) }).query);
+      assert.deepEqual([long.status, long.leftTo], [400, undefined]);
+    });
+
+    it('T103: refuses requests without PKCE, with plain, and of other kinds, at the client', async () => {
+      const refused = async (more: Record<string, string>, omit: readonly string[] = []) => {
+        const { query } = fixture.request(more);
+        for (const name of omit) query.delete(name);
+        const { leftTo } = await fixture.open(query);
+        assert.equal(leftTo?.searchParams.get('state'), 'state-1');
+        assert.equal(leftTo.searchParams.get('iss'), fixture.issuer);
+        assert.equal(leftTo.searchParams.get('code'), null);
+        return leftTo.searchParams.get('error');
+      };
+      assert.equal(await refused({}, ['code_challenge', 'code_challenge_method']), 'invalid_request');
+      assert.equal(await refused({}, ['code_challenge_method']), 'invalid_request');
+      assert.equal(await refused({ code_challenge_method: 'plain' }), 'invalid_request');
+      assert.equal(await refused({ code_challenge: 'short' }), 'invalid_request');
+      assert.equal(await refused({}, ['response_type']), 'invalid_request');
+      assert.equal(await refused({ response_type: 'token' }), 'unsupported_response_type');
+      assert.equal(await refused({ response_mode: 'fragment' }), 'invalid_request');
+      assert.equal(await refused({ request_uri: 'https://evil.example/' }), 'invalid_request');
+      assert.equal(await refused({ prompt: 'none' }), 'interaction_required');
+      assert.equal(await refused({ scope: 'models admin' }), 'invalid_scope');
+      assert.equal(await refused({ scope: 'mcp' }), 'invalid_target');
+      assert.equal(await refused({ scope: 'mcp', resource: fixture.issuer }), 'invalid_scope');
+      assert.equal(await refused({ scope: 'models', resource: `${fixture.issuer}/mcp` }), 'invalid_scope');
+      assert.equal(await refused({ resource: 'https://evil.example' }), 'invalid_target');
+      assert.equal(await refused({ resource: `${fixture.issuer}/claude-code` }), 'invalid_target');
+      const { query } = fixture.request();
+      const repeated = await fixture.open(`${query}&state=other`);
+      assert.equal(repeated.leftTo?.searchParams.get('error'), 'invalid_request');
+    });
+
+    it('T104: exchanges a code for its own client, redirect, verifier and resource only, and not after a minute', async () => {
+      const { verifier, query } = fixture.request();
+      const { code } = await fixture.approve('ada', query);
+      const failures: readonly [Record<string, string>, string][] = [
+        [{ code_verifier: randomText(43) }, 'invalid_grant'],
+        [{ code_verifier: '' }, 'invalid_grant'],
+        [{ redirect_uri: 'http://127.0.0.1/cb' }, 'invalid_grant'],
+        [{ ...fixture.confidential }, 'invalid_grant'],
+        [{ client_secret: 'guess' }, 'invalid_client'],
+        [{ client_id: 'web-app' }, 'invalid_client'],
+        [{ client_id: 'nobody' }, 'invalid_client'],
+        [{ resource: `${fixture.issuer}/mcp` }, 'invalid_target'],
+        [{ resource: 'https://evil.example' }, 'invalid_target'],
+        [{ code: `${code}x` }, 'invalid_grant'],
+      ];
+      for (const [change, error] of failures)
+        assert.equal((await fixture.exchange(code, verifier, change)).body.error, error, JSON.stringify(change));
+      const form = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: code ?? '' };
+      assert.equal((await fixture.token({ ...form, client_id: 'public-app' })).body.error, 'invalid_grant');
+      assert.equal((await fixture.exchange(code, verifier)).status, 200, 'no failure used the code up');
+      const late = await fixture.approve('ada', query);
+      fixture.service.clock.advance(60_000);
+      assert.equal((await fixture.exchange(late.code, verifier)).body.error, 'invalid_grant');
+    });
+
+    it('T105: answers one of twenty exchanges of a code, and a replay ends what it gave', async () => {
+      const { verifier, query } = fixture.request();
+      const { code } = await fixture.approve('ada', query);
+      const answers = await Promise.all(Array.from({ length: 20 }, () => fixture.exchange(code, verifier)));
+      const issued = answers.filter(({ status }) => status === 200);
+      assert.equal(issued.length, 1);
+      for (const { status, body } of answers)
+        if (status !== 200) assert.deepEqual([status, body.error], [400, 'invalid_grant']);
+      const tokens = issued[0]?.body ?? assert.fail();
+      assert.equal(await fixture.acceptsModelCall(tokens), false);
+      assert.equal((await fixture.refresh(tokens.refresh_token)).body.error, 'invalid_grant');
+      const notices = await ada.ok<{ title: string }[]>('GET', '/api/notifications');
+      assert.ok(notices.some(({ title }) => title.includes('for safety')));
+    });
+
+    it('T106: rotates refresh tokens within the grant, and a late reuse ends it', async () => {
+      const first = await fixture.grant('ada', { scope: 'models' });
+      const wider = await fixture.refresh(first.refresh_token, { scope: 'account models' });
+      assert.equal(wider.body.error, 'invalid_scope');
+      const elsewhere = await fixture.refresh(first.refresh_token, { resource: `${fixture.issuer}/mcp` });
+      assert.equal(elsewhere.body.error, 'invalid_target');
+      const foreign = await fixture.refresh(first.refresh_token, fixture.confidential);
+      assert.equal(foreign.body.error, 'invalid_grant');
+      const { body: second } = await fixture.refresh(first.refresh_token);
+      assert.equal(second.scope, 'models');
+      fixture.service.clock.advance(61_000);
+      assert.equal((await fixture.refresh(first.refresh_token)).body.error, 'invalid_grant');
+      assert.equal(await fixture.acceptsModelCall(second), false);
+      assert.equal((await fixture.refresh(second.refresh_token)).body.error, 'invalid_grant');
+    });
+
+    it('T107: decides only on a form that this browser was shown for this request', async () => {
+      const { query } = fixture.request();
+      const tab = await fixture.open(query);
+      await tab.logIn('ada');
+      const other = fixture.request({ scope: 'account', client_id: 'web-app' }).query.toString();
+      const wrongFields: readonly Record<string, string>[] = [{ form: 'x' }, { request: other }];
+      for (const wrong of wrongFields) {
+        for (const action of ['approve', 'deny']) {
+          await tab.go('POST', `/oauth/authorize/${action}`, { ...tab.fields(action), lang: 'en', ...wrong });
+          assert.equal(tab.leftTo, undefined, `${action} ${JSON.stringify(wrong)}`);
+          await tab.go('GET', `/oauth/authorize?${query}`);
+        }
+      }
+      const stranger = new ScriptlessBrowser(fixture.service);
+      stranger.cookies.set('session', tab.cookies.get('session') ?? '');
+      await stranger.go('POST', '/oauth/authorize/approve', tab.fields('approve'));
+      assert.equal(stranger.leftTo, undefined, 'without the cookie of the form');
+      await tab.submit('approve', {}, { 'sec-fetch-site': 'cross-site' });
+      assert.equal(tab.leftTo, undefined);
+    });
+
+    it('T108: keeps a public client away from the endpoints of devices', async () => {
+      const { verifier, query } = fixture.request();
+      const { code } = await fixture.approve('ada', query);
+      const visitor = fixture.service.anonymous();
+      await visitor.fails(200, 'POST', '/api/auth/device/code', { client_id: 'public-app' });
+      const poll = { device_code: code, client_id: 'public-app', client_secret: 'x' };
+      const { body } = await visitor.send('POST', '/api/auth/device/token', poll);
+      assert.equal(body.error, 'invalid_client');
+      assert.equal((await fixture.exchange(code, verifier)).status, 200);
+    });
+
+    it('ends with a ban, also between approval and exchange', async () => {
+      const bert = await fixture.service.newUser('bert');
+      const tokens = await fixture.grant('bert');
+      const { verifier, query } = fixture.request();
+      const { code } = await fixture.approve('bert', query);
+      const root = await fixture.service.root();
+      await root.ok('PUT', `/api/admin/users/${bert.id}`, { status: 2 });
+      assert.equal(await fixture.acceptsModelCall(tokens), false);
+      assert.equal((await fixture.exchange(code, verifier)).body.error, 'invalid_grant');
+      await root.ok('PUT', `/api/admin/users/${bert.id}`, { status: 1 });
+      assert.equal((await fixture.exchange(code, verifier)).body.error, 'invalid_grant');
+      assert.equal(await fixture.acceptsModelCall(tokens), false);
+    });
+  });
+});
+
+it('spends within the limit of the grant, under its own name in the request log', async () => {
+  const fixture = await GrantFixture.start('sqlite::memory:', { SANDBOX: '1', NEW_USER_QUOTA: '50000000' });
+  try {
+    const ada = await fixture.service.newUser('ada');
+    const video = async (access_token: string, url = '/v1/videos') => {
+      const headers = { authorization: `Bearer ${access_token}` };
+      const body = { model: 'sora-2', prompt: 'a pier', seconds: '4' };
+      return fixture.service.anonymous().send('POST', url, body, headers);
+    };
+    const tiny = await fixture.grant('ada', {}, { spend_limit_amount: '0.01', spend_limit_period: 'month' });
+    const refused = await video(tiny.access_token);
+    assert.equal(refused.status, 403, JSON.stringify(refused.body));
+    const { code, message } = refused.body.error as { code: string; message: string };
+    assert.equal(code, 'quota_not_enough');
+    assert.match(message, /0\.01 credits per month.*renews at \d{4}-\d{2}-01T00:00:00\.000Z/);
+    const enough = await fixture.grant('ada', {}, { spend_limit_amount: '20', spend_limit_period: 'month' });
+    const made = await video(enough.access_token);
+    assert.equal(made.status, 200, JSON.stringify(made.body));
+    const { id } = made.body as { readonly id?: string };
+    const [listed] = await ada.ok<{ spend_limit: { spent: number } }[]>('GET', '/api/user/devices');
+    const { quota } = await ada.ok<{ quota: number }>('GET', '/api/user/self');
+    assert.equal(listed?.spend_limit.spent, 50_000_000 - quota);
+    const { body: fresh } = await fixture.refresh(enough.refresh_token);
+    const { status } = await fixture.service
+      .anonymous()
+      .send('GET', `/v1/videos/${id}`, undefined, { authorization: `Bearer ${fresh.access_token}` });
+    assert.equal(status, 200, 'a task belongs to the grant');
+    const foreign = await fixture.service
+      .anonymous()
+      .send('GET', `/v1/videos/${id}`, undefined, { authorization: `Bearer ${tiny.access_token}` });
+    assert.notEqual(foreign.status, 200);
+  } finally {
+    await fixture.service.app.close(0);
+  }
 });

@@ -10,6 +10,7 @@ import { PeriodicWriter } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { AuthorizationStore, DeviceRevocation, type DeviceUse, type OnDevicesRevoked } from './authorization-store.ts';
 import { ClientService, ClientStore, parseScopes } from './clients.ts';
@@ -64,6 +65,8 @@ interface DeviceAuthDependencies {
   readonly notifier: Notifier;
   readonly deviceAccess: DeviceAccess;
   readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'secondFactors' | 'tokens'>;
+  readonly ledger: Pick<Ledger, 'setSpendLimit' | 'spendLimits'>;
+  readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'tokens' | 'twoFactors'>;
 }
 
 /** The part of this capability that its own routes and app.ts use. */
@@ -116,13 +119,15 @@ export function makeDeviceAccess({ database, clock, log, tokens, onRevoked }: De
 
 /** Constructs the device authorization capability. */
 export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth {
-  const { config, database, clock, notifier, accounts, deviceAccess } = dependencies;
+  const { config, database, clock, notifier, accounts, deviceAccess, ledger } = dependencies;
   const { authorizations, codes: codeStore, revocation } = deviceAccess;
   const codeLimits = () => ({ ...toDeviceCodeLimits(dependencies.codesPerIp()), ...dependencies.codeLimits });
   const rateLimits = new DeviceRateLimits(dependencies.limits, codeLimits);
   const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock });
   const approvalCheck = new ApprovalSecondStepCheck({ secondFactors: accounts.secondFactors, clock });
   const shared = { ...accounts, database, clock, notifier, clients, rateLimits, revocation, authorizations };
+  const approvalCheck = new ApprovalSecondStepCheck({ twoFactors: accounts.twoFactors, clock });
+  const shared = { ...accounts, ledger, database, clock, notifier, clients, rateLimits, revocation, authorizations };
   const codes = new DeviceCodeService({
     ...shared,
     store: codeStore,

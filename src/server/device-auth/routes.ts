@@ -2,6 +2,7 @@ import type { AmountUnit } from '../../contract/amounts.ts';
 import * as endpoints from '../../contract/device-auth.ts';
 import * as adminDeviceClientsEndpoints from '../../contract/device-clients.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
+import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
 import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
@@ -13,7 +14,8 @@ import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type AccountCaller, toActor, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
-import type { ClientListItem } from './clients.ts';
+import type { SpendLimitState } from '../quota/spend-limits.ts';
+import { type ClientListItem, parseScopes } from './clients.ts';
 import { logInForDeviceCode, toVerificationLinks } from './codes.ts';
 import { addConsentRoutes } from './consent-routes.ts';
 import type { SignedInDevicesService } from './devices.ts';
@@ -223,6 +225,19 @@ const toDeviceRow = (row: DeviceListItem, caller: AccountCaller) => ({
   last_used_address: row.last_address,
   expires_time: toSeconds(row.refresh_expires_at),
   current: caller.kind === 'device' && caller.authorizationId === row.id,
+  scopes: row.scopes === null ? [...DEVICE_SCOPES] : parseScopes(row.scopes),
+  spend_limit: row.spendLimit === undefined ? null : toSpendLimit(row.spendLimit),
+  expires_at: row.grant_ends_at === null ? null : toSeconds(row.grant_ends_at),
+});
+
+/** What a device sign-in may do, in the words of grants. */
+const DEVICE_SCOPES: readonly OauthScope[] = ['account', 'models'];
+
+const toSpendLimit = ({ amount, period, spent, renewsAt }: SpendLimitState) => ({
+  amount,
+  period,
+  spent,
+  renews_at: toSeconds(renewsAt),
 });
 
 /** Administration of official clients. */

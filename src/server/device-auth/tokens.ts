@@ -9,6 +9,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RequestOrigin } from '../platform/http/request-context.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';
 import { auditRevocation, type DeviceRevocation } from './authorization-store.ts';
@@ -71,6 +72,7 @@ interface DeviceTokenDependencies {
   readonly rateLimits: DeviceRateLimits;
   readonly access: AccountAccess;
   readonly tokens: Pick<TokenService, 'issueLlm' | 'findIdByHash'>;
+  readonly ledger: Pick<Ledger, 'setSpendLimit'>;
   readonly auditLog: AuditLog;
   readonly notifier: Notifier;
   readonly revocation: DeviceRevocation;
@@ -216,7 +218,7 @@ export class DeviceTokenService {
     client: ClientIdentity,
     origin: RequestOrigin,
   ): Promise<IssuedTokens | undefined> {
-    const { authorizations, codes, clock, access, tokens } = this.#dependencies;
+    const { authorizations, codes, clock, access, tokens, ledger } = this.#dependencies;
     const account = await access.lockEnabled(trx, code.user_id);
     if (account === undefined) throw new AppError('device_code_invalid');
     const now = clock.now();
@@ -224,6 +226,9 @@ export class DeviceTokenService {
     if (consumed === undefined) return undefined;
     const issued = newTokenPair(now, code.access_expires_at, code.refresh_expires_at, code.scopes);
     const llm = await tokens.issueLlm(trx, account.id, consumed.client_name || client.name, code.grant_ends_at);
+    const { spend_amount: amount, spend_period: period } = code;
+    if (amount !== null && period !== null)
+      await ledger.setSpendLimit(trx, { kind: 'token', id: llm.id }, { amount, period });
     await authorizations.insert(trx, {
       id: code.id,
       user_id: account.id,

@@ -24,3 +24,13 @@ export function manualClock(startMs = Date.now()): ManualClock {
     },
   };
 }
+
+/** Whether this is an IANA name of a time zone. Accepts names only: offsets such as +02:00 have no daylight saving time. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,6 +1,7 @@
 import { LOCALES } from '../../contract/messages/format-message.ts';
 import { ACCENT_NAMES } from '../../design/accent-colors.ts';
 import { createClientIpResolver, createIpCheck } from './client-ip.ts';
+import { isTimeZone } from './clock.ts';
 import { parsePostgresUrl } from './db/postgres.ts';
 import {
   ConfigError,
@@ -38,6 +39,15 @@ const masterKey = (about: SettingDescription): Setting<string | undefined> => ({
   read(value, name) {
     if (value !== undefined && parseMasterKey(value) === undefined)
       throw new ConfigError(name, 'must be 32 bytes in base64 (make one with: openssl rand -base64 32)');
+    return value;
+  },
+});
+
+const timeZone = (about: SettingDescription & { readonly default: string }): Setting<string> => ({
+  ...about,
+  read(value = about.default, name) {
+    if (!isTimeZone(value))
+      throw new ConfigError(name, `must be an IANA time zone such as Asia/Shanghai, not "${value}"`);
     return value;
   },
 });
@@ -265,6 +275,9 @@ export const SHARED_SETTINGS = {
     default: 'off',
     description:
       'Who must have two-step verification or a passkey: admins, all or off. Without one, an account can only set one up.',
+  TIME_ZONE: timeZone({
+    default: 'UTC',
+    description: 'Time zone of the site (IANA name such as Asia/Shanghai), in which spend limits renew.',
   }),
   NEW_USER_QUOTA: integer(0, 1e15, { default: '0', description: 'Quota a new account starts with.' }),
   RETENTION_TASK_DETAIL_DAYS: integer(0, 36_500, {

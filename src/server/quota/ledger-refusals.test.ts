@@ -84,10 +84,11 @@ describe('ledger refusals', () => {
     it('lists open reservations by age and prefix, oldest first', async () => {
       const { database, ledger } = await start();
       const { created_at } = { created_at: 1_000 };
+      const unfunded = { plan_amount: 0, plan_slot: null, spend_windows: null };
       const add = (ref: string, at: number) =>
         database.transaction((trx) =>
           ledger.store.addReservations(trx, [
-            { ref, user_id: 1, token_id: null, model: 'm', amount: 0, plan_amount: 0, plan_slot: null, created_at: at },
+            { ref, user_id: 1, token_id: null, model: 'm', amount: 0, ...unfunded, created_at: at },
           ]),
         );
       for (const [index, ref] of ['req_b', 'req_a', 'req_', 'rep_x', 'task_a'].entries())

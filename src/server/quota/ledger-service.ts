@@ -1,3 +1,4 @@
+import type { SpendPeriod } from '../../contract/account-fields.ts';
 import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
@@ -35,6 +36,18 @@ import type {
   TokenChange,
   WalletChange,
 } from './ledger-store.ts';
+import {
+  type CountedWindow,
+  parseCountedWindows,
+  type SpendLimit,
+  type SpendLimitState,
+  type SpendLimitStore,
+  type SpendSubject,
+  type SpendWindow,
+  type SubjectKey,
+  spendWindowOf,
+  toSubjectKey,
+} from './spend-limits.ts';
 
 /** Allowances of an account without a plan: no quota, and every model is permitted. */
 export const NO_ALLOWANCES: Allowances = {
@@ -57,6 +70,15 @@ interface LedgerServiceDependencies {
   readonly onSettled?: SettlementListener;
   /** Writes the request log. Default: none. */
   readonly onClosed?: CloseListener;
+  /** Default: no account or token has a spend limit. */
+  readonly spending?: Spending;
+}
+
+/** Limits per day, week or month. */
+interface Spending {
+  readonly store: SpendLimitStore;
+  /** IANA name of the time zone of the site. */
+  readonly timeZone: () => string;
 }
 
 /** Largest balance a grant may reach; with later refunds added, the balance remains a safe integer. */
@@ -71,6 +93,7 @@ export class LedgerService implements Ledger {
   readonly #clock: Clock;
   readonly #amountUnit: () => AmountUnit;
   readonly #charger: Charger;
+  readonly #spending: Spending | undefined;
 
   constructor({
     store,
@@ -80,11 +103,13 @@ export class LedgerService implements Ledger {
     amountUnit = () => ({ quotaPerCredit: 500_000, currency: '' }),
     onSettled = () => {},
     onClosed = async () => {},
+    spending,
   }: LedgerServiceDependencies) {
+    this.#spending = spending;
     this.#store = store;
     this.#clock = clock;
     this.#amountUnit = amountUnit;
-    this.#charger = new Charger({ store, clock, allowances, onSpend, amountUnit, onSettled, onClosed });
+    this.#charger = new Charger({ store, clock, allowances, onSpend, amountUnit, onSettled, onClosed, spending });
   }
 
   charge(trx: Trx, charges: Charges): Promise<(number | undefined)[]> {
@@ -146,6 +171,22 @@ export class LedgerService implements Ledger {
     return this.#store.tokenLimits(tokenIds);
   }
 
+  async setSpendLimit(trx: Trx, subject: SpendSubject, limit: SpendLimit | undefined): Promise<void> {
+    if (limit !== undefined) assertAmount(limit.amount);
+    await this.#spending?.store.set(trx, toSubjectKey(subject), limit);
+  }
+
+  async spendLimits(subjects: readonly SpendSubject[]): Promise<ReadonlyMap<SubjectKey, SpendLimitState>> {
+    const states = new Map<SubjectKey, SpendLimitState>();
+    if (this.#spending === undefined || subjects.length === 0) return states;
+    const { store, timeZone } = this.#spending;
+    for (const [subject, limit] of await store.limitsOf(subjects.map(toSubjectKey))) {
+      const { startsAt, endsAt } = spendWindowOf(limit.period, this.#clock.now(), timeZone());
+      states.set(subject, { ...limit, spent: await store.spentIn(subject, startsAt), renewsAt: endsAt });
+    }
+    return states;
+  }
+
   wallet(userId: number): ReturnType<Ledger['wallet']> {
     return this.#store.wallet(userId);
   }
@@ -165,14 +206,15 @@ interface ChargerDependencies {
   readonly onSpend: SpendListener;
   readonly onSettled: SettlementListener;
   readonly onClosed: CloseListener;
+  readonly spending: Spending | undefined;
 }
 
 type PlanFunding = Pick<ReservationRow, 'plan_amount' | 'plan_slot'>;
 
 const NO_PLAN_FUNDING: PlanFunding = { plan_amount: 0, plan_slot: null };
 
-/** A new reservation with the part that the plan pays. */
-type FundedReservation = Reservation & PlanFunding;
+/** A new reservation with the part that the plan pays, and the spend windows it counts in. */
+type FundedReservation = Reservation & PlanFunding & { readonly counted: CountedWindow[] };
 
 const amountOf = ({ amount }: Reservation): number => amount;
 
@@ -215,7 +257,7 @@ interface AllowanceStep {
 
 /**
  * Settles reservations and makes new ones. Transactions of any accounts never deadlock, because all of them lock rows
- * in one order: allowances, tokens, wallets, each in ascending order of their ids. Changes of one row are combined into
+ * in one order: allowances, tokens, spend windows, wallets, each in ascending order of their keys. Changes of one row are combined into
  * one write, and the rows of a table share a statement.
  */
 class Charger {
@@ -232,6 +274,7 @@ class Charger {
     const closed = outcomes.filter((each) => each !== undefined);
     const opened = await this.#changeAllowances(trx, closed, reservations);
     await this.#changeTokens(trx, closed, opened);
+    await this.#changeSpending(trx, closed, opened);
     const spent = await this.#changeWallets(trx, closed, opened);
     await this.#chargeExtras(trx, closed.filter(isExceeding));
     const now = clock.now();
@@ -288,7 +331,7 @@ class Charger {
     ];
     // The sort is stable, so the steps of one account stay in this order.
     for (const { run } of steps.sort((a, b) => a.userId - b.userId)) await run();
-    return reservations.map((each) => ({ ...each, ...(funding.get(each) ?? NO_PLAN_FUNDING) }));
+    return reservations.map((each) => ({ ...each, ...(funding.get(each) ?? NO_PLAN_FUNDING), counted: [] }));
   }
 
   #returnSteps(trx: Trx, closed: readonly OpenSettlement[]): AllowanceStep[] {
@@ -379,6 +422,39 @@ class Charger {
     throw notEnoughError({ needed: refused.taken, available, limit }, amountUnit());
   }
 
+  /**
+   * Settles what counts in spend windows and counts new reservations in theirs. A settlement beyond its reservation only
+   * locks its windows, since its cost depends on the wallet.
+   */
+  async #changeSpending(
+    trx: Trx,
+    closed: readonly OpenSettlement[],
+    opened: readonly FundedReservation[],
+  ): Promise<void> {
+    const { spending, clock, amountUnit } = this.#dependencies;
+    if (spending === undefined) return;
+    const { store, timeZone } = spending;
+    const settled = closed.flatMap((each) => toWindowSettlements(each, isExceeding(each) ? 0 : undefined));
+    const limits = opened.length === 0 ? NO_LIMITS : await store.limitsOf(toSubjects(opened), trx);
+    if (settled.length === 0 && limits.size === 0) return;
+    const taken = opened.flatMap((reservation) =>
+      subjectsOf(reservation).flatMap((subject) => {
+        const limit = limits.get(subject);
+        if (limit === undefined) return [];
+        const window = spendWindowOf(limit.period, clock.now(), timeZone());
+        reservation.counted.push([subject, window.startsAt]);
+        return [{ subject, startsAt: window.startsAt, delta: 0, taken: reservation.amount, limit, window }];
+      }),
+    );
+    for (const { subject, startsAt, delta, amount, limit, window } of sumByWindow([...settled, ...taken])) {
+      if (delta !== undefined) await store.settle(trx, subject, startsAt, delta);
+      if (limit === undefined || window === undefined) continue;
+      if (await store.take(trx, subject, startsAt, amount, limit.amount)) continue;
+      const available = Math.max(0, limit.amount - (await store.spentIn(subject, startsAt, trx)));
+      throw spendLimitError({ needed: amount, available, limit }, window.endsAt, amountUnit());
+    }
+  }
+
   /** @returns the wallets that pay for reservations */
   async #changeWallets(
     trx: Trx,
@@ -411,7 +487,7 @@ class Charger {
    */
   async #chargeExtras(trx: Trx, exceeding: readonly OpenSettlement[]): Promise<void> {
     if (exceeding.length === 0) return;
-    const { store, onSpend } = this.#dependencies;
+    const { store, onSpend, spending } = this.#dependencies;
     for (const each of exceeding) {
       const { user_id: userId } = each.reservation;
       const missing = each.extra - each.planExtra;
@@ -429,6 +505,8 @@ class Charger {
         ),
       ),
     );
+    for (const { subject, startsAt, delta } of exceeding.flatMap((each) => toWindowSettlements(each)))
+      await spending?.store.settle(trx, subject, startsAt, delta);
     await store.changeWallets(
       trx,
       sumById(exceeding.map((each) => ({ ...NO_WALLET_CHANGE, ...usedOf(each), id: each.reservation.user_id }))),
@@ -485,7 +563,7 @@ function toWalletUse({ userId: id, amount, plan_amount }: FundedReservation): Wa
 const noWalletError = (userId: number): Error => new Error(`account ${userId} has no wallet`);
 
 const toReservationRow = (
-  { ref, userId, tokenId, model, amount, plan_amount, plan_slot }: FundedReservation,
+  { ref, userId, tokenId, model, amount, plan_amount, plan_slot, counted }: FundedReservation,
   now: number,
 ): ReservationRow => ({
   ref,
@@ -496,6 +574,7 @@ const toReservationRow = (
   plan_amount,
   plan_slot,
   created_at: now,
+  spend_windows: counted.length === 0 ? null : JSON.stringify(counted),
 });
 
 const toReserveEntry = (
@@ -582,6 +661,55 @@ function toEntries(settlement: OpenSettlement, now: number): NewLedgerEntry[] {
   return [entry, { ...shared, kind: 'expire', amount: 0, plan_amount: -planLapsed, charged: 0 }];
 }
 
+/** How a transaction changes one spend window. */
+interface WindowChange {
+  readonly subject: SubjectKey;
+  readonly startsAt: number;
+  /** Difference between cost and reservation of settlements. */
+  readonly delta: number;
+  /** Amount of a new reservation, and the limit it must stay within. */
+  readonly taken?: number;
+  readonly limit?: SpendLimit;
+  readonly window?: SpendWindow;
+}
+
+const NO_LIMITS: ReadonlyMap<SubjectKey, SpendLimit> = new Map();
+
+const subjectsOf = ({ userId, tokenId }: Reservation): readonly SubjectKey[] => [
+  toSubjectKey({ kind: 'account', id: userId }),
+  ...(tokenId === undefined ? [] : [toSubjectKey({ kind: 'token', id: tokenId })]),
+];
+
+const toSubjects = (reservations: readonly Reservation[]): readonly SubjectKey[] => [
+  ...new Set(reservations.flatMap(subjectsOf)),
+];
+
+const toWindowSettlements = (
+  { charged, reservation }: OpenSettlement,
+  delta = charged - reservation.amount,
+): WindowChange[] =>
+  parseCountedWindows(reservation.spend_windows).map(([subject, startsAt]) => ({ subject, startsAt, delta }));
+
+/** Adds up the changes of each window, in the order in which all transactions lock windows. */
+function sumByWindow(changes: readonly WindowChange[]) {
+  const keyOf = ({ subject, startsAt }: WindowChange): string => `${subject} ${startsAt}`;
+  return Array.from(groupBy(changes, keyOf), (same) => {
+    const [first] = same;
+    const settlements = same.filter(({ taken }) => taken === undefined);
+    const { limit, window } = same.find((each) => each.limit !== undefined) ?? first;
+    return {
+      key: keyOf(first),
+      subject: first.subject,
+      startsAt: first.startsAt,
+      limit,
+      window,
+      /** Undefined: nothing was settled. */
+      delta: settlements.length === 0 ? undefined : sumOf(settlements, (each) => each.delta),
+      amount: sumOf(same, ({ taken = 0 }) => taken),
+    };
+  }).sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
 interface Shortage {
   /** Quota. */
   readonly needed: number;
@@ -606,6 +734,29 @@ export const notEnoughError = ({ needed, available, limit }: Shortage, unit: Amo
       }),
     }),
   );
+
+const PERIOD_NAMES: Readonly<Record<SpendPeriod, Localized>> = {
+  day: { en: 'day', 'zh-CN': '每日' },
+  week: { en: 'week', 'zh-CN': '每周' },
+  month: { en: 'month', 'zh-CN': '每月' },
+};
+
+/** The `quota_not_enough` error of a spend limit; it names the limit and when it renews (Unix milliseconds). */
+const spendLimitError = (
+  { needed, available, limit }: Omit<Shortage, 'limit'> & { readonly limit: SpendLimit },
+  renewsAt: number,
+  unit: AmountUnit,
+): AppError =>
+  new AppError('quota_not_enough', {
+    messageKey: 'spend_limit_reached',
+    params: {
+      needed: localizeAmount(needed, unit),
+      available: localizeAmount(available, unit),
+      limit: localizeAmount(limit.amount, unit),
+      period: PERIOD_NAMES[limit.period],
+      renews: new Date(renewsAt).toISOString(),
+    },
+  });
 
 /**
  * Formats lazily, and only in the language of the reader: a busy caller without credits is refused many times a second.

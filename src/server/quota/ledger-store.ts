@@ -79,6 +79,7 @@ const insertReservations = prepareInsert<Tables, ReservationRow>('reservations',
   'plan_amount',
   'plan_slot',
   'created_at',
+  'spend_windows',
 ]);
 const deleteReservation = prepareQuery<Tables, { ref: string }>()((db, p) =>
   db.deleteFrom('reservations').where('ref', '=', p('ref')).returningAll(),

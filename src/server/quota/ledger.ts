@@ -1,6 +1,7 @@
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Trx } from '../tables.ts';
+import type { SpendLimit, SpendLimitState, SpendSubject, SubjectKey } from './spend-limits.ts';
 
 /** Quota set aside before work begins. Amounts are whole and never negative. */
 export interface Reservation {
@@ -110,7 +111,7 @@ export interface Ledger {
    * allowance first, then from the wallet. If it throws, the caller must roll the transaction back; a transaction calls
    * it once, because it locks rows in the order of all transactions.
    * @returns the charged amounts in the order of `settlements`; undefined for a reservation that was already closed
-   * @throws AppError `quota_not_enough` (the message says whether for the wallet or a token limit), `model_not_allowed`
+   * @throws AppError `quota_not_enough` (the message says whether for the wallet, a token limit or a spend limit), `model_not_allowed`
    */
   charge(trx: Trx, charges: Charges): Promise<(number | undefined)[]>;
   /** `charge` for a single reservation. */
@@ -135,6 +136,13 @@ export interface Ledger {
   tokenLimits(
     tokenIds: readonly number[],
   ): Promise<ReadonlyMap<number, { readonly limit: number; readonly used: number }>>;
+  /**
+   * Sets or lifts (undefined) a limit per day, week or month. It counts what is reserved from then on; the limit is
+   * stored only here.
+   */
+  setSpendLimit(trx: Trx, subject: SpendSubject, limit: SpendLimit | undefined): Promise<void>;
+  /** The limits of those of the subjects that have one, with what is spent of them. */
+  spendLimits(subjects: readonly SpendSubject[]): Promise<ReadonlyMap<SubjectKey, SpendLimitState>>;
   /** `balance`: without open reservations. `used`: settled quota. `requests`: number of settled reservations. */
   wallet(userId: number): Promise<{ readonly balance: number; readonly used: number; readonly requests: number }>;
   /** The balance, locked until the transaction ends, so that a change computed from it is exact. */

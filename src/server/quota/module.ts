@@ -1,4 +1,5 @@
 import type { AmountUnit } from '../../contract/amounts.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
 import type { EventWriter } from '../event-log/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -12,6 +13,7 @@ import { LedgerCompaction, LedgerCompactionStore } from './ledger-compaction.ts'
 import { LedgerReportStore } from './ledger-reports.ts';
 import { LedgerService, notifyLowBalance, refundAbandonedReservations } from './ledger-service.ts';
 import { LedgerStore } from './ledger-store.ts';
+import { SpendLimitStore } from './spend-limits.ts';
 
 interface QuotaDependencies {
   readonly database: Database<Tables>;
@@ -22,7 +24,8 @@ interface QuotaDependencies {
   readonly lowQuota: () => number;
   /** The unit in which messages write amounts, read from the current settings. */
   readonly amountUnit: () => AmountUnit;
-  /** Age in days at which ledger entries are combined; 0: never. */
+  /** IANA name of the site's time zone, read from the current settings. */
+  readonly timeZone: () => string;
   /** Retention in days, read from the current settings; 0: unlimited. */
   readonly ledgerRetentionDays: () => number;
   readonly events: EventWriter;
@@ -32,10 +35,15 @@ interface QuotaDependencies {
   readonly onClosed: CloseListener;
 }
 
+/** Longer than any period and any work whose settlement changes its window. */
+const SPENDING_KEPT_MS = 100 * DAY_MS;
+
 interface Quota {
   readonly ledger: Ledger;
   readonly usage: LedgerReportStore;
   readonly audit: LedgerAuditService;
+  /** Deletes what was spent in periods of long ago. */
+  removeEndedSpending(): Promise<void>;
   /**
    * Refunds reservations older than `olderThanMs` whose reference starts with `prefix`.
    * @returns the number of refunded reservations
@@ -45,9 +53,10 @@ interface Quota {
 
 /** Constructs the ledger, its audit and its compaction, and the usage figures. */
 export function makeQuota(dependencies: QuotaDependencies): Quota {
-  const { database, clock, allowances, notifier, lowQuota, amountUnit, ledgerRetentionDays } = dependencies;
+  const { database, clock, allowances, notifier, lowQuota, amountUnit, ledgerRetentionDays, timeZone } = dependencies;
   const { events, log, metrics, onClosed } = dependencies;
   const store = new LedgerStore(database);
+  const spendLimits = new SpendLimitStore(database);
   const ledger = new LedgerService({
     store,
     clock,
@@ -56,6 +65,7 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
     amountUnit,
     onSettled: metrics.recordSettlements,
     onClosed,
+    spending: { store: spendLimits, timeZone },
   });
   return {
     ledger,
@@ -71,6 +81,7 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
       clock,
       log,
     }),
+    removeEndedSpending: () => spendLimits.deleteBefore(clock.now() - SPENDING_KEPT_MS),
     refundAbandonedReservations: (range) => refundAbandonedReservations({ database, store, ledger, clock }, range),
   };
 }

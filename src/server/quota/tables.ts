@@ -1,4 +1,5 @@
 import { type Generated, sql } from 'kysely';
+import type { SpendPeriod } from '../../contract/account-fields.ts';
 import { type Migration, type MigrationTransaction, required, zero } from '../platform/db/migrate.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';
 
@@ -23,7 +24,13 @@ export interface QuotaTables {
     plan_amount: number;
     plan_slot: string | null;
     created_at: number;
+    /** JSON of the spend windows it counts in; null: none. See `parseCountedWindows`. */
+    spend_windows: string | null;
   };
+  /** Limits per day, week or month. `subject`: `token:5` or `account:7`. */
+  spend_limits: { subject: string; amount: number; period: SpendPeriod };
+  /** What a subject spent in one period while it had a limit; open reservations count. */
+  spend_windows: { subject: string; period_start: number; spent: number };
   /**
    * Append-only. `amount` changes the wallet, `plan_amount` an allowance; `charged` is the final cost, set on `settle`
    * rows. An entry of kind `closing` replaces all older entries of its account and month (RETENTION_LEDGER_DAYS).
@@ -141,9 +148,28 @@ export const quotaMigrations: readonly Migration[] = [
       if (hasConcurrentWriters(trx)) await createTokenLimitLock(trx);
     },
   },
+  { id: '0012-spend-limits', up: createSpendLimits },
 ];
 
 type Step = Parameters<Migration['up']>;
+
+async function createSpendLimits(trx: Step[0], { int64, text }: Step[1]): Promise<void> {
+  await trx.schema
+    .createTable('spend_limits')
+    .addColumn('subject', text, (column) => column.primaryKey())
+    .addColumn('amount', int64, required)
+    .addColumn('period', text, required)
+    .execute();
+  await trx.schema
+    .createTable('spend_windows')
+    .addColumn('subject', text, required)
+    .addColumn('period_start', int64, required)
+    .addColumn('spent', int64, required)
+    .addPrimaryKeyConstraint('spend_windows_key', ['subject', 'period_start'])
+    .execute();
+  await trx.schema.createIndex('spend_windows_by_start').on('spend_windows').column('period_start').execute();
+  await trx.schema.alterTable('reservations').addColumn('spend_windows', text).execute();
+}
 
 async function createAudits(trx: Step[0], { int64, text }: Pick<Step[1], 'int64' | 'text'>): Promise<void> {
   await trx.schema

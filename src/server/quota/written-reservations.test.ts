@@ -14,6 +14,7 @@ const row = (ref: string): ReservationRow => ({
   plan_amount: 0,
   plan_slot: null,
   created_at: 1,
+  spend_windows: null,
 });
 
 describe('WrittenReservations', () => {

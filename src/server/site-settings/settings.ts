@@ -179,6 +179,7 @@ const SHOWN_SETTINGS = {
   FILES_JSONL_MB: shown('files', 'number'),
   NEW_USER_QUOTA: shown('credits', 'number'),
   NEW_USER_PLAN: shown('credits'),
+  TIME_ZONE: shown('credits'),
   LOW_QUOTA: shown('credits', 'number'),
   CURRENCY: shown('credits'),
   QUOTA_PER_UNIT: shown('credits'),

@@ -38,6 +38,7 @@ export default {
     CURRENCY: 'Currency of a credit',
     RETENTION_EVENTS_DAYS: 'Webhook events (days)',
     RETENTION_LEDGER_DAYS: 'Ledger entries (days)',
+    TIME_ZONE: 'Time zone',
     LOW_QUOTA: 'Notify an account below',
     QUOTA_PER_UNIT: 'Quota of one credit',
     RETENTION_TASK_DETAIL_DAYS: 'Requests of videos (days)',
@@ -66,6 +67,8 @@ export default {
     FILES_VIDEO_MB: 'Of one uploaded file.',
     FILES_JSONL_MB: 'Of one uploaded file.',
     NEW_USER_QUOTA: 'Starting balance of a new account.',
+    TIME_ZONE:
+      'IANA name such as Asia/Shanghai. Spend limits renew at its midnight, on Mondays and on the first of a month.',
     LOW_QUOTA: 'When its balance falls below this; 0: never.',
     NEW_USER_PLAN: 'Code of a plan that everyone who registers gets; leave empty for none.',
     CURRENCY: 'A code such as CNY or USD: amounts are shown in it. Leave empty to show credits.',

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { openLedger } from '../../../test/ledger-fixture.ts';
+import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
+import { isAppError } from '../platform/app-error.ts';
+import { manualClock } from '../platform/clock.ts';
+import { type SpendSubject, spendWindowOf } from './spend-limits.ts';
+
+const at = (text: string): number => Date.parse(text);
+const iso = ({ startsAt, endsAt }: { readonly startsAt: number; readonly endsAt: number }) =>
+  [startsAt, endsAt].map((each) => new Date(each).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length));
+
+describe('a spend window', () => {
+  it('is a calendar day, a week from Monday or a month in the time zone', () => {
+    const saturday = at('2026-11-28T18:00:00Z');
+    assert.deepEqual(iso(spendWindowOf('day', saturday, 'UTC')), ['2026-11-28T00:00', '2026-11-29T00:00']);
+    assert.deepEqual(iso(spendWindowOf('week', saturday, 'UTC')), ['2026-11-23T00:00', '2026-11-30T00:00']);
+    assert.deepEqual(iso(spendWindowOf('month', saturday, 'UTC')), ['2026-11-01T00:00', '2026-12-01T00:00']);
+    assert.deepEqual(iso(spendWindowOf('day', saturday, 'Asia/Shanghai')), ['2026-11-28T16:00', '2026-11-29T16:00']);
+    const monday = at('2026-11-30T00:00:00Z');
+    assert.deepEqual(iso(spendWindowOf('week', monday, 'UTC')), ['2026-11-30T00:00', '2026-12-07T00:00']);
+    assert.deepEqual(iso(spendWindowOf('week', monday - 1, 'UTC')), ['2026-11-23T00:00', '2026-11-30T00:00']);
+  });
+
+  it('is as long as the day where clocks change', () => {
+    const { startsAt, endsAt } = spendWindowOf('day', at('2026-03-29T12:00:00Z'), 'Europe/Berlin');
+    assert.equal(endsAt - startsAt, 23 * HOUR_MS);
+  });
+});
+
+describe('spend limits', () => {
+  forEachDatabase((_name, open) => {
+    const TOKEN: SpendSubject = { kind: 'token', id: 5 };
+    const ACCOUNT: SpendSubject = { kind: 'account', id: 1 };
+    const start = async () => {
+      const clock = manualClock(at('2026-11-28T18:00:00Z'));
+      const database = await open();
+      const ledger = openLedger(database, undefined, clock);
+      await ledger.open(1, 10_000);
+      await ledger.open(2, 10_000);
+      const spent = async (subject: SpendSubject) =>
+        [...(await ledger.quota.spendLimits([subject])).values()][0]?.spent;
+      return { clock, database, ledger, spent };
+    };
+
+    it('count reservations at once, and what settlements return', async () => {
+      const { ledger, spent } = await start();
+      await ledger.spendLimit(TOKEN, { amount: 100, period: 'day' });
+      assert.equal(await ledger.reserve('a', 1, 101, 5), 'quota_not_enough');
+      assert.equal(await ledger.reserve('a', 1, 60, 5), undefined);
+      assert.equal(await ledger.reserve('b', 1, 41, 5), 'quota_not_enough');
+      assert.equal(await ledger.reserve('b', 1, 40, 5), undefined);
+      assert.equal(await spent(TOKEN), 100);
+      assert.equal(await ledger.settle('a', 10), 10);
+      assert.equal(await spent(TOKEN), 50);
+      assert.equal(await ledger.refund('b'), true);
+      assert.equal(await spent(TOKEN), 10);
+      assert.equal(await ledger.reserve('c', 1, 90, 5), undefined);
+      assert.equal(await ledger.settle('c', 120), 120, 'the work is done');
+      assert.equal(await spent(TOKEN), 130);
+      assert.equal(await ledger.reserve('d', 1, 1, 5), 'quota_not_enough');
+      assert.equal(await ledger.reserve('d', 1, 1_000, 6), undefined, 'another token');
+      assert.equal(await ledger.reserve('e', 1, 1_000), undefined, 'no token');
+      assert.equal((await ledger.quota.wallet(1)).balance, 10_000 - 130 - 2_000);
+    });
+
+    it('renew with their period, to which a reservation belongs by its own time', async () => {
+      const { clock, ledger, spent } = await start();
+      await ledger.spendLimit(ACCOUNT, { amount: 100, period: 'day' });
+      await ledger.reserve('old', 1, 100);
+      assert.equal(await ledger.reserve('new', 1, 1), 'quota_not_enough');
+      clock.advance(6 * HOUR_MS);
+      assert.equal(await ledger.reserve('new', 1, 100), undefined);
+      await ledger.refund('old');
+      assert.equal(await spent(ACCOUNT), 100, 'its day is over');
+      assert.equal(await ledger.reserve('more', 1, 1), 'quota_not_enough');
+      clock.advance(DAY_MS);
+      assert.equal(await spent(ACCOUNT), 0);
+    });
+
+    it('name the limit and the time of renewal', async () => {
+      const { database, ledger } = await start();
+      await ledger.spendLimit(TOKEN, { amount: 1_000_000, period: 'week' });
+      const reserve = database.transaction((trx) =>
+        ledger.quota.reserve(trx, { ref: 'a', userId: 1, tokenId: 5, model: 'film', amount: 1_500_000 }),
+      );
+      const error = await reserve.catch((reason: unknown) => reason);
+      assert.ok(isAppError(error, 'quota_not_enough'));
+      const { params } = error.options;
+      assert.equal(params?.renews, '2026-11-30T00:00:00.000Z');
+      assert.deepEqual(
+        [params.limit, params.period, params.needed].map((each) => (each as { en: string }).en),
+        ['2.00 credits', 'week', '3.00 credits'],
+      );
+    });
+
+    it('count nothing that was reserved without them, and may be changed and lifted', async () => {
+      const { ledger, spent } = await start();
+      await ledger.reserve('before', 1, 80, 5);
+      await ledger.spendLimit(TOKEN, { amount: 100, period: 'month' });
+      await ledger.settle('before', 20);
+      assert.equal(await spent(TOKEN), 0);
+      await ledger.reserve('a', 1, 100, 5);
+      await ledger.spendLimit(TOKEN, { amount: 150, period: 'month' });
+      assert.equal(await ledger.reserve('b', 1, 51, 5), 'quota_not_enough');
+      assert.equal(await ledger.reserve('b', 1, 50, 5), undefined);
+      await ledger.spendLimit(TOKEN, undefined);
+      assert.equal(await ledger.reserve('c', 1, 5_000, 5), undefined);
+      assert.equal(await spent(TOKEN), undefined);
+    });
+
+    it('T73: are exact when many reserve and settle at once', async () => {
+      const { database, ledger, spent } = await start();
+      await ledger.spendLimit(TOKEN, { amount: 100, period: 'day' });
+      await ledger.spendLimit(ACCOUNT, { amount: 150, period: 'week' });
+      const outcomes = await Promise.all([
+        ...Array.from({ length: 30 }, (_, i) => ledger.reserve(`five-${i}`, 1, 7, 5)),
+        ...Array.from({ length: 30 }, (_, i) => ledger.reserve(`six-${i}`, 1, 7, 6)),
+      ]);
+      const granted = outcomes.map((outcome) => outcome === undefined);
+      const byToken = granted.slice(0, 30).filter(Boolean).length;
+      const all = granted.filter(Boolean).length;
+      assert.equal(all, 21, 'of the account: 150 / 7');
+      assert.ok(byToken <= 14, 'of the token: 100 / 7');
+      assert.deepEqual([await spent(TOKEN), await spent(ACCOUNT)], [byToken * 7, all * 7]);
+      const open = await database.kysely.selectFrom('reservations').select('ref').execute();
+      await Promise.all(
+        open.map(({ ref }, i) =>
+          i % 3 === 0 ? ledger.refund(ref) : i % 3 === 1 ? ledger.settle(ref, 2) : ledger.settle(ref, 9),
+        ),
+      );
+      const { used } = await ledger.quota.wallet(1);
+      assert.equal(await spent(ACCOUNT), used);
+    });
+
+    it('settle and reserve in one transaction', async () => {
+      const { database, ledger, spent } = await start();
+      await ledger.spendLimit(TOKEN, { amount: 100, period: 'day' });
+      await ledger.reserve('a', 1, 100, 5);
+      const reservation = { userId: 1, tokenId: 5, model: 'film', amount: 90 };
+      await database.transaction((trx) =>
+        ledger.quota.charge(trx, {
+          settlements: [{ ref: 'a', cost: 10 }],
+          reservations: [{ ...reservation, ref: 'b' }],
+        }),
+      );
+      assert.equal(await spent(TOKEN), 100);
+    });
+  });
+});

@@ -1,0 +1,144 @@
+import { sql } from 'kysely';
+import type { SpendPeriod } from '../../contract/account-fields.ts';
+import type { Database } from '../platform/db/database.ts';
+import { prepareQuery } from '../platform/db/prepared-query.ts';
+import { jsonTexts } from '../platform/db/sql.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+
+/** Whose spending is limited: `token`, by its row of `tokens` (keys, device sign-ins, grants), or `account`. */
+export interface SpendSubject {
+  readonly kind: 'token' | 'account';
+  readonly id: number;
+}
+
+/** `amount`: quota. */
+export interface SpendLimit {
+  readonly amount: number;
+  readonly period: SpendPeriod;
+}
+
+/** A limit with what is spent of it, open reservations included. Times are Unix milliseconds. */
+export interface SpendLimitState extends SpendLimit {
+  readonly spent: number;
+  readonly renewsAt: number;
+}
+
+/** Key of a subject in the tables. */
+export type SubjectKey = `${SpendSubject['kind']}:${number}`;
+export const toSubjectKey = ({ kind, id }: SpendSubject): SubjectKey => `${kind}:${id}`;
+
+/** The period that a time belongs to. Unix milliseconds. */
+export interface SpendWindow {
+  readonly startsAt: number;
+  readonly endsAt: number;
+}
+
+/**
+ * The calendar day, the week from Monday or the month in a time zone; days are 23 or 25 hours long when clocks change.
+ *
+ * @param zone IANA name
+ */
+export function spendWindowOf(period: SpendPeriod, now: number, zone: string): SpendWindow {
+  const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).toPlainDate();
+  const first = {
+    day: () => today,
+    week: () => today.subtract({ days: today.dayOfWeek - 1 }),
+    month: () => today.with({ day: 1 }),
+  }[period]();
+  const startOf = (date: Temporal.PlainDate): number => date.toZonedDateTime(zone).epochMilliseconds;
+  return { startsAt: startOf(first), endsAt: startOf(first.add({ [`${period}s`]: 1 })) };
+}
+
+/** The windows a reservation was counted in, as stored with it, so that its settlement changes exactly those. */
+export type CountedWindow = readonly [subject: SubjectKey, startsAt: number];
+
+export const parseCountedWindows = (column: string | null): readonly CountedWindow[] =>
+  column === null ? [] : (JSON.parse(column) as CountedWindow[]);
+
+const limitsOf = prepareQuery<Tables, { subjects: string }>()((db, p) =>
+  db
+    .selectFrom('spend_limits')
+    .select(['subject', 'amount', 'period'])
+    .where('subject', 'in', jsonTexts(db, p('subjects'))),
+);
+
+/** Adds to a window unless that exceeds the limit: the write that decides. */
+const takeFromWindow = prepareQuery<Tables, { subject: string; start: number; amount: number; limit: number }>()(
+  (db, p) =>
+    db
+      .insertInto('spend_windows')
+      .values({ subject: p('subject'), period_start: p('start'), spent: p('amount') })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['subject', 'period_start'])
+          .doUpdateSet({ spent: sql<number>`spend_windows.spent + excluded.spent` })
+          .where(sql<boolean>`spend_windows.spent + excluded.spent <= ${p('limit')}`),
+      ),
+);
+
+const changeWindow = prepareQuery<Tables, { subject: string; start: number; delta: number }>()((db, p) =>
+  db
+    .updateTable('spend_windows')
+    .set({ spent: sql<number>`spent + ${p('delta')}` })
+    .where('subject', '=', p('subject'))
+    .where('period_start', '=', p('start')),
+);
+
+/** SQL of `spend_limits` and `spend_windows`. */
+export class SpendLimitStore {
+  readonly #database: Database<Tables>;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** The limits of those of the subjects that have one. */
+  async limitsOf(
+    subjects: readonly SubjectKey[],
+    db: Executor = this.#database.kysely,
+  ): Promise<ReadonlyMap<SubjectKey, SpendLimit>> {
+    const rows = await limitsOf.all(db, { subjects: JSON.stringify(subjects) });
+    return new Map(rows.map(({ subject, amount, period }) => [subject as SubjectKey, { amount, period }]));
+  }
+
+  async spentIn(subject: SubjectKey, startsAt: number, db: Executor = this.#database.kysely): Promise<number> {
+    const row = await db
+      .selectFrom('spend_windows')
+      .select('spent')
+      .where('subject', '=', subject)
+      .where('period_start', '=', startsAt)
+      .executeTakeFirst();
+    return row?.spent ?? 0;
+  }
+
+  /** Sets or lifts (undefined) a limit. What was reserved before does not count. */
+  async set(trx: Trx, subject: SubjectKey, limit: SpendLimit | undefined): Promise<void> {
+    if (limit === undefined) {
+      await trx.deleteFrom('spend_limits').where('subject', '=', subject).execute();
+      return;
+    }
+    const { amount, period } = limit;
+    await trx
+      .insertInto('spend_limits')
+      .values({ subject, amount, period })
+      .onConflict((conflict) => conflict.column('subject').doUpdateSet({ amount, period }))
+      .execute();
+  }
+
+  /** Counts a reservation; returns false, and changes nothing, if the window has no room for it. */
+  async take(trx: Trx, subject: SubjectKey, startsAt: number, amount: number, limit: number): Promise<boolean> {
+    // A new row would not be compared with the limit.
+    if (amount > limit) return false;
+    return (await takeFromWindow.changes(trx, { subject, start: startsAt, amount, limit })) === 1;
+  }
+
+  /** Changes a window by the difference between cost and reservation. */
+  async settle(trx: Trx, subject: SubjectKey, startsAt: number, delta: number): Promise<void> {
+    await changeWindow.changes(trx, { subject, start: startsAt, delta });
+  }
+
+  /** Deletes windows that began before a time. */
+  async deleteBefore(startedBefore: number): Promise<void> {
+    await this.#database.kysely.deleteFrom('spend_windows').where('period_start', '<', startedBefore).execute();
+  }
+}
