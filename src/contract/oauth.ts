@@ -52,6 +52,7 @@ const metadata = {
     scopes_supported: Type.Array(Type.String()),
     code_challenge_methods_supported: Type.Array(Type.String()),
     authorization_response_iss_parameter_supported: Type.Boolean(),
+    client_id_metadata_document_supported: Type.Boolean(),
     token_endpoint_auth_methods_supported: Type.Array(Type.String()),
     revocation_endpoint_auth_methods_supported: Type.Array(Type.String()),
     service_documentation: Type.String(),

@@ -135,6 +135,8 @@ export async function makeModules(
     deviceAccess,
     accounts,
     ledger,
+    outbound,
+    acceptsMetadata: () => settings.current().oauthClientMetadata,
   });
   const vendors = new VendorRegistry();
   const channels = makeChannels({

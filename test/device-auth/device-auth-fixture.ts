@@ -137,6 +137,7 @@ export interface DeviceAuthFixtureOptions {
   readonly clock?: ManualClock;
   readonly masterKey?: string;
   readonly log?: Log;
+  readonly outbound?: AppOverrides['outbound'];
 }
 
 export const UNLIMITED_DEVICE_CODES = { perIp: 1e9, pendingPerIp: 1e9, perClient: 1e9 };
@@ -170,6 +171,7 @@ export async function startDeviceService(
     passwordCost: CHEAP_PASSWORD_HASHING,
     deviceCodeLimits: options.codeLimits ?? UNLIMITED_DEVICE_CODES,
     ...(options.log && { log: options.log }),
+    ...(options.outbound && { outbound: options.outbound }),
   });
   checkResponses(app.http.routes.endpoints);
   const { port } = await app.listen();

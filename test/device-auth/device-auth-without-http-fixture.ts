@@ -51,6 +51,8 @@ export async function startDeviceAuthWithoutHttp(database: Database<Tables>): Pr
     },
     deviceAccess,
     accounts: accounts.accounts,
+    outbound: { requestUntrusted: () => Promise.reject(new Error('no document is fetched')) },
+    acceptsMetadata: () => false,
     ledger: new LedgerService({ store: new LedgerStore(database), clock }),
   });
   return { ...deviceAuth, accounts, notices, revocations };

@@ -12,6 +12,7 @@ import { wasChanged } from '../platform/db/sql.ts';
 import type { Actor } from '../platform/http/request-context.ts';
 import { hashToken, isSameSecret, randomText, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
+import type { ClientMetadataDocuments } from './client-metadata.ts';
 
 const MAX_SECRETS = 2;
 const SECRET_PREFIX = 'rgcs_';
@@ -30,6 +31,8 @@ interface ClientProperties {
 /** An enabled client. */
 export interface DeviceClient extends ClientProperties {
   readonly id: string;
+  /** Host of the metadata document, for a client that no administrator registered. */
+  readonly publisher?: string;
 }
 
 /** Id and secret of a client; a public one has no secret. */
@@ -61,10 +64,11 @@ interface ClientServiceDependencies {
   readonly store: ClientStore;
   readonly clock: Clock;
   readonly auditLog: AuditLog;
+  readonly documents: Pick<ClientMetadataDocuments, 'find'>;
 }
 
 /**
- * Registered clients. Nothing is cached between requests, so disabling a client or retiring a secret takes effect
+ * Registered clients, and those that describe themselves. Nothing is cached between requests, so disabling a client or retiring a secret takes effect
  * immediately on every process.
  */
 export class ClientService {
@@ -80,10 +84,22 @@ export class ClientService {
     return row?.enabled === 1 ? toClient(id, row) : undefined;
   }
 
+  /**
+   * Like `find`, including clients that describe themselves at their id.
+   *
+   * @param clientIp whose request may cause a fetch
+   */
+  async findForGrant(id: string, clientIp: string): Promise<DeviceClient | undefined> {
+    return (await this.find(id)) ?? this.#dependencies.documents.find(id, clientIp);
+  }
+
   /** The enabled client of these credentials; undefined if they are wrong. */
-  async authenticate(credentials: ClientCredentials): Promise<DeviceClient | undefined> {
-    const row = findAuthenticated(credentials, await this.#dependencies.store.findSecretHashes(credentials.clientId));
-    return row && toClient(credentials.clientId, row);
+  async authenticate(credentials: ClientCredentials, clientIp: string): Promise<DeviceClient | undefined> {
+    const { clientId, clientSecret } = credentials;
+    const rows = await this.#dependencies.store.findSecretHashes(clientId);
+    if (rows.length === 0 && clientSecret === undefined) return this.#dependencies.documents.find(clientId, clientIp);
+    const row = findAuthenticated(credentials, rows);
+    return row && toClient(clientId, row);
   }
 
   /** The registered name, even of a disabled client; the id if the client was removed. */

@@ -65,7 +65,7 @@ export function addConsentRoutes(
     respond(visit, async () => {
       if (query.length > endpoints.MAX_REQUEST_LENGTH) throw invalidRequest('The request is too long.');
       const parameters = new URLSearchParams(query);
-      const target = await readTarget(parameters, (id) => clients.find(id));
+      const target = await readTarget(parameters, (id) => clients.findForGrant(id, visit.request.clientIp));
       const errorUrl = await findErrorUrl(target, baseUrl, async () => {
         await work(readRequest(target, parameters, baseUrl));
       });
@@ -87,7 +87,7 @@ export function addConsentRoutes(
       {
         account: displayName === username ? username : `${displayName} (${username})`,
         client: client.name,
-        publisher: undefined,
+        publisher: client.publisher,
         redirectHost: protocol === 'https:' ? host : undefined,
         scopes: terms.scopes,
         unit: amountUnitName(amountUnit(), visit.locale),
@@ -155,6 +155,8 @@ async function findErrorUrl(
   } catch (error) {
     const name = isAppError(error) ? toRedirectError(error.code) : undefined;
     if (name === undefined || !isAppError(error)) throw error;
+    // Anyone can publish a client, so only a person's decision leads to it (RFC 9700 section 4.11.2).
+    if (target.client.publisher !== undefined && error.code !== 'access_denied') throw error;
     const { message = formatMessage(error.code, 'en') } = error.options;
     return toRedirect(target, issuer, { error: name, error_description: message });
   }

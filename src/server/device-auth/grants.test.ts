@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
@@ -8,6 +9,7 @@ import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client
 import { type DeviceAuthFixture, freePort, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { ScriptlessBrowser } from '../../../test/device-auth/scriptless-browser.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import { randomText } from '../platform/tokens.ts';
 
 const CALLBACK = 'https://app.example/cb';
@@ -32,10 +34,17 @@ class GrantFixture {
     this.issuer = issuer;
   }
 
-  static async start(databaseUrl: string, env: Record<string, string> = {}): Promise<GrantFixture> {
+  static async start(
+    databaseUrl: string,
+    env: Record<string, string> = {},
+    outbound?: OutboundClient,
+  ): Promise<GrantFixture> {
     const port = String(await freePort());
     const issuer = `http://127.0.0.1:${port}`;
-    const service = await startDeviceService(databaseUrl, { env: { PORT: port, BASE_URL: issuer, ...env } });
+    const service = await startDeviceService(databaseUrl, {
+      env: { PORT: port, BASE_URL: issuer, ...env },
+      ...(outbound && { outbound }),
+    });
     const fixture = new GrantFixture(service, issuer);
     const root = await service.root();
     const create = (body: object) =>
@@ -301,7 +310,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   });
 
   describe('attacks on the authorization code grant', () => {
-    it('T102: never redirects to an address that is not registered', async () => {
+    it('T120: never redirects to an address that is not registered', async () => {
       for (const redirect_uri of [
         '',
         'https://evil.example/cb',
@@ -340,7 +349,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.deepEqual([long.status, long.leftTo], [400, undefined]);
     });
 
-    it('T103: refuses requests without PKCE, with plain, and of other kinds, at the client', async () => {
+    it('T121: refuses requests without PKCE, with plain, and of other kinds, at the client', async () => {
       const refused = async (more: Record<string, string>, omit: readonly string[] = []) => {
         const { query } = fixture.request(more);
         for (const name of omit) query.delete(name);
@@ -370,7 +379,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.equal(repeated.leftTo?.searchParams.get('error'), 'invalid_request');
     });
 
-    it('T104: exchanges a code for its own client, redirect, verifier and resource only, and not after a minute', async () => {
+    it('T122: exchanges a code for its own client, redirect, verifier and resource only, and not after a minute', async () => {
       const { verifier, query } = fixture.request();
       const { code } = await fixture.approve('ada', query);
       const failures: readonly [Record<string, string>, string][] = [
@@ -395,7 +404,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.equal((await fixture.exchange(late.code, verifier)).body.error, 'invalid_grant');
     });
 
-    it('T105: answers one of twenty exchanges of a code, and a replay ends what it gave', async () => {
+    it('T123: answers one of twenty exchanges of a code, and a replay ends what it gave', async () => {
       const { verifier, query } = fixture.request();
       const { code } = await fixture.approve('ada', query);
       const answers = await Promise.all(Array.from({ length: 20 }, () => fixture.exchange(code, verifier)));
@@ -410,7 +419,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.ok(notices.some(({ title }) => title.includes('for safety')));
     });
 
-    it('T106: rotates refresh tokens within the grant, and a late reuse ends it', async () => {
+    it('T124: rotates refresh tokens within the grant, and a late reuse ends it', async () => {
       const first = await fixture.grant('ada', { scope: 'models' });
       const wider = await fixture.refresh(first.refresh_token, { scope: 'account models' });
       assert.equal(wider.body.error, 'invalid_scope');
@@ -426,7 +435,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.equal((await fixture.refresh(second.refresh_token)).body.error, 'invalid_grant');
     });
 
-    it('T107: decides only on a form that this browser was shown for this request', async () => {
+    it('T125: decides only on a form that this browser was shown for this request', async () => {
       const { query } = fixture.request();
       const tab = await fixture.open(query);
       await tab.logIn('ada');
@@ -447,7 +456,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.equal(tab.leftTo, undefined);
     });
 
-    it('T108: keeps a public client away from the endpoints of devices', async () => {
+    it('T126: keeps a public client away from the endpoints of devices', async () => {
       const { verifier, query } = fixture.request();
       const { code } = await fixture.approve('ada', query);
       const visitor = fixture.service.anonymous();
@@ -505,6 +514,49 @@ it('spends within the limit of the grant, under its own name in the request log'
       .anonymous()
       .send('GET', `/v1/videos/${id}`, undefined, { authorization: `Bearer ${tiny.access_token}` });
     assert.notEqual(foreign.status, 200);
+  } finally {
+    await fixture.service.app.close(0);
+  }
+});
+
+it('T127: lets in a client that describes itself, and redirects to it only after a decision', async () => {
+  const client_id = 'https://client.example/client.json';
+  const document = { client_id, client_name: 'Self', redirect_uris: ['https://client.example/cb'] };
+  const outbound = {
+    requestUntrusted: async () => ({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: Readable.from([Buffer.from(JSON.stringify(document))]),
+    }),
+    close: async () => {},
+  } as unknown as OutboundClient;
+  const fixture = await GrantFixture.start('sqlite::memory:', {}, outbound);
+  const root = await fixture.service.root();
+  const accept = (value: string) => root.ok('PUT', '/api/admin/settings/OAUTH_CLIENT_METADATA', { value });
+  const announced = async () => {
+    const metadata = await fixture.service.app.http.fastify.inject('/.well-known/oauth-authorization-server');
+    return metadata.json().client_id_metadata_document_supported;
+  };
+  try {
+    const unknown = await fixture.open(fixture.request({ client_id, redirect_uri: 'https://client.example/cb' }).query);
+    assert.deepEqual([unknown.status >= 400, await announced()], [true, false]);
+    await accept('1');
+    assert.equal(await announced(), true);
+    const ada = await fixture.service.newUser('ada');
+    const own = { client_id, redirect_uri: 'https://client.example/cb' };
+    const refused = await fixture.open(fixture.request({ ...own, scope: 'admin' }).query);
+    assert.deepEqual([refused.status, refused.leftTo], [400, undefined]);
+    const { verifier, query } = fixture.request(own);
+    const tab = await fixture.open(query);
+    await tab.logIn('ada');
+    for (const text of ['Self', 'client.example', 'not verified']) assert.ok(tab.html.includes(text), text);
+    await tab.submit('approve');
+    const { body } = await fixture.exchange(tab.leftTo?.searchParams.get('code') ?? '', verifier, own);
+    assert.equal(await fixture.acceptsModelCall(body), true);
+    const [listed] = await ada.ok<{ client: string; name: string }[]>('GET', '/api/user/devices');
+    assert.deepEqual([listed?.client, listed?.name], [client_id, 'Self']);
+    await accept('0');
+    assert.equal((await fixture.refresh(body.refresh_token, { client_id })).body.error, 'invalid_client');
   } finally {
     await fixture.service.app.close(0);
   }

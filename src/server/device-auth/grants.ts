@@ -87,7 +87,7 @@ export class GrantService {
         // Not a code that can be typed.
         user_code: `grant ${randomText(24)}`,
         client_id: client.id,
-        client_name: '',
+        client_name: client.publisher === undefined ? '' : client.name,
         device_id: '',
         address: origin.address,
         network: toIpLimitKey(origin.address),

@@ -10,9 +10,11 @@ import { PeriodicWriter } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { AuthorizationStore, DeviceRevocation, type DeviceUse, type OnDevicesRevoked } from './authorization-store.ts';
+import { ClientMetadataDocuments } from './client-metadata.ts';
 import { ClientService, ClientStore, parseScopes } from './clients.ts';
 import { DeviceCodeStore } from './code-store.ts';
 import { ApprovalSecondStepCheck, DeviceCodeService, LOGIN_PURPOSE } from './codes.ts';
@@ -65,6 +67,9 @@ interface DeviceAuthDependencies {
   readonly notifier: Notifier;
   readonly deviceAccess: DeviceAccess;
   readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'secondFactors' | 'tokens'>;
+  readonly outbound: Pick<OutboundClient, 'requestUntrusted'>;
+  /** The setting `OAUTH_CLIENT_METADATA`. */
+  readonly acceptsMetadata: () => boolean;
   readonly ledger: Pick<Ledger, 'setSpendLimit' | 'spendLimits'>;
   readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'tokens' | 'twoFactors'>;
 }
@@ -126,6 +131,13 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
   const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock });
   const approvalCheck = new ApprovalSecondStepCheck({ secondFactors: accounts.secondFactors, clock });
   const shared = { ...accounts, database, clock, notifier, clients, rateLimits, revocation, authorizations };
+  const documents = new ClientMetadataDocuments({
+    outbound: dependencies.outbound,
+    clock,
+    rateLimits,
+    isEnabled: dependencies.acceptsMetadata,
+  });
+  const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock, documents });
   const approvalCheck = new ApprovalSecondStepCheck({ twoFactors: accounts.twoFactors, clock });
   const shared = { ...accounts, ledger, database, clock, notifier, clients, rateLimits, revocation, authorizations };
   const codes = new DeviceCodeService({

@@ -3,7 +3,7 @@ import type { Audience } from '../../contract/oauth.ts';
 import * as endpoints from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
-import type { Live } from '../platform/config.ts';
+import type { Live, SiteSettings } from '../platform/config.ts';
 import { type RequestContext, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { CODE_AUDIENCES, findAudience } from './authorization-request.ts';
@@ -22,7 +22,7 @@ export interface OauthRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'codeStore' | 'deviceTokens'>;
   /** Issuer, and prefix of every link. */
   readonly baseUrl: string;
-  readonly site: Live<{ readonly siteName: string }>;
+  readonly site: Live<Pick<SiteSettings, 'siteName' | 'oauthClientMetadata'>>;
 }
 
 const RESOURCE_METADATA = { api: endpoints.apiMetadata, mcp: endpoints.mcpMetadata } as const;
@@ -33,7 +33,7 @@ const RESOURCE_METADATA = { api: endpoints.apiMetadata, mcp: endpoints.mcpMetada
  */
 export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl, site }: OauthRouteDependencies): void {
   const { codes, codeStore, deviceTokens } = deviceAuth;
-  const metadata = async () => toMetadata(baseUrl);
+  const metadata = async () => toMetadata(baseUrl, site.current().oauthClientMetadata);
   routes.add(endpoints.oauthMetadata, metadata);
   routes.add(endpoints.openidConfiguration, metadata);
   for (const audience of CODE_AUDIENCES)
@@ -119,7 +119,7 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl, sit
 /** `none`: public clients, which authenticate by PKCE alone. */
 const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
-const toMetadata = (baseUrl: string) => ({
+const toMetadata = (baseUrl: string, acceptsMetadata: boolean) => ({
   issuer: baseUrl,
   authorization_endpoint: `${baseUrl}${endpoints.oauthAuthorize.path}`,
   device_authorization_endpoint: `${baseUrl}${endpoints.oauthDeviceAuthorization.path}`,
@@ -131,6 +131,7 @@ const toMetadata = (baseUrl: string) => ({
   scopes_supported: [...endpoints.OAUTH_SCOPES],
   code_challenge_methods_supported: ['S256'],
   authorization_response_iss_parameter_supported: true,
+  client_id_metadata_document_supported: acceptsMetadata,
   token_endpoint_auth_methods_supported: [...AUTH_METHODS],
   revocation_endpoint_auth_methods_supported: [...AUTH_METHODS],
   service_documentation: `${baseUrl}/docs`,

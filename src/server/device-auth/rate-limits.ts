@@ -43,6 +43,7 @@ export class DeviceRateLimits {
   readonly #logins: RateLimiter;
   readonly #wrongClients: RateLimiter;
   readonly #grants: RateLimiter;
+  readonly #metadataFetches: RateLimiter;
 
   readonly #codesPerIp: () => number;
 
@@ -57,6 +58,7 @@ export class DeviceRateLimits {
     this.#logins = define('logins', 5);
     this.#wrongClients = define('wrong-clients', 300);
     this.#grants = define('grants', 60);
+    this.#metadataFetches = define('metadata', 30);
   }
 
   /** @throws rate_limit_exceeded, also for an hour after a report */
@@ -101,6 +103,11 @@ export class DeviceRateLimits {
   /** Counts an application that an account lets in, since each adds rows. @throws rate_limit_exceeded */
   async consumeGrant(userId: number): Promise<void> {
     assertWithinLimit(await this.#grants.consume(String(userId)));
+  }
+
+  /** Counts a fetch of a client's metadata document. @throws rate_limit_exceeded */
+  async consumeMetadataFetch(clientIp: string): Promise<void> {
+    assertWithinLimit(await this.#metadataFetches.consume(toIpLimitKey(clientIp)));
   }
 
   /** Counts wrong client credentials. @throws rate_limit_exceeded, with the public code `invalid_client` */

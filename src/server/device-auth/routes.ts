@@ -9,7 +9,7 @@ import { toSeconds } from '../../contract/time-units.ts';
 import type { Accounts } from '../accounts/module.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Live } from '../platform/config.ts';
+import type { Live, SiteSettings } from '../platform/config.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type AccountCaller, toActor, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -37,7 +37,7 @@ interface DeviceAuthRouteDependencies {
   /** Prefix of every link. */
   readonly baseUrl: string;
   /** The site's current name. */
-  readonly site: Live<{ readonly siteName: string }>;
+  readonly site: Live<Pick<SiteSettings, 'siteName' | 'oauthClientMetadata'>>;
   /** The unit that people type amounts in. */
   readonly amountUnit: () => AmountUnit;
 }

@@ -90,7 +90,7 @@ export class DeviceTokenService {
   /** The client of the given credentials; wrong ones are counted. @throws invalid_client, rate_limit_exceeded */
   async authenticate(credentials: ClientCredentials, origin: RequestOrigin): Promise<DeviceClient> {
     const { clients, rateLimits } = this.#dependencies;
-    const client = await clients.authenticate(credentials);
+    const client = await clients.authenticate(credentials, origin.address);
     if (client !== undefined) return client;
     await rateLimits.recordWrongClient(origin.address);
     throw new AppError('invalid_client');

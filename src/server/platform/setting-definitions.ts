@@ -304,6 +304,10 @@ export const SHARED_SETTINGS = {
   MESSAGING_VERIFY_URL: url(['http:', 'https:'], {
     description: 'URL called with ?code=… to confirm a messaging-app binding.',
   }),
+  OAUTH_CLIENT_METADATA: flag({
+    default: '0',
+    description: '1 accepts OAuth clients that describe themselves at an https URL, their client_id (docs/oauth.md).',
+  }),
 } as const satisfies Record<string, Setting>;
 
 /** Settings that root stores in the console, and that the environment does not have. */

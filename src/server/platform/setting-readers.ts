@@ -94,6 +94,7 @@ export const optionalInteger = (
 /** A boolean. */
 export const flag = (about: WithDefault): Setting<boolean> => ({
   ...about,
+  choices: ['0', '1'],
   read(value, name) {
     const given = required(value, name).toLowerCase();
     if (['1', 'true', 'yes', 'on'].includes(given)) return true;

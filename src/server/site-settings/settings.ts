@@ -171,6 +171,7 @@ const SHOWN_SETTINGS = {
   SIGN_IN_NOTICE: shown('site', 'long-text'),
   REGISTRATION: shown('accounts', 'choice'),
   REQUIRE_SECOND_FACTOR: shown('accounts', 'choice'),
+  OAUTH_CLIENT_METADATA: shown('accounts', 'choice'),
   DEVICE_CODES_PER_ADDRESS: shown('accounts', 'number'),
   DEFAULT_VIDEO_MODEL: shown('site'),
   FILES_IMAGE_MB: shown('files', 'number'),

@@ -17,6 +17,7 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tansta
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { endDevice, NAME_LENGTH_MAX, renameDevice } from '../../../contract/device-auth.ts';
+import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { ConfirmDialog, FormDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
@@ -60,6 +61,7 @@ function DeviceCard({ device }: { readonly device: Device }) {
   const { t } = useTranslation('account');
   const queries = useQueryClient();
   const toasts = useToasts();
+  const formatAmount = useFormatCredits();
   const name = device.name === '' ? device.client : device.name;
   const end = async (): Promise<void> => {
     await callApi(endDevice, { params: { id: String(device.id) } });
@@ -103,8 +105,21 @@ function DeviceCard({ device }: { readonly device: Device }) {
           {t('devices.signedIn')}: <RelativeTime at={device.created_time} />,{' '}
           {t('devices.from', { address: device.address })}
         </Text>
+        <Text size="sm">
+          {t('devices.scopes')}: {device.scopes.map((scope) => t(`devices.scope.${scope}`)).join(' · ')}
+        </Text>
+        {device.spend_limit === null ? null : (
+          <Text size="sm">
+            {t(`devices.spendLimit.${device.spend_limit.period}`, {
+              amount: formatAmount(device.spend_limit.amount),
+              spent: formatAmount(device.spend_limit.spent),
+            })}
+          </Text>
+        )}
         <Text size="sm" c="dimmed">
-          {t('devices.expires')}: {formatDate(device.expires_time)}
+          {device.expires_at === null
+            ? `${t('devices.expires')}: ${formatDate(device.expires_time)}`
+            : `${t('devices.ends')}: ${formatDate(device.expires_at)}`}
         </Text>
         <Text size="xs" c="dimmed" truncate title={device.user_agent}>
           {device.user_agent}

@@ -112,7 +112,7 @@ export default {
   },
   devices: {
     title: 'Devices',
-    lead: 'Programs and machines you signed in with a code. Signing one out takes effect at once.',
+    lead: 'Machines you signed in with a code, and applications you let in. Signing one out takes effect at once.',
     emptyTitle: 'No device is signed in',
     emptyText: 'Run “reelgate login” on a machine, open the link it shows and confirm the code. It then appears here.',
     current: 'this device',
@@ -122,6 +122,14 @@ export default {
     from: 'from {{address}}',
     signedIn: 'Signed in',
     expires: 'Expires',
+    ends: 'Ends',
+    scopes: 'May use',
+    scope: { account: 'your account', models: 'models and videos', mcp: 'tools (MCP)' },
+    spendLimit: {
+      day: 'Spends at most {{amount}} a day; {{spent}} so far',
+      week: 'Spends at most {{amount}} a week; {{spent}} so far',
+      month: 'Spends at most {{amount}} a month; {{spent}} so far',
+    },
     end: 'Sign out',
     endTitle: 'Sign out “{{name}}”?',
     endText: 'It is signed out at once and needs a new code to sign in again.',

@@ -28,6 +28,7 @@ export default {
     REGISTRATION: 'New accounts',
     REQUIRE_SECOND_FACTOR: 'Required second factor',
     DEFAULT_VIDEO_MODEL: 'Default video model',
+    OAUTH_CLIENT_METADATA: 'Applications that describe themselves',
     DEVICE_CODES_PER_ADDRESS: 'Pending device codes of an IP address',
     FILES_IMAGE_MB: 'Largest image, MB',
     FILES_AUDIO_MB: 'Largest audio file, MB',
@@ -67,6 +68,8 @@ export default {
     FILES_VIDEO_MB: 'Of one uploaded file.',
     FILES_JSONL_MB: 'Of one uploaded file.',
     NEW_USER_QUOTA: 'Starting balance of a new account.',
+    OAUTH_CLIENT_METADATA:
+      'They publish a document at their client ID, an https URL. Each person decides whether to let one in.',
     TIME_ZONE:
       'IANA name such as Asia/Shanghai. Spend limits renew at its midnight, on Mondays and on the first of a month.',
     LOW_QUOTA: 'When its balance falls below this; 0: never.',
@@ -86,6 +89,8 @@ export default {
     SMTP_FROM: 'Changed in the environment, with a restart.',
   },
   choices: {
+    '0': 'Off',
+    '1': 'On',
     open: 'Open',
     closed: 'Closed',
     off: 'Not required',

@@ -114,7 +114,7 @@ export default {
   },
   devices: {
     title: '设备',
-    lead: '您通过验证码授权登录的程序和设备。退出后立即生效。',
+    lead: '您通过验证码登录的设备，以及您允许访问的应用。退出后立即生效。',
     emptyTitle: '没有已登录的设备',
     emptyText: '在设备上运行“reelgate login”，打开显示的链接并确认验证码，设备就会出现在这里。',
     current: '当前设备',
@@ -124,6 +124,14 @@ export default {
     from: '来自 {{address}}',
     signedIn: '登录时间',
     expires: '有效期至',
+    ends: '结束时间',
+    scopes: '可使用',
+    scope: { account: '您的账号', models: '模型和视频', mcp: '工具（MCP）' },
+    spendLimit: {
+      day: '每天最多花费 {{amount}}，已用 {{spent}}',
+      week: '每周最多花费 {{amount}}，已用 {{spent}}',
+      month: '每月最多花费 {{amount}}，已用 {{spent}}',
+    },
     end: '退出登录',
     endTitle: '退出“{{name}}”？',
     endText: '该设备会立即退出，需要新的验证码才能再次登录。',

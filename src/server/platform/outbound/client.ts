@@ -198,13 +198,14 @@ class OutboundHttpClient implements OutboundClient {
   async requestUntrusted(request: UntrustedRequest): Promise<OutboundResponse> {
     const rule = { allowedPrivateHosts: request.allowedPrivateHosts ?? [], ports: this.#untrustedPorts };
     const endsAt = performance.now() + (request.totalTimeoutMs ?? UNTRUSTED_TOTAL_TIMEOUT_MS);
+    const { maxRedirects = MAX_REDIRECTS } = request;
     let target = toUntrustedTarget(request.url, rule);
     for (let hop = 0; ; hop++) {
       const response = await this.#requestUntrustedOnce(request, target, endsAt);
       const location = REDIRECTS.has(response.status) ? response.headers.location : undefined;
       if (location === undefined) return response;
       response.body.destroy();
-      if (hop === MAX_REDIRECTS) throw new OutboundError('blocked', `more than ${MAX_REDIRECTS} redirects`);
+      if (hop === maxRedirects) throw new OutboundError('blocked', `more than ${maxRedirects} redirects`);
       target = toUntrustedTarget(readLocation(location), rule, target.url);
     }
   }

@@ -58,6 +58,8 @@ export interface StreamedRequest extends ConfiguredRequest {
  */
 export interface UntrustedRequest extends Omit<OutboundRequest, 'method' | 'body'> {
   readonly method: 'GET' | 'HEAD';
+  /** Default: 3. */
+  readonly maxRedirects?: number;
   /** `host:port` pairs permitted although private: a private channel's own artifact hosts. */
   readonly allowedPrivateHosts?: readonly string[];
 }

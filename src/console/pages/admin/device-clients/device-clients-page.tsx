@@ -1,5 +1,18 @@
-import { Alert, Button, Code, Group, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { IconDeviceTvOld, IconKey, IconPlus } from '@tabler/icons-react';
+import {
+  ActionIcon,
+  Alert,
+  Button,
+  Code,
+  Group,
+  MultiSelect,
+  Select,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { IconDeviceTvOld, IconKey, IconPencil, IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -11,7 +24,9 @@ import {
   adminListDeviceClients,
   adminUpdateDeviceClient,
   CLIENT_SORTS,
+  CLIENT_TYPES,
 } from '../../../../contract/device-clients.ts';
+import { OAUTH_SCOPES } from '../../../../contract/oauth.ts';
 import { CopyField } from '../../../components/copy-button.tsx';
 import { DeleteButton } from '../../../components/delete-button.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
@@ -51,14 +66,22 @@ export function DeviceClientsPage() {
           {
             label: t('deviceClients.name'),
             sortKey: 'name',
-            cell: ({ id, name }) => (
+            cell: (client) => (
               <>
-                <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
-                  {name}
-                </Text>
-                <Code>{id}</Code>
+                <Group gap={4} wrap="nowrap">
+                  <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+                    {client.name}
+                  </Text>
+                  <EditClient client={client} />
+                </Group>
+                <Code>{client.id}</Code>
               </>
             ),
+          },
+          {
+            label: t('deviceClients.type'),
+            cell: ({ type }) => <Text size="sm">{t(`deviceClients.typeNames.${type}`)}</Text>,
+            hideOnPhone: true,
           },
           { label: t('deviceClients.devices'), sortKey: 'devices', align: 'right', cell: ({ devices }) => devices },
           {
@@ -113,14 +136,18 @@ function NewClientDialog({ onClose }: { readonly onClose: () => void }) {
   const invalidate = useInvalidateQueries();
   const [name, setName] = useState('');
   const [clientId, setClientId] = useState('');
+  const [grants, setGrants] = useState<GrantValues>({ type: 'confidential', redirectUris: '', scopes: [] });
   const make = useMutation({
     mutationFn: async () =>
       (
         await callApi(adminCreateDeviceClient, {
-          body: { name: name.trim(), client_id: clientId || undefined },
+          body: { name: name.trim(), client_id: clientId || undefined, ...toBody(grants) },
         })
       ).data,
-    onSuccess: invalidate,
+    onSuccess: async (made) => {
+      await invalidate();
+      if (made.client_secret === undefined) onClose();
+    },
   });
   if (make.data?.client_secret !== undefined) {
     return (
@@ -148,6 +175,113 @@ function NewClientDialog({ onClose }: { readonly onClose: () => void }) {
         value={clientId}
         onChange={(event) => setClientId(event.currentTarget.value)}
       />
+      <GrantFields values={grants} onChange={setGrants} />
+    </FormDialog>
+  );
+}
+
+/** Properties for the authorization code grant, as typed. */
+interface GrantValues {
+  readonly type: DeviceClient['type'];
+  /** One per line. */
+  readonly redirectUris: string;
+  /** Empty: all. */
+  readonly scopes: NonNullable<DeviceClient['scopes']>;
+}
+
+const toBody = ({ type, redirectUris, scopes }: GrantValues) => ({
+  type,
+  redirect_uris: redirectUris.split(/\s+/).filter(Boolean),
+  scopes: scopes.length === 0 ? null : scopes,
+});
+
+interface GrantFieldsProps {
+  readonly values: GrantValues;
+  readonly onChange: (values: GrantValues) => void;
+}
+
+function GrantFields({ values, onChange }: GrantFieldsProps) {
+  const { t } = useTranslation('admin');
+  return (
+    <>
+      <Select
+        label={t('deviceClients.type')}
+        data={CLIENT_TYPES.map((value) => ({ value, label: t(`deviceClients.types.${value}`) }))}
+        allowDeselect={false}
+        value={values.type}
+        onChange={(chosen) =>
+          onChange({ ...values, type: CLIENT_TYPES.find((each) => each === chosen) ?? values.type })
+        }
+      />
+      <Textarea
+        label={t('deviceClients.redirectUris')}
+        description={t('deviceClients.redirectUrisHint')}
+        autosize
+        minRows={2}
+        spellCheck={false}
+        value={values.redirectUris}
+        onChange={(event) => onChange({ ...values, redirectUris: event.currentTarget.value })}
+      />
+      <MultiSelect
+        label={t('deviceClients.scopes')}
+        description={t('deviceClients.scopesHint')}
+        data={[...OAUTH_SCOPES]}
+        value={[...values.scopes]}
+        onChange={(chosen) => onChange({ ...values, scopes: OAUTH_SCOPES.filter((each) => chosen.includes(each)) })}
+      />
+    </>
+  );
+}
+
+function EditClient({ client }: { readonly client: DeviceClient }) {
+  const { t } = useTranslation('admin');
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <ActionIcon size="sm" aria-label={t('deviceClients.edit', { name: client.name })} onClick={() => setOpen(true)}>
+        <IconPencil size={15} />
+      </ActionIcon>
+      {open ? <EditClientDialog client={client} onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+function EditClientDialog({ client, onClose }: { readonly client: DeviceClient; readonly onClose: () => void }) {
+  const { t } = useTranslation(['admin', 'app']);
+  const invalidate = useInvalidateQueries();
+  const [name, setName] = useState(client.name);
+  const [grants, setGrants] = useState<GrantValues>({
+    type: client.type,
+    redirectUris: client.redirect_uris.join('\n'),
+    scopes: client.scopes ?? [],
+  });
+  const save = useMutation({
+    mutationFn: () =>
+      callApi(adminUpdateDeviceClient, {
+        params: { id: client.id },
+        body: { name: name.trim(), ...toBody(grants) },
+      }),
+    onSuccess: async () => {
+      await invalidate();
+      onClose();
+    },
+  });
+  return (
+    <FormDialog
+      title={t('deviceClients.edit', { name: client.name })}
+      submitLabel={t('app:save')}
+      save={save}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('deviceClients.name')}
+        description={t('deviceClients.nameHint')}
+        maxLength={100}
+        required
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <GrantFields values={grants} onChange={setGrants} />
     </FormDialog>
   );
 }
@@ -168,6 +302,12 @@ function ClientSecrets({ client }: { readonly client: DeviceClient }) {
     await callApi(adminDeleteDeviceClientSecret, { params: { id: client.id, secret: String(secret) } });
     await invalidate();
   };
+  if (client.type === 'public')
+    return (
+      <Text size="xs" c="dimmed">
+        {t('deviceClients.noSecrets')}
+      </Text>
+    );
   return (
     <Stack gap={4} align="flex-start">
       {client.secrets.map(({ id, hint, created_time: at }) => (

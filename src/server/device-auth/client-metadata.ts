@@ -1,0 +1,121 @@
+import { LRUCache } from 'lru-cache';
+import { OAUTH_SCOPES, type OauthScope } from '../../contract/oauth.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
+import { upToEntries } from '../platform/cache.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import { type DeviceClient, isRedirectUri } from './clients.ts';
+import { toSingleLine } from './codes.ts';
+import type { DeviceRateLimits } from './rate-limits.ts';
+
+const MAX_URL_LENGTH = 300;
+const MAX_BYTES = 10_000;
+const TIMEOUT_MS = 5_000;
+const MAX_NAME_LENGTH = 100;
+const MAX_REDIRECT_URIS = 20;
+const MAX_CACHED = 1_000;
+/** How long a document is used: its `max-age` within these bounds. A failure is remembered for the shortest time. */
+const FRESH_MS = { least: 60_000, byDefault: HOUR_MS, most: 24 * HOUR_MS } as const;
+
+interface ClientMetadataDependencies {
+  readonly outbound: Pick<OutboundClient, 'requestUntrusted'>;
+  readonly clock: Clock;
+  readonly rateLimits: DeviceRateLimits;
+  /** The setting `OAUTH_CLIENT_METADATA`. */
+  readonly isEnabled: () => boolean;
+}
+
+/** What is known of a document. */
+interface CachedClient {
+  /** Undefined: the document was missing or unusable. */
+  readonly client: DeviceClient | undefined;
+  readonly freshUntil: number;
+}
+
+/**
+ * Public clients that describe themselves in a document at their client_id, an https URL
+ * (draft-ietf-oauth-client-id-metadata-document). Anyone can publish one, so nothing in it is trusted beyond the host it
+ * comes from.
+ */
+export class ClientMetadataDocuments {
+  readonly #dependencies: ClientMetadataDependencies;
+  readonly #known = new LRUCache<string, CachedClient>(upToEntries(MAX_CACHED));
+
+  constructor(dependencies: ClientMetadataDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @param clientIp whose request causes a fetch @throws rate_limit_exceeded */
+  async find(id: string, clientIp: string): Promise<DeviceClient | undefined> {
+    const { clock, rateLimits, isEnabled } = this.#dependencies;
+    if (!isEnabled() || !isMetadataUrl(id)) return undefined;
+    const known = this.#known.get(id);
+    if (known !== undefined && known.freshUntil > clock.now()) return known.client;
+    await rateLimits.consumeMetadataFetch(clientIp);
+    const fetched = await this.#fetch(id);
+    this.#known.set(id, fetched);
+    return fetched.client;
+  }
+
+  async #fetch(id: string): Promise<CachedClient> {
+    const now = this.#dependencies.clock.now();
+    const unusable = { client: undefined, freshUntil: now + FRESH_MS.least };
+    try {
+      const { status, headers, body } = await this.#dependencies.outbound.requestUntrusted({
+        method: 'GET',
+        url: id,
+        headers: { accept: 'application/json' },
+        totalTimeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+        maxRedirects: 0,
+      });
+      const chunks: Buffer[] = [];
+      for await (const chunk of body) chunks.push(chunk as Buffer);
+      if (status !== 200 || !/^application\/(?:[\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')) return unusable;
+      const client = toClient(id, Buffer.concat(chunks).toString('utf8'));
+      return client === undefined ? unusable : { client, freshUntil: now + toFreshMs(headers['cache-control']) };
+    } catch (error) {
+      if (error instanceof OutboundError) return unusable;
+      throw error;
+    }
+  }
+}
+
+/** An https URL with a path, in the only spelling that a URL parser gives it. */
+export function isMetadataUrl(id: string): boolean {
+  if (!id.startsWith('https://') || id.length > MAX_URL_LENGTH || !URL.canParse(id)) return false;
+  const { href, pathname, hash, username, password } = new URL(id);
+  return href === id && pathname !== '/' && hash === '' && !id.includes('#') && username === '' && password === '';
+}
+
+function toFreshMs(cacheControl = ''): number {
+  if (/\bno-(?:store|cache)\b/i.test(cacheControl)) return FRESH_MS.least;
+  const seconds = /\bmax-age=(\d{1,9})\b/i.exec(cacheControl)?.[1];
+  const ms = seconds === undefined ? FRESH_MS.byDefault : Number(seconds) * 1000;
+  return Math.min(Math.max(ms, FRESH_MS.least), FRESH_MS.most);
+}
+
+/** The client of a document; undefined if the document is not for this id, or describes a client with a secret. */
+function toClient(id: string, text: string): DeviceClient | undefined {
+  const document = parseObject(text);
+  const { client_id, client_name, redirect_uris, scope, token_endpoint_auth_method: method } = document;
+  if (client_id !== id || 'client_secret' in document) return undefined;
+  if (method !== undefined && method !== 'none') return undefined;
+  if (!Array.isArray(redirect_uris) || redirect_uris.length === 0 || redirect_uris.length > MAX_REDIRECT_URIS)
+    return undefined;
+  if (!redirect_uris.every((uri): uri is string => typeof uri === 'string' && isRedirectUri(uri))) return undefined;
+  const publisher = new URL(id).host;
+  const name = typeof client_name === 'string' ? toSingleLine(client_name, MAX_NAME_LENGTH) : '';
+  const named = typeof scope === 'string' ? new Set(scope.split(' ')) : undefined;
+  const scopes: readonly OauthScope[] | undefined = named && OAUTH_SCOPES.filter((each) => named.has(each));
+  return { id, name: name === '' ? publisher : name, type: 'public', redirectUris: redirect_uris, scopes, publisher };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
