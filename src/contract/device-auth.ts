@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { SpendLimit } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { Assertion } from './passkey-credentials.ts';
 import { OAUTH_SCOPES } from './oauth.ts';
+import { Assertion } from './passkey-credentials.ts';
 import { Done, IdParam, ListOf, PageQuery } from './responses.ts';
 
 /** States of a device authorization as reported by verify; `invalid`: no such code exists. */

@@ -13,8 +13,8 @@ import { toActor, toLoginClient, toRequestOrigin } from '../platform/http/reques
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { LoginAttemptRow } from './login-history.ts';
 import type { Accounts } from './module.ts';
-import { toAdminUserRow, toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';
+import { toAdminUserRow, toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
 import type { TokenListItem } from './tokens.ts';
 
 interface AccountRouteDependencies {

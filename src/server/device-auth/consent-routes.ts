@@ -82,6 +82,10 @@ export function addConsentRoutes(
     const { username, display_name: displayName } = viewer.account;
     const { clientIp } = visit.request;
     const { protocol, host } = new URL(redirectUri);
+    const needsSecondStep = await approvalCheck.needsSecondStep({ address: clientIp }, viewer, clientIp);
+    // Who has passkeys alone repeats the step with the login.
+    if (needsSecondStep && !(await chooser.findSecondStep(viewer.account.id)).hasCode)
+      return sendPage(visit, 200, loginView(visit.context));
     const page = grantView(
       visit.context,
       {
@@ -91,12 +95,17 @@ export function addConsentRoutes(
         redirectHost: protocol === 'https:' ? host : undefined,
         scopes: terms.scopes,
         unit: amountUnitName(amountUnit(), visit.locale),
-        needsSecondStep: await approvalCheck.needsSecondStep({ address: clientIp }, viewer, clientIp),
+        needsSecondStep,
         typed,
       },
       wrong,
     );
-    return sendPage(visit, wrong.error === undefined ? 200 : 400, page, redirectingPageHeaders(protocol));
+    return sendPage(
+      visit,
+      wrong.error === undefined ? 200 : 400,
+      page,
+      redirectingPageHeaders(protocol, visit.context.hasPasskeys),
+    );
   };
 
   routes.add(endpoints.oauthAuthorize, async ({ query, request, reply }) => {
@@ -120,7 +129,7 @@ export function addConsentRoutes(
       if (typeof limits === 'string')
         return showGrant(visit, valid, viewer, body, { error: visit.context.texts[limits], field: FIELD_OF[limits] });
       const origin = { ...toRequestOrigin(request), userAgent: request.headers['user-agent'] ?? '' };
-      return grants.approve(valid, viewer, limits, origin, body.otp).then(
+      return grants.approve(valid, viewer, limits, origin, { code: body.otp }).then(
         (code) => redirectToClient(visit, toRedirect(valid, baseUrl, { code })),
         (error: unknown) => {
           if (!isAppError(error, 'wrong_code') && !isAppError(error, 'second_step_required')) throw error;

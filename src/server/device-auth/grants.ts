@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { SpendPeriod } from '../../contract/account-fields.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
+import type { SecondStepProof } from '../accounts/second-factors.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
@@ -61,7 +62,7 @@ export class GrantService {
   /**
    * Approves a request.
    *
-   * @param otp TOTP or backup code, required if the login is too old
+   * @param proof required if the login is too old
    * @returns the authorization code, which is stored as a hash
    * @throws unauthorized, second_step_required, wrong_code, rate_limit_exceeded
    */
@@ -70,11 +71,11 @@ export class GrantService {
     approver: Approver,
     { endsAt, spendLimit }: GrantLimits,
     { userAgent, ...origin }: BrowserOrigin,
-    otp: string | undefined,
+    proof: SecondStepProof,
   ): Promise<string> {
     const { database, codeStore, clock, access, approvalCheck, rateLimits, auditLog, notifier } = this.#dependencies;
     const { userId } = approver.caller;
-    await approvalCheck.assertSecondStep(origin, approver, origin.address, otp);
+    await approvalCheck.assertSecondStep(origin, approver, origin.address, proof);
     await rateLimits.consumeGrant(userId);
     const code = randomText(CODE_LENGTH);
     const now = clock.now();

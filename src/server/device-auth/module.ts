@@ -71,7 +71,6 @@ interface DeviceAuthDependencies {
   /** The setting `OAUTH_CLIENT_METADATA`. */
   readonly acceptsMetadata: () => boolean;
   readonly ledger: Pick<Ledger, 'setSpendLimit' | 'spendLimits'>;
-  readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'tokens' | 'twoFactors'>;
 }
 
 /** The part of this capability that its own routes and app.ts use. */
@@ -128,9 +127,6 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
   const { authorizations, codes: codeStore, revocation } = deviceAccess;
   const codeLimits = () => ({ ...toDeviceCodeLimits(dependencies.codesPerIp()), ...dependencies.codeLimits });
   const rateLimits = new DeviceRateLimits(dependencies.limits, codeLimits);
-  const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock });
-  const approvalCheck = new ApprovalSecondStepCheck({ secondFactors: accounts.secondFactors, clock });
-  const shared = { ...accounts, database, clock, notifier, clients, rateLimits, revocation, authorizations };
   const documents = new ClientMetadataDocuments({
     outbound: dependencies.outbound,
     clock,
@@ -138,7 +134,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
     isEnabled: dependencies.acceptsMetadata,
   });
   const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock, documents });
-  const approvalCheck = new ApprovalSecondStepCheck({ twoFactors: accounts.twoFactors, clock });
+  const approvalCheck = new ApprovalSecondStepCheck({ secondFactors: accounts.secondFactors, clock });
   const shared = { ...accounts, ledger, database, clock, notifier, clients, rateLimits, revocation, authorizations };
   const codes = new DeviceCodeService({
     ...shared,

@@ -3,6 +3,7 @@ import type { DeviceStatus } from '../../contract/device-auth.ts';
 import * as endpoints from '../../contract/device-pages.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { LOCALES, type Locale } from '../../contract/messages/format-message.ts';
+import { defined } from '../../contract/objects.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Account, AccountAccess } from '../accounts/account-store.ts';
 import type { Accounts } from '../accounts/module.ts';
@@ -33,7 +34,6 @@ import {
 } from './codes.ts';
 import type { DeviceAuth } from './module.ts';
 import { PASSKEY_SCRIPT, parsePasskeyField } from './passkey-form.ts';
-import { TEXTS } from './texts.ts';
 import { APP_TEXTS, TEXTS } from './texts.ts';
 import {
   consentView,
@@ -169,16 +169,19 @@ function addPasskeyLogin(
   );
 
   routes.add(endpoints.authorizePasskey, async ({ body, request, reply }) => {
-    const visit = visits.open(request, reply, body.code, body.lang);
+    const visit = visits.open(request, reply, body.code, body.lang, body.request);
     const again = (error: string) => loginView(visit.context, { error });
     const work = async () => {
       visits.assertOwnForm(visit, 'passkey', body.form);
-      const { user_code: subject } = await deviceAuth.codes.findPending(body.code, request.clientIp);
-      const outcome = await accounts.logins.logInWithPasskey({
-        credential: parsePasskeyField(body.passkey),
-        client: toLoginClient(request, cookies.knownDeviceOf(reply)),
-        purpose: { name: LOGIN_PURPOSE, subject },
-      });
+      const isForCode = visit.context.request === undefined;
+      const pending = isForCode ? await deviceAuth.codes.findPending(body.code, request.clientIp) : undefined;
+      const outcome = await accounts.logins.logInWithPasskey(
+        defined({
+          credential: parsePasskeyField(body.passkey),
+          client: toLoginClient(request, cookies.knownDeviceOf(reply)),
+          purpose: pending && { name: LOGIN_PURPOSE, subject: pending.user_code },
+        }),
+      );
       cookies.setLogin(reply, outcome);
       return redirectToPage(visit);
     };
@@ -297,8 +300,6 @@ export class PageVisits {
       context: {
         locale,
         siteName: this.#site.current().siteName,
-        texts: TEXTS[locale],
-        code,
         hasPasskeys: this.#hasPasskeys,
         texts: ownQuery === undefined ? TEXTS[locale] : APP_TEXTS[locale],
         code,
@@ -331,11 +332,6 @@ export class PageVisits {
   }
 }
 
-const sendPage = ({ reply, context }: PageVisit, status: number, page: string): FastifyReply =>
-  reply
-    .status(status)
-    .headers(context.hasPasskeys ? SCRIPTED_PAGE_HEADERS : STANDALONE_PAGE_HEADERS)
-    .send(page);
 /** The parameters of an authorization request, encoded anew and without those of the page itself. */
 function toOwnQuery(request: string): string {
   const parameters = new URLSearchParams(request);
@@ -344,10 +340,10 @@ function toOwnQuery(request: string): string {
 }
 
 export const sendPage = (
-  { reply }: PageVisit,
+  { reply, context }: PageVisit,
   status: number,
   page: string,
-  headers = STANDALONE_PAGE_HEADERS,
+  headers = context.hasPasskeys ? SCRIPTED_PAGE_HEADERS : STANDALONE_PAGE_HEADERS,
 ): FastifyReply => reply.status(status).headers(headers).send(page);
 
 /**
@@ -480,14 +476,14 @@ export class PageChooser {
       requestedAt: formatRequestTime(code.created_at, clock.now(), context.locale),
       fromOtherNetwork: approvalCheck.isFromOtherNetwork(code, clientIp),
       secondStep: (await approvalCheck.needsSecondStep(code, viewer, clientIp))
-        ? await this.#findSecondStep(viewer.account.id)
+        ? await this.findSecondStep(viewer.account.id)
         : undefined,
     };
     return consentView(context, details, { error });
   }
 
   /** The ways in which an account can repeat its second step. */
-  async #findSecondStep(userId: number) {
+  async findSecondStep(userId: number) {
     const { twoFactors, passkeys } = this.#dependencies;
     const usable = (await passkeys.list(userId)).filter((passkey) => passkey.isUsable);
     return {

@@ -99,7 +99,6 @@ ${
       })
     : undefined
 }
-<p class="note"><a href="${pagePath(view.code, view.locale)}">${texts.restart}</a></p>`,
 <p class="note"><a href="${ownPath(view)}">${texts.restart}</a></p>`,
   );
 }
@@ -247,7 +246,7 @@ ${publisher === undefined ? undefined : html`<dt>${texts.publisher}</dt><dd>${pu
 <ul>${grant.scopes.flatMap((scope) => texts[`scope_${scope}`]).map((each) => html`<li>${each}</li>`)}</ul>
 <p class="warning">${texts.grantWarning}</p>
 ${limitFields(view, grant, wrong)}
-${grant.needsSecondStep ? secondStepField(view, wrong.field === 'otp' ? wrong : {}) : undefined}
+${grant.needsSecondStep ? secondStepFields(view, { hasCode: true, passkeys: [] }, wrong.field === 'otp' ? wrong : {}) : undefined}
 <div class="choice">
 <form method="post" action="/oauth/authorize/deny">${hiddenFields(view, 'deny')}<button>${texts.deny}</button></form>
 <form method="post" action="/oauth/authorize/approve" id="${APPROVE_FORM}">${hiddenFields(view, 'approve')}<button>${texts.allow}</button></form>
@@ -389,9 +388,8 @@ export function pagePath(code: string, locale: Locale, step?: string): string {
 }
 
 /** A complete page around one section. */
-function layout({ locale, siteName, code, hasPasskeys }: PageContext, heading: string, section: Markup): string {
 function layout(view: PageContext, heading: string, section: Markup): string {
-  const { locale, siteName } = view;
+  const { locale, siteName, hasPasskeys } = view;
   const texts = TEXTS[locale];
   const nav = languageLinks(locale, texts.language, (each) => ownPath({ ...view, locale: each }));
   return standalonePage({

@@ -77,30 +77,32 @@ export function languageLinks(locale: Locale, label: string, pathIn: (locale: Lo
   return html`<nav aria-label="${label}">${others}</nav>`;
 }
 
+const SCRIPT_SOURCES = ["script-src 'self'", "connect-src 'self'"];
+
 /**
  * Headers of a standalone page: no scripts; style sheet, font and logo only from this service; forms only to this
  * origin; no framing, caching or indexing; and no referrer that would reveal its URL to other sites.
  */
 export const STANDALONE_PAGE_HEADERS = toStandalonePageHeaders();
 /** Like `STANDALONE_PAGE_HEADERS`, for a page with a script of this service, which may call this service. */
-export const SCRIPTED_PAGE_HEADERS = toStandalonePageHeaders(["script-src 'self'", "connect-src 'self'"]);
+export const SCRIPTED_PAGE_HEADERS = toStandalonePageHeaders(SCRIPT_SOURCES);
 /** Like `STANDALONE_PAGE_HEADERS`, for a page that plays videos of this service. */
 export const PLAYER_PAGE_HEADERS = toStandalonePageHeaders(["media-src 'self'"]);
 
-function toStandalonePageHeaders(additions: readonly string[] = []): Readonly<Record<string, string>> {
 /** Like `STANDALONE_PAGE_HEADERS`, for a page whose form may redirect to addresses of this scheme, such as `https:`. */
-export const redirectingPageHeaders = (scheme: string): Readonly<Record<string, string>> =>
-  toStandalonePageHeaders([], ` https: ${scheme}`);
+export const redirectingPageHeaders = (scheme: string, hasScript = false): Readonly<Record<string, string>> =>
+  toStandalonePageHeaders(hasScript ? SCRIPT_SOURCES : [], ` https: ${scheme}`);
 
-function toStandalonePageHeaders(media: readonly string[] = [], formTargets = ''): Readonly<Record<string, string>> {
+function toStandalonePageHeaders(
+  additions: readonly string[] = [],
+  formTargets = '',
+): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
     "font-src 'self'",
     "img-src 'self'",
     ...additions,
-    "form-action 'self'",
-    ...media,
     `form-action 'self'${formTargets}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",

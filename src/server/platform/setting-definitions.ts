@@ -275,6 +275,7 @@ export const SHARED_SETTINGS = {
     default: 'off',
     description:
       'Who must have two-step verification or a passkey: admins, all or off. Without one, an account can only set one up.',
+  }),
   TIME_ZONE: timeZone({
     default: 'UTC',
     description: 'Time zone of the site (IANA name such as Asia/Shanghai), in which spend limits renew.',

@@ -21,21 +21,21 @@ const request: VideoRequest = {
 };
 
 describe('requests of waiting videos', () => {
-  it('come back as they were, with their bytes', () => {
-    const held = takeApart(request);
+  it('come back as they were, with their bytes', async () => {
+    const held = await takeApart(request);
     assert.deepEqual(putTogether(held), request);
     assert.equal(held.parts.length, 4);
     assert.ok(!held.json.includes(Buffer.from('a video').toString('base64')));
   });
 
-  it('leave out the content of files of the account', () => {
+  it('leave out the content of files of the account', async () => {
     const file = {
       bytes: Buffer.from('from a file'),
       mediaType: 'image/png',
       role: 'reference',
       fileId: 'file-1',
     } as const;
-    const held = takeApart({ ...request, images: [file], videos: [] });
+    const held = await takeApart({ ...request, images: [file], videos: [] });
     const [image] = putTogether(held).images;
     assert.deepEqual(image, { url: '', role: 'reference', fileId: 'file-1' });
   });

@@ -16,7 +16,7 @@ const MARK_NAMES: readonly string[] = Object.values(MARKS);
  * Takes a request apart for storage. The bytes of the account's own files are left out: they are read again by
  * `fileId` when the video starts, as a URL signed now would have expired by then.
  */
-export function takeApart(request: VideoRequest): HeldRequest {
+export async function takeApart(request: VideoRequest): Promise<HeldRequest> {
   const parts: Buffer[] = [];
   const keep = (bytes: Buffer): number => parts.push(bytes) - 1;
   const toStored = (value: unknown): unknown => {
@@ -27,9 +27,17 @@ export function takeApart(request: VideoRequest): HeldRequest {
     const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, toStored(inner)]));
     return markOf(value) === undefined ? copy : { [MARKS.escaped]: copy };
   };
-  const withoutFiles = mapInputs(request, (input) =>
-    input.fileId === undefined ? input : { url: '', fileId: input.fileId, role: input.role, at: input.at },
-  );
+  const loaded = new Map<RequestInput, Buffer>();
+  for (const input of [...request.images, ...(request.videos ?? []), ...(request.audios ?? [])])
+    if (input.fileId === undefined && 'upload' in input && input.upload !== undefined)
+      loaded.set(input, await input.upload.load());
+  const withoutFiles = mapInputs(request, (input): RequestInput => {
+    const { role, at, fileId } = input;
+    if (fileId !== undefined) return defined({ url: '', fileId, role, at });
+    const bytes = loaded.get(input);
+    const mediaType = 'upload' in input ? input.upload?.mediaType : undefined;
+    return bytes === undefined || mediaType === undefined ? input : defined({ bytes, mediaType, role, at });
+  });
   return { json: JSON.stringify(toStored(withoutFiles)), parts };
 }
 

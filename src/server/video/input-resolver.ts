@@ -8,9 +8,6 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Semaphore } from '../platform/concurrency.ts';
 import { measureSeconds, sniffMedia } from '../platform/media-length.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
-import type { VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
-import { mapInputs } from './held-request.ts';
-import type { MediaFile, ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type {
   MediaFile,
   MediaInput,
@@ -19,6 +16,7 @@ import type {
   VendorAdapter,
   VideoRequest,
 } from '../vendors/adapter.ts';
+import { mapInputs } from './held-request.ts';
 import type { Task } from './task-store.ts';
 import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
 
@@ -178,7 +176,7 @@ export class InputResolver {
   }
 
   /**
-   * Reads the account's files of a request that has waited again.
+   * The request of a video that has waited, with the account's files read again, and large ones to be uploaded.
    * @throws AppError for a file that no longer exists
    */
   async renew(request: VideoRequest, owner: InputOwner, adapter: VendorAdapter): Promise<VideoRequest> {
@@ -191,12 +189,17 @@ export class InputResolver {
       const media = { param: 'inputs', role: undefined, type: typeOfMedia(file.mediaType), source: file };
       renewed.set(fileId, await toMedia(media, adapter));
     }
-    return mapInputs(request, (input) => {
-      const media = renewed.get(input.fileId ?? '');
+    const complete = mapInputs(request, (input) => {
+      const media = renewed.get(input.fileId ?? '') ?? ('bytes' in input ? uploadIfLarge(input, adapter) : undefined);
       return media === undefined
         ? input
         : { ...media, ...defined({ role: input.role, at: input.at, fileId: input.fileId }) };
     });
+    return this.download(
+      complete,
+      adapter,
+      adapter.models.find(({ id }) => id === request.model),
+    );
   }
 
   /** A length that only a limit needs is left to the vendor where it cannot be measured. */
@@ -267,21 +270,25 @@ function toPendingUpload(file: MediaFile): MediaInput {
   return { url: PENDING_UPLOAD_URL, upload };
 }
 
+/** A file that is too large to be sent by value as an upload; undefined for another one. */
+function uploadIfLarge(
+  { bytes, mediaType }: MediaFile,
+  { inlineBytes, upload }: Pick<VendorAdapter, 'inlineBytes' | 'upload'>,
+): MediaInput | undefined {
+  const type = typeOfMedia(mediaType);
+  const isLarge = bytes.length > inlineLimit(type, inlineBytes) && bytes.length <= (upload?.maxBytes[type] ?? 0);
+  return isLarge ? toPendingUpload({ bytes, mediaType }) : undefined;
+}
+
 /** The request with images of the older fields that are too large to be sent by value as uploads. */
 export function withUploads(
   request: VideoRequest,
-  { inlineBytes, upload }: Pick<VendorAdapter, 'inlineBytes' | 'upload'>,
+  adapter: Pick<VendorAdapter, 'inlineBytes' | 'upload'>,
 ): VideoRequest {
-  const most = upload?.maxBytes.image ?? 0;
-  const limit = inlineLimit('image', inlineBytes);
-  const isLarge = (image: RequestInput): boolean =>
-    'bytes' in image && image.bytes.length > limit && image.bytes.length <= most;
-  if (!request.images.some(isLarge)) return request;
-  const images = request.images.map((image) =>
-    'bytes' in image && isLarge(image)
-      ? { ...toPendingUpload(image), ...defined({ role: image.role, at: image.at }) }
-      : image,
-  );
+  const images = request.images.map((image) => {
+    const pending = 'bytes' in image ? uploadIfLarge(image, adapter) : undefined;
+    return pending === undefined ? image : { ...pending, ...defined({ role: image.role, at: image.at }) };
+  });
   return { ...request, images };
 }
 

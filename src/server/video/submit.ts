@@ -45,7 +45,6 @@ import {
 import { type InputResolver, withUploads } from './input-resolver.ts';
 import type { ModelChoice } from './model-choice.ts';
 import type { Lane } from './queue-store.ts';
-import { assertFiles, assertOffered } from './model-offer.ts';
 import { type MediaUse, withImages } from './request-images.ts';
 import { NO_TOKEN } from './tables.ts';
 import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';
@@ -184,32 +183,24 @@ export class SubmitService {
     const { attempts, newTaskId, faultPoint, limits } = this.#dependencies;
     const id = newTaskId();
     const prepared = await this.#prepare(caller, generation, id, remixOf);
-    const { model, adapter, request, plan } = prepared;
-    const all = await this.#serving(prepared, remixOf);
+    const { model, adapter, plan } = prepared;
+    const serving = await this.#serving(prepared, remixOf);
+    if (serving.length === 0) throw new AppError('upstream_unavailable');
+    const all = remixOf === undefined ? assertSendable(prepared, serving) : serving;
     const task: NewTask = {
       ...this.#newTask(caller, generation, prepared, remixOf),
-    const { model, adapter } = prepared;
-    const all = await this.#candidates(prepared, remixOf);
-    const candidates = remixOf === undefined ? assertSendable(prepared, all) : all;
-    const toTask = (channel: Channel): NewTask => ({
-      ...this.#newTask(caller, generation, prepared, channel, remixOf),
       client: client.slice(0, MAX_CLIENT_LENGTH),
     };
     addHeaders?.(toDroppedHeader(prepared.dropped));
     await this.#admit(caller, addHeaders);
+    const request = await this.#download(prepared);
     const bounds = await limits.limitsOf(caller, plan);
     const reservation = { caller, task, limits: bounds, claimKey };
     const waiting = await this.#findWaiting(task, all, bounds);
     const begun = waiting === undefined ? await this.#begin(reservation, all) : { lane: waiting };
     if ('lane' in begun) {
       if (generation.queue === false) throw refusalOf(begun.lane, bounds);
-      return this.#wait(reservation, { prepared, candidates: all, remixOf }, begun.lane);
-    const request = await this.#download(prepared);
-    for (const [index, channel] of candidates.entries()) {
-      const task = toTask(channel);
-      if (!(await this.#begin(caller, task, channel, claimKey))) continue;
-      faultPoint('after-reserve');
-      return attempts.run({ task, request, adapter, model, candidates: candidates.slice(index), remixOf });
+      return this.#wait(reservation, { prepared: { ...prepared, request }, candidates: all, remixOf }, begun.lane);
     }
     faultPoint('after-reserve');
     return attempts.run({ task: begun.task, request, adapter, model, candidates: begun.candidates, remixOf });
@@ -289,7 +280,7 @@ export class SubmitService {
       level: await findPlanLevel(caller.userId),
       created_at: task.created_at,
     };
-    const held = takeApart(request);
+    const held = await takeApart(request);
     await database.transaction(async (trx) => {
       await queue.hold(trx, queued, held, limits);
       await this.#store(trx, caller, task, claimKey);
@@ -298,6 +289,8 @@ export class SubmitService {
     queue.wake(task);
     const place = await queue.placeOf(task);
     return defined({ ...toSubmitResult(task, null), queue: place });
+  }
+
   /** Inputs that the vendor takes only by value are loaded before anything is reserved, because that may fail. */
   async #download({ request, adapter, capability }: PreparedSubmit): Promise<VideoRequest> {
     const loaded = await this.#dependencies.inputs.download(request, adapter, capability);
@@ -347,18 +340,8 @@ export class SubmitService {
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = droppedPaths(generation, model.inputSchema, adapter, model.target);
     const priced = priceOf(model, adapter, request, plan?.factor);
-    return { model, adapter, request, dropped, plan, source: inputs.source, ...priced };
     const { capability } = use;
-    return {
-      model,
-      adapter,
-      capability,
-      request,
-      dropped,
-      permitted: plan?.channels,
-      source: inputs.source,
-      ...priced,
-    };
+    return { model, adapter, capability, request, dropped, plan, source: inputs.source, ...priced };
   }
 
   async #modelFor(caller: SubmitCaller, id: string): Promise<ResolvedModel> {
@@ -371,16 +354,13 @@ export class SubmitService {
 
   /**
    * A remix, and a change of a video by its id at the vendor, can only be served by the account that holds the original.
-   * @throws AppError `upstream_unavailable` if there is no channel
    */
   async #serving(
     { model, plan, request, source }: PreparedSubmit,
     remixOf: Task | undefined,
   ): Promise<readonly Channel[]> {
     const original = remixOf ?? (request.sourceHandle === undefined ? undefined : source);
-    const serving = await servingChannels(this.#dependencies.channels, model, plan?.channels, original);
-    if (serving.length === 0) throw new AppError('upstream_unavailable');
-    return serving;
+    return servingChannels(this.#dependencies.channels, model, plan?.channels, original);
   }
 
   #newTask(

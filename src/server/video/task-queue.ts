@@ -285,7 +285,7 @@ export class TaskQueue {
 
   /** @returns `ended` if the task is gone or has no model any more; undefined if no channel can serve it now */
   async #prepare(head: QueuedTask): Promise<Startable | 'ended' | undefined> {
-    const { store, channels, findPlanTerms, limits, completion } = this.#dependencies;
+    const { store, channels, vendors, findPlanTerms, limits, completion } = this.#dependencies;
     const task = await store.findById(head.task_id);
     if (task === undefined || !isWaiting(task)) {
       await this.#remove(head.task_id);
@@ -305,7 +305,11 @@ export class TaskQueue {
     const plan = await findPlanTerms(task.user_id, model);
     const original = task.remixed_from === null ? undefined : await store.findById(task.remixed_from);
     const holder = head.channels.startsWith('=') ? original : undefined;
-    const candidates = await servingChannels(channels, model, plan?.channels, holder);
+    const serving = await servingChannels(channels, model, plan?.channels, holder);
+    const known = new Set(idsOf(head.channels));
+    // Where some channels cannot send the request, only those can that were found at the submit.
+    const isChosen = vendors.get(task.vendor).assertSendable !== undefined;
+    const candidates = isChosen ? serving.filter(({ id }) => known.has(id)) : serving;
     if (candidates.length === 0) return undefined;
     const remixOf = task.action === 'remix' ? original : undefined;
     const group = groupOf(head, candidates);

@@ -246,7 +246,6 @@ export interface ResolvedInput extends InputKind {
   readonly param: string;
   readonly at?: number;
   readonly name?: string;
-  readonly media: { readonly url: string } | MediaFile;
   /** The account's file it was read from. */
   readonly fileId?: string;
   readonly media: MediaInput;

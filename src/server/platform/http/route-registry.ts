@@ -133,12 +133,9 @@ function callerResolverFor(endpoint: Endpoint, authenticator: Authenticator): Ca
   if (policy === 'public' || policy === 'self') return async () => undefined;
   if (isModelPolicy(policy))
     return async ({ query }, { headers, session, clientIp }) =>
-      authenticator.model({ headers: withQueryKey(endpoint, headers, query), session, clientIp });
-  return async (_, { headers, session, clientIp }) =>
-    authenticator.account(policy, { headers, session, clientIp }, endpoint.withoutSecondFactor);
       authenticator.model({ headers: withQueryKey(endpoint, headers, query), session, clientIp }, policy);
   return async (_, { headers, session, clientIp }) => {
-    const caller = await authenticator.account(policy, { headers, session, clientIp });
+    const caller = await authenticator.account(policy, { headers, session, clientIp }, endpoint.withoutSecondFactor);
     if (endpoint.spends === true && caller.kind === 'device' && caller.isGrant)
       throw new AppError('insufficient_scope');
     return caller;
