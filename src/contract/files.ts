@@ -116,6 +116,14 @@ export const fetchFile = endpoint({
   ...CONTENT_RESPONSE,
 });
 
+/** A file with a link that shows it in a browser, without the headers of a request. */
+const OwnFile = Type.Object({
+  ...FileObject.properties,
+  url: Type.String({ description: 'A path of this service, valid for an hour.' }),
+});
+export type OwnFile = Static<typeof OwnFile>;
+const OwnFileList = Type.Object({ ...FileList.properties, data: Type.Array(OwnFile) });
+
 const ofAccount = { tag: 'files', policy: 'account', envelope: 'api' } as const;
 
 export const uploadOwnFile = endpoint({
@@ -127,7 +135,7 @@ export const uploadOwnFile = endpoint({
   files: ['file'],
   bodyLimit: UPLOAD_LIMIT,
   body: UploadForm,
-  response: Ok(FileObject),
+  response: Ok(OwnFile),
 });
 export const listOwnFiles = endpoint({
   ...ofAccount,
@@ -135,7 +143,15 @@ export const listOwnFiles = endpoint({
   path: '/api/files',
   summary: 'Own files, newest first',
   query: FileQuery,
-  response: Ok(FileList),
+  response: Ok(OwnFileList),
+});
+export const getOwnFile = endpoint({
+  ...ofAccount,
+  method: 'GET',
+  path: '/api/files/:file_id',
+  summary: 'An own file',
+  params: FileParam,
+  response: Ok(OwnFile),
 });
 export const deleteOwnFile = endpoint({
   ...ofAccount,

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { Vendor } from './channels.ts';
 import { endpoint } from './endpoint.ts';
+import type { GenerationWay } from './generation-ways.ts';
 import { Kind, ModelId } from './model-kinds.ts';
 import { Price } from './pricing.ts';
 import { Done, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
@@ -134,6 +135,11 @@ export const Capability = Type.Object({
     { description: 'How many images the model takes, and their roles.' },
   ),
   operations: Type.Array(Text, { description: 'generate, edit, extend; empty for a model of native requests only.' }),
+  ways: Type.Unsafe<readonly GenerationWay[]>(
+    Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+      description: 'Combinations of inputs, with what the model offers for each; a request must fit one of them.',
+    }),
+  ),
 });
 
 export const listUsableModels = endpoint({
@@ -159,6 +165,7 @@ export const listUsableModels = endpoint({
           description:
             'Where each field of a form goes in the request, as a dotted path: seconds, size, mode, ratio, resolution, audio, seed, negative_prompt. What the vendor has no field for is missing.',
         }),
+        prompt_names: Type.Boolean({ description: 'Whether a prompt may name its inputs: @Image1, @Video1, @Audio1.' }),
         permitted: Type.Boolean({ description: "Whether the account's plan covers it." }),
       }),
     ),

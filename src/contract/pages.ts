@@ -13,6 +13,7 @@ export const CONSOLE_SECTIONS = [
   'studio',
   'playground',
   'videos',
+  'files',
   'account',
   'packages',
   'mailbox',

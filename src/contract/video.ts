@@ -82,6 +82,13 @@ export const VideoRow = Type.Object({
   finish_time: Type.Integer(),
   queue: Type.Optional(QueuePlace),
 });
+/** A video of the same lineage. */
+const Relative = Type.Object({
+  task_id: Type.String(),
+  operation: Type.Enum(['edit', 'extend', 'remix']),
+  prompt: Type.String(),
+  status: Type.Enum(TASK_STATUS),
+});
 const VideoDetail = Type.Object({
   ...VideoRow.properties,
   start_time: Type.Integer(),
@@ -91,6 +98,10 @@ const VideoDetail = Type.Object({
   play_url: Type.String(),
   stored: Type.Boolean({ description: 'A copy of the file is kept here.' }),
   stored_until: Type.Integer({ description: 'When that copy is removed, Unix seconds; 0: never, or there is none.' }),
+  source: Type.Union([Relative, Type.Null()], {
+    description: 'The video it was made from, and by which operation; null: none, or it was deleted.',
+  }),
+  children: Type.Array(Relative, { description: 'Videos made from it, newest first.' }),
   /** The request parameters, for submitting the video again. */
   request: Type.Unknown(),
 });

@@ -270,13 +270,20 @@ describe('files', () => {
       const used = async () => (await anna.ok<{ used_bytes: number }>('GET', '/api/storage')).used_bytes;
       const { id } = await own.files.create({ file: await toFile(PNG, 'a.png'), purpose: 'vision' });
       assert.equal(await used(), PNG.length);
-      const listed = await anna.ok<{ data: { id: string }[] }>('GET', '/api/files');
+      const listed = await anna.ok<{ data: { id: string; url: string }[] }>('GET', '/api/files');
       assert.deepEqual(
         listed.data.map((file) => file.id),
         [id],
       );
+      const [{ url } = assert.fail()] = listed.data;
+      const shown = await fetch(service.url + url);
+      assert.deepEqual(Buffer.from(await shown.arrayBuffer()), PNG, 'the console shows it by its link');
+      const one = await anna.ok<{ filename: string; url: string }>('GET', `/api/files/${id}`);
+      assert.equal(one.filename, 'a.png');
       await anna.ok('DELETE', `/api/files/${id}`);
       assert.equal(await used(), 0);
+      assert.equal((await fetch(service.url + one.url)).status, 404, 'the link ends with the file');
+      assert.equal((await anna.send('GET', `/api/files/${id}`)).body.success, false);
     });
   });
 

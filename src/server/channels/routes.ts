@@ -89,6 +89,7 @@ function addModelRoutes(
           input_schema: model.inputSchema ?? null,
           capability: toCapability(vendors.capability(model.vendor, model.target)),
           fields: vendors.find(model.vendor)?.formFields ?? {},
+          prompt_names: vendors.find(model.vendor)?.promptName !== undefined,
           permitted: permitted?.has(id) !== false && served?.has(id) !== false,
         };
       }),
@@ -395,6 +396,7 @@ function toCapability(capability: ModelCapability | undefined): Static<typeof Ca
     audio,
     negative_prompt: negativePrompt,
     operations: operationsOf(ways),
+    ways,
     seed,
     images: { min: images.min, max: images.max, roles: [...images.roles] },
   };

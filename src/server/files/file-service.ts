@@ -151,8 +151,13 @@ export class FileService {
         if (opened === undefined) throw new AppError('file_not_found');
         return buffer(opened.body);
       },
-      address: async (): Promise<string> => baseUrl + this.#links.create(id, clock.now() + FETCH_LIFETIME_MS),
+      address: async (): Promise<string> => baseUrl + this.linkTo(id),
     };
+  }
+
+  /** A signed, short-lived path of the content; a deletion of the file ends it. */
+  linkTo(id: string): string {
+    return this.#links.create(id, this.#dependencies.clock.now() + FETCH_LIFETIME_MS);
   }
 
   /** Opens the content by a signed address. @throws AppError `forbidden`, `file_not_found` */

@@ -1,3 +1,4 @@
+import type { FileObject } from '../../contract/files.ts';
 import * as endpoints from '../../contract/files.ts';
 import { done, ok } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -21,8 +22,17 @@ export function addFileRoutes(routes: RouteRegistry, files: FileService): void {
     return sendFile(reply, await files.openByLink(params.file_id, link, toFileRequest(request)));
   });
 
-  routes.add(endpoints.uploadOwnFile, async ({ caller, request }) => ok(await files.create(caller.userId, request)));
-  routes.add(endpoints.listOwnFiles, async ({ caller, query }) => ok(await files.list(caller.userId, query)));
+  const own = (file: FileObject): endpoints.OwnFile => ({ ...file, url: files.linkTo(file.id) });
+  routes.add(endpoints.uploadOwnFile, async ({ caller, request }) =>
+    ok(own(await files.create(caller.userId, request))),
+  );
+  routes.add(endpoints.listOwnFiles, async ({ caller, query }) => {
+    const { data, ...page } = await files.list(caller.userId, query);
+    return ok({ ...page, data: data.map(own) });
+  });
+  routes.add(endpoints.getOwnFile, async ({ caller, params }) =>
+    ok(own(await files.get(caller.userId, params.file_id))),
+  );
   routes.add(endpoints.deleteOwnFile, async ({ caller, params }) => {
     await files.delete(caller.userId, params.file_id);
     return done();

@@ -423,8 +423,13 @@ export function addOwnerVideoRoutes(
     const found = await store.findForUser(params.task_id, caller.userId);
     if (found === undefined) throw notExistError('task');
     const task = await reader.withCurrentState(found);
-    const expiry = await artifacts.findExpiry(task.id);
-    const posterOf = await findPosters([task], caller);
+    const [expiry, posterOf, source, children] = await Promise.all([
+      artifacts.findExpiry(task.id),
+      findPosters([task], caller),
+      task.remixed_from === null ? undefined : store.findById(task.remixed_from),
+      task.status === 'SUCCESS' ? store.findChildren(task) : [],
+    ]);
+    const isShown = source !== undefined && source.user_id === caller.userId && source.deleted === 0;
     return ok({
       ...toVideoRow(task, posterOf(task)),
       start_time: toSeconds(task.start_time),
@@ -432,10 +437,20 @@ export function addOwnerVideoRoutes(
       play_url: task.status === 'SUCCESS' ? linkTo(task, caller) : '',
       stored: expiry !== undefined,
       stored_until: toSeconds(expiry ?? 0),
+      source: isShown ? toRelative(source, task) : null,
+      children: children.map((child) => toRelative(child, child)),
       request: JSON.parse(task.request),
     });
   });
 }
+
+/** @param made the one of the two videos that was made from the other */
+const toRelative = ({ public_id, prompt, status }: Task, { action }: Task) => ({
+  task_id: public_id,
+  operation: (action === 'edit' || action === 'extend' ? action : 'remix') as 'edit' | 'extend' | 'remix',
+  prompt,
+  status,
+});
 
 /**
  * The filters of a list; empty ones are ignored.

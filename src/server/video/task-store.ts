@@ -51,6 +51,7 @@ export interface TaskFilter {
 
 /** Maximum number of prompts one search reads: prompts have no index. */
 export const MAX_SEARCHED_TASKS = 5_000;
+const MAX_CHILDREN = 50;
 
 /** SQL of video tasks. */
 export class TaskStore {
@@ -215,6 +216,20 @@ export class TaskStore {
       .where('user_id', '=', userId)
       .where('deleted', '=', 0)
       .executeTakeFirst();
+  }
+
+  /** Videos made from this one, newest first; among the newest of the account, as a search. */
+  async findChildren({ id, seq, user_id: userId }: Pick<Task, 'id' | 'seq' | 'user_id'>): Promise<Task[]> {
+    return this.#database.kysely
+      .selectFrom('tasks')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .where('seq', '>', Math.max(seq, await this.#oldestSearched(userId)))
+      .where('remixed_from', '=', id)
+      .where('deleted', '=', 0)
+      .orderBy('seq', 'desc')
+      .limit(MAX_CHILDREN)
+      .execute();
   }
 
   findByPublicId(publicId: string): Promise<Task | undefined> {
