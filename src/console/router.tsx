@@ -72,14 +72,30 @@ const confirmEmailRoute = createRoute({
 const studioRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/studio',
-  /** `again`: a task whose parameters fill the form; `model`: the model to select; `show`: the videos on the stage. */
+  /**
+   * `again`: a task whose parameters fill the form; `edit`, `extend`: a task to edit or extend; `file`: an uploaded file
+   * to use; `model`: the model to select; `show`: the videos on the stage.
+   */
   validateSearch: ({
     again,
+    edit,
+    extend,
+    file,
     model,
     show,
-  }: Record<string, unknown>): { again?: string; model?: string; show?: string } => ({
+  }: Record<string, unknown>): {
+    again?: string;
+    edit?: string;
+    extend?: string;
+    file?: string;
+    model?: string;
+    show?: string;
+  } => ({
     ...parseText('show', show, 1000),
     ...parseText('again', again, 200),
+    ...parseText('edit', edit, 200),
+    ...parseText('extend', extend, 200),
+    ...parseText('file', file, 200),
     ...parseText('model', model, 200),
   }),
   component: lazyPage(async () => (await import('./pages/studio/studio-page.tsx')).StudioPage),
@@ -100,6 +116,11 @@ const videoRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/videos/$taskId',
   component: lazyPage(async () => (await import('./pages/videos/video-page.tsx')).VideoPage),
+});
+const filesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/files',
+  component: lazyPage(async () => (await import('./pages/files/files-page.tsx')).FilesPage),
 });
 const sharesRoute = createRoute({
   getParentRoute: () => appRoute,
@@ -230,6 +251,7 @@ const appRoutes = [
   playgroundRoute,
   videosRoute,
   videoRoute,
+  filesRoute,
   sharesRoute,
   tokensRoute,
   tokenRoute,

@@ -18,6 +18,7 @@ const ExpiresAt = { ...TimeOrNull, description: 'Unix seconds; null: with the vi
 const Share = Type.Object({
   id: Type.Integer(),
   task_id: Type.String(),
+  prompt: Type.String({ description: 'of the video' }),
   url: Url,
   title: Type.String({ description: 'empty: the page shows none' }),
   has_password: Type.Boolean(),

@@ -5,6 +5,7 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   studio: '/studio',
   playground: '/playground',
   videos: '/videos',
+  files: '/files',
   'video-shares': '/videos/shares',
   usage: '/account/overview',
   requests: '/account/requests',

@@ -14,6 +14,7 @@ import enAudit from '../../src/console/strings/en/audit.ts';
 import enPalette from '../../src/console/strings/en/command-palette.ts';
 import enConnect from '../../src/console/strings/en/connect-clients.ts';
 import enCosts from '../../src/console/strings/en/costs.ts';
+import enFiles from '../../src/console/strings/en/files.ts';
 import enList from '../../src/console/strings/en/list.ts';
 import enLogins from '../../src/console/strings/en/login-history.ts';
 import enMailbox from '../../src/console/strings/en/mailbox.ts';
@@ -43,6 +44,7 @@ import zhAudit from '../../src/console/strings/zh-cn/audit.ts';
 import zhPalette from '../../src/console/strings/zh-cn/command-palette.ts';
 import zhConnect from '../../src/console/strings/zh-cn/connect-clients.ts';
 import zhCosts from '../../src/console/strings/zh-cn/costs.ts';
+import zhFiles from '../../src/console/strings/zh-cn/files.ts';
 import zhList from '../../src/console/strings/zh-cn/list.ts';
 import zhLogins from '../../src/console/strings/zh-cn/login-history.ts';
 import zhMailbox from '../../src/console/strings/zh-cn/mailbox.ts';
@@ -80,6 +82,7 @@ export const STRINGS = {
     connect: enConnect,
     costs: enCosts,
     failures: enFailures,
+    files: enFiles,
     list: enList,
     logins: enLogins,
     mailbox: enMailbox,
@@ -111,6 +114,7 @@ export const STRINGS = {
     connect: zhConnect,
     costs: zhCosts,
     failures: zhFailures,
+    files: zhFiles,
     list: zhList,
     logins: zhLogins,
     mailbox: zhMailbox,

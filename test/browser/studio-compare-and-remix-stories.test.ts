@@ -69,7 +69,7 @@ describe('comparing and remixing in the studio', { skip: chromiumPath === undefi
     await page.context().close();
   });
 
-  it('extends a video from its last frame, varies it with another seed, and keeps the replaced form', async () => {
+  it('starts a variation at once, uses the last frame, and keeps the replaced form', async () => {
     const page = await open('extender');
     await page.getByRole('button', { name: new RegExp(`^${studio.model}`) }).click();
     await pick(page, 'kling-v1-6');
@@ -78,15 +78,19 @@ describe('comparing and remixing in the studio', { skip: chromiumPath === undefi
     const stage = page.getByRole('article', { name: 'A boat leaves the harbour' });
     await stage.locator('video').waitFor();
     await prompt(page).fill('Something else entirely');
-    await stage.getByRole('button', { name: studio.extend }).click();
-    await page.getByRole('button', { name: studio.removeImage.replace('{{role}}', studio.firstFrame) }).waitFor();
-    assert.equal(await prompt(page).inputValue(), 'A boat leaves the harbour');
+    await stage.getByRole('button', { name: studio.vary }).click();
+    await waitForExpression(page, `document.querySelectorAll('.strip button').length === 2`);
+    assert.equal(await prompt(page).inputValue(), 'Something else entirely', 'a variation leaves the form alone');
+    await stage.locator('video').waitFor();
+    await stage.getByRole('button', { name: studio.takeLastFrame }).click();
+    const role = page.getByRole('combobox', { name: /^Role of task_.*\.jpg$/ });
+    await role.waitFor();
+    assert.equal(await role.inputValue(), 'first_frame');
+    await stage.getByRole('button', { name: studio.reuse }).click();
+    await waitForExpression(page, `document.querySelector('#prompt').value === 'A boat leaves the harbour'`);
     await page.getByRole('button', { name: studio.templates }).click();
     await page.getByRole('menuitem', { name: 'Something else entirely' }).click();
     assert.equal(await prompt(page).inputValue(), 'Something else entirely');
-    await stage.getByRole('button', { name: studio.vary }).click();
-    await waitForExpression(page, `document.querySelector('#prompt').value === 'A boat leaves the harbour'`);
-    await waitForExpression(page, `document.activeElement.id === 'generate'`);
     await page.context().close();
   });
 
@@ -114,7 +118,7 @@ describe('comparing and remixing in the studio', { skip: chromiumPath === undefi
       document.querySelector('h1').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
     })()`);
     assert.equal(await page.evaluate('window.dropWasOffered'), true);
-    await page.getByRole('button', { name: studio.removeImage.replace('{{role}}', studio.firstFrame) }).waitFor();
+    await page.getByRole('button', { name: studio.removeInput.replace('{{name}}', 'still.png') }).waitFor();
     await page.context().close();
   });
 

@@ -5,6 +5,7 @@ import {
   IconCreditCard,
   IconDeviceLaptop,
   IconDeviceTvOld,
+  IconFiles,
   IconFlask,
   IconGauge,
   IconHistory,
@@ -123,6 +124,7 @@ export const USER_SECTIONS: readonly NavigationSection[] = [
       { to: '/studio', label: 'studio', icon: IconSparkles },
       { to: '/playground', label: 'playground', icon: IconMessages },
       { to: '/videos', label: 'videos', icon: IconMovie },
+      { to: '/files', label: 'files', icon: IconFiles },
     ],
   },
   {

@@ -25,6 +25,10 @@ const withLanguage = (headers: Readonly<Record<string, string>> | undefined) => 
   ...headers,
 });
 
+/** Headers of a request that is not sent by the transport. */
+export const requestHeaders = (): Readonly<Record<string, string>> =>
+  withLanguage({ accept: 'application/json', [userHeader]: String(readUserId() ?? '') });
+
 /** Calls an endpoint as the signed-in user, in the language of the page. @throws ReelgateError */
 export const callApi: Transport['call'] = (endpoint, input, options) =>
   transport.call(endpoint, input, { ...options, headers: withLanguage(options?.headers) });

@@ -1,5 +1,7 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
+import type { VideoInput } from '../../contract/input-roles.ts';
+import { defined } from '../../contract/objects.ts';
 import {
   deleteOwnVideo,
   listGenerationTimes,
@@ -9,7 +11,7 @@ import {
 } from '../../contract/own-videos.ts';
 import { isTerminal } from '../../contract/task-states.ts';
 import { getOwnVideo, listOwnVideos } from '../../contract/video.ts';
-import { callApi } from './api-client.ts';
+import { callApi, queryClient } from './api-client.ts';
 
 /** A video as listed. */
 export type Video = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
@@ -72,21 +74,30 @@ export async function submitVideo(body: VideoBody, key: string): Promise<string>
   return data.task_id;
 }
 
-/** Price of a video, and how many the account can pay for; images are not uploaded for a quote. */
+/** Price of a video, and how many the account can pay for. @param body from {@link toQuotedBody} */
 export async function fetchVideoQuote(body: VideoBody, signal: AbortSignal): Promise<VideoQuote> {
-  return (await callApi(quoteVideo, { body: withoutImages(body) }, { signal })).data;
+  return (await callApi(quoteVideo, { body }, { signal })).data;
 }
 
 /** Deletes a video of the user. */
 export const deleteVideo = (id: string) => callApi(deleteOwnVideo, { params: { task_id: id } });
 
-/** Replaces images by placeholder URLs: a price may depend on their number, but not on their content. */
-function withoutImages(body: VideoBody): VideoBody {
-  const placeholderUrl = (index: number): string => `https://images.invalid/${index}.png`;
+/**
+ * The request as far as its price depends on it. Images become placeholder URLs: their number counts, not their
+ * content. With a video or audio file the prompt is replaced too, because the service measures the file for each quote.
+ */
+export function toQuotedBody(body: VideoBody): VideoBody {
+  const inputs = (body.inputs ?? []) as readonly VideoInput[];
+  if (inputs.length === 0) return body;
+  const isMeasured = inputs.some(({ type }) => type !== 'image');
   return {
     ...body,
-    image: body.image === undefined ? undefined : placeholderUrl(0),
-    images: Array.isArray(body.images) ? body.images.map((_, index) => placeholderUrl(index)) : undefined,
+    ...(isMeasured && body.prompt !== undefined ? { prompt: 'video' } : {}),
+    inputs: inputs.map(({ file_id, data, url, ...input }, index) =>
+      input.type === 'image'
+        ? { ...input, url: `https://images.invalid/${index}.png` }
+        : { ...input, ...defined({ file_id, data, url }) },
+    ),
   };
 }
 
@@ -134,5 +145,9 @@ export function uploadPoster(taskId: string, video: HTMLVideoElement): void {
   // Browsers without a WebP encoder return PNG instead.
   const webp = canvas.toDataURL('image/webp', QUALITY);
   const url = PREFIX.test(webp) ? webp : canvas.toDataURL('image/jpeg', QUALITY);
-  callApi(putPoster, { params: { task_id: taskId }, body: { image: url.replace(PREFIX, '') } }).catch(() => {});
+  callApi(putPoster, { params: { task_id: taskId }, body: { image: url.replace(PREFIX, '') } }).then(
+    // The lists show the poster from now on.
+    () => queryClient.invalidateQueries({ queryKey: ['videos', 'list'] }),
+    () => {},
+  );
 }

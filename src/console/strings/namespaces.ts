@@ -15,6 +15,7 @@ import type audit from './en/audit.ts';
 import type palette from './en/command-palette.ts';
 import type connect from './en/connect-clients.ts';
 import type costs from './en/costs.ts';
+import type files from './en/files.ts';
 import type list from './en/list.ts';
 import type logins from './en/login-history.ts';
 import type mailbox from './en/mailbox.ts';
@@ -47,6 +48,7 @@ interface Resources {
   'connect-clients': typeof connect;
   costs: typeof costs;
   'video-failures': typeof failures;
+  files: typeof files;
   list: typeof list;
   'login-history': typeof logins;
   mailbox: typeof mailbox;

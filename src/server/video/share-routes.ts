@@ -24,6 +24,7 @@ const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === nu
 const toShare = (row: ShareOfVideo & { readonly url: string }) => ({
   id: row.id,
   task_id: row.public_id,
+  prompt: row.prompt,
   url: row.url,
   title: row.title,
   has_password: row.password_hash !== null,

@@ -249,8 +249,8 @@ const proofText = ({ id, password_hash }: ShareRow, end: string): string => JSON
 
 /** A row of `video_shares`. */
 export type ShareRow = Selectable<Tables['video_shares']>;
-/** A link with the public id of its video. */
-export type ShareOfVideo = ShareRow & { readonly public_id: string };
+/** A link with the public id and the prompt of its video. */
+export type ShareOfVideo = ShareRow & { readonly public_id: string; readonly prompt: string };
 
 const BATCH = 500;
 
@@ -282,7 +282,7 @@ export class ShareStore {
 
   /** Valid links, newest first. */
   list(userId: number, now: number, { taskId, page }: { taskId?: string; page?: Page } = {}): Promise<ShareOfVideo[]> {
-    let query = this.#ofUser(userId, now, taskId).selectAll('video_shares').select('tasks.public_id');
+    let query = this.#ofUser(userId, now, taskId).selectAll('video_shares').select(['tasks.public_id', 'tasks.prompt']);
     if (page !== undefined) query = query.limit(page.pageSize).offset(page.offset);
     return query.orderBy('video_shares.id', 'desc').execute();
   }

@@ -55,10 +55,19 @@ export function ChatPlayground() {
   const [current, setCurrent] = useState(() => newConversation(kept[0]?.settings));
   const [code, setCode] = useState(false);
   const chat = useStreamedAnswer();
-  const { settings, turns } = current;
+  const models = useQuery(usableModelsQuery);
+  const chatModels = (models.data ?? [])
+    .filter(({ kind, permitted }) => kind === 'chat' && permitted)
+    .map(({ id }) => id);
+  const { turns } = current;
+  const settings = { ...current.settings, model: current.settings.model || (chatModels[0] ?? '') };
   const isReady = settings.model !== '' && areTools(settings.tools);
   const send = async (text: string, images: readonly string[]): Promise<void> => {
-    const asked: Conversation = { ...current, turns: [...turns, { role: 'user', text, images } satisfies Turn] };
+    const asked: Conversation = {
+      ...current,
+      settings,
+      turns: [...turns, { role: 'user', text, images } satisfies Turn],
+    };
     setCurrent(asked);
     const answer = await chat.ask(toChatRequest(settings, asked.turns));
     const answered = { ...asked, savedAt: Date.now(), turns: [...asked.turns, answer] };
@@ -71,6 +80,7 @@ export function ChatPlayground() {
         <Stack>
           <Paper withBorder p="md">
             <ChatSettings
+              models={chatModels}
               settings={settings}
               onChange={(part) => setCurrent({ ...current, settings: { ...settings, ...part } })}
             />
@@ -201,20 +211,21 @@ function KeptConversations({ kept, current, onOpen, onForget }: KeptConversation
 }
 
 interface ChatSettingsProps {
+  /** Ids of the models that can be chosen. */
+  readonly models: readonly string[];
   readonly settings: Settings;
   readonly onChange: (part: Partial<Settings>) => void;
 }
 
-/** Model, system prompt and parameters of a conversation. */
-function ChatSettings({ settings, onChange }: ChatSettingsProps) {
+/** Model, system prompt and parameters of a conversation; on phones the parameters are folded. */
+function ChatSettings({ models, settings, onChange }: ChatSettingsProps) {
   const { t } = useTranslation('playground');
-  const models = useQuery(usableModelsQuery);
-  const chatModels = (models.data ?? []).filter(({ kind, permitted }) => kind === 'chat' && permitted);
+  const [opened, setOpened] = useState(false);
   return (
     <Stack gap="sm">
       <Select
         label={t('model')}
-        data={chatModels.map(({ id }) => id)}
+        data={[...models]}
         value={settings.model === '' ? null : settings.model}
         onChange={(model) => onChange({ model: model ?? '' })}
         searchable
@@ -222,42 +233,54 @@ function ChatSettings({ settings, onChange }: ChatSettingsProps) {
         placeholder={t('chooseModel')}
         nothingFoundMessage={t('noModel')}
       />
-      <Textarea
-        label={t('system')}
-        autosize
-        minRows={2}
-        maxRows={8}
-        value={settings.system}
-        onChange={({ currentTarget: { value } }) => onChange({ system: value })}
-      />
-      <NumberInput
-        label={t('temperature')}
-        placeholder={t('byModel')}
-        min={0}
-        max={2}
-        step={0.1}
-        decimalScale={2}
-        value={settings.temperature}
-        onChange={(temperature) => onChange({ temperature })}
-      />
-      <NumberInput
-        label={t('maxTokens')}
-        placeholder={t('byModel')}
-        min={1}
-        allowDecimal={false}
-        value={settings.maxTokens}
-        onChange={(maxTokens) => onChange({ maxTokens })}
-      />
-      <JsonInput
-        label={t('tools')}
-        description={t('toolsHint')}
-        validationError={t('toolsInvalid')}
-        autosize
-        minRows={2}
-        maxRows={10}
-        value={settings.tools}
-        onChange={(tools) => onChange({ tools })}
-      />
+      <Button
+        hiddenFrom="md"
+        size="compact-sm"
+        variant="subtle"
+        color="gray"
+        aria-expanded={opened}
+        onClick={() => setOpened(!opened)}
+      >
+        {t('settings')}
+      </Button>
+      <Stack gap="sm" {...(opened ? {} : { visibleFrom: 'md' })}>
+        <Textarea
+          label={t('system')}
+          autosize
+          minRows={2}
+          maxRows={8}
+          value={settings.system}
+          onChange={({ currentTarget: { value } }) => onChange({ system: value })}
+        />
+        <NumberInput
+          label={t('temperature')}
+          placeholder={t('byModel')}
+          min={0}
+          max={2}
+          step={0.1}
+          decimalScale={2}
+          value={settings.temperature}
+          onChange={(temperature) => onChange({ temperature })}
+        />
+        <NumberInput
+          label={t('maxTokens')}
+          placeholder={t('byModel')}
+          min={1}
+          allowDecimal={false}
+          value={settings.maxTokens}
+          onChange={(maxTokens) => onChange({ maxTokens })}
+        />
+        <JsonInput
+          label={t('tools')}
+          description={t('toolsHint')}
+          validationError={t('toolsInvalid')}
+          autosize
+          minRows={2}
+          maxRows={10}
+          value={settings.tools}
+          onChange={(tools) => onChange({ tools })}
+        />
+      </Stack>
     </Stack>
   );
 }

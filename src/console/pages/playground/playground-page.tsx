@@ -75,15 +75,16 @@ function ImagePlayground() {
     size: '',
     count: 1 as number | string,
   });
+  const imageModels = (models.data ?? []).filter(({ kind, permitted }) => kind === 'image' && permitted);
+  const model = draft.model ?? imageModels[0]?.id ?? '';
   const body: ImageRequest = defined({
-    model: draft.model ?? '',
+    model,
     prompt: draft.prompt.trim(),
     n: Number(draft.count) || 1,
     size: draft.size.trim() === '' ? undefined : draft.size.trim(),
   });
   const generate = useMutation({ mutationFn: () => generateImages(body) });
   const isReady = body.model !== '' && body.prompt !== '';
-  const imageModels = (models.data ?? []).filter(({ kind, permitted }) => kind === 'image' && permitted);
   return (
     <Grid gap="lg">
       <Grid.Col span={{ base: 12, md: 4, lg: 3 }}>
@@ -97,6 +98,7 @@ function ImagePlayground() {
               placeholder={t('chooseModel')}
               nothingFoundMessage={t('noModel')}
               {...value('model')}
+              value={model === '' ? null : model}
             />
             <Textarea label={t('prompt')} autosize minRows={3} maxRows={10} {...text('prompt')} />
             <TextInput label={t('size')} placeholder="1024x1024" {...text('size')} />

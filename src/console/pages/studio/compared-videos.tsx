@@ -7,7 +7,8 @@ import { CreditAmount } from '../../components/credit-amount.tsx';
 import { TaskProgress, VideoFailure } from '../../components/task-status.tsx';
 import { useStablePlaybackSource } from '../../components/video-player.tsx';
 import { type Video, videoQuery } from '../../data/videos.ts';
-import { firstFrameUpload, type RemixActions, RemixButtons, VideoFacts } from './current-video.tsx';
+import { firstFrameUpload, RemixButtons, VideoFacts } from './current-video.tsx';
+import type { RemixActions } from './remix-actions.ts';
 
 interface CompareStageProps {
   readonly videos: readonly Video[];

@@ -6,11 +6,13 @@ import {
   IconDownload,
   IconPhotoDown,
   IconPlayerTrackNext,
+  IconWand,
 } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
-import { CreditAmount } from '../../components/credit-amount.tsx';
+import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
@@ -18,6 +20,7 @@ import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import { formatElapsed } from '../../data/format-times.ts';
 import { downloadVideo, uploadPoster, type Video, type VideoDetail, videoQuery } from '../../data/videos.ts';
+import type { RemixActions } from './remix-actions.ts';
 
 /**
  * One video in the middle of the studio, as large as possible: its progress, then the player, or the reason of its
@@ -38,8 +41,22 @@ export function CurrentVideo({ video, actions }: { readonly video: Video; readon
           <VideoFacts video={video} />
           <RemixButtons video={video} actions={actions} />
         </Group>
+        <StageLineage video={video} />
       </Stack>
     </Paper>
+  );
+}
+
+const Lineage = lazy(async () => ({ default: (await import('../videos/lineage.tsx')).Lineage }));
+
+/** Versions of the video; loaded only for one that has some. */
+function StageLineage({ video }: { readonly video: Video }) {
+  const { data } = useQuery({ ...videoQuery(video.task_id), enabled: video.status === 'SUCCESS' });
+  if (data === undefined || (data.source === null && data.children.length === 0)) return null;
+  return (
+    <Suspense>
+      <Lineage video={data} />
+    </Suspense>
   );
 }
 
@@ -86,23 +103,12 @@ export const firstFrameUpload = (
 ): { readonly onFrame?: (frame: HTMLVideoElement) => void } =>
   video.poster_url === '' ? { onFrame: (frame) => uploadPoster(video.task_id, frame) } : {};
 
-/** Actions based on a video; each fills the form, and nothing is submitted before the price is shown. */
-export interface RemixActions {
-  /** Same parameters with a different seed. */
-  readonly vary: (taskId: string) => void;
-  /** Same prompt and parameters, to be edited. */
-  readonly remix: (taskId: string) => void;
-  /** Same parameters, starting from the last frame. */
-  readonly extend: (taskId: string) => void;
-  /** Uses the last frame as the first image of the current form. */
-  readonly takeLastFrame: (taskId: string) => void;
-}
-
 /** Buttons that reuse a video's parameters or frames, download it, or mark it as a favourite. */
 export function RemixButtons({ video, actions }: { readonly video: Video; readonly actions: RemixActions }) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
   const toasts = useToasts();
+  const formatCredits = useFormatCredits();
   const { task_id: id } = video;
   const finished = video.status === 'SUCCESS';
   return (
@@ -121,21 +127,25 @@ export function RemixButtons({ video, actions }: { readonly video: Video; readon
         variant="default"
         leftSection={<IconArrowsShuffle size={15} />}
         aria-keyshortcuts="v"
+        data-hint={t('varyHint', { price: formatCredits(video.quota) })}
         onClick={() => actions.vary(id)}
       >
         {t('vary')}
       </Button>
       {finished ? (
         <>
-          <Button
-            size="compact-sm"
-            variant="default"
-            leftSection={<IconPlayerTrackNext size={15} />}
-            aria-keyshortcuts="e"
-            onClick={() => actions.extend(id)}
-          >
-            {t('extend')}
-          </Button>
+          {actions.offered.map((operation) => (
+            <Button
+              key={operation}
+              size="compact-sm"
+              variant="default"
+              leftSection={operation === 'edit' ? <IconWand size={15} /> : <IconPlayerTrackNext size={15} />}
+              aria-keyshortcuts={operation === 'edit' ? 'd' : 'e'}
+              onClick={() => actions.change(id, operation)}
+            >
+              {t(`operations.${operation}`)}
+            </Button>
+          ))}
           <ActionIcon
             data-hint={t('takeLastFrame')}
             aria-label={t('takeLastFrame')}

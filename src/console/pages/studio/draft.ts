@@ -1,13 +1,10 @@
+import type { GenerationWay } from '../../../contract/generation-ways.ts';
+import { INPUT_ROLES, INPUT_TYPES, type VideoOperation } from '../../../contract/input-roles.ts';
 import { isObject } from '../../../contract/objects.ts';
 import { DRAFT_KEY_PREFIX } from '../../data/browser-storage.ts';
 import type { UsableModel } from '../../data/models.ts';
 import type { VideoBody } from '../../data/videos.ts';
-
-/** An image given by link, or as a data URL after a drop, paste or file selection. */
-export interface ImageInput {
-  readonly src: string;
-  readonly name: string;
-}
+import { addInput, type DraftInput, type InputSource, possibleWays, toRequestInputs } from './inputs.ts';
 
 /** Values of the studio form. Empty texts and undefined select the model's default. */
 export interface Draft {
@@ -23,12 +20,16 @@ export interface Draft {
   readonly mode: string;
   readonly audio: boolean | undefined;
   readonly seed: string;
-  readonly images: readonly ImageInput[];
+  readonly operation: VideoOperation;
+  readonly inputs: readonly DraftInput[];
   /** Additional parameters as JSON text, by the vendor's names. */
   readonly metadata: string;
   /** Values of the model's media schema. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
+
+/** Changes fields of the form; a function receives the form as it is when the change is applied. */
+export type ChangeDraft = (change: Partial<Draft> | ((draft: Draft) => Partial<Draft>)) => void;
 
 /** A draft with every default. */
 export const EMPTY_DRAFT: Draft = {
@@ -43,7 +44,8 @@ export const EMPTY_DRAFT: Draft = {
   mode: '',
   audio: undefined,
   seed: '',
-  images: [],
+  operation: 'generate',
+  inputs: [],
   metadata: '',
   extra: {},
 };
@@ -66,7 +68,6 @@ export interface AvailableControls {
   readonly audio: boolean;
   readonly negative: boolean;
   readonly seed: boolean;
-  readonly images: { readonly min: number; readonly max: number; readonly roles: readonly string[] };
 }
 
 const DEFAULT_CONTROLS: AvailableControls = {
@@ -78,28 +79,52 @@ const DEFAULT_CONTROLS: AvailableControls = {
   audio: false,
   negative: false,
   seed: false,
-  images: { min: 0, max: 2, roles: ['first_frame', 'last_frame'] },
 };
 
-/** Controls of a model; common ones if the model is unknown. */
-export function controlsFor(model: UsableModel | undefined): AvailableControls {
+/** Part of a form that decides what a model offers. */
+type Use = Pick<Draft, 'operation' | 'inputs' | 'resolution'>;
+
+/**
+ * Controls of a model for the inputs of a form, because a combination of inputs may offer less; common ones if the
+ * model is unknown.
+ */
+export function controlsFor(model: UsableModel | undefined, use: Use = EMPTY_DRAFT): AvailableControls {
   const capability = model?.capability;
   if (model === undefined || capability == null) return DEFAULT_CONTROLS;
   const fields = requestPathsFor(model);
+  const ways = possibleWays(model, use.operation, use.inputs);
+  const { resolutions, ratios } = capability;
+  const offered = (name: 'resolutions' | 'ratios', all: readonly string[]): readonly string[] =>
+    ways.length === 0 ? all : all.filter((each) => ways.some((way) => (way[name] ?? all).includes(each)));
   const has = (field: FormField): boolean => field in fields;
   // An exact size already determines ratio and resolution.
   const exact = has('size') && capability.sizes.some((size) => /\d[x*]\d/.test(size));
   return {
-    seconds: capability.seconds as DurationRange,
-    ratios: !exact && has('ratio') ? capability.ratios : [],
-    resolutions: !exact && has('resolution') && capability.resolutions.length > 1 ? capability.resolutions : [],
+    seconds: durationsFor(capability.seconds as DurationRange, ways, use.resolution),
+    ratios: !exact && has('ratio') ? offered('ratios', ratios) : [],
+    resolutions: !exact && has('resolution') && resolutions.length > 1 ? offered('resolutions', resolutions) : [],
     sizes: exact ? capability.sizes : [],
     modes: capability.modes,
     audio: capability.audio && has('audio'),
     negative: capability.negative_prompt && has('negative'),
     seed: capability.seed && has('seed'),
-    images: capability.images,
   };
+}
+
+/** Durations of the ways that have the resolution; undefined where the inputs determine the duration. */
+function durationsFor(
+  all: DurationRange,
+  ways: readonly GenerationWay[],
+  resolution: string,
+): DurationRange | undefined {
+  const offering = ways.filter((way) => resolution === '' || (way.resolutions ?? [resolution]).includes(resolution));
+  const values = [...new Set(offering.flatMap(({ seconds }) => seconds ?? []))].sort((one, other) => one - other);
+  const [first] = values;
+  if (offering.length === 0 || offering.some(({ seconds }) => seconds === undefined)) return all;
+  if (first === undefined) return undefined;
+  const usual = values.includes(all.default) ? all.default : first;
+  const isRange = 'min' in all && values.length > 2 && values.every((each, index) => each === first + index);
+  return isRange ? { min: first, max: first + values.length - 1, default: usual } : { values, default: usual };
 }
 
 /** Adapts a draft to a model: keeps supported values, and lists the fields that were dropped or changed. */
@@ -107,20 +132,24 @@ export function fitDraftToModel(
   draft: Draft,
   model: UsableModel,
 ): { readonly draft: Draft; readonly dropped: readonly DraftField[] } {
-  const controls = controlsFor(model);
+  const controls = controlsFor(model, draft);
   const dropped: DraftField[] = [];
   const keep = <F extends DraftField>(field: F, fits: boolean, instead: Draft[F]): Draft[F] => {
     if (fits) return draft[field];
     if (draft[field] !== instead && draft[field] !== EMPTY_DRAFT[field]) dropped.push(field);
     return instead;
   };
+  // Inputs are kept, and the form names those the model cannot use.
   const one = (field: 'ratio' | 'resolution' | 'size', values: readonly string[]): string =>
     keep(field, values.includes(draft[field]), '');
   const fitted: Draft = {
     ...draft,
     model: model.id,
     compare: draft.compare.filter((id) => id !== model.id),
-    seconds: keep('seconds', isAllowedDuration(draft.seconds, controls.seconds), controls.seconds?.default),
+    seconds:
+      controls.seconds === undefined && draft.operation !== 'generate'
+        ? undefined
+        : keep('seconds', isAllowedDuration(draft.seconds, controls.seconds), controls.seconds?.default),
     ratio: one('ratio', controls.ratios),
     resolution: one('resolution', controls.resolutions),
     size: one('size', controls.sizes),
@@ -128,7 +157,6 @@ export function fitDraftToModel(
     audio: keep('audio', controls.audio, undefined),
     negative: keep('negative', controls.negative, ''),
     seed: keep('seed', controls.seed, ''),
-    images: keep('images', draft.images.length <= controls.images.max, draft.images.slice(0, controls.images.max)),
     extra: keep('extra', draft.model === model.id, {}),
     metadata: keep('metadata', draft.model === model.id, ''),
   };
@@ -177,9 +205,8 @@ function toBody(draft: Draft, paths: RequestPaths): Json & { model: string } {
     const value = toRequestValue(draft, field as FormField, path);
     if (value !== undefined) setAtPath(body, path, value);
   }
-  const [first, ...others] = draft.images;
-  if (first !== undefined && others.length === 0) body.image = first.src;
-  if (others.length > 0) body.images = draft.images.map(({ src }) => src);
+  if (draft.operation !== 'generate') body.operation = draft.operation;
+  if (draft.inputs.length > 0) body.inputs = toRequestInputs(draft.inputs);
   return { ...body, ...draft.extra };
 }
 
@@ -223,8 +250,8 @@ function removeAtPath(body: Json, path: string): unknown {
   return value;
 }
 
-/** Restores the draft of a stored request, for reuse. Stored requests do not contain uploaded images. */
-export function fromBody(request: unknown, paths: RequestPaths, empty: Draft): { draft: Draft; lostImages: number } {
+/** Restores the draft of a stored request, for reuse. Stored requests do not contain images sent by value. */
+export function fromBody(request: unknown, paths: RequestPaths, empty: Draft): { draft: Draft; lostInputs: number } {
   const body: Json = isObject(request) ? structuredClone(request) : {};
   const draft: { -readonly [Field in keyof Draft]: Draft[Field] } = { ...empty };
   draft.model = typeof body.model === 'string' ? body.model : '';
@@ -236,14 +263,52 @@ export function fromBody(request: unknown, paths: RequestPaths, empty: Draft): {
     else if (field === 'audio') draft.audio = value === true;
     else if (typeof value === 'string' || typeof value === 'number') Object.assign(draft, { [field]: String(value) });
   }
-  const given = [body.image, ...(Array.isArray(body.images) ? body.images : []), body.input_reference].filter(
-    (each): each is string => typeof each === 'string',
-  );
-  const links = given.filter((each) => /^https?:\/\//i.test(each));
-  draft.images = links.map((src) => ({ src, name: src }));
+  if (body.operation === 'edit' || body.operation === 'extend') draft.operation = body.operation;
+  const images = [body.image, body.images, body.input_reference].flat().filter((each) => typeof each === 'string');
+  const typed = Array.isArray(body.inputs) ? (body.inputs as unknown[]).map(toDraftInput) : [];
+  draft.inputs = [...typed.filter((each) => each !== undefined), ...toImageInputs(images.filter(isUrl))];
+  const lostInputs = typed.length + images.length - draft.inputs.length;
   const rest = omitEmptyObjects(body.metadata);
   draft.metadata = rest === undefined ? '' : JSON.stringify(rest, null, 2);
-  return { draft, lostImages: given.length - links.length };
+  return { draft, lostInputs };
+}
+
+const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
+
+/** Images of the older request fields and of earlier versions, whose role depends on their number. */
+const toImageInputs = (links: readonly string[]): readonly DraftInput[] =>
+  links.reduce<readonly DraftInput[]>(
+    (inputs, link) =>
+      addInput(
+        inputs,
+        { key: crypto.randomUUID(), type: 'image', name: isUrl(link) ? link : '', source: toImageSource(link) },
+        undefined,
+        'generate',
+      ),
+    [],
+  );
+
+const toImageSource = (link: string): InputSource => (isUrl(link) ? { url: link } : { data: link });
+
+/** An input of a stored request; undefined for one whose content was not stored. */
+function toDraftInput(given: unknown): DraftInput | undefined {
+  if (!isObject(given)) return undefined;
+  const source =
+    typeof given.file_id === 'string'
+      ? { file_id: given.file_id }
+      : typeof given.url === 'string'
+        ? { url: given.url }
+        : undefined;
+  if (source === undefined) return undefined;
+  const type = INPUT_TYPES.find((each) => each === given.type) ?? 'image';
+  return {
+    key: crypto.randomUUID(),
+    type,
+    role: INPUT_ROLES.find((each) => each === given.role) ?? (type === 'image' ? 'first_frame' : 'reference'),
+    name: source.url ?? '',
+    source,
+    ...(typeof given.at === 'number' ? { at: given.at } : {}),
+  };
 }
 
 /** Omits objects that have become empty. */
@@ -303,11 +368,21 @@ const MAX_NAME_LENGTH = 60;
 
 const keyOf = (list: SavedFormList): string => `${DRAFT_KEY_PREFIX}.${list}`;
 
-/** Completes a form from browser storage. Earlier versions stored `images` as `pictures`. */
-export function restoreDraft(stored: Partial<Draft> & { readonly pictures?: Draft['images'] }): Draft {
-  const { pictures = [], ...draft } = stored;
-  return { ...EMPTY_DRAFT, images: pictures, ...draft };
+/** A form as stored by this and earlier versions, which had `images`, and before that `pictures`. */
+type StoredDraft = Partial<Draft> &
+  Readonly<Partial<Record<'images' | 'pictures', readonly { readonly src: string }[]>>>;
+
+/** Completes a form from browser storage; uploads that a reload interrupted are dropped. */
+export function restoreDraft({ pictures = [], images = pictures, inputs = [], ...draft }: StoredDraft): Draft {
+  const kept = inputs.filter(({ source }) => source !== undefined);
+  return { ...EMPTY_DRAFT, inputs: [...kept, ...toImageInputs(images.map(({ src }) => src))], ...draft };
 }
+
+/** The form without files of this page, for the small storage of a browser. */
+export const withoutData = (draft: Draft): Draft => ({
+  ...draft,
+  inputs: draft.inputs.filter(({ source }) => source !== undefined && !('data' in source)),
+});
 
 /** Reads a list of stored forms; empty if it is missing or unreadable. */
 export function readSavedForms(list: SavedFormList): readonly SavedDraft[] {
@@ -321,15 +396,12 @@ export function readSavedForms(list: SavedFormList): readonly SavedDraft[] {
   }
 }
 
-/**
- * Adds a form to a list, replacing one of the same name. Uploaded images are omitted, because browser storage is small.
- */
+/** Adds a form to a list, replacing one of the same name. */
 export function saveDraft(list: SavedFormList, draft: Draft, name = draft.prompt.trim()): void {
   const label = name.slice(0, MAX_NAME_LENGTH);
   if (label === '') return;
-  const links = { ...draft, images: draft.images.filter(({ src }) => !src.startsWith('data:')) };
   const others = readSavedForms(list).filter((each) => each.name !== label);
-  write(list, [{ name: label, draft: links }, ...others].slice(0, CAPACITY[list]));
+  write(list, [{ name: label, draft: withoutData(draft) }, ...others].slice(0, CAPACITY[list]));
 }
 
 /** Removes a form from a list. */

@@ -1,6 +1,6 @@
 import { Combobox, Group, Stack, Text, TextInput, Tooltip, useCombobox } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
-import { IconCheck, IconPhoto, IconSearch, IconVolume } from '@tabler/icons-react';
+import { IconCheck, IconSearch, IconVolume } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -10,6 +10,8 @@ import { formatSeconds } from '../../data/format-times.ts';
 import type { UsableModel } from '../../data/models.ts';
 import { durationsQuery } from '../../data/videos.ts';
 import { controlsFor, type Draft, type DurationRange } from './draft.ts';
+import { useInputTexts } from './input-texts.ts';
+import { waysFor } from './inputs.ts';
 import { type FavouriteAndRecentModels, modelLabel, readFavouriteAndRecentModels, useModelPrice } from './models.ts';
 
 interface ModelGridProps {
@@ -124,7 +126,9 @@ interface ModelOptionProps {
  */
 function ModelOption({ model, draft, active }: ModelOptionProps) {
   const { t } = useTranslation('studio');
-  const can = controlsFor(model);
+  const can = controlsFor(model, { ...draft, inputs: [], resolution: '' });
+  const texts = useInputTexts();
+  const takes = texts.takes(waysFor(model, draft.operation) ?? []);
   const durations = useQuery(durationsQuery);
   const measured = durations.data?.find((each) => each.model === model.id);
   const wait = measured === undefined ? '' : t('usually', { time: formatSeconds(measured.p50_seconds) });
@@ -144,11 +148,6 @@ function ModelOption({ model, draft, active }: ModelOptionProps) {
         </Group>
         <Group gap={6} c="dimmed">
           {can.seconds === undefined ? null : <Text size="xs">{describeSeconds(can.seconds, t)}</Text>}
-          {can.images.max > 0 ? (
-            <Tooltip label={t('takesImages')}>
-              <IconPhoto size={15} role="img" aria-label={t('takesImages')} />
-            </Tooltip>
-          ) : null}
           {can.audio ? (
             <Tooltip label={t('soundOn')}>
               <IconVolume size={15} role="img" aria-label={t('soundOn')} />
@@ -156,6 +155,9 @@ function ModelOption({ model, draft, active }: ModelOptionProps) {
           ) : null}
           <Text size="xs">{wait}</Text>
         </Group>
+        <Text size="xs" c="dimmed" lineClamp={2} title={takes}>
+          {takes === '' ? t('takesText') : takes}
+        </Text>
         {model.permitted ? (
           <OptionPrice model={model} draft={draft} />
         ) : (

@@ -1,14 +1,17 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query';
+import type { VideoOperation } from '../../../contract/input-roles.ts';
 import { isObject } from '../../../contract/objects.ts';
-import { isChatPrice, priceMedia } from '../../../contract/pricing.ts';
+import { isChatPrice, minimumVideoPrice, priceMedia } from '../../../contract/pricing.ts';
 import { readUserId } from '../../data/browser-storage.ts';
-import type { UsableModel } from '../../data/models.ts';
-import { fetchVideoQuote, type VideoBody } from '../../data/videos.ts';
+import { canDo, type UsableModel } from '../../data/models.ts';
+import { fetchVideoQuote, toQuotedBody, type VideoBody } from '../../data/videos.ts';
 import { controlsFor, type Draft, fitDraftToModel, toModelBody } from './draft.ts';
+import { checkInputs, type DraftInput } from './inputs.ts';
 
-const quoteQuery = (body: VideoBody | undefined) =>
-  queryOptions({
+const quoteQuery = (request: VideoBody | undefined) => {
+  const body = request === undefined ? undefined : toQuotedBody(request);
+  return queryOptions({
     queryKey: ['quote', body],
     queryFn: ({ signal }) => (body === undefined ? null : fetchVideoQuote(body, signal)),
     enabled: body !== undefined,
@@ -17,6 +20,7 @@ const quoteQuery = (body: VideoBody | undefined) =>
     gcTime: 60_000,
     retry: false,
   });
+};
 
 /** Total price of the requests in quota; null while unknown. `quote`: only for a single request. */
 export function useTotalPrice(bodies: readonly VideoBody[] | undefined) {
@@ -51,7 +55,7 @@ export function useModelPrice(model: UsableModel, draft: Draft, isWanted: boolea
 function plainPrice(model: UsableModel, draft: Draft): number | undefined {
   const { price } = model;
   if (isChatPrice(price) || price.lines !== undefined || price.multipliers !== undefined) return undefined;
-  const seconds = fitDraftToModel(draft, model).draft.seconds ?? controlsFor(model).seconds?.default;
+  const seconds = fitDraftToModel(draft, model).draft.seconds ?? controlsFor(model, draft).seconds?.default;
   return seconds === undefined ? undefined : priceMedia(price, { seconds, factors: {} }).quota;
 }
 
@@ -60,16 +64,42 @@ function plainPrice(model: UsableModel, draft: Draft): number | undefined {
  * placeholders are used.
  */
 function quotedBody(model: UsableModel, draft: Draft): VideoBody | undefined {
-  const missing = Math.max(0, controlsFor(model).images.min - draft.images.length);
-  const placeholders = Array.from({ length: missing }, () => ({ src: 'https://images.invalid/0.png', name: '' }));
+  const given = checkInputs(model, draft.operation, draft.inputs).problems.size === 0 ? draft.inputs : [];
+  const { missing } = checkInputs(model, draft.operation, given);
+  const placeholders = missing.flatMap(({ type, role, min }) =>
+    Array.from({ length: min }, (_, index): DraftInput => {
+      const url = `https://images.invalid/${index}.png`;
+      return { key: url, type, role, name: '', source: { url } };
+    }),
+  );
   try {
     return toModelBody(
-      { ...draft, prompt: draft.prompt.trim() || 'video', images: [...draft.images, ...placeholders] },
+      { ...draft, prompt: draft.prompt.trim() || 'video', inputs: [...given, ...placeholders] },
       model,
     );
   } catch {
     return undefined;
   }
+}
+
+/** The model whose default video is cheapest, among those in the user's plan that can do the operation. */
+export function cheapestModel(
+  models: readonly UsableModel[],
+  operation: VideoOperation = 'generate',
+): UsableModel | undefined {
+  return models
+    .filter((model) => model.permitted && canDo(model, operation))
+    .filter(({ capability }) => operation !== 'generate' || capability?.images.min === 0)
+    .reduce<UsableModel | undefined>(
+      (best, each) => (best === undefined || defaultCost(each) < defaultCost(best) ? each : best),
+      undefined,
+    );
+}
+
+/** Lowest price of a video of the default duration in quota, without multipliers. */
+function defaultCost(model: UsableModel): number {
+  const seconds = controlsFor(model).seconds?.default ?? 0;
+  return isChatPrice(model.price) ? 0 : minimumVideoPrice(model.price, seconds);
 }
 
 /** Favourite and recently used models, stored in this browser per account. */

@@ -33,7 +33,7 @@ interface ParametersProps {
 /** Controls for exactly the parameters the model supports; less common ones are collapsed. */
 export function ParameterControls({ model, draft, onChange }: ParametersProps) {
   const { t } = useTranslation('studio');
-  const can = controlsFor(model);
+  const can = controlsFor(model, draft);
   return (
     <Stack gap="md">
       {can.seconds === undefined ? null : (
@@ -164,7 +164,7 @@ function ChoiceField({ label, values, value, auto = false, show = (each) => each
 
 function Advanced({ model, draft, onChange }: ParametersProps) {
   const { t } = useTranslation('studio');
-  const can = controlsFor(model);
+  const can = controlsFor(model, draft);
   const [opened, setOpened] = useState(draft.negative !== '' || draft.seed !== '' || draft.metadata !== '');
   const dice = (
     <ActionIcon

@@ -1,71 +1,135 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { type UsableModel, usableModelsQuery } from '../../data/models.ts';
-import { videoQuery } from '../../data/videos.ts';
-import type { RemixActions } from './current-video.tsx';
+import { fileQuery, inputTypeOf } from '../../data/files.ts';
 import {
+  CHANGE_OPERATIONS,
+  type ChangeOperation,
+  canDo,
+  type UsableModel,
+  usableModelsQuery,
+} from '../../data/models.ts';
+import { type VideoBody, videoQuery } from '../../data/videos.ts';
+import {
+  type ChangeDraft,
   controlsFor,
   type Draft,
   EMPTY_DRAFT,
   fitDraftToModel,
   fromBody,
-  type ImageInput,
   requestPathsFor,
   saveDraft,
+  toModelBody,
 } from './draft.ts';
+import { addInput, checkInputs, rolesFor } from './inputs.ts';
+import { cheapestModel, modelLabel } from './models.ts';
+import type { InputUploads } from './uploads.ts';
+
+/** Actions based on a video. Only `vary` submits at once, for the price of the video itself. */
+export interface RemixActions {
+  /** Starts the same request with a different seed. */
+  readonly vary: (taskId: string) => void;
+  /** Same prompt and parameters, to be edited. */
+  readonly remix: (taskId: string) => void;
+  /** Edits or extends the video, with a model that can. */
+  readonly change: (taskId: string, operation: ChangeOperation) => void;
+  /** Uses the last frame as the first frame of the current form. */
+  readonly takeLastFrame: (taskId: string) => void;
+  /** Uses a file as an input of the current form. */
+  readonly takeFile: (fileId: string) => void;
+  /** Operations that at least one model offers. */
+  readonly offered: readonly ChangeOperation[];
+}
 
 const MAX_SEED = 2_147_483_647;
 
+interface RemixOptions {
+  readonly draft: Draft;
+  readonly models: readonly UsableModel[];
+  readonly replace: (draft: Draft) => void;
+  readonly change: ChangeDraft;
+  readonly uploads: Pick<InputUploads, 'add'>;
+  readonly submit: (bodies: readonly VideoBody[]) => void;
+  /** Explains a change of the form. */
+  readonly onNotice: (text: string) => void;
+}
+
 /** Fills the form from earlier videos. The replaced form is stored among the drafts. */
-export function useRemixActions(
-  draft: Draft,
-  models: readonly UsableModel[],
-  replace: (draft: Draft) => void,
-): RemixActions {
-  const { t } = useTranslation('studio');
+export function useRemixActions(options: RemixOptions): RemixActions {
+  const { draft, models, replace, change, uploads, submit, onNotice } = options;
+  const { t } = useTranslation(['studio', 'app']);
   const queries = useQueryClient();
   const toasts = useToasts();
+  const find = (id: string): UsableModel | undefined => models.find((model) => model.id === id);
 
-  /** Applies a new draft and moves the focus to the element with the given id. */
-  const fill = (make: () => Promise<Draft>, id: 'prompt' | 'generate'): void => {
-    make().then(
-      (next) => {
-        saveDraft('drafts', draft);
-        replace(next);
-        window.scrollTo({ top: 0, behavior: 'smooth' });
-        // Waits until the form has the new values, because they may enable the button.
-        setTimeout(() => document.getElementById(id)?.focus({ preventScroll: true }), 100);
+  const focusForm = (id: 'prompt' | 'generate'): void => {
+    window.scrollTo({ top: 0, behavior: 'smooth' });
+    // Waits until the form has the new values, because they may enable the button.
+    setTimeout(() => document.getElementById(id)?.focus({ preventScroll: true }), 100);
+  };
+  const onError = (error: Error): void =>
+    toasts.error(error.message === '' ? t('playFailed') : toErrorMessage(error, t('app:unreachable')));
+  /** Applies a new draft and moves the focus to the prompt. */
+  const fill = (make: () => Promise<Draft>): void => {
+    make().then((next) => {
+      saveDraft('drafts', draft);
+      replace(next);
+      focusForm('prompt');
+    }, onError);
+  };
+  const fromVideo = async (taskId: string): Promise<{ readonly draft: Draft; readonly isWhole: boolean }> => {
+    const { draft: next, lostInputs } = await draftFromVideo(queries, taskId);
+    if (lostInputs > 0) onNotice(t('lostInputs'));
+    return { draft: { ...next, compare: [] }, isWhole: lostInputs === 0 };
+  };
+  const vary = async (taskId: string): Promise<void> => {
+    const { draft: next, isWhole } = await fromVideo(taskId);
+    const model = find(next.model);
+    const seed = controlsFor(model, next).seed ? String(Math.floor(Math.random() * MAX_SEED)) : '';
+    const isComplete = model !== undefined && checkInputs(model, next.operation, next.inputs).problems.size === 0;
+    if (isComplete && isWhole) submit([toModelBody({ ...next, seed }, model)]);
+    else fill(async () => ({ ...next, seed }));
+  };
+  const startChange = async (taskId: string, operation: ChangeOperation): Promise<Draft> => {
+    const video = await queries.fetchQuery(videoQuery(taskId));
+    const own = find(video.model);
+    const model = own !== undefined && canDo(own, operation) ? own : cheapestModel(models, operation);
+    if (model === undefined) throw new Error(t(`noneCan.${operation}`));
+    if (model.id !== video.model)
+      onNotice(t(`otherModel.${operation}`, { model: video.model, other: modelLabel(model) }));
+    const source = { key: crypto.randomUUID(), type: 'video', role: 'source', name: video.prompt } as const;
+    return fitDraftToModel(
+      {
+        ...EMPTY_DRAFT,
+        operation,
+        prompt: operation === 'extend' ? video.prompt : '',
+        inputs: [{ ...source, source: { file_id: taskId } }],
       },
-      (error: Error) => toasts.error(error.message === '' ? t('playFailed') : error.message),
-    );
+      model,
+    ).draft;
   };
-  const fromVideo = async (taskId: string): Promise<Draft> => {
-    const { draft: next, lostImages } = await draftFromVideo(queries, taskId);
-    if (lostImages > 0) toasts.error(t('lostImages'));
-    return { ...next, compare: [] };
+  const takeFrame = async (taskId: string): Promise<void> => {
+    if (!rolesFor(find(draft.model), draft.operation, 'image').includes('first_frame'))
+      throw new Error(t('noFirstFrame'));
+    uploads.add([await extractLastFrame(queries, taskId)], 'first_frame');
+    focusForm('prompt');
   };
-  /** The draft with a new first frame, replacing any existing one. */
-  const beginningWith = (base: Draft, image: ImageInput): Draft => {
-    const model = models.find(({ id }) => id === base.model);
-    if (controlsFor(model).images.max === 0) throw new Error(t('noImages'));
-    return { ...base, images: [image, ...base.images.slice(1)] };
+  const takeFile = async (fileId: string): Promise<void> => {
+    const { filename: name, bytes, mime_type } = await queries.fetchQuery(fileQuery(fileId));
+    const type = inputTypeOf(mime_type);
+    if (type === undefined) throw new Error(t('fileType'));
+    const input = { key: crypto.randomUUID(), type, name, bytes, source: { file_id: fileId } };
+    change(({ inputs, model, operation }) => ({ inputs: addInput(inputs, input, find(model), operation) }));
+    focusForm('prompt');
   };
   return {
-    remix: (taskId) => fill(() => fromVideo(taskId), 'prompt'),
-    vary: (taskId) =>
-      fill(async () => {
-        const next = await fromVideo(taskId);
-        const hasSeed = controlsFor(models.find(({ id }) => id === next.model)).seed;
-        return { ...next, seed: hasSeed ? String(Math.floor(Math.random() * MAX_SEED)) : '' };
-      }, 'generate'),
-    extend: (taskId) =>
-      fill(async () => {
-        const next = await fromVideo(taskId);
-        return beginningWith({ ...next, images: [] }, await extractLastFrame(queries, taskId));
-      }, 'generate'),
-    takeLastFrame: (taskId) =>
-      fill(async () => beginningWith(draft, await extractLastFrame(queries, taskId)), 'prompt'),
+    remix: (taskId) => fill(async () => (await fromVideo(taskId)).draft),
+    vary: (taskId) => void vary(taskId).catch(onError),
+    change: (taskId, operation) => fill(() => startChange(taskId, operation)),
+    takeLastFrame: (taskId) => void takeFrame(taskId).catch(onError),
+    takeFile: (fileId) => void takeFile(fileId).catch(onError),
+    offered: CHANGE_OPERATIONS.filter((operation) => cheapestModel(models, operation) !== undefined),
   };
 }
 
@@ -73,15 +137,15 @@ export function useRemixActions(
 async function draftFromVideo(
   queries: QueryClient,
   taskId: string,
-): Promise<{ readonly draft: Draft; readonly lostImages: number }> {
+): Promise<{ readonly draft: Draft; readonly lostInputs: number }> {
   const [video, models] = await Promise.all([
     queries.fetchQuery(videoQuery(taskId)),
     queries.fetchQuery(usableModelsQuery),
   ]);
   const model = models.find(({ id }) => id === video.model);
-  const { draft, lostImages } = fromBody(video.request, requestPathsFor(model), EMPTY_DRAFT);
+  const { draft, lostInputs } = fromBody(video.request, requestPathsFor(model), EMPTY_DRAFT);
   const named = { ...draft, model: video.model, prompt: draft.prompt || video.prompt };
-  return { draft: model === undefined ? named : fitDraftToModel(named, model).draft, lostImages };
+  return { draft: model === undefined ? named : fitDraftToModel(named, model).draft, lostInputs };
 }
 
 const QUALITY = 0.92;
@@ -93,7 +157,7 @@ const END_MARGIN_SECONDS = 0.04;
  *
  * @throws Error if the file cannot be played
  */
-async function extractLastFrame(queries: QueryClient, taskId: string): Promise<ImageInput> {
+async function extractLastFrame(queries: QueryClient, taskId: string): Promise<File> {
   const { play_url } = await queries.fetchQuery(videoQuery(taskId));
   const video = document.createElement('video');
   video.muted = true;
@@ -109,7 +173,9 @@ async function extractLastFrame(queries: QueryClient, taskId: string): Promise<I
   canvas.height = video.videoHeight;
   canvas.getContext('2d')?.drawImage(video, 0, 0);
   video.removeAttribute('src');
-  return { src: canvas.toDataURL('image/jpeg', QUALITY), name: `${taskId}.jpg` };
+  const frame = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/jpeg', QUALITY));
+  if (frame === null) throw new Error('');
+  return new File([frame], `${taskId}.jpg`, { type: 'image/jpeg' });
 }
 
 /** Resolves with the video event that `act` triggers; rejects on an error event. */

@@ -6,93 +6,130 @@ import {
   Button,
   Group,
   Kbd,
+  Loader,
   Paper,
   Pill,
   Stack,
   Text,
   UnstyledButton,
 } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
 import {
   IconAlertTriangle,
   IconBookmark,
   IconCode,
   IconColumns,
+  IconKeyboard,
   IconPlayerPlayFilled,
   IconPlus,
 } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { lazy, Suspense, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { VIDEO_OPERATIONS, type VideoOperation } from '../../../contract/input-roles.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
-import { useToasts } from '../../components/toasts.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { formatRelativeTime } from '../../data/format-times.ts';
-import type { UsableModel } from '../../data/models.ts';
-import { selfQuery, useSelf } from '../../data/self.ts';
-import { submitVideo, type VideoBody, type VideoQuote, videosQuery } from '../../data/videos.ts';
-import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
+import { canDo, type UsableModel } from '../../data/models.ts';
+import { useSelf } from '../../data/self.ts';
+import type { VideoBody, VideoQuote } from '../../data/videos.ts';
 import {
   bodiesFor,
-  controlsFor,
+  type ChangeDraft,
   type Draft,
-  type DraftField,
   EMPTY_DRAFT,
   fitDraftToModel,
   MAX_COMPARED,
   modelsOfDraft,
   toggleCompared,
 } from './draft.ts';
-import { ImageSlots } from './image-slots.tsx';
+import { InputList } from './input-list.tsx';
+import { type InputTexts, useInputTexts } from './input-texts.ts';
+import { checkInputs, type InputCheck } from './inputs.ts';
 import { ModelPicker } from './model-picker.tsx';
-import { addRecentModels, modelLabel, useTotalPrice } from './models.ts';
+import { cheapestModel, modelLabel, useTotalPrice } from './models.ts';
 import { GrowingTextarea, ParameterControls } from './parameter-controls.tsx';
+import { SUBMIT_KEYS, useStudioShortcuts } from './shortcuts.ts';
+import type { useSubmitVideos } from './submit-videos.ts';
+import type { InputUploads } from './uploads.ts';
 
+const ShortcutsDialog = lazy(() => import('./shortcuts-dialog.tsx'));
 const VideoCodeSamplesDialog = lazy(() => import('./video-samples-dialog.tsx'));
 const TemplatesAndDraftsMenu = lazy(() => import('./templates-menu.tsx'));
 
 interface StudioFormProps {
   readonly models: readonly UsableModel[];
   readonly draft: Draft;
-  readonly change: (part: Partial<Draft>) => void;
+  readonly change: ChangeDraft;
   readonly replace: (draft: Draft) => void;
-  /** Shows videos on the stage. */
-  readonly onShow: (taskIds: readonly string[]) => void;
+  readonly uploads: InputUploads;
+  readonly run: ReturnType<typeof useSubmitVideos>;
+  /** Explains a change of the form that the user did not make; empty: none. */
+  readonly notice: string;
+  readonly onNotice: (text: string) => void;
 }
 
-/** The studio's form: prompt, model, images, parameters, price and submit button. */
-export function StudioForm({ models, draft, change, replace, onShow }: StudioFormProps) {
+/** The studio's form: prompt, model, inputs, parameters, price and submit button. */
+export function StudioForm({ models, draft, change, replace, uploads, run, notice, onNotice }: StudioFormProps) {
   const { t } = useTranslation(['studio', 'app']);
-  const [dropped, setDropped] = useState<readonly DraftField[]>([]);
-  const [code, setCode] = useState(false);
+  const [dialog, setDialog] = useState<'code' | 'shortcuts'>();
   const [picking, setPicking] = useState(false);
+  const texts = useInputTexts();
+  const usable = models.filter((each) => canDo(each, draft.operation));
   const model = models.find(({ id }) => id === draft.model);
-  const missing = model === undefined ? t('modelPlaceholder') : missingInput(model, draft, t);
-  const bodies = missing === undefined ? bodiesFor(draft, modelsOfDraft(draft, models)) : undefined;
-  const run = useSubmitVideos(onShow);
+  const check = checkInputs(model, draft.operation, draft.inputs);
+  const compared = modelsOfDraft(draft, models);
+  const missing =
+    model === undefined
+      ? t('modelPlaceholder')
+      : (missingInput(model, draft, check, texts, t) ?? unfitForCompared(compared.slice(1), draft, t));
+  const bodies = missing === undefined ? bodiesFor(draft, compared) : undefined;
   const submit = (): void => {
     if (bodies !== undefined && bodies.length > 0 && !run.isPending) run.mutate(bodies);
   };
-  useStudioShortcuts({ submit, pickModel: () => setPicking(true) });
-  const selectModel = (next: UsableModel): void => {
-    const fitted = fitDraftToModel(draft, next);
-    replace(fitted.draft);
-    setDropped(fitted.dropped);
+  useStudioShortcuts({
+    submit,
+    pickModel: () => setPicking(true),
+    showShortcuts: () => setDialog('shortcuts'),
+  });
+  const fit = (next: Draft, to: UsableModel): void => {
+    const { draft: fitted, dropped } = fitDraftToModel(next, to);
+    replace(fitted);
+    if (dropped.length === 0) onNotice('');
+    else
+      onNotice(
+        t('dropped', { count: dropped.length, fields: joinNames(dropped.map((field) => t(`fields.${field}`))) }),
+      );
   };
+  const changeOperation = (operation: VideoOperation): void => {
+    const own = model !== undefined && canDo(model, operation) ? model : undefined;
+    const next = own ?? cheapestModel(models, operation);
+    if (next === undefined) return;
+    fit({ ...draft, operation, inputs: withSource(draft.inputs, operation) }, next);
+    if (own === undefined && model !== undefined && operation !== 'generate')
+      onNotice(t(`otherModel.${operation}`, { model: modelLabel(model), other: modelLabel(next) }));
+  };
+  useFittingParameters(draft, model, fit);
   return (
     <Paper withBorder p={{ base: 'md', sm: 'lg' }} component="form" onSubmit={(event) => event.preventDefault()}>
       <Stack gap="md">
+        <OperationControl models={models} value={draft.operation} onChange={changeOperation} />
         <Stack gap={6}>
-          <ModelPicker models={models} draft={draft} opened={picking} setOpened={setPicking} onChange={selectModel} />
-          <CompareModelsPicker models={models} draft={draft} onChange={(compare) => change({ compare })} />
+          <ModelPicker
+            models={usable}
+            draft={draft}
+            opened={picking}
+            setOpened={setPicking}
+            onChange={(next) => fit(draft, next)}
+          />
+          <CompareModelsPicker models={usable} draft={draft} onChange={(compare) => change({ compare })} />
         </Stack>
-        <DroppedFields fields={dropped} onClose={() => setDropped([])} />
+        <Notice text={notice} onClose={() => onNotice('')} />
         <GrowingTextarea
           id="prompt"
           label={t('prompt')}
-          placeholder={t('promptPlaceholder')}
+          placeholder={t(draft.operation === 'generate' ? 'promptPlaceholder' : `promptFor.${draft.operation}`)}
           withAsterisk={needsPrompt(model)}
           aria-keyshortcuts="/"
           value={draft.prompt}
@@ -101,20 +138,16 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
           maxRows={14}
           maxLength={32_000}
         />
-        {draft.prompt === '' ? <Examples onChoose={(prompt) => change({ prompt })} /> : null}
+        {draft.prompt === '' && draft.operation === 'generate' ? (
+          <Examples onChoose={(prompt) => change({ prompt })} />
+        ) : null}
         {model === undefined ? null : (
           <>
-            <ImageSlots
-              limits={controlsFor(model).images}
-              images={draft.images}
-              onChange={(images) => change({ images })}
-            />
+            <InputList model={model} draft={draft} check={check} uploads={uploads} change={change} />
             <ParameterControls key={model.id} model={model} draft={draft} onChange={change} />
           </>
         )}
-        <div className="run-bar">
-          <GenerateBar bodies={bodies} missing={missing} busy={run.isPending} error={run.error} onRun={submit} />
-        </div>
+        <GenerateBar bodies={bodies} missing={missing} busy={run.isPending} error={run.error} onRun={submit} />
         <FormFooter
           draft={draft}
           replace={replace}
@@ -123,18 +156,74 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
               model === undefined ? EMPTY_DRAFT : fitDraftToModel({ ...EMPTY_DRAFT, model: model.id }, model).draft,
             )
           }
-          onShowCode={model === undefined ? undefined : () => setCode(true)}
+          onShowCode={model === undefined ? undefined : () => setDialog('code')}
+          onShowShortcuts={() => setDialog('shortcuts')}
         />
       </Stack>
-      {code && model !== undefined ? (
-        <Suspense>
+      <Suspense>
+        {dialog === 'code' && model !== undefined ? (
           <VideoCodeSamplesDialog
             body={bodiesFor(draft, [model])?.[0] ?? { model: model.id }}
-            onClose={() => setCode(false)}
+            onClose={() => setDialog(undefined)}
           />
-        </Suspense>
-      ) : null}
+        ) : null}
+        {dialog === 'shortcuts' ? <ShortcutsDialog onClose={() => setDialog(undefined)} /> : null}
+      </Suspense>
     </Paper>
+  );
+}
+
+/** Resets parameters that the inputs, the resolution or the operation no longer permit. */
+function useFittingParameters(
+  draft: Draft,
+  model: UsableModel | undefined,
+  fit: (draft: Draft, model: UsableModel) => void,
+): void {
+  const current = useRef({ draft, model, fit });
+  current.current = { draft, model, fit };
+  const { inputs, resolution, operation } = draft;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these are the parts that decide about the others
+  useEffect(() => {
+    const { draft: whole, model: of, fit: apply } = current.current;
+    if (of === undefined) return;
+    const fitted = fitDraftToModel(whole, of);
+    if (fitted.dropped.length > 0 || fitted.draft.seconds !== whole.seconds) apply(whole, of);
+  }, [inputs, resolution, operation]);
+}
+
+/** An edit or extension needs a source, which a new video has not. */
+function withSource(inputs: Draft['inputs'], operation: VideoOperation): Draft['inputs'] {
+  if (operation === 'generate')
+    return inputs.map((input) => (input.role === 'source' ? { ...input, role: 'reference' as const } : input));
+  if (inputs.some(({ role }) => role === 'source')) return inputs;
+  const video = inputs.find(({ type }) => type === 'video');
+  return inputs.map((input) => (input === video ? { ...input, role: 'source' as const } : input));
+}
+
+interface OperationControlProps {
+  readonly models: readonly UsableModel[];
+  readonly value: VideoOperation;
+  readonly onChange: (operation: VideoOperation) => void;
+}
+
+/** Switches between a new video, an edit and an extension; hidden if no model can change videos. */
+function OperationControl({ models, value, onChange }: OperationControlProps) {
+  const { t } = useTranslation('studio');
+  const offered = VIDEO_OPERATIONS.filter(
+    (operation) =>
+      operation === 'generate' ||
+      operation === value ||
+      models.some((model) => model.permitted && canDo(model, operation)),
+  );
+  if (offered.length < 2) return null;
+  return (
+    <SegmentedControl
+      fullWidth
+      aria-label={t('operation')}
+      data={offered.map((operation) => ({ value: operation, label: t(`operations.${operation}`) }))}
+      value={value}
+      onChange={onChange}
+    />
   );
 }
 
@@ -144,12 +233,13 @@ interface FormFooterProps {
   readonly onClear: () => void;
   /** Undefined while there is no valid request to show as code. */
   readonly onShowCode: (() => void) | undefined;
+  readonly onShowShortcuts: () => void;
 }
 
-function FormFooter({ draft, replace, onClear, onShowCode }: FormFooterProps) {
+function FormFooter({ draft, replace, onClear, onShowCode, onShowShortcuts }: FormFooterProps) {
   const { t } = useTranslation('studio');
   return (
-    <Group justify="space-between">
+    <Group justify="space-between" gap={0} wrap="nowrap">
       <LazyDropdownButton
         dropdown={(button) => <TemplatesAndDraftsMenu target={button} draft={draft} onUse={replace} />}
         popup="menu"
@@ -172,17 +262,33 @@ function FormFooter({ draft, replace, onClear, onShowCode }: FormFooterProps) {
       >
         {t('code')}
       </Button>
+      <ActionIcon
+        visibleFrom="sm"
+        data-hint={t('shortcuts.title')}
+        aria-label={t('shortcuts.title')}
+        onClick={onShowShortcuts}
+      >
+        <IconKeyboard size={17} />
+      </ActionIcon>
     </Group>
   );
 }
 
-/** Parameters that were reset because the new model does not support them. */
-function DroppedFields({ fields, onClose }: { readonly fields: readonly DraftField[]; readonly onClose: () => void }) {
+/** What changed in the form, and why. */
+function Notice({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
   const { t } = useTranslation(['studio', 'app']);
-  if (fields.length === 0) return null;
+  if (text === '') return null;
   return (
-    <Alert color="yellow" variant="light" p="xs" withCloseButton closeButtonLabel={t('app:close')} onClose={onClose}>
-      {t('dropped', { count: fields.length, fields: joinNames(fields.map((field) => t(`fields.${field}`))) })}
+    <Alert
+      color="yellow"
+      variant="light"
+      p="xs"
+      role="status"
+      withCloseButton
+      closeButtonLabel={t('app:close')}
+      onClose={onClose}
+    >
+      {text}
     </Alert>
   );
 }
@@ -220,11 +326,28 @@ function needsPrompt(model: UsableModel | undefined): boolean {
 type T = ReturnType<typeof useTranslation<'studio'>>['t'];
 
 /** First reason why the form cannot be submitted yet, as text; undefined if it can. */
-function missingInput(model: UsableModel, draft: Draft, t: T): string | undefined {
-  const { min } = controlsFor(model).images;
-  if (needsPrompt(model) && draft.prompt.trim() === '') return t('promptRequired');
-  if (draft.images.length < min) return t('imageNeeded', { count: min });
+function missingInput(
+  model: UsableModel,
+  draft: Draft,
+  check: InputCheck,
+  texts: InputTexts,
+  t: T,
+): string | undefined {
+  if (!canDo(model, draft.operation)) return t('modelPlaceholder');
+  if (needsPrompt(model) && draft.prompt.trim() === '') return t(`promptNeeded.${draft.operation}`);
+  if (check.problems.size > 0) return t('inputsUnfit');
+  if (check.missing.length > 0) return t('inputsMissing', { inputs: check.missing.map(texts.rule).join(', ') });
+  if (draft.inputs.some(({ source }) => source === undefined)) return t('uploadsRunning');
   return bodiesFor(draft, [model]) === undefined ? t('metadataBroken') : undefined;
+}
+
+/** Names the compared models that cannot use the inputs. */
+function unfitForCompared(models: readonly UsableModel[], { operation, inputs }: Draft, t: T): string | undefined {
+  const unfit = models.filter((model) => {
+    const { problems, missing } = checkInputs(model, operation, inputs);
+    return problems.size > 0 || missing.length > 0;
+  });
+  return unfit.length === 0 ? undefined : t('unfitForCompared', { models: unfit.map(modelLabel).join(', ') });
 }
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
@@ -334,44 +457,47 @@ function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBarProps) 
     return t(fromBalance === 0 && cost !== 0 ? 'paidByPlan' : 'balanceAfter', { balance: formatCredits(left) });
   }
   return (
-    <Stack gap="xs">
-      {isShort && error !== null && cost !== null && self !== undefined ? (
-        // The service counts in quota; the message uses credits, like the rest of the console.
-        <Alert color="red" icon={<IconAlertTriangle />} role="alert">
-          {t('notEnough', { price: formatCredits(cost), balance: formatCredits(self.quota) })}
-        </Alert>
-      ) : (
-        <ErrorAlert error={error ?? price.error} />
-      )}
-      <Button
-        id="generate"
-        size="md"
-        fullWidth
-        leftSection={<IconPlayerPlayFilled size={16} />}
-        loading={busy}
-        disabled={bodies === undefined}
-        onClick={onRun}
-      >
-        {count > 1 ? labelOfMany() : label()}
-      </Button>
-      <Group justify="space-between" mih={24} wrap="nowrap">
-        <Text size="xs" c={isShort ? 'var(--mantine-color-error)' : 'dimmed'}>
-          {hint}{' '}
-          {isShort && missing === undefined ? (
-            <Anchor size="xs" renderRoot={(props) => <Link to="/packages" {...props} />}>
-              {t('getCredits')}
-            </Anchor>
-          ) : null}
-        </Text>
-        <Kbd size="xs" visibleFrom="sm">
-          {t('shortcut')}
-        </Kbd>
-      </Group>
-      {/* Reserves the line's height, so that the arrival of the quote does not move the button away from a click in progress. */}
+    <>
+      <div className="run-bar">
+        {isShort && error !== null && cost !== null && self !== undefined ? (
+          // The service counts in quota; the message uses credits, like the rest of the console.
+          <Alert color="red" icon={<IconAlertTriangle />} role="alert" mb="xs">
+            {t('notEnough', { price: formatCredits(cost), balance: formatCredits(self.quota) })}
+          </Alert>
+        ) : (
+          <ErrorAlert error={error ?? price.error} />
+        )}
+        {/* Not disabled while it submits: a disabled button would lose the focus. */}
+        <Button
+          id="generate"
+          size="md"
+          fullWidth
+          leftSection={busy ? <Loader size={16} color="currentColor" /> : <IconPlayerPlayFilled size={16} />}
+          aria-busy={busy}
+          disabled={bodies === undefined}
+          onClick={onRun}
+        >
+          {count > 1 ? labelOfMany() : label()}
+        </Button>
+        <Group justify="space-between" mt={4} mih={24} wrap="nowrap">
+          <Text size="xs" {...(isShort ? { className: 'error-text' } : { c: 'dimmed' })} lineClamp={2}>
+            {hint}{' '}
+            {isShort && missing === undefined ? (
+              <Anchor size="xs" renderRoot={(props) => <Link to="/packages" {...props} />}>
+                {t('getCredits')}
+              </Anchor>
+            ) : null}
+          </Text>
+          <Kbd size="xs" visibleFrom="sm" style={{ flexShrink: 0 }}>
+            {SUBMIT_KEYS}
+          </Kbd>
+        </Group>
+      </div>
+      {/* Reserves the line's height, so that the arrival of the quote does not move the form. */}
       <Box mih="calc(var(--mantine-font-size-xs) * var(--mantine-line-height-xs))">
         {price.quote === null || missing !== undefined ? null : <AffordableVideosHint quote={price.quote} />}
       </Box>
-    </Stack>
+    </>
   );
 }
 
@@ -400,71 +526,4 @@ function AffordableVideosHint({ quote }: { readonly quote: VideoQuote }) {
       {parts.join(' ')}
     </Text>
   );
-}
-
-/**
- * Submits one request per video and shows the resulting videos. Idempotency keys are renewed after each click, so a
- * retried request starts no second video. A request refused by a vendor becomes a failed video: the list shows its
- * reason in our words, so the vendor's error is not shown in the form.
- */
-function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
-  const { t } = useTranslation('studio');
-  const queries = useQueryClient();
-  const toasts = useToasts();
-  const press = useRef(crypto.randomUUID());
-  return useMutation({
-    mutationFn: async (bodies: readonly VideoBody[]) => {
-      const before = await queries.ensureQueryData(videosQuery(1, NEWEST_VIDEOS_COUNT));
-      const known = new Set(before.data.map(({ task_id }) => task_id));
-      const results = await Promise.allSettled(
-        bodies.map((body, index) => submitVideo(body, index === 0 ? press.current : `${press.current}-${index}`)),
-      );
-      const started = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-      const [error] = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
-      const list = await queries.fetchQuery({ ...videosQuery(1, NEWEST_VIDEOS_COUNT), staleTime: 0 });
-      const refused = list.data.filter(
-        ({ task_id, status, model }) =>
-          status === 'FAILURE' && !known.has(task_id) && bodies.some((body) => body.model === model),
-      );
-      if (started.length > 0) addRecentModels(bodies.map(({ model }) => model));
-      const shown = [...started, ...refused.map(({ task_id }) => task_id)];
-      if (shown.length > 0) onShow([...new Set(shown)]);
-      if (error !== undefined && refused.length === 0) throw error;
-      return started;
-    },
-    onSettled: async () => {
-      press.current = crypto.randomUUID();
-      await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
-    },
-    onSuccess: (started) => {
-      if (started.length > 0) toasts.success(t('started', { count: started.length }));
-    },
-  });
-}
-
-interface StudioKeys {
-  readonly submit: () => void;
-  readonly pickModel: () => void;
-}
-
-const focus = (selector: string): void => document.querySelector<HTMLElement>(selector)?.focus();
-/** Clicks the button with the given `aria-keyshortcuts`. */
-const press = (key: string): void => document.querySelector<HTMLElement>(`[aria-keyshortcuts="${key}"]`)?.click();
-/** Ignores shortcuts while a dialog is open. */
-const outsideDialogs = (act: () => void) => () => {
-  if (document.querySelector('[role=dialog]') === null) act();
-};
-
-/**
- * Keyboard shortcuts of the studio: letters work outside of inputs, Ctrl + Enter everywhere. Buttons declare theirs in
- * `aria-keyshortcuts`.
- */
-function useStudioShortcuts({ submit, pickModel }: StudioKeys): void {
-  useHotkeys([
-    ['m', outsideDialogs(pickModel)],
-    ['/', outsideDialogs(() => focus('#prompt'))],
-    ['h', outsideDialogs(() => focus('.strip [aria-pressed=true], .strip button'))],
-    ...['c', 'r', 'v', 'e', 'l'].map((key) => [key, outsideDialogs(() => press(key))] as [string, () => void]),
-  ]);
-  useHotkeys([['mod+Enter', outsideDialogs(submit)]], []);
 }

@@ -1,11 +1,10 @@
-import { Alert, Anchor, Grid, Group, Loader, Skeleton, Stack, Title } from '@mantine/core';
+import { Alert, Anchor, Button, Grid, Group, Loader, Skeleton, Stack, Title } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
-import { IconAlertTriangle, IconMovie } from '@tabler/icons-react';
+import { IconAlertTriangle, IconArrowUp, IconMovie } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type KeyboardEvent, lazy, Suspense, useCallback, useDeferredValue, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isChatPrice, minimumVideoPrice } from '../../../contract/pricing.ts';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
@@ -14,10 +13,13 @@ import { type UsableModel, usableModelsQuery } from '../../data/models.ts';
 import { selfQuery } from '../../data/self.ts';
 import { type Video, videosQuery } from '../../data/videos.ts';
 import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
-import { CurrentVideo, type RemixActions } from './current-video.tsx';
-import { controlsFor, type Draft, EMPTY_DRAFT, fitDraftToModel, restoreDraft } from './draft.ts';
-import { useRemixActions } from './remix-actions.ts';
+import { CurrentVideo } from './current-video.tsx';
+import { type ChangeDraft, type Draft, EMPTY_DRAFT, fitDraftToModel, restoreDraft, withoutData } from './draft.ts';
+import { cheapestModel } from './models.ts';
+import { type RemixActions, useRemixActions } from './remix-actions.ts';
 import { StudioForm } from './studio-form.tsx';
+import { useSubmitVideos } from './submit-videos.ts';
+import { useInputUploads } from './uploads.ts';
 
 const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 
@@ -26,12 +28,29 @@ export function StudioPage() {
   const { t } = useTranslation('studio');
   const [draft, change, replace] = useStudioDraft();
   const models = useQuery(usableModelsQuery);
-  const videoModels = (models.data ?? []).filter(canGenerate);
-  const actions = useRemixActions(draft, videoModels, replace);
-  useReuseFromAddress(actions);
+  const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
+  const model = videoModels.find(({ id }) => id === draft.model);
+  const [notice, setNotice] = useState('');
   const [shown, show] = useShownVideos();
+  const showStarted = (taskIds: readonly string[]): void => {
+    show(taskIds);
+    scrollToStage();
+  };
+  const run = useSubmitVideos(showStarted);
+  const variation = useSubmitVideos(showStarted);
+  const uploads = useInputUploads(model, change);
+  const actions = useRemixActions({
+    draft,
+    models: videoModels,
+    replace,
+    change,
+    uploads,
+    submit: variation.mutate,
+    onNotice: setNotice,
+  });
+  useActionFromAddress(actions, models.data !== undefined);
   // Preselects a model on the first visit, because the form's controls depend on it.
-  const first = cheapestTextModel(videoModels);
+  const first = cheapestModel(videoModels);
   const named = useModelFromAddress(videoModels);
   useEffect(() => {
     const wanted = named ?? (draft.model === '' ? first : undefined);
@@ -47,15 +66,45 @@ export function StudioPage() {
           ) : videoModels.length === 0 ? (
             <Alert color="yellow">{t('noModels')}</Alert>
           ) : (
-            <StudioForm models={videoModels} draft={draft} change={change} replace={replace} onShow={show} />
+            <StudioForm
+              models={videoModels}
+              draft={draft}
+              change={change}
+              replace={replace}
+              uploads={uploads}
+              run={run}
+              notice={notice}
+              onNotice={setNotice}
+            />
           )}
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 7, xl: 8 }}>
+          <ErrorAlert error={variation.error} />
           <Results shown={shown} onShow={show} actions={actions} />
+          <Button
+            className="to-form"
+            hiddenFrom="lg"
+            fullWidth
+            variant="default"
+            leftSection={<IconArrowUp size={16} />}
+            onClick={() => document.getElementById('prompt')?.focus()}
+          >
+            {t('toPrompt')}
+          </Button>
         </Grid.Col>
       </Grid>
     </Page>
   );
+}
+
+/** Below this width the stage is under the form. */
+const TWO_COLUMNS = '(min-width: 75em)';
+
+/** Where the stage is below the form, shows it after a submit. */
+function scrollToStage(): void {
+  if (matchMedia(TWO_COLUMNS).matches) return;
+  // Waits until the new video is on the stage.
+  setTimeout(() => document.getElementById('stage')?.scrollIntoView({ block: 'start', behavior: 'smooth' }), 100);
 }
 
 /** Videos on the stage, stored in the URL (`/studio?show=ID,ID`), so that a reload shows them again. */
@@ -80,38 +129,21 @@ function useModelFromAddress(models: readonly UsableModel[]): UsableModel | unde
   return model;
 }
 
-/** Fills the form from an earlier video if the URL requests it (`/studio?again=task_…`). */
-function useReuseFromAddress({ remix }: RemixActions): void {
+/** Performs the action in the URL (`/studio?again=task_…`) once the models are known, and removes it from the URL. */
+function useActionFromAddress(actions: RemixActions, isReady: boolean): void {
   const navigate = useNavigate();
-  const { again } = useSearch({ from: '/app/studio' });
-  const fill = useRef(remix);
-  fill.current = remix;
+  const { again, edit, extend, file } = useSearch({ from: '/app/studio' });
+  const current = useRef(actions);
+  current.current = actions;
   useEffect(() => {
-    if (again === undefined) return;
-    fill.current(again);
+    const { remix, change, takeFile } = current.current;
+    if (!isReady || (again ?? edit ?? extend ?? file) === undefined) return;
+    if (again !== undefined) remix(again);
+    else if (edit !== undefined) change(edit, 'edit');
+    else if (extend !== undefined) change(extend, 'extend');
+    else if (file !== undefined) takeFile(file);
     void navigate({ to: '/studio', search: {}, replace: true });
-  }, [again, navigate]);
-}
-
-/** The form makes new videos, which a model that only edits or extends cannot. */
-const canGenerate = ({ kind, capability }: UsableModel): boolean =>
-  kind === 'video' &&
-  (capability === null || capability.operations.length === 0 || capability.operations.includes('generate'));
-
-/** The model whose default video is cheapest, among those in the user's plan that need no image. */
-function cheapestTextModel(models: readonly UsableModel[]): UsableModel | undefined {
-  return models
-    .filter(({ permitted, capability }) => permitted && capability?.images.min === 0)
-    .reduce<UsableModel | undefined>(
-      (best, each) => (best === undefined || defaultCost(each) < defaultCost(best) ? each : best),
-      undefined,
-    );
-}
-
-/** Lowest price of a video of the default duration in quota, without multipliers. */
-function defaultCost(model: UsableModel): number {
-  const seconds = controlsFor(model).seconds?.default ?? 0;
-  return isChatPrice(model.price) ? 0 : minimumVideoPrice(model.price, seconds);
+  }, [again, edit, extend, file, isReady, navigate]);
 }
 
 interface ResultsProps {
@@ -124,8 +156,13 @@ function Results({ shown, onShow, actions }: ResultsProps) {
   const { t } = useTranslation('studio');
   const videos = useQuery({ ...videosQuery(1, NEWEST_VIDEOS_COUNT), placeholderData: keepPreviousData });
   useFreshBalance(videos.data?.data);
-  if (videos.error !== null) return <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />;
-  if (videos.data === undefined) return <Skeleton h={560} radius="lg" />;
+  // A failed refetch keeps the videos on the screen; the page shows separately that it reconnects.
+  if (videos.data === undefined)
+    return videos.error === null ? (
+      <Skeleton h={560} radius="lg" />
+    ) : (
+      <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />
+    );
   const { data: recent } = videos.data;
   const [newest] = recent;
   if (newest === undefined)
@@ -137,7 +174,7 @@ function Results({ shown, onShow, actions }: ResultsProps) {
   const found = shown.flatMap((id) => recent.find(({ task_id }) => task_id === id) ?? []);
   const [one = newest] = found;
   return (
-    <Stack gap="md">
+    <Stack gap="md" id="stage">
       {found.length > 1 ? (
         <Suspense fallback={<Skeleton h={560} radius="lg" />}>
           <ComparedVideos videos={found} actions={actions} />
@@ -264,14 +301,13 @@ function readDraft(): Draft {
   }
 }
 
-/** Stores a draft; uploaded images are omitted if they do not fit. */
+/** Stores a draft; images by value are omitted if they do not fit. */
 function storeDraft(draft: Draft): void {
   const whole = JSON.stringify(draft);
-  const links = { ...draft, images: draft.images.filter(({ src }) => !src.startsWith('data:')) };
-  localStorage.setItem(KEY, whole.length <= MAX_CHARACTERS ? whole : JSON.stringify(links));
+  localStorage.setItem(KEY, whole.length <= MAX_CHARACTERS ? whole : JSON.stringify(withoutData(draft)));
 }
 
-function useStudioDraft(): readonly [Draft, (change: Partial<Draft>) => void, (draft: Draft) => void] {
+function useStudioDraft(): readonly [Draft, ChangeDraft, (draft: Draft) => void] {
   const [draft, setDraft] = useState(readDraft);
   useEffect(() => {
     const store = (): void => {
@@ -288,6 +324,9 @@ function useStudioDraft(): readonly [Draft, (change: Partial<Draft>) => void, (d
     };
     return cancel;
   }, [draft]);
-  const change = useCallback((part: Partial<Draft>) => setDraft((known) => ({ ...known, ...part })), []);
+  const change = useCallback<ChangeDraft>(
+    (part) => setDraft((known) => ({ ...known, ...(typeof part === 'function' ? part(known) : part) })),
+    [],
+  );
   return [draft, change, setDraft];
 }

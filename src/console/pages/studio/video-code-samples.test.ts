@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { execFileSync } from 'node:child_process';
+import { type TestContext, test } from 'node:test';
 import { videoCodeSamples } from './video-code-samples.ts';
 
 const BODY = { model: 'm', prompt: 'true "story"', metadata: { sound: true, seed: null } };
@@ -10,16 +11,55 @@ test('the Python sample uses Python literals for JSON values, and leaves texts u
   assert.match(text, /"prompt": "true \\"story\\""/);
 });
 
-test('the Node sample submits the request, waits for the result and saves the file', async (context) => {
+const runNodeSample = async (context: TestContext, answers: readonly object[]): Promise<string[]> => {
   const calls: string[] = [];
-  const answers = [{ id: 'v1', status: 'failed' }];
+  const left = [...answers];
   context.mock.method(globalThis, 'fetch', (url: string, init: { method?: string; body?: string }) => {
     calls.push(`${init.method ?? 'GET'} ${url}`);
-    return Promise.resolve({ json: () => answers[0], arrayBuffer: () => new ArrayBuffer(0) });
+    return Promise.resolve({ json: () => left.shift(), arrayBuffer: () => new ArrayBuffer(0) });
   });
   // The last line writes a file; everything before it runs as shown.
   const lines = videoCodeSamples(BODY, 'https://gate.example')['Node.js'].split('\n').slice(1, -1);
   const run = new Function(`return (async () => {${lines.join('\n')}})()`) as () => Promise<void>;
   await run();
-  assert.deepEqual(calls, ['POST https://gate.example/v1/videos', 'GET https://gate.example/v1/videos/v1/content']);
+  return calls;
+};
+
+test('the Node sample submits the request, waits for the result and fetches the file', async (context) => {
+  const calls = await runNodeSample(context, [
+    { id: 'v1', status: 'queued' },
+    { id: 'v1', status: 'completed' },
+  ]);
+  assert.deepEqual(calls, [
+    'POST https://gate.example/v1/videos',
+    'GET https://gate.example/v1/videos/v1?wait=60',
+    'GET https://gate.example/v1/videos/v1/content',
+  ]);
+});
+
+test('the Node sample ends with the reason of a failure instead of a file', async (context) => {
+  const failed = { id: 'v1', status: 'failed', error: { message: 'The prompt was refused.' } };
+  await assert.rejects(runNodeSample(context, [failed]), /The prompt was refused/);
+});
+
+test('the curl sample runs in a shell: it waits, and saves the file of a finished video only', () => {
+  const sample = videoCodeSamples({ ...BODY, prompt: "it's" }, 'https://gate.example').curl;
+  const fake = (last: string): string =>
+    `curl() { case "$*" in *content*) echo saved;; *wait*) echo '{"status":"${last}"}';; *-d*) echo '{"id":"v1"}';; *) echo '{"error":{"message":"refused"}}';; esac; }\n` +
+    `jq() { read -r line; node -e 'const v = JSON.parse(process.argv[1]); console.log(process.argv[2].split(".").slice(1).reduce((o, k) => o[k], v))' "$line" "$2"; }\n`;
+  const run = (last: string): string => execFileSync('bash', ['-c', fake(last) + sample], { encoding: 'utf8' }).trim();
+  assert.deepEqual([run('completed'), run('failed')], ['saved', 'refused']);
+});
+
+test('the command names inputs with their roles, and the video it edits', () => {
+  const inputs = [
+    { type: 'video', role: 'source', file_id: 'task_1' },
+    { type: 'image', role: 'keyframe', at: 2, file_id: 'file-1' },
+    { type: 'image', role: 'reference', data: 'data:image/png;base64,AAAA' },
+  ];
+  const { CLI, Python } = videoCodeSamples({ ...BODY, operation: 'edit', inputs }, 'https://gate.example');
+  assert.match(CLI, /reelgate video edit 'task_1' 'true "story"'/);
+  assert.match(CLI, /--image 'keyframe@2=image\.png'/);
+  assert.match(CLI, /--image 'reference=https:\/\/example\.com\/image\.png'/);
+  assert.doesNotMatch(Python, /base64/);
 });

@@ -1,45 +1,63 @@
-import {
-  API_KEY_PLACEHOLDER,
-  formatCurl,
-  formatPython,
-  quoteForShell,
-} from '../../components/code-sample-formatting.ts';
+import type { VideoInput } from '../../../contract/input-roles.ts';
+import { API_KEY_PLACEHOLDER, formatPython, quoteForShell } from '../../components/code-sample-formatting.ts';
 
-/** Replaces uploaded images, which are too long to read in a sample. */
-const IMAGE_PLACEHOLDER = 'https://example.com/image.png';
+/** Replaces content of this page, which is too long to read in a sample. */
+const FILE_PLACEHOLDER = 'https://example.com/image.png';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Replaces uploaded images by a placeholder URL. */
-function withoutUploads(body: Body): Body {
-  const short = (value: unknown): unknown =>
-    typeof value === 'string' && value.startsWith('data:') ? IMAGE_PLACEHOLDER : value;
-  return Object.fromEntries(
-    Object.entries(body).map(([key, value]) => [key, Array.isArray(value) ? value.map(short) : short(value)]),
-  );
+/** Replaces inputs by value by a placeholder URL. */
+function withoutData(body: Body): Body {
+  const { inputs } = body;
+  if (!Array.isArray(inputs)) return body;
+  return {
+    ...body,
+    inputs: (inputs as readonly VideoInput[]).map(({ data, ...input }) =>
+      data === undefined ? input : { ...input, url: FILE_PLACEHOLDER },
+    ),
+  };
 }
 
-/** A video request as code in several languages, with an API key. */
-export const videoCodeSamples = (body: Body, baseUrl: string) => ({
-  curl: formatCurl(baseUrl, '/v1/video/generations', withoutUploads(body)),
-  Python: toPythonSample(body, baseUrl),
-  'Node.js': toNodeSample(body, baseUrl),
-  CLI: toCliCommand(body, baseUrl),
-});
+/** A video request as code in several languages: submit, wait, and save the file unless the video failed. */
+export const videoCodeSamples = (given: Body, baseUrl: string) => {
+  const body = withoutData(given);
+  return {
+    curl: toCurlSample(body, baseUrl),
+    Python: toPythonSample(body, baseUrl),
+    'Node.js': toNodeSample(body, baseUrl),
+    CLI: toCliCommand(body, baseUrl),
+  };
+};
+
+const toCurlSample = (body: Body, baseUrl: string): string =>
+  [
+    `videos=${baseUrl}/v1/videos`,
+    `auth='Authorization: Bearer ${API_KEY_PLACEHOLDER}'`,
+    `id=$(curl -sS "$videos" -H "$auth" -H 'Content-Type: application/json' \\`,
+    `  -d ${quoteForShell(JSON.stringify(body, null, 2))} | jq -r .id)`,
+    'status=queued',
+    'until [ "$status" = completed ] || [ "$status" = failed ]; do',
+    '  # Answers when the video has ended, at the latest after 60 seconds.',
+    '  status=$(curl -sS "$videos/$id?wait=60" -H "$auth" | jq -r .status)',
+    'done',
+    'if [ "$status" = completed ]; then curl -sS "$videos/$id/content" -H "$auth" -o video.mp4',
+    'else curl -sS "$videos/$id" -H "$auth" | jq -r .error.message; fi',
+  ].join('\n');
 
 function toPythonSample(body: Body, baseUrl: string): string {
   return [
-    'import time',
     'import requests  # pip install requests',
     '',
     'session = requests.Session()',
     `session.headers["Authorization"] = "Bearer ${API_KEY_PLACEHOLDER}"`,
     `videos = "${baseUrl}/v1/videos"`,
     '',
-    `video = session.post(videos, json=${formatPython(withoutUploads(body))}).json()`,
+    `video = session.post(videos, json=${formatPython(body)}).json()`,
     'while video["status"] not in ("completed", "failed"):',
-    '    time.sleep(10)',
-    '    video = session.get(f"{videos}/{video[\'id\']}").json()',
+    '    # Answers when the video has ended, at the latest after 60 seconds.',
+    '    video = session.get(f"{videos}/{video[\'id\']}?wait=60").json()',
+    'if video["status"] == "failed":',
+    '    raise SystemExit(video["error"]["message"])',
     'with open("video.mp4", "wb") as file:',
     '    file.write(session.get(f"{videos}/{video[\'id\']}/content").content)',
   ].join('\n');
@@ -51,18 +69,22 @@ function toNodeSample(body: Body, baseUrl: string): string {
     '',
     `const videos = '${baseUrl}/v1/videos';`,
     `const headers = { Authorization: 'Bearer ${API_KEY_PLACEHOLDER}', 'Content-Type': 'application/json' };`,
-    `const body = JSON.stringify(${JSON.stringify(withoutUploads(body), null, 2)});`,
+    `const body = JSON.stringify(${JSON.stringify(body, null, 2)});`,
     "let video = await (await fetch(videos, { method: 'POST', headers, body })).json();",
     "while (video.status !== 'completed' && video.status !== 'failed') {",
-    '  await new Promise((resolve) => setTimeout(resolve, 10_000));',
+    '  // Answers when the video has ended, at the latest after 60 seconds.',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code of the sample
-    '  video = await (await fetch(`${videos}/${video.id}`, { headers })).json();',
+    '  video = await (await fetch(`${videos}/${video.id}?wait=60`, { headers })).json();',
     '}',
+    "if (video.status === 'failed') throw new Error(video.error.message);",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code of the sample
     'const file = await fetch(`${videos}/${video.id}/content`, { headers });',
     "await writeFile('video.mp4', Buffer.from(await file.arrayBuffer()));",
   ].join('\n');
 }
+
+/** The command uploads local files itself, so uploaded ones are shown as such. */
+const LOCAL_FILES = { image: 'image.png', video: 'video.mp4', audio: 'audio.mp3' } as const;
 
 /** Options of `reelgate video create` by the request field they set. */
 const CLI_OPTIONS: Readonly<Record<string, string>> = {
@@ -71,22 +93,30 @@ const CLI_OPTIONS: Readonly<Record<string, string>> = {
   seconds: '--seconds',
   size: '--size',
   mode: '--mode',
-  image: '--image',
   metadata: '--metadata',
 };
 
 function toCliCommand(body: Body, baseUrl: string): string {
-  const { prompt = '', images, ...rest } = withoutUploads(body);
+  const { prompt = '', inputs = [], operation = 'generate', ...rest } = body;
   const options = Object.entries(rest).flatMap(([key, value]) =>
     CLI_OPTIONS[key] === undefined
       ? []
       : [`${CLI_OPTIONS[key]} ${quoteForShell(typeof value === 'string' ? value : JSON.stringify(value))}`],
   );
-  const imageOptions = Array.isArray(images) ? images.map((each) => `--image ${quoteForShell(String(each))}`) : [];
+  const given = inputs as readonly VideoInput[];
+  const source = given.find(({ role }) => role === 'source');
+  const media = given
+    .filter((input) => input !== source)
+    .map(({ type = 'image', role, at, url }) => {
+      const seconds = at === undefined ? '' : `@${at}`;
+      return `--${type} ${quoteForShell(`${role}${seconds}=${url ?? LOCAL_FILES[type]}`)}`;
+    });
+  const command =
+    operation === 'generate' || source === undefined
+      ? 'reelgate video create'
+      : `reelgate video ${operation} ${quoteForShell(String(source.file_id ?? source.url))}`;
   return [
     `export REELGATE_URL=${baseUrl} REELGATE_API_KEY=${API_KEY_PLACEHOLDER}`,
-    [`reelgate video create ${quoteForShell(String(prompt))}`, ...options, ...imageOptions, '--out video.mp4'].join(
-      ' \\\n  ',
-    ),
+    [`${command} ${quoteForShell(String(prompt))}`, ...options, ...media, '--out video.mp4'].join(' \\\n  '),
   ].join('\n');
 }

@@ -30,9 +30,13 @@ export function ShareTable({ shares, withVideo }: ShareTableProps) {
   });
   const video: Column<Share> = {
     label: t('share.video'),
-    cell: ({ task_id: taskId }) => (
-      <Anchor size="sm" renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId }} {...props} />}>
-        {taskId}
+    cell: ({ task_id: taskId, prompt }) => (
+      <Anchor
+        size="sm"
+        lineClamp={2}
+        renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId }} {...props} />}
+      >
+        {prompt === '' ? t('noPrompt') : prompt}
       </Anchor>
     ),
   };

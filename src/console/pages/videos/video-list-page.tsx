@@ -1,4 +1,4 @@
-import { Button, Group, Progress, Select, SimpleGrid, Skeleton, Text, TextInput } from '@mantine/core';
+import { Button, Group, Select, SimpleGrid, Skeleton, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import {
   IconDownload,
@@ -11,20 +11,19 @@ import {
   IconStarFilled,
   IconTrash,
 } from '@tabler/icons-react';
-import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { getStorage } from '../../../contract/own-videos.ts';
 import { isTerminal, TASK_STATUS } from '../../../contract/task-states.ts';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { callApi } from '../../data/api-client.ts';
 import { usableModelsQuery } from '../../data/models.ts';
 import { deleteVideo, downloadVideos, type Video, videosQuery } from '../../data/videos.ts';
+import { StorageUsage } from './storage-usage.tsx';
 import { VideoCard } from './video-card.tsx';
 import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
 
@@ -85,7 +84,7 @@ export function VideoListPage() {
       <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />
       {videos.data === undefined && videos.error === null ? <Skeleton h={320} radius="lg" /> : null}
       {videos.data?.total === 0 ? <NoVideos search={search} action={studio} /> : null}
-      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3, xl: 4 }} spacing="md">
+      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3, xl: 4 }} spacing="md" style={{ alignItems: 'start' }}>
         {shown.map((video) => (
           <VideoCard
             key={video.task_id}
@@ -104,7 +103,7 @@ export function VideoListPage() {
         next={videos.data?.next}
         onChange={(next, after) => void navigate({ to: '/videos', search: { ...search, page: next, after } })}
       />
-      <VideoStorageUsage />
+      <StorageUsage />
       {selection.videos === undefined ? null : (
         <VideoSelectionBar selection={selection} selected={selection.videos} shown={shown} />
       )}
@@ -354,32 +353,3 @@ function useVideoSelection(): Selection {
 
 const without = (all: readonly Video[] = [], some: readonly Video[]) =>
   all.filter(({ task_id: id }) => !some.some(({ task_id: other }) => other === id));
-
-const GB = 1024 ** 3;
-const MB = 1024 ** 2;
-
-/** Space used by the account's stored videos. Renders nothing if videos are not stored. */
-function VideoStorageUsage() {
-  const { t, i18n } = useTranslation('studio');
-  const { data } = useQuery(storageQuery);
-  if (data?.enabled !== true) return null;
-  const size = (bytes: number): string => {
-    const [amount, unit] = bytes >= GB ? [bytes / GB, 'GiB'] : [bytes / MB, 'MiB'];
-    return `${amount.toLocaleString(i18n.language, { maximumFractionDigits: 1 })} ${unit}`;
-  };
-  const text = t('storageUsed', { used: size(data.used_bytes), limit: size(data.limit_bytes) });
-  return (
-    <Group gap="sm">
-      <Progress value={(100 * data.used_bytes) / data.limit_bytes} w={120} aria-label={text} />
-      <Text size="sm" c="dimmed">
-        {text} {data.days === 0 ? null : t('storageDays', { count: data.days })}
-      </Text>
-    </Group>
-  );
-}
-
-/** Space used by stored copies of the user's videos. */
-const storageQuery = queryOptions({
-  queryKey: ['videos', 'storage'],
-  queryFn: async ({ signal }) => (await callApi(getStorage, {}, { signal })).data,
-});

@@ -15,7 +15,15 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import { IconArrowBackUp, IconDownload, IconLifebuoy, IconShare, IconTrash } from '@tabler/icons-react';
+import {
+  IconArrowBackUp,
+  IconDownload,
+  IconLifebuoy,
+  IconPlayerTrackNext,
+  IconShare,
+  IconTrash,
+  IconWand,
+} from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -36,15 +44,18 @@ import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/t
 import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import { formatDateTime, formatElapsed } from '../../data/format-times.ts';
+import { CHANGE_OPERATIONS, canDo, usableModelsQuery } from '../../data/models.ts';
 import { createShare, videoSharesQuery } from '../../data/shares.ts';
 import { deleteVideo, type VideoDetail, videoQuery } from '../../data/videos.ts';
+import { Lineage } from './lineage.tsx';
 import { ShareTable } from './share-table.tsx';
 
 /** One video with all its details. */
 export function VideoPage() {
   const { t } = useTranslation('studio');
   const { taskId } = useParams({ from: '/app/videos/$taskId' });
-  const video = useQuery(videoQuery(taskId));
+  // Versions may have been added since the studio fetched it.
+  const video = useQuery({ ...videoQuery(taskId), refetchOnMount: 'always' });
   return (
     <Page
       title={video.data === undefined ? t('videosTitle') : videoTitle(video.data.prompt, t('noPrompt'))}
@@ -76,6 +87,7 @@ export function VideoPage() {
             <Text mt="md" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
               {video.data.prompt === '' ? t('noPrompt') : video.data.prompt}
             </Text>
+            <Lineage video={video.data} />
             {video.data.status === 'SUCCESS' ? <VideoShares taskId={taskId} /> : null}
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 4 }}>
@@ -132,6 +144,7 @@ function VideoActions({ video }: { readonly video: VideoDetail }) {
       >
         {t('reuse')}
       </Button>
+      {video.status === 'SUCCESS' ? <ChangeButtons taskId={video.task_id} /> : null}
       {video.status === 'SUCCESS' ? <ShareButton taskId={video.task_id} /> : null}
       {video.play_url === '' ? null : (
         <Button
@@ -166,6 +179,24 @@ function VideoActions({ video }: { readonly video: VideoDetail }) {
       ) : null}
     </>
   );
+}
+
+/** Opens the studio to edit or extend the video, if a model can. */
+function ChangeButtons({ taskId }: { readonly taskId: string }) {
+  const { t } = useTranslation('studio');
+  const { data: models = [] } = useQuery(usableModelsQuery);
+  return CHANGE_OPERATIONS.filter((operation) =>
+    models.some((model) => model.permitted && canDo(model, operation)),
+  ).map((operation) => (
+    <Button
+      key={operation}
+      variant="default"
+      leftSection={operation === 'edit' ? <IconWand size={16} /> : <IconPlayerTrackNext size={16} />}
+      renderRoot={(props) => <Link to="/studio" search={{ [operation]: taskId }} {...props} />}
+    >
+      {t(`operations.${operation}`)}
+    </Button>
+  ));
 }
 
 function VideoDetails({ video }: { readonly video: VideoDetail }) {

@@ -4,6 +4,7 @@ export default {
   model: 'Model',
   chooseModel: 'Select a model',
   noModel: 'No such model is available to you',
+  settings: 'Settings',
   system: 'System prompt',
   temperature: 'Temperature',
   maxTokens: 'Maximum output tokens',

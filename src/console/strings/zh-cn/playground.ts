@@ -7,6 +7,7 @@ export default {
   model: '模型',
   chooseModel: '选择模型',
   noModel: '没有可用的此类模型',
+  settings: '设置',
   system: '系统提示词',
   temperature: '温度',
   maxTokens: '最大输出 token 数',

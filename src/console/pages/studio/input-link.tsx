@@ -1,21 +1,27 @@
-import { Button, Popover, Stack, TextInput } from '@mantine/core';
+import { Button, NativeSelect, Popover, Stack, TextInput } from '@mantine/core';
 import { cloneElement, type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { INPUT_TYPES, type InputType } from '../../../contract/input-roles.ts';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
-import { isLink } from './image-files.ts';
+import { inputTypeOfName } from '../../data/files.ts';
 
-interface ImageLinkProps {
+interface InputLinkProps {
   readonly target: ReactElement<{ onClick?: () => void }>;
-  readonly onLink: (link: string) => void;
+  readonly onLink: (type: InputType, url: string) => void;
 }
 
-/** Takes the URL of an image instead of a file. */
-export default function ImageLinkInput({ target, onLink }: ImageLinkProps) {
+const isLink = (text: string): boolean => /^https?:\/\/\S+$/i.test(text.trim());
+const pathOf = (url: string): string => url.trim().split(/[?#]/, 1)[0] ?? '';
+
+/** Takes the URL of a file instead of the file. */
+export default function InputLinkPopover({ target, onLink }: InputLinkProps) {
   const { t } = useTranslation('studio');
   const [link, setLink] = useState('');
+  const [chosen, setChosen] = useState<InputType>();
   const [opened, setOpened] = useOpenedOnMount();
+  const type = chosen ?? inputTypeOfName(pathOf(link)) ?? 'image';
   const use = (): void => {
-    onLink(link.trim());
+    onLink(type, link.trim());
     setLink('');
     setOpened(false);
   };
@@ -25,7 +31,7 @@ export default function ImageLinkInput({ target, onLink }: ImageLinkProps) {
       <Popover.Dropdown>
         <Stack gap="xs">
           <TextInput
-            label={t('imageLink')}
+            label={t('linkLabel')}
             placeholder="https://"
             type="url"
             value={link}
@@ -33,6 +39,12 @@ export default function ImageLinkInput({ target, onLink }: ImageLinkProps) {
             onKeyDown={(event) => {
               if (event.key === 'Enter' && isLink(link)) use();
             }}
+          />
+          <NativeSelect
+            label={t('linkType')}
+            data={INPUT_TYPES.map((value) => ({ value, label: t(`inputTypes.${value}`) }))}
+            value={type}
+            onChange={(event) => setChosen(event.currentTarget.value as InputType)}
           />
           <Button size="xs" disabled={!isLink(link)} onClick={use}>
             {t('useLink')}

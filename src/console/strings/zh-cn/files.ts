@@ -1,0 +1,31 @@
+import type en from '../en/files.ts';
+import type { Translated } from '../namespaces.ts';
+
+export default {
+  title: '文件',
+  lead: '用于工作室和 API 的图片、视频和音频，以及批量任务的请求文件。账号的所有 API 密钥均可使用。',
+  upload: '上传文件',
+  uploads: '上传',
+  uploaded: '{{name}} 已上传。',
+  retry: '重试',
+  cancel: '取消 {{name}}',
+  emptyTitle: '暂无文件',
+  emptyText: '将文件拖放到此页面任意位置，即可在工作室中使用，或在 API 中通过 ID 引用。',
+  offText: '管理员尚未配置文件存储。',
+  name: '名称',
+  type: '类型',
+  purpose: '用途',
+  purposes: { vision: '图片', user_data: '媒体', batch: '批量任务' },
+  size: '大小',
+  expires: '过期时间',
+  actions: '操作',
+  preview: '预览 {{name}}',
+  copyId: '复制 ID',
+  use: '在工作室中使用',
+  download: '下载',
+  delete: '删除',
+  deleteFile: '删除 {{name}}',
+  deleteTitle: '删除 {{name}}？',
+  deleteText: '之后引用此文件的请求会失败，已完成的视频不受影响。',
+  deleted: '{{name}} 已删除。',
+} satisfies Translated<typeof en>;

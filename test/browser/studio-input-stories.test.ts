@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { PASSWORD } from '../accounts/test-user-client.ts';
+import {
+  type BrowserFixture,
+  type ContextOptions,
+  openBrowserFixture,
+  signIn,
+  waitForContent,
+  waitForExpression,
+} from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
+
+const { studio, files } = STRINGS.en;
+const named = (text: string, name: string): string => text.replace('{{name}}', name);
+/** A green PNG of 64 × 36 pixels. */
+const IMAGE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAEAAAAAkCAIAAAC2bqvFAAAAS0lEQVR42u3PQREAAAQAMF9RtBBWDfcdFmB1TT6LEhAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBC4WyjSEZBK7yqgAAAAAElFTkSuQmCC',
+  'base64',
+);
+
+/** Drops PNG images on the heading of the page, as a user does anywhere on it. */
+const dropImages = (page: Page, names: readonly string[]): Promise<unknown> =>
+  page.evaluate(`(async () => {
+    const data = new DataTransfer();
+    for (const name of ${JSON.stringify(names)}) {
+      const canvas = new OffscreenCanvas(640, 360);
+      const context = canvas.getContext('2d');
+      context.fillStyle = 'hsl(' + name.length * 40 + ' 60% 50%)';
+      context.fillRect(0, 0, 640, 360);
+      data.items.add(new File([await canvas.convertToBlob({ type: 'image/png' })], name, { type: 'image/png' }));
+    }
+    const options = { dataTransfer: data, bubbles: true, cancelable: true };
+    document.querySelector('h1').dispatchEvent(new DragEvent('drop', options));
+  })()`);
+
+describe('inputs of the studio and files', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let fixture: BrowserFixture;
+  let folder: string;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'reelgate-inputs-'));
+    fixture = await openBrowserFixture({ ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' });
+  });
+  after(async () => {
+    await fixture.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const open = async (username: string, options: ContextOptions = {}) => {
+    const person = await fixture.running.signUp(username);
+    await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 50_000_000, note: 'start' });
+    const page = await fixture.open(options);
+    await signIn(page, username, PASSWORD);
+    return { page, person };
+  };
+  const role = (page: Page, name: string) => page.getByRole('combobox', { name: named(studio.roleOf, name) });
+  const rolesOf = async (page: Page): Promise<unknown> =>
+    page.evaluate(`[...document.querySelectorAll('.inputs select')].map(({ value }) => value)`);
+  const namesOf = async (page: Page): Promise<unknown> =>
+    page.evaluate(
+      `[...document.querySelectorAll('.input-row')].map((row) => row.querySelector('[title]').getAttribute('title'))`,
+    );
+  const price = /^Generate video · [\d.]+ credits$/;
+
+  it('gives dropped images roles, reorders them by keyboard, and sends them by id and role', async () => {
+    const { page, person } = await open('director');
+    await page.goto('/studio?model=kling-v3-omni');
+    await page.locator('#prompt').fill('Runs over the bridge');
+    assert.match((await page.locator('[data-takes]').textContent()) ?? '', /^1 first frame, .*images up to 10 MB/);
+    await dropImages(page, ['a.png', 'bb.png']);
+    await role(page, 'bb.png').waitFor();
+    assert.deepEqual(await rolesOf(page), ['first_frame', 'last_frame']);
+    await dropImages(page, ['ccc.png']);
+    await role(page, 'ccc.png').waitFor();
+    assert.deepEqual(await rolesOf(page), ['reference', 'reference', 'reference']);
+
+    await page.locator('[data-handle]').last().focus();
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    assert.deepEqual(await namesOf(page), ['ccc.png', 'a.png', 'bb.png']);
+    assert.match((await page.evaluate('document.activeElement.ariaLabel')) as string, /ccc\.png: position 1 of 3/);
+    await page.getByRole('button', { name: named(studio.moveUp, 'bb.png') }).click();
+    assert.deepEqual(await namesOf(page), ['ccc.png', 'bb.png', 'a.png']);
+    await page.getByRole('button', { name: '@Image2', exact: true }).click();
+    assert.equal(await page.locator('#prompt').inputValue(), 'Runs over the bridge @Image2 ');
+    await page.getByRole('button', { name: named(studio.removeInput, 'a.png') }).click();
+    await assertAccessible(page, 'inputs with roles');
+
+    await page.getByRole('button', { name: price }).waitFor();
+    await page.reload();
+    await role(page, 'bb.png').waitFor();
+    assert.deepEqual(await namesOf(page), ['ccc.png', 'bb.png'], 'a reload keeps the inputs and their order');
+    await page.getByRole('button', { name: price }).click();
+    await page.getByRole('article').locator('video').waitFor();
+    const [video] = await person.ok<{ task_id: string }[]>('GET', '/api/videos');
+    const { request } = await person.ok<{ request: { inputs: { role: string; file_id: string }[] } }>(
+      'GET',
+      `/api/videos/${video?.task_id}`,
+    );
+    assert.deepEqual(
+      request.inputs.map((input) => [input.role, input.file_id.startsWith('file-')]),
+      [
+        ['reference', true],
+        ['reference', true],
+      ],
+    );
+    await page.context().close();
+  });
+
+  it('keeps inputs when the model changes, and explains at each input what the new one cannot use', async () => {
+    const { page } = await open('switcher');
+    await page.goto('/studio?model=kling-v3-omni');
+    await page.locator('#prompt').fill('A duel');
+    await dropImages(page, ['a.png', 'bb.png', 'ccc.png']);
+    await page.getByRole('button', { name: price }).waitFor();
+    await page.goto('/studio?model=kling-v1');
+    await page
+      .getByText(/Not used as Reference by this model/)
+      .nth(2)
+      .waitFor();
+    assert.equal(await page.locator('#generate').isDisabled(), true);
+    await page.getByText(studio.inputsUnfit).waitFor();
+    await role(page, 'a.png').selectOption('first_frame');
+    await role(page, 'bb.png').selectOption('first_frame');
+    await page.getByText(/^Too many: the model takes 1 first frame/).waitFor();
+    await role(page, 'bb.png').selectOption('last_frame');
+    await page.getByRole('button', { name: named(studio.removeInput, 'ccc.png') }).click();
+    await page.getByRole('button', { name: price }).waitFor();
+    await page.getByRole('button', { name: named(studio.removeInput, 'a.png') }).click();
+    await page.getByText('Add: 1 first frame.').waitFor();
+    await assertAccessible(page, 'inputs with a problem');
+    await page.context().close();
+  });
+
+  it('resumes an upload after the connection was lost, and cancels one', async () => {
+    const { page } = await open('commuter');
+    await page.goto('/studio?model=kling-v3-omni');
+    await page.locator('#prompt').fill('A train');
+    await page.route('**/api/files', (route) => route.abort());
+    await dropImages(page, ['a.png', 'bb.png']);
+    await page.getByText(STRINGS.en.app.uploadInterrupted).nth(1).waitFor();
+    assert.equal(await page.locator('#generate').isDisabled(), true, 'a video is not started without its inputs');
+    await page.unroute('**/api/files');
+    await page.getByRole('button', { name: named(studio.removeInput, 'bb.png') }).click();
+    await page.getByRole('button', { name: studio.uploadAgain }).click();
+    await page.getByRole('button', { name: price }).waitFor();
+    assert.deepEqual(await namesOf(page), ['a.png']);
+    await page.context().close();
+  });
+
+  it('edits and extends a video with a model that can, for the price on the button, and links the versions', async () => {
+    const { page, person } = await open('editor');
+    await page.goto('/studio?model=kling-v1');
+    await page.locator('#prompt').fill('A harbour at noon');
+    await page.getByRole('button', { name: price }).click();
+    const stage = page.getByRole('article', { name: 'A harbour at noon' });
+    await stage.locator('video').waitFor();
+    await stage.getByRole('button', { name: studio.operations.edit, exact: true }).click();
+    await page.getByText(/^kling-v1 cannot edit videos\. .+ is selected/).waitFor();
+    await waitForExpression(page, `document.activeElement.id === 'prompt'`);
+    assert.deepEqual(await rolesOf(page), ['source']);
+    await page.getByRole('button', { name: new RegExp(`^${studio.model}: `) }).click();
+    const options = page.getByRole('dialog').getByRole('option');
+    await options.first().waitFor();
+    for (const text of await options.allTextContents()) assert.match(text, /1 source video/);
+    await page.keyboard.press('Escape');
+    await page.locator('#prompt').fill('Make it night');
+    const button = page.getByRole('button', { name: price });
+    await button.waitFor();
+    const shown = /[\d.]+(?= credits)/.exec((await button.textContent()) ?? '')?.[0];
+    const quota = async () => (await person.ok<{ used_quota: number }>('GET', '/api/user/self')).used_quota;
+    const before = await quota();
+    await button.click();
+    await page.getByRole('article', { name: 'Make it night' }).locator('video').waitFor();
+    assert.equal((((await quota()) - before) / 500_000).toFixed(2), shown);
+    const versions = page.getByRole('region', { name: studio.lineage });
+    await versions.getByRole('link', { name: 'A harbour at noon' }).click();
+    await page.waitForURL(/\/videos\/task_/);
+    await versions.getByText(studio.versions.edit).waitFor();
+    await versions.getByRole('link', { name: 'Make it night' }).waitFor();
+    await assertAccessible(page, 'a video with versions');
+
+    await page.getByRole('link', { name: studio.operations.extend, exact: true }).click();
+    await page.waitForURL(/\/studio/);
+    await page.getByRole('radio', { name: studio.operations.extend, checked: true }).waitFor();
+    assert.equal(await page.locator('#prompt').inputValue(), 'A harbour at noon');
+    await page.getByRole('button', { name: price }).click();
+    await page.getByText(studio.madeFrom.extend).waitFor();
+    const children = await person.ok<{ task_id: string; prompt: string }[]>('GET', '/api/videos');
+    const source = children.at(-1)?.task_id;
+    const { children: made } = await person.ok<{ children: { operation: string }[] }>('GET', `/api/videos/${source}`);
+    assert.deepEqual(
+      made.map(({ operation }) => operation),
+      ['extend', 'edit'],
+    );
+    await page.context().close();
+  });
+
+  it('uploads, previews, uses and deletes files on their own page', async () => {
+    const { page, person } = await open('archivist');
+    await page.goto('/files');
+    await page.getByText(files.emptyTitle).waitFor();
+    await assertAccessible(page, 'no files');
+    const input = page.locator('input[type=file]').first();
+    await input.setInputFiles([
+      { name: 'cat.png', mimeType: 'image/png', buffer: IMAGE },
+      { name: 'lines.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from('{"custom_id":"a"}\n') },
+    ]);
+    await page.getByRole('button', { name: named(files.preview, 'cat.png') }).waitFor();
+    await page.getByText('KiB of 5 GiB').or(page.getByText('B of 5 GiB')).first().waitFor();
+    await assertAccessible(page, 'files');
+    await page.getByRole('button', { name: named(files.preview, 'cat.png') }).click();
+    await waitForExpression(page, `document.querySelector('.file-preview')?.naturalWidth === 64`);
+    await assertAccessible(page, 'preview of a file');
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: files.use }).click();
+    await role(page, 'cat.png').waitFor();
+    assert.deepEqual(await rolesOf(page), ['first_frame']);
+
+    await page.getByRole('button', { name: studio.pick }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'cat.png' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(((await namesOf(page)) as string[]).length, 2, 'the same file can be used twice');
+
+    await page.goto('/files');
+    await page.getByRole('button', { name: named(files.deleteFile, 'cat.png') }).click();
+    await page.getByRole('dialog').getByRole('button', { name: files.delete }).click();
+    await page.getByText(named(files.deleted, 'cat.png')).waitFor();
+    const left = await person.ok<{ data: { filename: string }[] }>('GET', '/api/files');
+    assert.deepEqual(
+      left.data.map(({ filename }) => filename),
+      ['lines.jsonl'],
+    );
+    await page.context().close();
+  });
+
+  it('shows files as cards on a phone, in Chinese', async () => {
+    const zh = STRINGS['zh-cn'].files;
+    const { page } = await open('traveller', { width: 390, height: 844, language: 'zh-cn', scheme: 'dark' });
+    await page.goto('/files');
+    await page
+      .locator('input[type=file]')
+      .first()
+      .setInputFiles([{ name: 'cat.png', mimeType: 'image/png', buffer: IMAGE }]);
+    await page.getByRole('list', { name: zh.title }).getByText('cat.png').first().waitFor();
+    await assertAccessible(page, 'files on a phone');
+    assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing is cut off');
+    await page.context().close();
+  });
+
+  it('shows the result after a submit on a phone, and keeps the focus on the button', async () => {
+    const { page } = await open('walker', { width: 390, height: 844 });
+    await page.goto('/studio?model=kling-v1');
+    await page.locator('#prompt').fill('A lighthouse');
+    await page.getByRole('button', { name: price }).click();
+    await waitForExpression(page, `document.getElementById('stage')?.getBoundingClientRect().top < innerHeight / 2`);
+    assert.equal(await page.evaluate('document.activeElement.id'), 'generate');
+    await page.getByRole('article', { name: 'A lighthouse' }).waitFor();
+    await page.getByRole('button', { name: studio.toPrompt }).click();
+    await waitForExpression(page, `document.activeElement.id === 'prompt' && scrollY < 400`);
+    await page.context().close();
+  });
+
+  it('keeps the bar low, and a focused field visible above it', async () => {
+    const { page } = await open('typist', { width: 1440, height: 900 });
+    await page.goto('/studio?model=kling-v1-6');
+    await page.locator('#prompt').fill('A lighthouse');
+    await page.getByRole('button', { name: price }).waitFor();
+    const bar = await page.locator('.run-bar').boundingBox();
+    assert.ok((bar?.height ?? 999) <= 90, `${bar?.height} px`);
+    await page.getByRole('button', { name: studio.advanced }).focus();
+    const [field, top] = await Promise.all([
+      page.getByRole('button', { name: studio.advanced }).boundingBox(),
+      page.locator('.run-bar').boundingBox(),
+    ]);
+    assert.ok((field?.y ?? 0) + (field?.height ?? 0) <= (top?.y ?? 0) + 1, 'the bar does not cover the field');
+    await page.context().close();
+  });
+
+  it('lists the shortcuts, and switches those without a modifier off', async () => {
+    const { page } = await open('speaker');
+    await page.goto('/studio');
+    await waitForContent(page);
+    await page.locator('h1').click();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: studio.shortcuts.title }).waitFor();
+    await assertAccessible(page, 'shortcuts');
+    await page.getByRole('switch', { name: studio.shortcuts.single }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('h1').click();
+    await page.keyboard.press('m');
+    await page.waitForTimeout(300);
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    await page.context().close();
+  });
+
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+  });
+});
