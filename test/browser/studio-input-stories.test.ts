@@ -188,7 +188,7 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
 
     await page.getByRole('link', { name: studio.operations.extend, exact: true }).click();
     await page.waitForURL(/\/studio/);
-    await page.getByRole('radio', { name: studio.operations.extend, checked: true }).waitFor();
+    await waitForExpression(page, `document.querySelector('input[value=extend]')?.checked === true`);
     assert.equal(await page.locator('#prompt').inputValue(), 'A harbour at noon');
     await page.getByRole('button', { name: price }).click();
     await page.getByText(studio.madeFrom.extend).waitFor();

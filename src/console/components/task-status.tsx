@@ -78,7 +78,8 @@ function UnfinishedTask({ video }: { readonly video: Video }) {
           {percent === undefined ? '' : ` ${percent} %`}
         </Text>
       </Group>
-      <Progress w="100%" value={share === undefined ? 0 : share * 100} aria-label={stage} />
+      {/* Without an estimate an empty bar would look like a full one. */}
+      {share === undefined ? null : <Progress w="100%" value={share * 100} aria-label={stage} />}
       <Text size="xs" c="dimmed" ta="center" style={{ fontVariantNumeric: 'tabular-nums' }}>
         {t('elapsed', { time: formatElapsed(elapsed) })}
         {estimate === undefined ? '' : ` · ${describeEstimate(estimate, t)}`}

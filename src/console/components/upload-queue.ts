@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type OwnFile, UploadInterruptedError, uploadFile } from '../data/files.ts';
+import type { OwnFile } from '../data/files.ts';
 import { toErrorMessage } from './error-alert.tsx';
 
 /** An upload that runs or has stopped. */
@@ -46,6 +46,8 @@ export function useUploadQueue(options: UploadQueueOptions): UploadQueue {
 
   const send = async (key: string, file: File, { signal }: AbortController): Promise<void> => {
     if (signal.aborted) return;
+    // Loaded with the first upload, because the studio's first screen needs none.
+    const { UploadInterruptedError, uploadFile } = await import('../data/upload-file.ts');
     try {
       const done = await uploadFile(file, { signal, onProgress: (share) => update(key, { share }) });
       update(key, { share: 1 });

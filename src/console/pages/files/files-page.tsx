@@ -33,8 +33,9 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.ts';
-import { ACCEPTED_MEDIA, deleteFile, filesPagesQuery, inputTypeOf, type OwnFile } from '../../data/files.ts';
+import { deleteFile, filesPagesQuery, type OwnFile } from '../../data/files.ts';
 import { formatDateTime, formatRelativeTime } from '../../data/format-times.ts';
+import { ACCEPTED_MEDIA, inputTypeOf } from '../../data/media-types.ts';
 import { formatBytes, StorageUsage, storageQuery } from '../videos/storage-usage.tsx';
 
 /** Files of the account, for videos and batches: upload, preview, use in the studio, delete. */

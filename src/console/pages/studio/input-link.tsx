@@ -3,7 +3,7 @@ import { cloneElement, type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { INPUT_TYPES, type InputType } from '../../../contract/input-roles.ts';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
-import { inputTypeOfName } from '../../data/files.ts';
+import { inputTypeOfName } from '../../data/media-types.ts';
 
 interface InputLinkProps {
   readonly target: ReactElement<{ onClick?: () => void }>;

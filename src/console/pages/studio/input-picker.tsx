@@ -6,7 +6,8 @@ import { useTranslation } from 'react-i18next';
 import { Dialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import { filesPagesQuery, inputTypeOf } from '../../data/files.ts';
+import { filesPagesQuery } from '../../data/files.ts';
+import { inputTypeOf } from '../../data/media-types.ts';
 import { videosQuery } from '../../data/videos.ts';
 import type { DraftInput } from './inputs.ts';
 

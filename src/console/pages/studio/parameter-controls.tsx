@@ -1,21 +1,5 @@
-import {
-  ActionIcon,
-  Box,
-  Group,
-  Input,
-  JsonInput,
-  NativeSelect,
-  Skeleton,
-  Slider,
-  Stack,
-  Switch,
-  Text,
-  Textarea,
-  type TextareaProps,
-  TextInput,
-  UnstyledButton,
-} from '@mantine/core';
-import { IconChevronRight, IconDice5 } from '@tabler/icons-react';
+import { Box, Group, Input, NativeSelect, Skeleton, Slider, Stack, Switch, Text, UnstyledButton } from '@mantine/core';
+import { IconChevronRight } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { STANDARD_FIELDS } from '../../../contract/video.ts';
@@ -24,7 +8,7 @@ import type { UsableModel } from '../../data/models.ts';
 import { controlsFor, type Draft, type DurationRange } from './draft.ts';
 import type { Property } from './json-schema-input.tsx';
 
-interface ParametersProps {
+export interface ParametersProps {
   readonly model: UsableModel;
   readonly draft: Draft;
   readonly onChange: (change: Partial<Draft>) => void;
@@ -162,18 +146,11 @@ function ChoiceField({ label, values, value, auto = false, show = (each) => each
   );
 }
 
+const AdvancedFields = lazy(() => import('./advanced-fields.tsx'));
+
 function Advanced({ model, draft, onChange }: ParametersProps) {
   const { t } = useTranslation('studio');
-  const can = controlsFor(model, draft);
   const [opened, setOpened] = useState(draft.negative !== '' || draft.seed !== '' || draft.metadata !== '');
-  const dice = (
-    <ActionIcon
-      aria-label={t('randomSeed')}
-      onClick={() => onChange({ seed: String(Math.floor(Math.random() * 2_147_483_647)) })}
-    >
-      <IconDice5 size={16} />
-    </ActionIcon>
-  );
   return (
     <div>
       <UnstyledButton onClick={() => setOpened(!opened)} aria-expanded={opened} py={4}>
@@ -188,39 +165,9 @@ function Advanced({ model, draft, onChange }: ParametersProps) {
         </Group>
       </UnstyledButton>
       {opened ? (
-        <Stack gap="md" pt="xs">
-          {can.negative ? (
-            <GrowingTextarea
-              label={t('negative')}
-              value={draft.negative}
-              onChange={(event) => onChange({ negative: event.currentTarget.value })}
-              minRows={1}
-              maxRows={4}
-              maxLength={2500}
-            />
-          ) : null}
-          {can.seed ? (
-            <TextInput
-              label={t('seed')}
-              description={t('seedHint')}
-              inputMode="numeric"
-              value={draft.seed}
-              onChange={(event) => onChange({ seed: event.currentTarget.value.replace(/\D/g, '').slice(0, 10) })}
-              rightSection={dice}
-            />
-          ) : null}
-          <JsonInput
-            label={t('metadata')}
-            description={t('metadataHint')}
-            validationError={t('metadataBroken')}
-            formatOnBlur
-            autosize
-            minRows={2}
-            maxRows={10}
-            value={draft.metadata}
-            onChange={(metadata) => onChange({ metadata })}
-          />
-        </Stack>
+        <Suspense fallback={<Skeleton h={220} mt="xs" />}>
+          <AdvancedFields model={model} draft={draft} onChange={onChange} />
+        </Suspense>
       ) : null}
     </div>
   );
@@ -261,31 +208,4 @@ function MediaSchemaFields({ schema, values, onChange }: MediaSchemaFieldsProps)
         />
       </Suspense>
     ));
-}
-
-interface GrowingTextareaProps extends Omit<TextareaProps, 'autosize'> {
-  readonly minRows: number;
-  readonly maxRows: number;
-}
-
-/** CSS Basic User Interface 4, section 5.2. */
-const CAN_SIZE_BY_CSS = CSS.supports('field-sizing', 'content');
-
-/** Height of the given number of rows, with padding and border. */
-const heightOf = (rows: number): string => `calc(${rows} * 1lh + 2 * var(--input-padding-y) + 2px)`;
-
-/**
- * A text area that grows with its content. Uses CSS where supported: Mantine measures a hidden second field, which
- * causes two layouts before the first paint.
- */
-export function GrowingTextarea({ minRows, maxRows, ...others }: GrowingTextareaProps) {
-  return CAN_SIZE_BY_CSS ? (
-    <Textarea
-      {...others}
-      classNames={{ input: 'growing' }}
-      styles={{ input: { minHeight: heightOf(minRows), maxHeight: heightOf(maxRows) } }}
-    />
-  ) : (
-    <Textarea {...others} autosize minRows={minRows} maxRows={maxRows} />
-  );
 }

@@ -2,7 +2,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { fileQuery, inputTypeOf } from '../../data/files.ts';
+import { inputTypeOf } from '../../data/media-types.ts';
 import {
   CHANGE_OPERATIONS,
   type ChangeOperation,
@@ -112,10 +112,12 @@ export function useRemixActions(options: RemixOptions): RemixActions {
   const takeFrame = async (taskId: string): Promise<void> => {
     if (!rolesFor(find(draft.model), draft.operation, 'image').includes('first_frame'))
       throw new Error(t('noFirstFrame'));
+    const { extractLastFrame } = await import('./last-frame.ts');
     uploads.add([await extractLastFrame(queries, taskId)], 'first_frame');
     focusForm('prompt');
   };
   const takeFile = async (fileId: string): Promise<void> => {
+    const { fileQuery } = await import('../../data/files.ts');
     const { filename: name, bytes, mime_type } = await queries.fetchQuery(fileQuery(fileId));
     const type = inputTypeOf(mime_type);
     if (type === undefined) throw new Error(t('fileType'));
@@ -146,43 +148,4 @@ async function draftFromVideo(
   const { draft, lostInputs } = fromBody(video.request, requestPathsFor(model), EMPTY_DRAFT);
   const named = { ...draft, model: video.model, prompt: draft.prompt || video.prompt };
   return { draft: model === undefined ? named : fitDraftToModel(named, model).draft, lostInputs };
-}
-
-const QUALITY = 0.92;
-/** Offset from the end at which every browser still shows a frame. */
-const END_MARGIN_SECONDS = 0.04;
-
-/**
- * Captures the last frame of a finished video as an image, in the browser.
- *
- * @throws Error if the file cannot be played
- */
-async function extractLastFrame(queries: QueryClient, taskId: string): Promise<File> {
-  const { play_url } = await queries.fetchQuery(videoQuery(taskId));
-  const video = document.createElement('video');
-  video.muted = true;
-  video.preload = 'auto';
-  await once(video, 'loadedmetadata', () => {
-    video.src = play_url;
-  });
-  await once(video, 'seeked', () => {
-    video.currentTime = Math.max(0, video.duration - END_MARGIN_SECONDS);
-  });
-  const canvas = document.createElement('canvas');
-  canvas.width = video.videoWidth;
-  canvas.height = video.videoHeight;
-  canvas.getContext('2d')?.drawImage(video, 0, 0);
-  video.removeAttribute('src');
-  const frame = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/jpeg', QUALITY));
-  if (frame === null) throw new Error('');
-  return new File([frame], `${taskId}.jpg`, { type: 'image/jpeg' });
-}
-
-/** Resolves with the video event that `act` triggers; rejects on an error event. */
-function once(video: HTMLVideoElement, event: string, act: () => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    video.addEventListener(event, () => resolve(), { once: true });
-    video.addEventListener('error', () => reject(new Error(video.error?.message ?? '')), { once: true });
-    act();
-  });
 }

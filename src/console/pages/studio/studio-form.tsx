@@ -8,7 +8,6 @@ import {
   Kbd,
   Loader,
   Paper,
-  Pill,
   Stack,
   Text,
   UnstyledButton,
@@ -20,7 +19,6 @@ import {
   IconColumns,
   IconKeyboard,
   IconPlayerPlayFilled,
-  IconPlus,
 } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
@@ -44,12 +42,13 @@ import {
   modelsOfDraft,
   toggleCompared,
 } from './draft.ts';
+import { GrowingTextarea } from './growing-textarea.tsx';
 import { InputList } from './input-list.tsx';
 import { type InputTexts, useInputTexts } from './input-texts.ts';
 import { checkInputs, type InputCheck } from './inputs.ts';
 import { ModelPicker } from './model-picker.tsx';
 import { cheapestModel, modelLabel, useTotalPrice } from './models.ts';
-import { GrowingTextarea, ParameterControls } from './parameter-controls.tsx';
+import { ParameterControls } from './parameter-controls.tsx';
 import { SUBMIT_KEYS, useStudioShortcuts } from './shortcuts.ts';
 import type { useSubmitVideos } from './submit-videos.ts';
 import type { InputUploads } from './uploads.ts';
@@ -351,6 +350,7 @@ function unfitForCompared(models: readonly UsableModel[], { operation, inputs }:
 }
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
+const ComparedModels = lazy(() => import('./compared-models.tsx'));
 
 interface ComparePickerProps {
   readonly models: readonly UsableModel[];
@@ -385,28 +385,13 @@ function CompareModelsPicker({ models, draft, onChange }: ComparePickerProps) {
           {t('compare')}
         </Button>
       ) : (
-        <Group gap={6}>
-          {others.map((model) => (
-            <Pill
-              key={model.id}
-              size="md"
-              withRemoveButton
-              onRemove={() => onChange(toggleCompared(draft, model.id))}
-              removeButtonProps={{
-                'aria-label': t('compareRemove', { model: modelLabel(model) }),
-                'aria-hidden': false,
-                tabIndex: 0,
-              }}
-            >
-              {modelLabel(model)}
-            </Pill>
-          ))}
-          {others.length < MAX_COMPARED - 1 ? (
-            <ActionIcon aria-label={t('compare')} data-compare onClick={() => setOpened(true)}>
-              <IconPlus size={16} />
-            </ActionIcon>
-          ) : null}
-        </Group>
+        <Suspense>
+          <ComparedModels
+            models={others}
+            onRemove={(id) => onChange(toggleCompared(draft, id))}
+            onAdd={others.length < MAX_COMPARED - 1 ? () => setOpened(true) : undefined}
+          />
+        </Suspense>
       )}
       {opened ? (
         <Suspense>

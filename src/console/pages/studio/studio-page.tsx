@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Grid, Group, Loader, Skeleton, Stack, Title } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Loader, Skeleton, Stack, Title } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
 import { IconAlertTriangle, IconArrowUp, IconMovie } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -59,8 +59,8 @@ export function StudioPage() {
   return (
     <Page title={t('title')} size="xl">
       <ErrorAlert error={models.error} retry={() => void models.refetch()} />
-      <Grid gap="lg">
-        <Grid.Col span={{ base: 12, lg: 5, xl: 4 }}>
+      <div className="studio-columns">
+        <div>
           {models.data === undefined ? (
             <Skeleton h={720} radius="lg" />
           ) : videoModels.length === 0 ? (
@@ -77,8 +77,8 @@ export function StudioPage() {
               onNotice={setNotice}
             />
           )}
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, lg: 7, xl: 8 }}>
+        </div>
+        <div>
           <ErrorAlert error={variation.error} />
           <Results shown={shown} onShow={show} actions={actions} />
           <Button
@@ -91,8 +91,8 @@ export function StudioPage() {
           >
             {t('toPrompt')}
           </Button>
-        </Grid.Col>
-      </Grid>
+        </div>
+      </div>
     </Page>
   );
 }

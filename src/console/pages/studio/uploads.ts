@@ -5,7 +5,7 @@ import { ReelgateError } from '../../../sdk/errors.ts';
 import { useToasts } from '../../components/toasts.tsx';
 import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.ts';
 import { readFileAsDataUrl } from '../../data/data-url.ts';
-import { inputTypeOf, inputTypeOfName } from '../../data/files.ts';
+import { inputTypeOf, inputTypeOfName } from '../../data/media-types.ts';
 import type { UsableModel } from '../../data/models.ts';
 import type { ChangeDraft } from './draft.ts';
 import { addInput, type DraftInput, type InputSource } from './inputs.ts';

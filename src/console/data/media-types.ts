@@ -1,0 +1,21 @@
+import type { InputType } from '../../contract/input-roles.ts';
+
+/** Whether an id names an uploaded file; inputs may also name videos made here. */
+export const isFileId = (id: string): boolean => id.startsWith('file-');
+
+/** Type of an input made of a file; undefined for files that are none, such as JSONL. */
+export const inputTypeOf = (mimeType: string): InputType | undefined =>
+  (['image', 'video', 'audio'] as const).find((type) => mimeType.startsWith(`${type}/`));
+
+const EXTENSIONS: Readonly<Record<InputType, RegExp>> = {
+  image: /\.(?:png|jpe?g|webp|gif|bmp|tiff?)$/i,
+  video: /\.(?:mp4|mov|webm|m4v)$/i,
+  audio: /\.(?:mp3|wav|m4a|ogg)$/i,
+};
+
+/** Type by the name, where the browser knows none; the path of a URL counts too. */
+export const inputTypeOfName = (name: string): InputType | undefined =>
+  (['image', 'video', 'audio'] as const).find((type) => EXTENSIONS[type].test(name));
+
+/** Value of `accept` for file inputs. */
+export const ACCEPTED_MEDIA = 'image/*,video/mp4,video/quicktime,video/webm,audio/*,.m4a';

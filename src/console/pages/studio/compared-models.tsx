@@ -1,0 +1,41 @@
+import { ActionIcon, Group, Pill } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import type { UsableModel } from '../../data/models.ts';
+import { modelLabel } from './models.ts';
+
+interface ComparedModelsProps {
+  readonly models: readonly UsableModel[];
+  readonly onRemove: (id: string) => void;
+  /** Undefined once there are as many as can be compared. */
+  readonly onAdd: (() => void) | undefined;
+}
+
+/** Further models of a comparison, each removable. */
+export default function ComparedModels({ models, onRemove, onAdd }: ComparedModelsProps) {
+  const { t } = useTranslation('studio');
+  return (
+    <Group gap={6}>
+      {models.map((model) => (
+        <Pill
+          key={model.id}
+          size="md"
+          withRemoveButton
+          onRemove={() => onRemove(model.id)}
+          removeButtonProps={{
+            'aria-label': t('compareRemove', { model: modelLabel(model) }),
+            'aria-hidden': false,
+            tabIndex: 0,
+          }}
+        >
+          {modelLabel(model)}
+        </Pill>
+      ))}
+      {onAdd === undefined ? null : (
+        <ActionIcon aria-label={t('compare')} data-compare onClick={onAdd}>
+          <IconPlus size={16} />
+        </ActionIcon>
+      )}
+    </Group>
+  );
+}
