@@ -92,7 +92,7 @@ export function toQuotedBody(body: VideoBody): VideoBody {
   const isMeasured = inputs.some(({ type }) => type !== 'image');
   return {
     ...body,
-    ...(isMeasured && body.prompt !== undefined ? { prompt: 'video' } : {}),
+    prompt: isMeasured && body.prompt !== undefined ? 'video' : body.prompt,
     inputs: inputs.map(({ file_id, data, url, ...input }, index) =>
       input.type === 'image'
         ? { ...input, url: `https://images.invalid/${index}.png` }

@@ -243,7 +243,7 @@ function ChatSettings({ models, settings, onChange }: ChatSettingsProps) {
       >
         {t('settings')}
       </Button>
-      <Stack gap="sm" {...(opened ? {} : { visibleFrom: 'md' })}>
+      <Stack gap="sm" visibleFrom={opened ? undefined : 'md'}>
         <Textarea
           label={t('system')}
           autosize

@@ -1,12 +1,18 @@
 import { ActionIcon, JsonInput, Stack, TextInput } from '@mantine/core';
 import { IconDice5 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { controlsFor } from './draft.ts';
+import type { UsableModel } from '../../data/models.ts';
+import { controlsFor, type Draft } from './draft.ts';
 import { GrowingTextarea } from './growing-textarea.tsx';
-import type { ParametersProps } from './parameter-controls.tsx';
+
+interface AdvancedFieldsProps {
+  readonly model: UsableModel;
+  readonly draft: Draft;
+  readonly onChange: (change: Partial<Draft>) => void;
+}
 
 /** Less common parameters: negative prompt, seed, and parameters by the vendor's names. */
-export default function AdvancedFields({ model, draft, onChange }: ParametersProps) {
+export default function AdvancedFields({ model, draft, onChange }: AdvancedFieldsProps) {
   const { t } = useTranslation('studio');
   const can = controlsFor(model, draft);
   const dice = (

@@ -304,10 +304,10 @@ function toDraftInput(given: unknown): DraftInput | undefined {
   return {
     key: crypto.randomUUID(),
     type,
+    at: typeof given.at === 'number' ? given.at : undefined,
     role: INPUT_ROLES.find((each) => each === given.role) ?? (type === 'image' ? 'first_frame' : 'reference'),
     name: source.url ?? '',
     source,
-    ...(typeof given.at === 'number' ? { at: given.at } : {}),
   };
 }
 

@@ -4,23 +4,13 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import { ACCEPTED_MEDIA } from '../../data/media-types.ts';
-import type { UsableModel } from '../../data/models.ts';
-import type { ChangeDraft, Draft } from './draft.ts';
 import { useInputTexts } from './input-texts.ts';
-import { addInput, type DraftInput, type InputCheck, waysFor } from './inputs.ts';
-import type { InputUploads } from './uploads.ts';
+import { addInput, type DraftInput, waysFor } from './inputs.ts';
+import type { InputListProps } from './uploads.ts';
 
 const InputRows = lazy(() => import('./input-rows.tsx'));
 const InputLinkPopover = lazy(() => import('./input-link.tsx'));
 const InputPicker = lazy(() => import('./input-picker.tsx'));
-
-export interface InputListProps {
-  readonly model: UsableModel;
-  readonly draft: Pick<Draft, 'inputs' | 'operation' | 'prompt'>;
-  readonly check: InputCheck;
-  readonly uploads: InputUploads;
-  readonly change: ChangeDraft;
-}
 
 /**
  * Images, videos and audio of a video: filled by drop, paste, file selection, link, or from files and videos of the

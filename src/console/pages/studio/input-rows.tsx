@@ -32,9 +32,9 @@ import type { Upload } from '../../components/upload-queue.ts';
 import { fileQuery } from '../../data/files.ts';
 import { isFileId } from '../../data/media-types.ts';
 import { videoQuery } from '../../data/videos.ts';
-import type { InputListProps } from './input-list.tsx';
 import { type InputTexts, useInputTexts } from './input-texts.ts';
 import { type DraftInput, type InputProblem, moveInput, promptNameOf, rolesFor, waysFor } from './inputs.ts';
+import type { InputListProps } from './uploads.ts';
 
 /** The inputs of a form in their order, each with its role; loaded once there is one. */
 export default function InputRows({ model, draft, check, uploads, change }: InputListProps) {

@@ -8,7 +8,7 @@ import type { UsableModel } from '../../data/models.ts';
 import { controlsFor, type Draft, type DurationRange } from './draft.ts';
 import type { Property } from './json-schema-input.tsx';
 
-export interface ParametersProps {
+interface ParametersProps {
   readonly model: UsableModel;
   readonly draft: Draft;
   readonly onChange: (change: Partial<Draft>) => void;

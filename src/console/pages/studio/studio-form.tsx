@@ -92,23 +92,7 @@ export function StudioForm({ models, draft, change, replace, uploads, run, notic
     pickModel: () => setPicking(true),
     showShortcuts: () => setDialog('shortcuts'),
   });
-  const fit = (next: Draft, to: UsableModel): void => {
-    const { draft: fitted, dropped } = fitDraftToModel(next, to);
-    replace(fitted);
-    if (dropped.length === 0) onNotice('');
-    else
-      onNotice(
-        t('dropped', { count: dropped.length, fields: joinNames(dropped.map((field) => t(`fields.${field}`))) }),
-      );
-  };
-  const changeOperation = (operation: VideoOperation): void => {
-    const own = model !== undefined && canDo(model, operation) ? model : undefined;
-    const next = own ?? cheapestModel(models, operation);
-    if (next === undefined) return;
-    fit({ ...draft, operation, inputs: withSource(draft.inputs, operation) }, next);
-    if (own === undefined && model !== undefined && operation !== 'generate')
-      onNotice(t(`otherModel.${operation}`, { model: modelLabel(model), other: modelLabel(next) }));
-  };
+  const { fit, changeOperation } = useFormChanges({ models, draft, model, replace, onNotice });
   useFittingParameters(draft, model, fit);
   return (
     <Paper withBorder p={{ base: 'md', sm: 'lg' }} component="form" onSubmit={(event) => event.preventDefault()}>
@@ -170,6 +154,33 @@ export function StudioForm({ models, draft, change, replace, uploads, run, notic
       </Suspense>
     </Paper>
   );
+}
+
+interface FormChangesOptions extends Pick<StudioFormProps, 'models' | 'draft' | 'replace' | 'onNotice'> {
+  readonly model: UsableModel | undefined;
+}
+
+/** Changes of the form that affect other fields, each explained by a notice. */
+function useFormChanges({ models, draft, model, replace, onNotice }: FormChangesOptions) {
+  const { t } = useTranslation('studio');
+  const fit = (next: Draft, to: UsableModel): void => {
+    const { draft: fitted, dropped } = fitDraftToModel(next, to);
+    replace(fitted);
+    if (dropped.length === 0) onNotice('');
+    else
+      onNotice(
+        t('dropped', { count: dropped.length, fields: joinNames(dropped.map((field) => t(`fields.${field}`))) }),
+      );
+  };
+  const changeOperation = (operation: VideoOperation): void => {
+    const own = model !== undefined && canDo(model, operation) ? model : undefined;
+    const next = own ?? cheapestModel(models, operation);
+    if (next === undefined) return;
+    fit({ ...draft, operation, inputs: withSource(draft.inputs, operation) }, next);
+    if (own === undefined && model !== undefined && operation !== 'generate')
+      onNotice(t(`otherModel.${operation}`, { model: modelLabel(model), other: modelLabel(next) }));
+  };
+  return { fit, changeOperation };
 }
 
 /** Resets parameters that the inputs, the resolution or the operation no longer permit. */

@@ -7,8 +7,8 @@ import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.
 import { readFileAsDataUrl } from '../../data/data-url.ts';
 import { inputTypeOf, inputTypeOfName } from '../../data/media-types.ts';
 import type { UsableModel } from '../../data/models.ts';
-import type { ChangeDraft } from './draft.ts';
-import { addInput, type DraftInput, type InputSource } from './inputs.ts';
+import type { ChangeDraft, Draft } from './draft.ts';
+import { addInput, type DraftInput, type InputCheck, type InputSource } from './inputs.ts';
 
 /** Uploads of the form's inputs, by their keys. */
 export interface InputUploads extends UploadQueue {
@@ -16,6 +16,15 @@ export interface InputUploads extends UploadQueue {
   add(files: readonly File[], role?: InputRole): void;
   /** Replaces the file of an input. */
   replace(input: DraftInput, file: File): void;
+}
+
+/** Inputs of a form, with what changes them. */
+export interface InputListProps {
+  readonly model: UsableModel;
+  readonly draft: Pick<Draft, 'inputs' | 'operation' | 'prompt'>;
+  readonly check: InputCheck;
+  readonly uploads: InputUploads;
+  readonly change: ChangeDraft;
 }
 
 /** Largest image that is sent by value where the service stores no files. */
