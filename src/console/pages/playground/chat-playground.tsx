@@ -48,6 +48,12 @@ const newConversation = (settings = NO_SETTINGS): Conversation => ({
   turns: [],
 });
 
+/** Ids of the chat models the account can call. */
+const useChatModels = (): readonly string[] =>
+  (useQuery(usableModelsQuery).data ?? [])
+    .filter(({ kind, permitted }) => kind === 'chat' && permitted)
+    .map(({ id }) => id);
+
 /** Chat with a model, showing tokens, time and cost of each answer. */
 export function ChatPlayground() {
   const { t } = useTranslation('playground');
@@ -55,10 +61,7 @@ export function ChatPlayground() {
   const [current, setCurrent] = useState(() => newConversation(kept[0]?.settings));
   const [code, setCode] = useState(false);
   const chat = useStreamedAnswer();
-  const models = useQuery(usableModelsQuery);
-  const chatModels = (models.data ?? [])
-    .filter(({ kind, permitted }) => kind === 'chat' && permitted)
-    .map(({ id }) => id);
+  const chatModels = useChatModels();
   const { turns } = current;
   const settings = { ...current.settings, model: current.settings.model || (chatModels[0] ?? '') };
   const isReady = settings.model !== '' && areTools(settings.tools);

@@ -79,10 +79,7 @@ export function StudioForm({ models, draft, change, replace, uploads, run, notic
   const model = models.find(({ id }) => id === draft.model);
   const check = checkInputs(model, draft.operation, draft.inputs);
   const compared = modelsOfDraft(draft, models);
-  const missing =
-    model === undefined
-      ? t('modelPlaceholder')
-      : (missingInput(model, draft, check, texts, t) ?? unfitForCompared(compared.slice(1), draft, t));
+  const missing = missingInput(model, draft, check, texts, t) ?? unfitForCompared(compared.slice(1), draft, t);
   const bodies = missing === undefined ? bodiesFor(draft, compared) : undefined;
   const submit = (): void => {
     if (bodies !== undefined && bodies.length > 0 && !run.isPending) run.mutate(bodies);
@@ -134,11 +131,7 @@ export function StudioForm({ models, draft, change, replace, uploads, run, notic
         <FormFooter
           draft={draft}
           replace={replace}
-          onClear={() =>
-            replace(
-              model === undefined ? EMPTY_DRAFT : fitDraftToModel({ ...EMPTY_DRAFT, model: model.id }, model).draft,
-            )
-          }
+          onClear={() => replace(emptyForm(model))}
           onShowCode={model === undefined ? undefined : () => setDialog('code')}
           onShowShortcuts={() => setDialog('shortcuts')}
         />
@@ -335,15 +328,19 @@ function needsPrompt(model: UsableModel | undefined): boolean {
 
 type T = ReturnType<typeof useTranslation<'studio'>>['t'];
 
+/** A form with every default, for the same model. */
+const emptyForm = (model: UsableModel | undefined): Draft =>
+  model === undefined ? EMPTY_DRAFT : fitDraftToModel({ ...EMPTY_DRAFT, model: model.id }, model).draft;
+
 /** First reason why the form cannot be submitted yet, as text; undefined if it can. */
 function missingInput(
-  model: UsableModel,
+  model: UsableModel | undefined,
   draft: Draft,
   check: InputCheck,
   texts: InputTexts,
   t: T,
 ): string | undefined {
-  if (!canDo(model, draft.operation)) return t('modelPlaceholder');
+  if (model === undefined || !canDo(model, draft.operation)) return t('modelPlaceholder');
   if (needsPrompt(model) && draft.prompt.trim() === '') return t(`promptNeeded.${draft.operation}`);
   if (check.problems.size > 0) return t('inputsUnfit');
   if (check.missing.length > 0) return t('inputsMissing', { inputs: check.missing.map(texts.rule).join(', ') });
