@@ -31,6 +31,8 @@ export const isModelPolicy = (policy: Policy): policy is ModelPolicy =>
  * - `gemini`: `{error: {code, message, status}}`
  * - `device`: `{success: false, error, message}`, HTTP 200 for every documented failure, missing fields included
  * - `oauth`: `{error, error_description}` (RFC 6749 section 5.2)
+ * - `claude-code`: like `anthropic`, with the statuses and headers that Claude Code expects of a gateway
+ * - `claude-code-oauth`: like `oauth`, likewise
  * - `kling`, `jimeng`: the vendor's own format, statuses and codes
  * - `page`: an HTML page
  */
@@ -43,6 +45,8 @@ export type EnvelopeKind =
   | 'gemini'
   | 'device'
   | 'oauth'
+  | 'claude-code'
+  | 'claude-code-oauth'
   | 'kling'
   | 'jimeng'
   | 'page';
@@ -92,9 +96,9 @@ export interface Endpoint {
   readonly maxBodyValues?: number;
   /**
    * Accepted body formats; default `json`. `upload`: a multipart form with one file of any size, which the handler reads
-   * as it arrives; `body` then only documents the other parts.
+   * as it arrives; `body` then only documents the other parts. `discard`: any format and coding, received and dropped.
    */
-  readonly accepts?: 'json' | 'form' | 'json-or-multipart' | 'upload';
+  readonly accepts?: 'json' | 'form' | 'json-or-multipart' | 'upload' | 'discard';
   /** An alias of another endpoint's path: served, but omitted from the OpenAPI document. */
   readonly isOtherSpelling?: boolean;
   /** Also for accounts that still have to set up the second factor that `REQUIRE_SECOND_FACTOR` demands. */
@@ -159,5 +163,7 @@ export function envelopeOfPath(url: string): EnvelopeKind {
   if (path.startsWith('/kling/') || path.startsWith('/jimeng/')) return 'video';
   if (/^\/v\d(?:beta)?\//.test(path) || lacksVersion(url)) return 'model';
   if (path.startsWith('/oauth/')) return 'oauth';
+  if (path.startsWith('/claude-code/oauth/')) return 'claude-code-oauth';
+  if (path.startsWith('/claude-code/')) return 'claude-code';
   return 'page';
 }

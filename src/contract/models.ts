@@ -195,7 +195,8 @@ const AnthropicModel = Type.Object({
   max_input_tokens: Type.Null(),
   max_tokens: Type.Null(),
 });
-const AnthropicModels = Type.Object({
+/** A page of models in the form of Anthropic's API. */
+export const AnthropicModels = Type.Object({
   data: Type.Array(AnthropicModel),
   first_id: Type.Union([Type.String(), Type.Null()]),
   last_id: Type.Union([Type.String(), Type.Null()]),

@@ -8,6 +8,8 @@ import { addBudgetRoutes } from './budgets/routes.ts';
 import { addChannelRoutes } from './channels/routes.ts';
 import { type ChatTimeLimits, makeChat } from './chat/module.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
+import { ManagedSettings } from './claude-code/managed-settings.ts';
+import { addClaudeCodeRoutes, closeGatewayWhileOff } from './claude-code/routes.ts';
 import { addConsoleRoutes } from './console/routes.ts';
 import { addDeviceAuthRoutes } from './device-auth/routes.ts';
 import { addEventRoutes } from './event-log/routes.ts';
@@ -71,11 +73,14 @@ export async function registerRoutes(
   { onFaultPoint, chatTimeLimits }: RouteOverrides,
 ) {
   const { config, settings, clock, vault, masterKey, rateLimits } = foundation;
-  const { accounts, notifications, allowances, deviceAuth, channelStore, channels, artifacts } = modules;
+  const { accounts, notifications, allowances, channelStore, channels, artifacts } = modules;
   const { auditLog, credentialWatch } = accounts;
   const { routes } = http;
   const plans = planFinders(modules);
   const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), ...plans };
+  closeGatewayWhileOff(http.fastify, settings);
+  const findPlanTerms = planTermsFinder(modules);
+  const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), findPlanTerms };
   const video = makeVideo(routes, {
     ...accounts,
     ...foundation,
@@ -119,12 +124,10 @@ export async function registerRoutes(
     timeLimits: chatTimeLimits,
   });
   const support = createSupport(foundation, modules, video);
-  const { baseUrl } = config;
-  const cookies = createCookies(http, baseUrl);
+  const cookies = createCookies(http, config.baseUrl);
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, modules);
-  const amountUnit = () => ({ quotaPerCredit: config.quotaPerUnit, currency: settings.current().currency ?? '' });
-  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings, amountUnit });
+  addSignInRoutes(routes, foundation, modules, { site, cookies });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
@@ -143,6 +146,24 @@ export async function registerRoutes(
   await addPages(http, foundation, site);
   registerOnDemandMetrics(foundation, modules, { video, chat });
   return { video, chat };
+}
+
+/** Sign-ins of devices and programs: pages, OAuth and the gateway of Claude Code. */
+function addSignInRoutes(
+  routes: RouteRegistry,
+  foundation: Foundation,
+  { accounts, deviceAuth }: Modules,
+  { site, cookies }: { readonly site: Site; readonly cookies: LoginCookies },
+): void {
+  const { config, settings, clock, masterKey } = foundation;
+  const { baseUrl } = config;
+  const managedSettings = new ManagedSettings({ ...foundation, ...accounts, store: site.store });
+  addDeviceAuthRoutes(routes, {
+    ...{ deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings },
+    amountUnit: () => ({ quotaPerCredit: config.quotaPerUnit, currency: settings.current().currency ?? '' }),
+    findManagedSettings: (clientId) => managedSettings.findSensitive(clientId),
+  });
+  addClaudeCodeRoutes(routes, { deviceAuth, emails: accounts.emailConfirmations, managedSettings, baseUrl });
 }
 
 /** Reads an account's terms only if a channel of the model depends on plans. */

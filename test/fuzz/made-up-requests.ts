@@ -79,6 +79,7 @@ function bodyOf({ body, accepts }: Endpoint): fc.Arbitrary<MadeUpBody> {
     form: toForm,
     'json-or-multipart': toJson,
     upload: toMultipart,
+    discard: toJson,
   }[accepts ?? 'json'];
   const multipart = accepts === 'json-or-multipart' ? [{ weight: 4, arbitrary: valid.map(toMultipart) }] : [];
   return fc.oneof(

@@ -22,13 +22,14 @@ export function assertErrorResponse(
     api: () => body.success === false && typeof body.message === 'string' && body.message !== '',
     device: () => body.success === false && typeof body.error === 'string',
     oauth: () => typeof body.error === 'string',
+    'claude-code-oauth': () => typeof body.error === 'string',
     video: () => typeof body.code === 'string' && typeof body.message === 'string',
     // These endpoints use the short form for a task that does not exist.
     'openai-video': () => typeof body.code === 'string' && (typeof body.error === 'object' || body.data === null),
     kling: () => typeof body.code === 'number' && typeof body.message === 'string' && body.data === null,
     jimeng: () => typeof body.code === 'number' || typeof body.ResponseMetadata === 'object',
-    anthropic: () =>
-      body.type === 'error' && typeof (body.error as { message?: unknown } | undefined)?.message === 'string',
+    anthropic: () => isAnthropicError(body),
+    'claude-code': () => isAnthropicError(body),
     // On /v1 a path that names none of Google's methods is answered in the format of its prefix.
     gemini: () =>
       typeof (body.error as { status?: unknown } | undefined)?.status === 'string' ||
@@ -37,6 +38,9 @@ export function assertErrorResponse(
   }[envelope];
   assert.ok(said(), where);
 }
+
+const isAnthropicError = ({ type, error }: Record<string, unknown>): boolean =>
+  type === 'error' && typeof (error as { message?: unknown } | undefined)?.message === 'string';
 
 const isModelError = ({ error }: Record<string, unknown>): boolean =>
   typeof (error as { message?: unknown } | undefined)?.message === 'string';

@@ -78,6 +78,12 @@ export class EmailConfirmationService {
     return { email: email ?? '', confirmed: isForLogin && (!this.isRequired || email_confirmed_at != null) };
   }
 
+  /** The address whose owner has proved to receive mail there; undefined for any other. */
+  async findConfirmed(userId: number): Promise<string | undefined> {
+    const { email, login_email, email_confirmed_at } = (await this.#dependencies.accounts.findEmail(userId)) ?? {};
+    return email != null && email === login_email && email_confirmed_at != null ? email : undefined;
+  }
+
   /** Queues the confirmation link to a new address, in the transaction that stores the address. */
   async queue(trx: Trx, userId: number, email: string, locale: Locale): Promise<boolean> {
     const { mailer, clock } = this.#dependencies;

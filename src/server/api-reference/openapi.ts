@@ -45,6 +45,13 @@ const openAiError = object({
   code: { type: 'string' },
 });
 
+const anthropicError = object({
+  type: { const: 'error' },
+  error: object({ type: { type: 'string' }, message: { type: 'string' } }),
+  request_id: { type: 'string' },
+});
+const oauthError = object({ error: { type: 'string' }, error_description: { type: 'string' } });
+
 const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
   api: object({ success: { const: false }, message: { type: 'string' } }),
   video: object({
@@ -64,11 +71,8 @@ const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
     },
   },
   model: object({ error: openAiError }),
-  anthropic: object({
-    type: { const: 'error' },
-    error: object({ type: { type: 'string' }, message: { type: 'string' } }),
-    request_id: { type: 'string' },
-  }),
+  anthropic: anthropicError,
+  'claude-code': anthropicError,
   gemini: object({
     error: object({ code: { type: 'integer' }, message: { type: 'string' }, status: { type: 'string' } }),
   }),
@@ -77,7 +81,8 @@ const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
     error: { type: 'string', enum: [...DEVICE_ERRORS] },
     message: { type: 'string' },
   }),
-  oauth: object({ error: { type: 'string' }, error_description: { type: 'string' } }),
+  oauth: oauthError,
+  'claude-code-oauth': oauthError,
   kling: object({
     code: { type: 'integer' },
     message: { type: 'string' },
@@ -216,6 +221,7 @@ const TYPES: Readonly<Record<NonNullable<Endpoint['accepts']>, readonly string[]
   form: ['application/x-www-form-urlencoded'],
   'json-or-multipart': ['application/json', 'multipart/form-data'],
   upload: ['multipart/form-data'],
+  discard: ['application/json', 'application/x-protobuf'],
 };
 
 function toRequestBody({ body, accepts = 'json', optionalBody = false, files = [] }: Endpoint): Json {

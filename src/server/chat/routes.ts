@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { claudeCodeCountTokens, claudeCodeMessages } from '../../contract/claude-code.ts';
 import type { Endpoint } from '../../contract/endpoint.ts';
 import * as chatEndpoints from '../../contract/model-calls.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
@@ -77,15 +78,19 @@ export function addChatRoutes(
   for (const [line, dialect] of ROUTES) routes.add(line, (input) => answer(input, input.caller, dialect));
   for (const [line, dialect] of OWN_ROUTES)
     routes.add(line, (input) => answer(input, toModelCaller(input.caller), dialect));
+  // Not on the fast path: the program adds a query to every request.
+  routes.add(claudeCodeMessages, (input) => answer(input, input.caller, ANTHROPIC_MESSAGES_DIALECT));
 
-  routes.add(chatEndpoints.countMessageTokens, async ({ body, caller, request, reply }) => {
-    const ask = parseChatRequest(ANTHROPIC_MESSAGES_DIALECT, request.takeRawBody() ?? Buffer.alloc(0), body, {
-      headers: request.headers,
+  for (const line of [chatEndpoints.countMessageTokens, claudeCodeCountTokens]) {
+    routes.add(line, async ({ body, caller, request, reply }) => {
+      const ask = parseChatRequest(ANTHROPIC_MESSAGES_DIALECT, request.takeRawBody() ?? Buffer.alloc(0), body, {
+        headers: request.headers,
+      });
+      const { tokens, source } = await counter.count(caller, ask);
+      reply.header(COUNT_SOURCE_HEADER, source);
+      return { input_tokens: tokens };
     });
-    const { tokens, source } = await counter.count(caller, ask);
-    reply.header(COUNT_SOURCE_HEADER, source);
-    return { input_tokens: tokens };
-  });
+  }
 
   addGeminiRoutes(http, { relay, counter });
 

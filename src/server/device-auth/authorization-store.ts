@@ -44,6 +44,7 @@ type AccessTokenRow = Pick<
 type RefreshableRow = RefreshTokenRow & {
   readonly user_id: number | null;
   readonly approved_at: number | null;
+  readonly last_address: string | null;
 } & Pick<AuthorizationRow, 'scopes' | 'audience' | 'grant_ends_at'>;
 
 const byAccessToken = prepareQuery<Tables, { hash: string }>()((db, p) =>
@@ -51,6 +52,15 @@ const byAccessToken = prepareQuery<Tables, { hash: string }>()((db, p) =>
     .selectFrom('device_authorizations')
     .select(['id', 'user_id', 'access_expires_at', 'scopes', 'audience', 'llm_token_id'])
     .where('access_hash', '=', p('hash')),
+);
+
+const byPreviousAccessToken = prepareQuery<Tables, { hash: string }>()((db, p) =>
+  db
+    .selectFrom('device_authorizations')
+    .select(['id', 'user_id', 'previous_access_ends_at as access_expires_at', 'scopes', 'audience', 'llm_token_id'])
+    .where('previous_access_hash', '=', p('hash'))
+    // Repeated here because the partial index holds only these rows.
+    .where('previous_access_hash', 'is not', null),
 );
 
 /** SQL of `device_authorizations` and `device_refresh_tokens`: signed-in devices and their tokens. */
@@ -62,8 +72,10 @@ export class AuthorizationStore {
   }
 
   /** The device of an access_token, including an expired one. */
-  findByAccessToken(hash: string): Promise<AccessTokenRow | undefined> {
-    return byAccessToken.first(this.#database.kysely, { hash });
+  async findByAccessToken(hash: string): Promise<AccessTokenRow | undefined> {
+    const { kysely } = this.#database;
+    const current = await byAccessToken.first(kysely, { hash });
+    return current ?? ((await byPreviousAccessToken.first(kysely, { hash })) as AccessTokenRow | undefined);
   }
 
   async insert(trx: Trx, row: AuthorizationRow): Promise<void> {
@@ -83,7 +95,7 @@ export class AuthorizationStore {
       .leftJoin('device_authorizations', 'device_authorizations.id', 'device_refresh_tokens.authorization_id')
       .selectAll('device_refresh_tokens')
       .select(['device_authorizations.user_id', 'device_authorizations.created_at as approved_at'])
-      .select(['scopes', 'audience', 'grant_ends_at'])
+      .select(['scopes', 'audience', 'grant_ends_at', 'last_address'])
       .where('hash', '=', hash)
       .executeTakeFirst();
   }
@@ -102,7 +114,8 @@ export class AuthorizationStore {
   }
 
   /**
-   * Replaces the access_token, which voids the previous one; returns false if the device was revoked in the meantime.
+   * Replaces the access_token, which voids the previous one unless it is kept; returns false if the device was revoked
+   * in the meantime.
    */
   async renew(
     trx: Trx,
@@ -111,9 +124,20 @@ export class AuthorizationStore {
       AuthorizationRow,
       'access_hash' | 'access_expires_at' | 'refresh_expires_at' | 'last_used_at' | 'last_address'
     >,
+    { keepsPrevious = false }: { readonly keepsPrevious?: boolean } = {},
   ): Promise<boolean> {
     return wasChanged(
-      await trx.updateTable('device_authorizations').set(columns).where('id', '=', id).executeTakeFirst(),
+      await trx
+        .updateTable('device_authorizations')
+        .set(columns)
+        .$if(keepsPrevious, (query) =>
+          query.set((row) => ({
+            previous_access_hash: row.ref('access_hash'),
+            previous_access_ends_at: row.ref('access_expires_at'),
+          })),
+        )
+        .where('id', '=', id)
+        .executeTakeFirst(),
     );
   }
 
@@ -153,6 +177,24 @@ export class AuthorizationStore {
         .offset(page.offset)
         .execute(),
       own.select((row) => row.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
+  /** The sign-ins of one client with their accounts, last used first. */
+  async listOfClient(clientId: string, page: Page) {
+    const all = this.#database.kysely.selectFrom('device_authorizations').where('client_id', '=', clientId);
+    const [rows, count] = await Promise.all([
+      all
+        .innerJoin('accounts', 'accounts.id', 'device_authorizations.user_id')
+        .selectAll('device_authorizations')
+        .select('accounts.username')
+        .orderBy('device_authorizations.last_used_at', 'desc')
+        .orderBy('device_authorizations.id', 'desc')
+        .limit(page.pageSize)
+        .offset(page.offset)
+        .execute(),
+      all.select((row) => row.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
     ]);
     return { rows, total: Number(count.total) };
   }

@@ -6,7 +6,6 @@ import {
   REFRESH_TOKEN_SECONDS,
   USER_CODE_ALPHABET,
 } from '../../contract/device-auth.ts';
-import { authorizePage } from '../../contract/device-pages.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { type Audience, GRANT_ACCESS_SECONDS, type OauthScope } from '../../contract/oauth.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
@@ -127,6 +126,24 @@ export class DeviceCodeService {
     if (status !== 'pending') throw new AppError(ERROR_BY_STATUS[status]);
     if (code === undefined) throw new AppError('user_code_invalid');
     return code;
+  }
+
+  /** The error for a poll of a pending code; an early one widens the client's interval (RFC 8628 section 3.5). */
+  async pacePoll({ id }: DeviceCodeRow, now: number): Promise<AppError> {
+    const { store } = this.#dependencies;
+    if (await store.recordPoll(id, now)) return new AppError('authorization_pending');
+    await store.widenPollInterval(id, now);
+    return new AppError('slow_down');
+  }
+
+  /**
+   * Binds the code of a grant to the first account that opens it, as nothing but the code connects the browser with a
+   * client without a secret; returns false if another account was first.
+   */
+  async bind({ user_code: userCode, scopes, claimed_by: owner }: DeviceCodeRow, userId: number): Promise<boolean> {
+    if (owner !== null || scopes === null) return owner === null || owner === userId;
+    const { database, store, clock } = this.#dependencies;
+    return database.transaction((trx) => store.claim(trx, userCode, userId, clock.now()));
   }
 
   /** Reserves a pending code, so that no other account may decide it. @throws user_code_expired, user_code_processed */
@@ -362,12 +379,6 @@ const ERROR_BY_STATUS: Readonly<Record<Exclude<DeviceStatus, 'pending'>, ErrorCo
   denied: 'user_code_processed',
   used: 'user_code_processed',
 };
-
-/** The pages where the user confirms the device, without and with the code (RFC 8628 section 3.2). */
-export function toVerificationLinks(baseUrl: string, userCode: string) {
-  const verification_uri = `${baseUrl}${authorizePage.path}`;
-  return { verification_uri, verification_uri_complete: `${verification_uri}?code=${userCode}` };
-}
 
 /**
  * Maximum time a sign-in may be renewed, counted from its approval (OWASP ASVS 5.0, 10.4.8), so that a stolen chain of

@@ -252,7 +252,13 @@ describe('device sign-in storage', () => {
       const row = {
         ...{ client_id: 'c', client_name: 'n', device_id: 'd', address: '', user_agent: '', access_expires_at: 10 },
         ...{ refresh_expires_at: 20, llm_token_id: 0, created_at: 0, last_used_at: 5, last_address: 'a' },
-        ...{ scopes: null, audience: null, grant_ends_at: null },
+        ...{
+          scopes: null,
+          audience: null,
+          grant_ends_at: null,
+          previous_access_hash: null,
+          previous_access_ends_at: null,
+        },
       };
       for (const [id, user_id] of [
         [1, 1],

@@ -5,8 +5,9 @@ import { notExistError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RequestOrigin } from '../platform/http/request-context.ts';
 import type { Ledger } from '../quota/ledger.ts';
+import type { Actor, RequestOrigin } from '../platform/http/request-context.ts';
 import type { Tables } from '../tables.ts';
-import type { AuthorizationStore } from './authorization-store.ts';
+import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';
 import { auditRevocation, type DeviceRevocation } from './authorization-store.ts';
 import type { DeviceCodeStore } from './code-store.ts';
 import { toSingleLine } from './codes.ts';
@@ -37,6 +38,11 @@ export class SignedInDevicesService {
     return { rows: rows.map((row) => ({ ...row, spendLimit: limits.get(`token:${row.llm_token_id}`) })), total };
   }
 
+  /** The sign-ins of one client with their accounts, last used first. */
+  listOfClient(clientId: string, page: Page): ReturnType<AuthorizationStore['listOfClient']> {
+    return this.#dependencies.authorizations.listOfClient(clientId, page);
+  }
+
   /**
    * Sets the owner's name for a device, shown instead of the client's; an empty name restores the client's. Allowed
    * from the approval on, whether or not the device has collected its tokens.
@@ -58,12 +64,21 @@ export class SignedInDevicesService {
   }
 
   /** @throws not_exist */
-  async revoke(userId: number, id: number, origin: RequestOrigin): Promise<void> {
+  revoke(userId: number, id: number, origin: RequestOrigin): Promise<void> {
+    return this.#revoke({ id, user_id: userId }, { ...origin, actorId: userId });
+  }
+
+  /** Ends one sign-in of a client, whichever account it belongs to. @throws not_exist */
+  revokeOfClient(actor: Actor, id: number, clientId: string): Promise<void> {
+    return this.#revoke({ id, client_id: clientId }, actor);
+  }
+
+  async #revoke(filter: AuthorizationFilter, { actorId, ...origin }: Actor): Promise<void> {
     const { database, auditLog, revocation } = this.#dependencies;
     await database.transaction(async (trx) => {
-      const [revoked] = await revocation.revoke(trx, { id, user_id: userId });
+      const [revoked] = await revocation.revoke(trx, filter);
       if (revoked === undefined) throw notExistError('device');
-      await auditRevocation(auditLog, trx, revoked, 'device.end', origin, userId);
+      await auditRevocation(auditLog, trx, revoked, 'device.end', origin, actorId);
     });
   }
 }

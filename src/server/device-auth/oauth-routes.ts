@@ -1,3 +1,4 @@
+import { toVerificationLinks } from '../../contract/device-pages.ts';
 import { LOCALES } from '../../contract/messages/format-message.ts';
 import type { Audience } from '../../contract/oauth.ts';
 import * as endpoints from '../../contract/oauth.ts';
@@ -8,7 +9,6 @@ import { type RequestContext, toRequestOrigin } from '../platform/http/request-c
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { CODE_AUDIENCES, findAudience } from './authorization-request.ts';
 import type { ClientCredentials } from './clients.ts';
-import { toVerificationLinks } from './codes.ts';
 import type { DeviceAuth } from './module.ts';
 import type { OnPendingPoll, TokenPair } from './tokens.ts';
 
@@ -19,7 +19,7 @@ interface ClientFields {
 
 /** Dependencies of the OAuth endpoints. */
 export interface OauthRouteDependencies {
-  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'codeStore' | 'deviceTokens'>;
+  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'deviceTokens'>;
   /** Issuer, and prefix of every link. */
   readonly baseUrl: string;
   readonly site: Live<Pick<SiteSettings, 'siteName' | 'oauthClientMetadata'>>;
@@ -34,6 +34,8 @@ const RESOURCE_METADATA = { api: endpoints.apiMetadata, mcp: endpoints.mcpMetada
 export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl, site }: OauthRouteDependencies): void {
   const { codes, codeStore, deviceTokens } = deviceAuth;
   const metadata = async () => toMetadata(baseUrl, site.current().oauthClientMetadata);
+  const { codes, deviceTokens } = deviceAuth;
+  const metadata = async () => toMetadata(baseUrl);
   routes.add(endpoints.oauthMetadata, metadata);
   routes.add(endpoints.openidConfiguration, metadata);
   for (const audience of CODE_AUDIENCES)
@@ -66,12 +68,7 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl, sit
     return audience;
   };
 
-  /** An early poll gets `slow_down`, which permanently widens the client's interval (RFC 8628 section 3.5). */
-  const onPending: OnPendingPoll = async (code, now) => {
-    if (await codeStore.recordPoll(code.id, now)) return new AppError('authorization_pending');
-    await codeStore.widenPollInterval(code.id, now);
-    return new AppError('slow_down');
-  };
+  const onPending: OnPendingPoll = (code, now) => codes.pacePoll(code, now);
 
   routes.add(endpoints.oauthToken, async ({ body, request }) => {
     const origin = toRequestOrigin(request);

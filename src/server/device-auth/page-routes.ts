@@ -57,7 +57,12 @@ export interface PageRouteDependencies {
   /** Whether cookies are limited to https. */
   readonly secure: boolean;
   readonly site: Live<{ readonly siteName: string }>;
+  /** Settings with effects that a client applies once it is approved. */
+  readonly findManagedSettings: FindManagedSettings;
 }
+
+/** The settings of a client that its user must know before approving it, such as those that run programs. */
+type FindManagedSettings = (clientId: string) => Promise<readonly string[]>;
 
 /** Binds forms to the browser they were shown to; does not authenticate a user. */
 const BROWSER_COOKIE = 'authorize_form';
@@ -423,6 +428,7 @@ interface PageChooserDependencies {
   readonly secondFactors: Pick<SecondFactors, 'isMissing'>;
   readonly twoFactors: Pick<TwoFactorService, 'isEnabled'>;
   readonly clock: Clock;
+  readonly findManagedSettings: FindManagedSettings;
 }
 
 /** Chooses the page for a code by the code's state and the viewer. */
@@ -456,6 +462,7 @@ export class PageChooser {
     if (code.claimed_by !== null && code.claimed_by !== viewer.account.id) return outcomeView(context, 'done');
     const { id, role } = viewer.account;
     if (await this.#dependencies.secondFactors.isMissing(id, role)) return secondFactorView(context);
+    if (!(await this.#dependencies.codes.bind(code, viewer.account.id))) return outcomeView(context, 'done');
     return this.#renderConsent(context, request, code, viewer, error);
   }
 
@@ -478,6 +485,9 @@ export class PageChooser {
       secondStep: (await approvalCheck.needsSecondStep(code, viewer, clientIp))
         ? await this.findSecondStep(viewer.account.id)
         : undefined,
+      needsSecondStep: await approvalCheck.needsSecondStep(code, viewer, clientIp),
+      isGrant: code.scopes !== null,
+      managedSettings: await this.#dependencies.findManagedSettings(code.client_id),
     };
     return consentView(context, details, { error });
   }

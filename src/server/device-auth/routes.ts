@@ -1,6 +1,7 @@
 import type { AmountUnit } from '../../contract/amounts.ts';
 import * as endpoints from '../../contract/device-auth.ts';
 import * as adminDeviceClientsEndpoints from '../../contract/device-clients.ts';
+import { toVerificationLinks } from '../../contract/device-pages.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
@@ -17,6 +18,8 @@ import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import type { SpendLimitState } from '../quota/spend-limits.ts';
 import { type ClientListItem, parseScopes } from './clients.ts';
 import { logInForDeviceCode, toVerificationLinks } from './codes.ts';
+import type { ClientListItem } from './clients.ts';
+import { logInForDeviceCode } from './codes.ts';
 import { addConsentRoutes } from './consent-routes.ts';
 import type { SignedInDevicesService } from './devices.ts';
 import type { DeviceAuth } from './module.ts';
@@ -40,6 +43,8 @@ interface DeviceAuthRouteDependencies {
   readonly site: Live<Pick<SiteSettings, 'siteName' | 'oauthClientMetadata'>>;
   /** The unit that people type amounts in. */
   readonly amountUnit: () => AmountUnit;
+  /** See {@link addPageRoutes}. */
+  readonly findManagedSettings: (clientId: string) => Promise<readonly string[]>;
 }
 
 /** Registers all endpoints of device authorization: JSON, pages, OAuth, and administration. */
@@ -47,7 +52,7 @@ export function addDeviceAuthRoutes(routes: RouteRegistry, dependencies: DeviceA
   addJsonRoutes(routes, dependencies);
   const pages = { ...dependencies, secure: dependencies.baseUrl.startsWith('https:') };
   const visits = new PageVisits(pages);
-  const chooser = new PageChooser({ ...dependencies.deviceAuth, ...dependencies.accounts, clock: dependencies.clock });
+  const chooser = new PageChooser({ ...dependencies, ...dependencies.deviceAuth, ...dependencies.accounts });
   addPageRoutes(routes, pages, visits, chooser);
   addConsentRoutes(routes, dependencies, visits, chooser);
   addOauthRoutes(routes, dependencies);

@@ -1,5 +1,6 @@
 import { type ColumnDefinitionBuilder, type Generated, sql } from 'kysely';
 import type { SpendPeriod } from '../../contract/account-fields.ts';
+import { CLAUDE_CODE_CLIENT } from '../../contract/claude-code.ts';
 import { CLI_OAUTH_CLIENT } from '../../contract/device-auth.ts';
 import type { ClientType } from '../../contract/device-clients.ts';
 import type { Audience } from '../../contract/oauth.ts';
@@ -94,6 +95,9 @@ export interface DeviceAuthTables {
     audience: Audience | null;
     /** When the grant ends, if its owner chose a time. */
     grant_ends_at: number | null;
+    /** The access_token before the last refresh, of a client whose programs share a credential file, until it expires. */
+    previous_access_hash: string | null;
+    previous_access_ends_at: number | null;
   };
   /**
    * Every refresh_token of a device until it expires, including used ones, so that reuse is detected (RFC 9700 section
@@ -120,6 +124,7 @@ export const deviceAuthMigrations: readonly Migration[] = [
   },
   { id: '0006-device-code-counts', up: createCodeCounts },
   { id: '0007-oauth-grants', up: addGrants },
+  { id: '0008-claude-code', up: addClaudeCode },
 ];
 
 /** Creates the command line's client at the first start; an administrator may disable it or remove it permanently. */
@@ -254,6 +259,26 @@ async function addGrants({ schema }: MigrationTransaction, { int64, text }: Dial
   await add('device_codes', 'code_challenge', text);
   await add('device_codes', 'spend_amount', int64);
   await add('device_codes', 'spend_period', text);
+}
+
+async function addClaudeCode(trx: MigrationTransaction, { int64, text }: Dialect): Promise<void> {
+  const add = (column: string, type: Dialect['int64' | 'text']) =>
+    trx.schema.alterTable('device_authorizations').addColumn(column, type).execute();
+  await add('previous_access_hash', text);
+  await add('previous_access_ends_at', int64);
+  await trx.schema
+    .createIndex('device_authorizations_by_previous')
+    .on('device_authorizations')
+    .column('previous_access_hash')
+    .where(sql.ref('previous_access_hash'), 'is not', null)
+    .execute();
+  const { id, name } = CLAUDE_CODE_CLIENT;
+  const client = { client_id: id, name, enabled: 1, created_at: Date.now(), type: 'public', scopes: 'models' };
+  await trx
+    .insertInto('device_clients')
+    .values(client)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
 }
 
 const unchanged = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { type Audience, DEVICE_SCOPE } from '../../contract/oauth.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
@@ -5,6 +6,7 @@ import type { AuditLog } from '../accounts/audit-log.ts';
 import { CREDENTIAL_PREFIX, type TokenService } from '../accounts/tokens.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
+import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RequestOrigin } from '../platform/http/request-context.ts';
@@ -175,7 +177,8 @@ export class DeviceTokenService {
       const accessEnd = Math.min(toAccessEnd(now, row), endsAt);
       const tokens = newTokenPair(now, accessEnd, Math.min(toRefreshEnd(now, row), endsAt), row.scopes);
       const use = { last_used_at: now, last_address: origin.address };
-      if (!(await authorizations.renew(trx, authorizationId, { ...tokens.access, ...use })))
+      const keepsPrevious = isSharedFile(row);
+      if (!(await authorizations.renew(trx, authorizationId, { ...tokens.access, ...use }, { keepsPrevious })))
         throw new AppError('refresh_token_spent');
       await authorizations.insertRefreshToken(trx, {
         ...tokens.refresh,
@@ -245,6 +248,8 @@ export class DeviceTokenService {
       scopes: code.scopes,
       audience: code.audience,
       grant_ends_at: code.grant_ends_at,
+      previous_access_hash: null,
+      previous_access_ends_at: null,
     });
     await authorizations.insertRefreshToken(trx, {
       ...issued.refresh,
@@ -270,8 +275,11 @@ export class DeviceTokenService {
       throw new AppError(hasExpired ? 'refresh_token_expired' : 'refresh_token_spent');
     }
     if (row.used_at !== null) {
-      if (now - row.used_at > reuseWindowMs)
+      const ageMs = now - row.used_at;
+      const isOtherNetwork = toIpLimitKey(row.last_address ?? '') !== toIpLimitKey(origin.address);
+      if (ageMs > reuseWindowMs && (!isSharedFile(row) || isOtherNetwork))
         await this.#revokeAfterReuse(authorizationId, 'device.refresh-reuse', reuseNotice, origin);
+      else if (isSharedFile(row)) await delay(Math.max(0, STORE_MS - ageMs));
       throw new AppError('refresh_token_spent');
     }
     const endsAt = Math.min(approvedAt + MAX_SIGN_IN_MS, row.grant_ends_at ?? Infinity);
@@ -313,8 +321,10 @@ export class DeviceTokenService {
   async #findAuthorizationOfToken(token: string): Promise<AuthorizationFilter | undefined> {
     const { authorizations, tokens } = this.#dependencies;
     const hash = hashToken(token);
-    if (token.startsWith(CREDENTIAL_PREFIX.device) || token.startsWith(CREDENTIAL_PREFIX.grant))
-      return { access_hash: hash };
+    if (token.startsWith(CREDENTIAL_PREFIX.device) || token.startsWith(CREDENTIAL_PREFIX.grant)) {
+      const row = await authorizations.findByAccessToken(hash);
+      return row && { id: row.id };
+    }
     if (token.startsWith(REFRESH_PREFIX)) {
       const row = await authorizations.findRefreshToken(hash);
       return row && { id: row.authorization_id };
@@ -323,6 +333,16 @@ export class DeviceTokenService {
     return id === undefined ? undefined : { llm_token_id: id };
   }
 }
+
+/**
+ * Whether the programs of a sign-in share a credential file, as all terminals of Claude Code on a computer do. The
+ * first one renews the tokens; the others still send the used refresh_token, hours later if they were idle, and on
+ * refusal read the file again. From the network of the last use this does not end the sign-in.
+ */
+const isSharedFile = ({ audience }: Pick<DeviceCodeRow, 'audience'>): boolean => audience === 'claude-code';
+
+/** Time for the first terminal to store new tokens: one refused earlier would delete them from the file. */
+const STORE_MS = 1_000;
 
 /**
  * Rejects a refresh for more than was granted (RFC 6749 section 6, RFC 8707 section 2.2).

@@ -22,6 +22,9 @@ const CONSENT = {
   requestedAt: 'just now',
   fromOtherNetwork: false,
   secondStep: undefined,
+  needsSecondStep: false,
+  isGrant: false,
+  managedSettings: [],
 };
 const CLAIM = TEXTS.en.calls;
 

@@ -136,6 +136,12 @@ interface RepeatedSecondStep {
   /** By a TOTP or backup code. */
   readonly hasCode: boolean;
   readonly passkeys: readonly { readonly id: string; readonly transports: readonly string[] }[];
+  /** Whether approval requires the second step again. */
+  readonly needsSecondStep: boolean;
+  /** Whether the program may only call models. */
+  readonly isGrant: boolean;
+  /** Managed settings that the program will apply, of those that can run programs. */
+  readonly managedSettings: readonly string[];
 }
 
 /** The field is outside its form, so that both buttons get the same style. */
@@ -161,9 +167,10 @@ ${consent.userAgent === '' ? undefined : html`<dt>${texts.program}</dt><dd><bdi>
 </dl>
 ${consent.fromOtherNetwork ? html`<p class="warning">${texts.elsewhere}</p>` : undefined}
 <h2>${texts.mayTitle}</h2>
-<ul>${texts.may.map((each) => html`<li>${each}</li>`)}</ul>
+<ul>${(consent.isGrant ? texts.mayCall : texts.may).map((each) => html`<li>${each}</li>`)}</ul>
 <h2>${texts.mayNotTitle}</h2>
-<p>${texts.mayNot}</p>
+<p>${consent.isGrant ? texts.mayNotSee : texts.mayNot}</p>
+${consent.managedSettings.length === 0 ? undefined : managedSettingsMarkup(view, consent.managedSettings)}
 <p class="warning">${texts.warning}</p>
 ${consent.secondStep && secondStepFields(view, consent.secondStep, wrong)}
 <div class="choice">
@@ -178,6 +185,14 @@ const secondStepFields = (
   { hasCode, passkeys }: RepeatedSecondStep,
   wrong: FieldError,
 ): Markup => html`<h2>${view.texts.againTitle}</h2>
+const managedSettingsMarkup = (
+  { texts }: PageContext,
+  keys: readonly string[],
+): Markup => html`<h2>${texts.settingsTitle}</h2>
+<p class="warning">${texts.settings}</p>
+<ul>${keys.map((each) => html`<li><code>${each}</code></li>`)}</ul>`;
+
+const secondStepField = ({ texts }: PageContext, wrong: FieldError): Markup => html`<h2>${texts.againTitle}</h2>
 ${errorParagraph(wrong)}
 ${hasCode ? codeField(view, wrong) : html`<p>${view.texts.passkeyOnly}</p>`}
 ${hasCode && passkeys.length > 0 ? passkeyApproval(view, passkeys, true) : undefined}`;

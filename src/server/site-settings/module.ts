@@ -19,6 +19,8 @@ interface SiteDependencies {
 /** The part of this capability that its routes and app.ts use. */
 export interface Site {
   readonly settings: SettingsService;
+  /** The stored texts, of which other capabilities keep their own. */
+  readonly store: SettingsStore;
   /** The site settings in effect. */
   readonly live: Live<SiteSettings>;
 }
@@ -29,5 +31,5 @@ export async function makeSite(dependencies: SiteDependencies): Promise<Site> {
   const store = new SettingsStore(dependencies.database);
   const settings = new SettingsService({ ...dependencies, live, store });
   await settings.start();
-  return { settings, live };
+  return { settings, store, live };
 }

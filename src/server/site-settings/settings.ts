@@ -102,7 +102,7 @@ export class SettingsService {
     const setting: Setting = { ...SETTINGS, ...SITE_SETTINGS }[name];
     const { group, kind } = SHOWN_SETTINGS[name];
     const inEffect: Readonly<Record<string, unknown>> = { ...config, ...live.current() };
-    const value = inEffect[toCamelCase(name)] as string | number | undefined;
+    const value = toText(inEffect[toCamelCase(name)] as string | number | boolean | undefined);
     const isStorable = live.isStorable(name);
     const isStored = isStorable && texts.has(name);
     return {
@@ -110,10 +110,10 @@ export class SettingsService {
       group,
       kind,
       choices: [...(setting.choices ?? [])],
-      value: value === undefined || setting.secret === true ? '' : `${value}`,
+      value: setting.secret === true ? '' : value,
       default: setting.default ?? '',
       source: config.environmentNames.has(name) ? 'environment' : isStored ? 'database' : 'default',
-      is_set: value !== undefined && value !== '',
+      is_set: value !== '',
       editable: isStorable,
     };
   }
@@ -123,6 +123,10 @@ export class SettingsService {
     this.#unsubscribe();
   }
 }
+
+/** A value as the environment would spell it. */
+const toText = (value: string | number | boolean | undefined): string =>
+  typeof value === 'boolean' ? String(Number(value)) : String(value ?? '');
 
 /** The site settings in effect: from the environment, else the stored value, else the default. */
 export class LiveSettings implements Live<SiteSettings> {
@@ -173,6 +177,7 @@ const SHOWN_SETTINGS = {
   REQUIRE_SECOND_FACTOR: shown('accounts', 'choice'),
   OAUTH_CLIENT_METADATA: shown('accounts', 'choice'),
   DEVICE_CODES_PER_ADDRESS: shown('accounts', 'number'),
+  CLAUDE_CODE_SIGN_IN: shown('accounts', 'choice'),
   DEFAULT_VIDEO_MODEL: shown('site'),
   FILES_IMAGE_MB: shown('files', 'number'),
   FILES_AUDIO_MB: shown('files', 'number'),
@@ -214,6 +219,11 @@ export class SettingsStore {
   async readAll(db: Executor = this.#database.kysely): Promise<ReadonlyMap<string, string>> {
     const rows = await db.selectFrom('site_settings').select(['name', 'value']).execute();
     return new Map(rows.map(({ name, value }) => [name, value]));
+  }
+
+  async find(name: string, db: Executor = this.#database.kysely): Promise<string | undefined> {
+    const row = await db.selectFrom('site_settings').select('value').where('name', '=', name).executeTakeFirst();
+    return row?.value;
   }
 
   async write(trx: Trx, name: string, value: string, now: number): Promise<void> {

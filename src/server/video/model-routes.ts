@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { claudeCodeModels } from '../../contract/claude-code.ts';
 import type { ModelKind } from '../../contract/model-kinds.ts';
 import * as endpoints from '../../contract/models.ts';
 import { defined } from '../../contract/objects.ts';
@@ -47,16 +48,20 @@ export function addModelRoutes(
     return defined({ models: page.map(toGeminiModel), nextPageToken: next });
   };
 
+  const listAnthropic = async (caller: ModelCaller, query: AnthropicPageQuery) => {
+    const { page, hasMore } = pageOfAnthropic(await listCallable(caller, 'chat'), query);
+    const data = await Promise.all(page.map(toAnthropic));
+    return { data, first_id: page[0]?.id ?? null, last_id: page.at(-1)?.id ?? null, has_more: hasMore };
+  };
+
   routes.add(endpoints.listModels, async ({ caller, query, request, reply }) => {
     if (!isAnthropicClient(request.headers) && isGeminiClient(request.headers))
       return sendAs(reply, await listGemini(caller, query));
     if (!isAnthropicClient(request.headers))
       return { object: 'list' as const, data: (await listCallable(caller)).map(toOpenAiModel) };
-    const { page, hasMore } = pageOfAnthropic(await listCallable(caller, 'chat'), query);
-    const data = await Promise.all(page.map(toAnthropic));
-    const ids = { first_id: page[0]?.id ?? null, last_id: page.at(-1)?.id ?? null };
-    return sendAs(reply, { data, ...ids, has_more: hasMore });
+    return sendAs(reply, await listAnthropic(caller, query));
   });
+  routes.add(claudeCodeModels, async ({ caller, query, reply }) => sendAs(reply, await listAnthropic(caller, query)));
   routes.add(endpoints.getModel, async ({ caller, params, request, reply }) => {
     if (isAnthropicClient(request.headers))
       return sendAs(reply, await toAnthropic(await findCallable(caller, params.model, 'chat')));
@@ -132,10 +137,16 @@ function pageSize(text: string | undefined, usual: number, param: string): numbe
   return size;
 }
 
+interface AnthropicPageQuery {
+  readonly limit?: string;
+  readonly before_id?: string;
+  readonly after_id?: string;
+}
+
 /** @throws AppError `invalid_request` */
 function pageOfAnthropic<Entry extends { readonly id: string }>(
   all: readonly Entry[],
-  query: { readonly limit?: string; readonly before_id?: string; readonly after_id?: string },
+  query: AnthropicPageQuery,
 ): { readonly page: readonly Entry[]; readonly hasMore: boolean } {
   const size = pageSize(query.limit, ANTHROPIC_PAGE, 'limit');
   const { before_id: before, after_id: after } = query;

@@ -52,6 +52,8 @@ import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
 
 const MEMBERS = fieldTable(
   'model messages max_tokens stream system temperature top_p top_k stop_sequences tools tool_choice thinking output_config cache_control',
+  // Claude Code repeats the request without the check and makes it itself.
+  'safeguards',
 );
 const TOOL_MEMBERS = fieldTable('type name description input_schema strict cache_control');
 const MESSAGE_MEMBERS = fieldSet('role content');

@@ -32,6 +32,59 @@ export function toAnthropicError({ internalCode, message, status, requestId }: V
   return { status: shown, body: { type: 'error', error: { type, message }, request_id: requestId } };
 }
 
+/** Seconds after which a person whose credits are used up may try again, where no renewal is known. */
+const CREDITS_RETRY_SECONDS = 3_600;
+
+/**
+ * As {@link toAnthropicError}, with the headers that keep Claude Code from repeating requests that cannot succeed: a dead
+ * token makes it ask for a new sign-in, a reached limit is reported with the time of its renewal.
+ */
+export function toClaudeCodeError(facts: VendorErrorFacts, now = Date.now()): VendorFormatError {
+  const error = toAnthropicError(facts);
+  if (error.status === 401) return { ...error, headers: NO_RETRY };
+  if (facts.internalCode !== 'quota_not_enough') return error;
+  const { retryAfterSeconds } = facts;
+  const seconds = Math.max(1, Math.ceil(retryAfterSeconds ?? CREDITS_RETRY_SECONDS));
+  const reset = String(Math.ceil(now / 1_000) + seconds);
+  const headers = {
+    ...NO_RETRY,
+    'retry-after': String(seconds),
+    'anthropic-ratelimit-unified-status': 'rejected',
+    'anthropic-ratelimit-unified-reset': reset,
+    'anthropic-ratelimit-unified-overage-reset': reset,
+    'anthropic-ratelimit-unified-overage-utilization': '1',
+    'anthropic-ratelimit-unified-overage-surpassed-threshold': '1',
+    'anthropic-ratelimit-unified-overage-period': periodOf(seconds),
+    'anthropic-ratelimit-unified-overage-disabled-reason':
+      retryAfterSeconds === undefined ? 'out_of_credits' : 'org_spend_cap_reached',
+  };
+  return { ...error, status: 429, headers };
+}
+
+const NO_RETRY = { 'x-should-retry': 'false' };
+
+/** The shortest period that contains a renewal in so many seconds. */
+const periodOf = (seconds: number): string =>
+  seconds <= 86_400 ? 'daily' : seconds <= 7 * 86_400 ? 'weekly' : 'monthly';
+
+/** Errors of the sign-in endpoints that Claude Code distinguishes; all others are those of `oauth`. */
+const CLAUDE_CODE_OAUTH_ERRORS: Readonly<Partial<Record<ErrorCode, readonly [status: number, code: string]>>> = {
+  slow_down: [429, 'slow_down'],
+  rate_limit_exceeded: [429, 'slow_down'],
+  device_code_invalid: [400, 'expired_token'],
+  device_code_used: [400, 'expired_token'],
+  refresh_token_invalid: [401, 'invalid_grant'],
+  refresh_token_expired: [401, 'invalid_grant'],
+  refresh_token_spent: [401, 'invalid_grant'],
+  unavailable: [503, 'temporarily_unavailable'],
+};
+
+/** The status of a refresh decides whether the program asks for a new sign-in (401) or tries again later. */
+export function toClaudeCodeOauthError({ internalCode, code, message, status }: VendorErrorFacts): VendorFormatError {
+  const [shown, error] = CLAUDE_CODE_OAUTH_ERRORS[internalCode] ?? [status, OAUTH_CODES[internalCode] ?? code];
+  return { status: shown, body: { error, error_description: message } };
+}
+
 /** Status names of Google's APIs by HTTP status (cloud.google.com/apis/design/errors, google.rpc.Code). */
 const GEMINI_WORDS: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED',
@@ -58,6 +111,8 @@ export function toGeminiError({ message, status, retryAfterSeconds }: VendorErro
 interface VendorFormatError {
   readonly status: number;
   readonly body: object;
+  /** Headers in addition to those of every error. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The facts from which vendor formats build an error. */
@@ -193,9 +248,10 @@ export function toErrorResponse(
       ...defined({
         'retry-after': retryAfterSeconds === undefined ? undefined : String(Math.max(1, Math.ceil(retryAfterSeconds))),
         // RFC 6749 section 5.2: a 401 names the scheme to authenticate with.
-        'request-id': envelope === 'anthropic' ? requestId : undefined,
+        'request-id': envelope === 'anthropic' || envelope === 'claude-code' ? requestId : undefined,
         'www-authenticate': envelope === 'oauth' && row.status === 401 ? 'Basic realm="reelgate"' : undefined,
       }),
+      ...vendorFormat?.headers,
     },
     contentType: envelope === 'page' ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body: RENDERERS[envelope]({
@@ -212,9 +268,9 @@ export function toErrorResponse(
 }
 
 /** Vendor formats, in which the status also depends on the code. */
-const VENDOR_FORMATS: Readonly<
-  Partial<Record<EnvelopeKind, (facts: VendorErrorFacts) => { readonly status: number; readonly body: object }>>
-> = {
+const VENDOR_FORMATS: Readonly<Partial<Record<EnvelopeKind, (facts: VendorErrorFacts) => VendorFormatError>>> = {
+  'claude-code': toClaudeCodeError,
+  'claude-code-oauth': toClaudeCodeOauthError,
   kling: toKlingError,
   jimeng: toJimengError,
   anthropic: toAnthropicError,
@@ -280,6 +336,8 @@ const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>>
     JSON.stringify({ success: false, error: OAUTH_CODES[internalCode] ?? code, message }),
   oauth: ({ code, message, internalCode }) =>
     JSON.stringify({ error: OAUTH_CODES[internalCode] ?? code, error_description: message }),
+  'claude-code': ({ vendorFormat }) => JSON.stringify(vendorFormat),
+  'claude-code-oauth': ({ vendorFormat }) => JSON.stringify(vendorFormat),
   kling: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   jimeng: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   anthropic: ({ vendorFormat }) => JSON.stringify(vendorFormat),

@@ -356,6 +356,7 @@ const EXPECTED_MEDIA_TYPES: Readonly<Record<NonNullable<Endpoint['accepts']>, st
   form: 'application/x-www-form-urlencoded',
   'json-or-multipart': 'application/json or multipart/form-data',
   upload: 'multipart/form-data',
+  discard: '*/*',
 };
 
 /**
@@ -366,6 +367,7 @@ function registerBodyParsers(fastify: FastifyInstance, reader: JsonBodyReader, a
   fastify.removeContentTypeParser(['application/json', 'text/plain']);
   fastify.addContentTypeParser('application/json', async (request: FastifyRequest) => {
     const accepted = acceptedBodyOf(request);
+    if (accepted === 'discard') return discardBody(request);
     if (accepted === 'form' || accepted === 'upload') throw unsupportedMediaType(request);
     const endpoint: Partial<Endpoint> = request.routeOptions.config.endpoint ?? {};
     const body = await reader.read(request.raw, {
@@ -389,9 +391,13 @@ function registerBodyParsers(fastify: FastifyInstance, reader: JsonBodyReader, a
       done(form instanceof AppError ? form : null, form);
     },
   );
+  fastify.addContentTypeParser('*', async (request: FastifyRequest) => {
+    if (acceptedBodyOf(request) !== 'discard') throw unsupportedMediaType(request);
+    return discardBody(request);
+  });
   fastify.addHook('preParsing', async (request, reply) => {
     request.rawResponse = reply.raw;
-    const coding = request.headers['content-encoding'];
+    const coding = acceptedBodyOf(request) === 'discard' ? undefined : request.headers['content-encoding'];
     if (coding !== undefined && coding.toLowerCase() !== 'identity')
       throw new AppError('unsupported_media_type', {
         params: { expected: `${EXPECTED_MEDIA_TYPES[acceptedBodyOf(request)]} without Content-Encoding` },
@@ -413,6 +419,15 @@ function registerBodyParsers(fastify: FastifyInstance, reader: JsonBodyReader, a
     request.body = fields;
     request.uploads = files;
   });
+}
+
+/** Receives a body without keeping any of it. */
+async function discardBody({ raw, routeOptions }: FastifyRequest): Promise<undefined> {
+  let remaining = bodyLimitOf(routeOptions.config.endpoint ?? {});
+  for await (const chunk of raw as AsyncIterable<Buffer>) {
+    remaining -= chunk.length;
+    if (remaining < 0) throw new AppError('body_too_large', { params: { limit: 'this address takes' } });
+  }
 }
 
 const budgetKeyOf = ({ caller }: FastifyRequest): string => String(caller?.userId ?? '');
