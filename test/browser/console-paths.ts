@@ -50,6 +50,7 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   'admin-logins': '/admin/logins',
   'admin-settings': '/admin/settings',
   'admin-device-clients': '/admin/device-clients',
+  'admin-claude-code': '/admin/claude-code',
 };
 
 /** Pages whose URL contains a generated id: the page that links to them, and the prefix of the link. */

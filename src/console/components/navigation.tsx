@@ -24,6 +24,7 @@ import {
   IconSparkles,
   IconSpeakerphone,
   IconTags,
+  IconTerminal2,
   IconTicket,
   IconUser,
   IconUsers,
@@ -188,6 +189,7 @@ export const ADMIN_SECTIONS: readonly NavigationSection[] = [
       { to: '/admin/settings', label: 'settings', icon: IconSettings, rootOnly: true },
       { to: '/admin/audit', label: 'audit', icon: IconHistory },
       { to: '/admin/device-clients', label: 'deviceClients', icon: IconDeviceTvOld },
+      { to: '/admin/claude-code', label: 'claudeCode', icon: IconTerminal2 },
     ],
   },
 ];

@@ -30,6 +30,7 @@ export default {
     DEFAULT_VIDEO_MODEL: 'Default video model',
     OAUTH_CLIENT_METADATA: 'Applications that describe themselves',
     DEVICE_CODES_PER_ADDRESS: 'Pending device codes of an IP address',
+    CLAUDE_CODE_SIGN_IN: 'Sign-in to Claude Code',
     FILES_IMAGE_MB: 'Largest image, MB',
     FILES_AUDIO_MB: 'Largest audio file, MB',
     FILES_VIDEO_MB: 'Largest video, MB',
@@ -63,6 +64,7 @@ export default {
     DEFAULT_VIDEO_MODEL: 'For requests to /v1/videos without a model. Empty: the cheapest.',
     DEVICE_CODES_PER_ADDRESS:
       'Raise it to the number of people who sign in at once behind one address, such as an office.',
+    CLAUDE_CODE_SIGN_IN: 'People type /login in Claude Code and confirm the code here. See Claude Code in this menu.',
     FILES_IMAGE_MB: 'Of one uploaded file.',
     FILES_AUDIO_MB: 'Of one uploaded file.',
     FILES_VIDEO_MB: 'Of one uploaded file.',

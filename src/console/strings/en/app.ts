@@ -81,6 +81,7 @@ export default {
     logins: 'Sign-in history',
     settings: 'Settings',
     deviceClients: 'Device clients',
+    claudeCode: 'Claude Code',
     adminPackages: 'Plans',
     codes: 'Codes',
     adminTickets: 'Tickets',

@@ -84,6 +84,7 @@ export default {
     logins: '登录记录',
     settings: '站点设置',
     deviceClients: '设备客户端',
+    claudeCode: 'Claude Code',
     adminPackages: '套餐管理',
     codes: '兑换码',
     adminTickets: '用户工单',
