@@ -84,6 +84,7 @@ function startServer(port: number, state: State): ChildProcess {
     env: {
       ...process.env,
       SANDBOX: '1',
+      CLAUDE_CODE_SIGN_IN: '1',
       PORT: String(port),
       SYNC_PERIOD_SECONDS: process.env.SYNC_PERIOD_SECONDS ?? '1',
       LOG_LEVEL: 'info',
