@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const PROGRAM = join(import.meta.dirname, '../../clients/node_modules/@anthropic-ai/claude-code/bin/claude.exe');
-const SCREEN_WAIT_MS = 60_000;
+const SCREEN_WAIT_MS = 30_000;
 const RUN_WAIT_MS = 120_000;
 
 /** Why the program cannot be tried here; undefined if it can. */
@@ -85,8 +85,10 @@ export class ClaudeComputer {
 
   /** Starts the program in a terminal. */
   async openTerminal(): Promise<void> {
-    const size = ['-x', '120', '-y', '45'];
-    await this.#start(['tmux', '-S', this.#socket, '-f', '/dev/null', 'new-session', '-d', ...size, PROGRAM], 20_000);
+    const session = ['new-session', '-d', '-x', '120', '-y', '45', PROGRAM];
+    // The last screen of a program that has ended says why.
+    const keepScreen = [';', 'set-option', 'remain-on-exit', 'on'];
+    await this.#start(['tmux', '-S', this.#socket, '-f', '/dev/null', ...session, ...keepScreen], 20_000);
   }
 
   async #screen(): Promise<string> {
