@@ -56,6 +56,12 @@ describe('the real Claude Code', { skip: whyUnavailable() ?? false }, () => {
     const code = /\b[A-Z]{4}-[A-Z]{4}\b/.exec(screen)?.[0];
     await person.ok('POST', '/api/auth/device/approve', { user_code: code });
     await computer.waitFor(/Connected to Cloud gateway/);
+    await computer.press('Enter');
+    await computer.waitFor(/Security notes|Claude can make mistakes/);
+    await computer.press('Enter');
+    await computer.waitFor(/trust this folder/);
+    await computer.choose('Yes, I trust this folder');
+    await computer.waitFor(/shift\+tab|\? for shortcuts/);
     const [signIn] = await signIns();
     assert.equal(signIn?.username, 'ada');
     assert.match(signIn?.program ?? '', /^claude-code\/\d/);
@@ -92,12 +98,6 @@ describe('the real Claude Code', { skip: whyUnavailable() ?? false }, () => {
   it('signs out, which ends its tokens', async () => {
     const token = computer.credential?.jwt ?? '';
     assert.equal(await gateway.statusOf(token), 200);
-    await computer.press('Enter');
-    await computer.waitFor(/Security notes|Claude can make mistakes/);
-    await computer.press('Enter');
-    await computer.waitFor(/trust this folder/);
-    await computer.choose('Yes, I trust this folder');
-    await computer.waitFor(/shift\+tab|\? for shortcuts/);
     await computer.press('/logout');
     await computer.waitFor(/logout/i);
     await computer.press('Enter');
