@@ -1,6 +1,7 @@
 import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { CLAUDE_CODE_CLIENT } from '../contract/claude-code.ts';
 import type { CircuitState } from './channels/circuit-breaker.ts';
 import type { Chat } from './chat/module.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
@@ -14,7 +15,7 @@ import type { Video } from './video/module.ts';
 /** Registers metrics that are read on each scrape; counters are recorded where the events happen. */
 export function registerOnDemandMetrics(
   foundation: Foundation,
-  { channels, notifications, mail, quota, webhooks, artifacts }: Modules,
+  { channels, notifications, mail, quota, webhooks, artifacts, deviceAuth }: Modules,
   { video, chat }: { readonly video: Video; readonly chat: Chat },
 ): void {
   const { metrics } = foundation;
@@ -61,6 +62,11 @@ export function registerOnDemandMetrics(
     name: 'artifact_backlog',
     help: 'Videos that wait to be copied or are being copied, of all processes.',
     read: async () => toSamples(await artifacts.countPending()),
+  });
+  metrics.register({
+    name: 'claude_code_sign_ins',
+    help: 'Sign-ins of Claude Code that have not ended, of all processes.',
+    read: async () => toSamples(await deviceAuth.devices.countOfClient(CLAUDE_CODE_CLIENT.id)),
   });
   metrics.register({
     name: 'streams_open',

@@ -183,9 +183,10 @@ export class AuthorizationStore {
 
   /** The sign-ins of one client with their accounts, last used first. */
   async listOfClient(clientId: string, page: Page) {
-    const all = this.#database.kysely.selectFrom('device_authorizations').where('client_id', '=', clientId);
-    const [rows, count] = await Promise.all([
-      all
+    const [rows, total] = await Promise.all([
+      this.#database.kysely
+        .selectFrom('device_authorizations')
+        .where('client_id', '=', clientId)
         .innerJoin('accounts', 'accounts.id', 'device_authorizations.user_id')
         .selectAll('device_authorizations')
         .select('accounts.username')
@@ -194,9 +195,18 @@ export class AuthorizationStore {
         .limit(page.pageSize)
         .offset(page.offset)
         .execute(),
-      all.select((row) => row.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+      this.countOfClient(clientId),
     ]);
-    return { rows, total: Number(count.total) };
+    return { rows, total };
+  }
+
+  async countOfClient(clientId: string): Promise<number> {
+    const row = await this.#database.kysely
+      .selectFrom('device_authorizations')
+      .select((each) => each.fn.countAll<number>().as('total'))
+      .where('client_id', '=', clientId)
+      .executeTakeFirstOrThrow();
+    return Number(row.total);
   }
 
   async recordUse(batch: ReadonlyMap<number, DeviceUse>): Promise<void> {

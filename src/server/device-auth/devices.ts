@@ -43,6 +43,10 @@ export class SignedInDevicesService {
     return this.#dependencies.authorizations.listOfClient(clientId, page);
   }
 
+  countOfClient(clientId: string): Promise<number> {
+    return this.#dependencies.authorizations.countOfClient(clientId);
+  }
+
   /**
    * Sets the owner's name for a device, shown instead of the client's; an empty name restores the client's. Allowed
    * from the approval on, whether or not the device has collected its tokens.
