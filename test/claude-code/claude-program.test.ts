@@ -85,7 +85,7 @@ describe('the real Claude Code', { skip: whyUnavailable() ?? false }, () => {
     assert.ok(Number(renewed?.expiresAt) > Date.now() + 3_000_000);
   });
 
-  it('two processes that renew the same token at once both go on, and stay signed in', async () => {
+  it('two processes that renew the same token at once both continue and stay signed in', async () => {
     for (let round = 0; round < 2; round++) {
       computer.expireSoon();
       const answers = await Promise.all([computer.ask(TASK), computer.ask(TASK)]);
