@@ -4,6 +4,11 @@
  */
 const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['Give the password, or the use of a passkey', '请填写密码或使用通行密钥'],
+  // Managed settings of Claude Code.
+  ['# is required for settings that can run programs: #', '这些设置可运行程序，须提供 #：#'],
+  ['# must be a JSON object', '# 须为 JSON 对象'],
+  ['# is nested too deeply', '# 嵌套过深'],
+  ['# must have at most # bytes', '# 最多 # 字节'],
   // Inputs of videos.
   ['inputs may hold # at most', 'inputs 最多 # 项'],
   ['inputs must be a list of objects', 'inputs 须为对象列表'],
