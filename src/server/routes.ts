@@ -79,8 +79,6 @@ export async function registerRoutes(
   const plans = planFinders(modules);
   const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), ...plans };
   closeGatewayWhileOff(http.fastify, settings);
-  const findPlanTerms = planTermsFinder(modules);
-  const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), findPlanTerms };
   const video = makeVideo(routes, {
     ...accounts,
     ...foundation,

@@ -32,10 +32,8 @@ const RESOURCE_METADATA = { api: endpoints.apiMetadata, mcp: endpoints.mcpMetada
  * endpoints.
  */
 export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl, site }: OauthRouteDependencies): void {
-  const { codes, codeStore, deviceTokens } = deviceAuth;
-  const metadata = async () => toMetadata(baseUrl, site.current().oauthClientMetadata);
   const { codes, deviceTokens } = deviceAuth;
-  const metadata = async () => toMetadata(baseUrl);
+  const metadata = async () => toMetadata(baseUrl, site.current().oauthClientMetadata);
   routes.add(endpoints.oauthMetadata, metadata);
   routes.add(endpoints.openidConfiguration, metadata);
   for (const audience of CODE_AUDIENCES)

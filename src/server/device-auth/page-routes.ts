@@ -459,10 +459,10 @@ export class PageChooser {
     const viewer = await this.findViewer(request);
     if (status !== 'pending') return this.#renderOutcome(context, status, code, viewer, step);
     if (viewer === undefined) return step === PAGE_STEPS.secondStep ? secondStepView(context) : loginView(context);
-    if (code.claimed_by !== null && code.claimed_by !== viewer.account.id) return outcomeView(context, 'done');
     const { id, role } = viewer.account;
+    if (code.claimed_by !== null && code.claimed_by !== id) return outcomeView(context, 'done');
     if (await this.#dependencies.secondFactors.isMissing(id, role)) return secondFactorView(context);
-    if (!(await this.#dependencies.codes.bind(code, viewer.account.id))) return outcomeView(context, 'done');
+    if (!(await this.#dependencies.codes.bind(code, id))) return outcomeView(context, 'done');
     return this.#renderConsent(context, request, code, viewer, error);
   }
 
@@ -485,7 +485,6 @@ export class PageChooser {
       secondStep: (await approvalCheck.needsSecondStep(code, viewer, clientIp))
         ? await this.findSecondStep(viewer.account.id)
         : undefined,
-      needsSecondStep: await approvalCheck.needsSecondStep(code, viewer, clientIp),
       isGrant: code.scopes !== null,
       managedSettings: await this.#dependencies.findManagedSettings(code.client_id),
     };

@@ -17,8 +17,6 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import type { SpendLimitState } from '../quota/spend-limits.ts';
 import { type ClientListItem, parseScopes } from './clients.ts';
-import { logInForDeviceCode, toVerificationLinks } from './codes.ts';
-import type { ClientListItem } from './clients.ts';
 import { logInForDeviceCode } from './codes.ts';
 import { addConsentRoutes } from './consent-routes.ts';
 import type { SignedInDevicesService } from './devices.ts';

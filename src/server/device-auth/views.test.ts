@@ -22,7 +22,6 @@ const CONSENT = {
   requestedAt: 'just now',
   fromOtherNetwork: false,
   secondStep: undefined,
-  needsSecondStep: false,
   isGrant: false,
   managedSettings: [],
 };

@@ -129,6 +129,10 @@ interface ConsentDetails extends RequestingClient {
   readonly fromOtherNetwork: boolean;
   /** The second step that approval requires again. */
   readonly secondStep?: RepeatedSecondStep | undefined;
+  /** Whether the program may only call models. */
+  readonly isGrant: boolean;
+  /** Managed settings that the program will apply, of those that can run programs. */
+  readonly managedSettings: readonly string[];
 }
 
 /** The ways in which a viewer can repeat the second step. */
@@ -136,12 +140,6 @@ interface RepeatedSecondStep {
   /** By a TOTP or backup code. */
   readonly hasCode: boolean;
   readonly passkeys: readonly { readonly id: string; readonly transports: readonly string[] }[];
-  /** Whether approval requires the second step again. */
-  readonly needsSecondStep: boolean;
-  /** Whether the program may only call models. */
-  readonly isGrant: boolean;
-  /** Managed settings that the program will apply, of those that can run programs. */
-  readonly managedSettings: readonly string[];
 }
 
 /** The field is outside its form, so that both buttons get the same style. */
@@ -180,11 +178,6 @@ ${consent.secondStep?.hasCode === false ? passkeyApproval(view, consent.secondSt
   );
 }
 
-const secondStepFields = (
-  view: PageContext,
-  { hasCode, passkeys }: RepeatedSecondStep,
-  wrong: FieldError,
-): Markup => html`<h2>${view.texts.againTitle}</h2>
 const managedSettingsMarkup = (
   { texts }: PageContext,
   keys: readonly string[],
@@ -192,7 +185,11 @@ const managedSettingsMarkup = (
 <p class="warning">${texts.settings}</p>
 <ul>${keys.map((each) => html`<li><code>${each}</code></li>`)}</ul>`;
 
-const secondStepField = ({ texts }: PageContext, wrong: FieldError): Markup => html`<h2>${texts.againTitle}</h2>
+const secondStepFields = (
+  view: PageContext,
+  { hasCode, passkeys }: RepeatedSecondStep,
+  wrong: FieldError,
+): Markup => html`<h2>${view.texts.againTitle}</h2>
 ${errorParagraph(wrong)}
 ${hasCode ? codeField(view, wrong) : html`<p>${view.texts.passkeyOnly}</p>`}
 ${hasCode && passkeys.length > 0 ? passkeyApproval(view, passkeys, true) : undefined}`;

@@ -308,6 +308,7 @@ export const SHARED_SETTINGS = {
   OAUTH_CLIENT_METADATA: flag({
     default: '0',
     description: '1 accepts OAuth clients that describe themselves at an https URL, their client_id (docs/oauth.md).',
+  }),
   CLAUDE_CODE_SIGN_IN: flag({
     default: '0',
     description: '1 lets people sign in to Claude Code with BASE_URL/claude-code as its gateway (docs/claude-code.md).',
