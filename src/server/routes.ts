@@ -126,6 +126,7 @@ export async function registerRoutes(
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, modules);
   addSignInRoutes(routes, foundation, modules, { site, cookies });
+  addDeviceAuthRoutes(routes, { ...config, deviceAuth, accounts, cookies, clock, masterKey, site: settings });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);

@@ -12,7 +12,6 @@ import { wasChanged } from '../platform/db/sql.ts';
 import type { Actor } from '../platform/http/request-context.ts';
 import { hashToken, isSameSecret, randomText, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { ClientMetadataDocuments } from './client-metadata.ts';
 
 const MAX_SECRETS = 2;
 const SECRET_PREFIX = 'rgcs_';
@@ -64,7 +63,8 @@ interface ClientServiceDependencies {
   readonly store: ClientStore;
   readonly clock: Clock;
   readonly auditLog: AuditLog;
-  readonly documents: Pick<ClientMetadataDocuments, 'find'>;
+  /** Clients that describe themselves at their id. */
+  readonly documents: { find(id: string, clientIp: string): Promise<DeviceClient | undefined> };
 }
 
 /**
@@ -245,8 +245,7 @@ function toColumns({ name, enabled, type, redirect_uris: uris, scopes }: ClientC
     type,
     enabled: enabled === undefined ? undefined : enabled ? (1 as const) : (0 as const),
     redirect_uris: uris && JSON.stringify([...new Set(uris)]),
-    scopes: scopes && [...new Set(scopes)].join(' '),
-    ...(scopes === null && { scopes: null }),
+    scopes: scopes === null ? null : scopes && [...new Set(scopes)].join(' '),
   });
 }
 

@@ -54,7 +54,7 @@ const MAX_QUOTA = 1e15;
  */
 export function addConsentRoutes(
   routes: RouteRegistry,
-  { deviceAuth, clock, baseUrl, amountUnit }: ConsentRouteDependencies,
+  dependencies: ConsentRouteDependencies,
   visits: PageVisits,
   chooser: PageChooser,
 ): void {
@@ -107,13 +107,16 @@ export function addConsentRoutes(
       redirectingPageHeaders(protocol, visit.context.hasPasskeys),
     );
   };
+  const { deviceAuth, clock, baseUrl, amountUnit } = dependencies;
+  const { grants } = deviceAuth;
+  const pages = new ConsentPages(dependencies);
 
   routes.add(endpoints.oauthAuthorize, async ({ query, request, reply }) => {
     const [, requested = ''] = /\?(.*)$/s.exec(reply.request.url) ?? [];
     const visit = visits.open(request, reply, '', query.lang, requested.slice(0, endpoints.MAX_REQUEST_LENGTH));
-    return withRequest(visit, requested, async (valid) => {
+    return pages.withRequest(visit, requested, async (valid) => {
       const viewer = await chooser.findViewer(request);
-      if (viewer !== undefined) return showGrant(visit, valid, viewer);
+      if (viewer !== undefined) return pages.showGrant(visit, valid, viewer);
       const isSecondStep = query.step === PAGE_STEPS.secondStep;
       return sendPage(visit, 200, isSecondStep ? secondStepView(visit.context) : loginView(visit.context));
     });
@@ -121,20 +124,23 @@ export function addConsentRoutes(
 
   routes.add(endpoints.oauthApprove, async ({ body, request, reply }) => {
     const visit = visits.open(request, reply, '', body.lang, body.request);
-    return withRequest(visit, body.request, async (valid) => {
+    return pages.withRequest(visit, body.request, async (valid) => {
       visits.assertOwnForm(visit, 'approve', body.form);
       const viewer = await chooser.findViewer(request);
       if (viewer === undefined) return sendPage(visit, 200, loginView(visit.context));
       const limits = readLimits(body, amountUnit(), clock.now());
       if (typeof limits === 'string')
-        return showGrant(visit, valid, viewer, body, { error: visit.context.texts[limits], field: FIELD_OF[limits] });
+        return pages.showGrant(visit, valid, viewer, body, {
+          error: visit.context.texts[limits],
+          field: FIELD_OF[limits],
+        });
       const origin = { ...toRequestOrigin(request), userAgent: request.headers['user-agent'] ?? '' };
       return grants.approve(valid, viewer, limits, origin, { code: body.otp }).then(
         (code) => redirectToClient(visit, toRedirect(valid, baseUrl, { code })),
         (error: unknown) => {
           if (!isAppError(error, 'wrong_code') && !isAppError(error, 'second_step_required')) throw error;
           const message = formatMessage(error.code, visit.locale);
-          return showGrant(visit, valid, viewer, body, { error: message, field: 'otp' });
+          return pages.showGrant(visit, valid, viewer, body, { error: message, field: 'otp' });
         },
       );
     });
@@ -142,7 +148,7 @@ export function addConsentRoutes(
 
   routes.add(endpoints.oauthDeny, async ({ body, request, reply }) => {
     const visit = visits.open(request, reply, '', body.lang, body.request);
-    return withRequest(visit, body.request, async (valid) => {
+    return pages.withRequest(visit, body.request, async (valid) => {
       visits.assertOwnForm(visit, 'deny', body.form);
       const viewer = await chooser.findViewer(request);
       const origin = { ...toRequestOrigin(request), userAgent: '' };
@@ -150,6 +156,60 @@ export function addConsentRoutes(
       throw new AppError('access_denied');
     });
   });
+}
+
+/** The steps that the consent routes share. */
+class ConsentPages {
+  readonly #dependencies: ConsentRouteDependencies;
+
+  constructor(dependencies: ConsentRouteDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Runs `work` with the request, and reports its errors to the client once its redirect URI is known to be valid. */
+  withRequest(
+    visit: PageVisit,
+    query: string,
+    work: (request: ValidRequest) => Promise<FastifyReply>,
+  ): Promise<FastifyReply> {
+    const { deviceAuth, baseUrl } = this.#dependencies;
+    return respond(visit, async () => {
+      if (query.length > endpoints.MAX_REQUEST_LENGTH) throw invalidRequest('The request is too long.');
+      const parameters = new URLSearchParams(query);
+      const { clientIp } = visit.request;
+      const target = await readTarget(parameters, (id) => deviceAuth.clients.findForGrant(id, clientIp));
+      const errorUrl = await findErrorUrl(target, baseUrl, async () => {
+        await work(readRequest(target, parameters, baseUrl));
+      });
+      return errorUrl === undefined ? visit.reply : redirectToClient(visit, errorUrl);
+    });
+  }
+
+  /** Shows what the application requests, or the form again with an error at a field. */
+  async showGrant(
+    visit: PageVisit,
+    { client, redirectUri, terms }: ValidRequest,
+    viewer: Viewer,
+    typed: GrantFields = {},
+    wrong: { readonly error?: string; readonly field?: keyof GrantFields | 'otp' } = {},
+  ): Promise<FastifyReply> {
+    const { deviceAuth, amountUnit } = this.#dependencies;
+    const { username, display_name: displayName } = viewer.account;
+    const { clientIp } = visit.request;
+    const { protocol, host } = new URL(redirectUri);
+    const details = {
+      account: displayName === username ? username : `${displayName} (${username})`,
+      client: client.name,
+      publisher: client.publisher,
+      redirectHost: protocol === 'https:' ? host : undefined,
+      scopes: terms.scopes,
+      unit: amountUnitName(amountUnit(), visit.locale),
+      needsSecondStep: await deviceAuth.approvalCheck.needsSecondStep({ address: clientIp }, viewer, clientIp),
+      typed,
+    };
+    const status = wrong.error === undefined ? 200 : 400;
+    return sendPage(visit, status, grantView(visit.context, details, wrong), redirectingPageHeaders(protocol));
+  }
 }
 
 /** Runs `work`; returns where to send the browser if it fails with an error that is for the client. */

@@ -10,11 +10,18 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { CODE_AUDIENCES, findAudience } from './authorization-request.ts';
 import type { ClientCredentials } from './clients.ts';
 import type { DeviceAuth } from './module.ts';
-import type { OnPendingPoll, TokenPair } from './tokens.ts';
+import type { CodeExchange, OnPendingPoll, TokenPair } from './tokens.ts';
 
 interface ClientFields {
   readonly client_id?: string;
   readonly client_secret?: string;
+}
+
+interface ExchangeFields {
+  readonly code?: string;
+  readonly redirect_uri?: string;
+  readonly code_verifier?: string;
+  readonly resource?: string;
 }
 
 /** Dependencies of the OAuth endpoints. */
@@ -67,6 +74,12 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl, sit
   };
 
   const onPending: OnPendingPoll = (code, now) => codes.pacePoll(code, now);
+  /** An early poll gets `slow_down`, which permanently widens the client's interval (RFC 8628 section 3.5). */
+  const onPending: OnPendingPoll = async (code, now) => {
+    if (await codeStore.recordPoll(code.id, now)) return new AppError('authorization_pending');
+    await codeStore.widenPollInterval(code.id, now);
+    return new AppError('slow_down');
+  };
 
   routes.add(endpoints.oauthToken, async ({ body, request }) => {
     const origin = toRequestOrigin(request);
@@ -80,25 +93,24 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl, sit
       return { ...toTokenResponse(tokens), ...defined({ llm_token: llmToken }), ...account };
     }
     if (body.grant_type === 'authorization_code') {
-      const { code, redirect_uri: redirectUri, code_verifier: verifier } = body;
-      if (code === undefined) throw missingParameter('code');
-      if (redirectUri === undefined) throw missingParameter('redirect_uri');
-      if (verifier === undefined) throw missingParameter('code_verifier');
-      const exchange = { code, redirectUri, verifier, audience: readAudience(body.resource) };
+      const exchange = readExchange(body, baseUrl);
       const credentials = readClientCredentials(body, request);
       const tokens = await deviceTokens.exchangeAuthorizationCode(exchange, credentials, origin);
-      const { userId, username, displayName } = tokens;
       // The management API needs the id; other applications learn nothing about the account.
-      const isManager = tokens.scope.split(' ').includes('account');
+      const account = tokens.scope.split(' ').includes('account') ? tokens : undefined;
       return {
         ...toTokenResponse(tokens),
-        ...(isManager && { user_id: userId, username, display_name: displayName }),
+        ...defined({
+          user_id: account?.userId,
+          username: account?.username,
+          display_name: account?.displayName,
+        }),
       };
     }
     if (body.grant_type === 'refresh_token') {
       if (body.refresh_token === undefined) throw missingParameter('refresh_token');
       const credentials = readClientCredentials(body, request);
-      const asked = defined({ scope: body.scope, audience: readAudience(body.resource) });
+      const asked = defined({ scope: body.scope, audience: readAudience(body.resource, baseUrl) });
       return toTokenResponse(await deviceTokens.refresh(body.refresh_token, credentials, origin, asked));
     }
     throw new AppError('unsupported_grant_type');
@@ -141,6 +153,24 @@ const toResourceMetadata = (audience: Audience, baseUrl: string, siteName: strin
   resource_name: siteName,
   resource_documentation: `${baseUrl}/docs`,
 });
+
+/** The resource that tokens are requested for (RFC 8707 section 2.2). @throws invalid_target */
+function readAudience(resource: string | undefined, baseUrl: string): Audience | undefined {
+  const audience = resource === undefined ? undefined : findAudience(resource, baseUrl);
+  if (resource !== undefined && audience === undefined) throw new AppError('invalid_target');
+  return audience;
+}
+
+/** @throws invalid_request, invalid_target */
+function readExchange(
+  { code, redirect_uri: redirectUri, code_verifier: verifier, resource }: ExchangeFields,
+  baseUrl: string,
+): CodeExchange {
+  if (code === undefined) throw missingParameter('code');
+  if (redirectUri === undefined) throw missingParameter('redirect_uri');
+  if (verifier === undefined) throw missingParameter('code_verifier');
+  return { code, redirectUri, verifier, audience: readAudience(resource, baseUrl) };
+}
 
 const missingParameter = (name: string): AppError => invalidRequest(`${name} is required`, name);
 

@@ -337,7 +337,7 @@ export class PageVisits {
   }
 }
 
-/** The parameters of an authorization request, encoded anew and without those of the page itself. */
+/** The parameters of an authorization request, in one spelling and without those of the page itself. */
 function toOwnQuery(request: string): string {
   const parameters = new URLSearchParams(request);
   for (const name of ['lang', 'step']) parameters.delete(name);

@@ -1,4 +1,3 @@
-import type { AmountUnit } from '../../contract/amounts.ts';
 import * as endpoints from '../../contract/device-auth.ts';
 import * as adminDeviceClientsEndpoints from '../../contract/device-clients.ts';
 import { toVerificationLinks } from '../../contract/device-pages.ts';
@@ -43,6 +42,9 @@ interface DeviceAuthRouteDependencies {
   readonly amountUnit: () => AmountUnit;
   /** See {@link addPageRoutes}. */
   readonly findManagedSettings: (clientId: string) => Promise<readonly string[]>;
+  readonly site: Live<Pick<SiteSettings, 'siteName' | 'oauthClientMetadata' | 'currency'>>;
+  /** Quota of one credit. */
+  readonly quotaPerUnit: number;
 }
 
 /** Registers all endpoints of device authorization: JSON, pages, OAuth, and administration. */
@@ -52,7 +54,9 @@ export function addDeviceAuthRoutes(routes: RouteRegistry, dependencies: DeviceA
   const visits = new PageVisits(pages);
   const chooser = new PageChooser({ ...dependencies, ...dependencies.deviceAuth, ...dependencies.accounts });
   addPageRoutes(routes, pages, visits, chooser);
-  addConsentRoutes(routes, dependencies, visits, chooser);
+  const { quotaPerUnit: quotaPerCredit, site } = dependencies;
+  const amountUnit = () => ({ quotaPerCredit, currency: site.current().currency ?? '' });
+  addConsentRoutes(routes, { ...dependencies, amountUnit }, visits, chooser);
   addOauthRoutes(routes, dependencies);
   addDeviceClientAdminRoutes(routes, dependencies.deviceAuth);
 }

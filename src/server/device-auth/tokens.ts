@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../contract/error-codes.ts';
 import { type Audience, DEVICE_SCOPE } from '../../contract/oauth.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
-import { CREDENTIAL_PREFIX, type TokenService } from '../accounts/tokens.ts';
+import type { TokenService } from '../accounts/tokens.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
@@ -28,6 +28,9 @@ import {
 import { hashAuthorizationCode, matchesChallenge } from './grants.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 
+const ACCESS_PREFIX = 'rgat_';
+/** Of a grant; see `CREDENTIAL_PREFIX.grant`. */
+const GRANT_PREFIX = 'rgoa_';
 const REFRESH_PREFIX = 'rgrt_';
 const TOKEN_LENGTH = 42;
 
@@ -325,6 +328,7 @@ export class DeviceTokenService {
       const row = await authorizations.findByAccessToken(hash);
       return row && { id: row.id };
     }
+    if (token.startsWith(ACCESS_PREFIX) || token.startsWith(GRANT_PREFIX)) return { access_hash: hash };
     if (token.startsWith(REFRESH_PREFIX)) {
       const row = await authorizations.findRefreshToken(hash);
       return row && { id: row.authorization_id };
@@ -363,7 +367,7 @@ function assertGranted(
  * grant.
  */
 function newTokenPair(now: number, accessEnd: number, refreshEnd: number, scopes: string | null) {
-  const prefix = scopes === null ? CREDENTIAL_PREFIX.device : CREDENTIAL_PREFIX.grant;
+  const prefix = scopes === null ? ACCESS_PREFIX : GRANT_PREFIX;
   const accessToken = randomToken(prefix, TOKEN_LENGTH, { checksum: true });
   const refreshToken = randomToken(REFRESH_PREFIX, TOKEN_LENGTH, { checksum: true });
   const expiresInSeconds = Math.floor((accessEnd - now) / 1000);

@@ -112,7 +112,7 @@ export default {
   },
   devices: {
     title: 'Devices',
-    lead: 'Machines you signed in with a code, and applications you let in. Signing one out takes effect at once.',
+    lead: 'Machines you signed in with a code, and applications you approved. Signing one out takes effect at once.',
     emptyTitle: 'No device is signed in',
     emptyText: 'Run “reelgate login” on a machine, open the link it shows and confirm the code. It then appears here.',
     current: 'this device',
