@@ -190,7 +190,16 @@ export class RequestAuthenticator implements Authenticator {
     const { userId, authorizationId } = row;
     const access = await this.#dependencies.accounts.findAccess(userId);
     if (access === undefined) return undefined;
-    return { caller: { kind: 'device', userId, role: access.role, authorizationId, ...defined({ isGrant: isGrant || undefined }) }, status: access.status };
+    return {
+      caller: {
+        kind: 'device',
+        userId,
+        role: access.role,
+        authorizationId,
+        ...defined({ isGrant: isGrant || undefined }),
+      },
+      status: access.status,
+    };
   }
 }
 

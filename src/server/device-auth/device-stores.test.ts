@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Trx } from '../tables.ts';
 import { AuthorizationStore } from './authorization-store.ts';
-import { DeviceCodeStore, toDeviceCode } from './code-store.ts';
+import { DeviceCodeStore, ENDED_CODE_RETENTION_MS, toDeviceCode } from './code-store.ts';
 
 /** Covers conditional writes: which row each one changes, and when it changes none. */
 describe('device sign-in storage', () => {
@@ -112,8 +112,8 @@ describe('device sign-in storage', () => {
       await decide('ONE', 1, 0);
       assert.deepEqual(await consume(one), { client_name: 'n' });
       assert.deepEqual([await consume(one), await consume(denied)], [undefined, undefined]);
-      const used = await codes.findByUserCode('ONE', 499);
-      assert.deepEqual([used?.status, used?.sweep_at], ['used', 500]);
+      const used = await codes.findByUserCode('ONE', 500);
+      assert.deepEqual([used?.status, used?.sweep_at], ['used', 500 + ENDED_CODE_RETENTION_MS]);
       assert.equal((await codes.findByUserCode('TWO', 0))?.status, 'denied');
       assert.equal((await codes.findByUserCode('THREE', 0))?.status, 'approved', "another device's");
     });
