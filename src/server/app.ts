@@ -172,6 +172,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       // Only now: clients that reconnect should find this process removed from load balancing.
       notifications.close();
       requests.liveViews.close();
+      video.services.follower.close();
       await http.close(graceMs);
       foundation.forcedStop.abort();
       await chat.close();

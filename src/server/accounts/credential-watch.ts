@@ -1,7 +1,7 @@
 import { ENABLED, type Role } from '../../contract/account-fields.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller, Caller } from '../platform/http/request-context.ts';
+import type { Caller } from '../platform/http/request-context.ts';
 import type { Log } from '../platform/log.ts';
 import { RevocationWatch } from '../platform/revocation-watch.ts';
 import type { Tables } from '../tables.ts';
@@ -36,8 +36,10 @@ export class CredentialRevocationWatch {
   }
 
   /** A short reference to the caller's credential that does not reveal it; see {@link resolve}. */
-  referenceOf(caller: AccountCaller): string {
+  referenceOf(caller: Caller): string {
     switch (caller.kind) {
+      case 'model':
+        return `k${caller.tokenId}`;
       case 'session':
         return `s${caller.sessionId}`;
       case 'device':
@@ -48,7 +50,7 @@ export class CredentialRevocationWatch {
   }
 
   /** The caller identified by a reference, if the credential still works and belongs to this account. */
-  async resolve(reference: string, userId: number): Promise<AccountCaller | undefined> {
+  async resolve(reference: string, userId: number): Promise<Caller | undefined> {
     const kind = reference[0];
     const rest = reference.slice(1);
     const id = Number(rest);
@@ -64,6 +66,10 @@ export class CredentialRevocationWatch {
     if (kind === 's') {
       const found = own(await this.#store.sessions([id], now));
       return found && { kind: 'session', userId, role: found.role, sessionId: id };
+    }
+    if (kind === 'k') {
+      const found = own(await this.#store.modelTokens([id], now));
+      return found && { kind: 'model', userId, tokenId: id, models: [] };
     }
     const found = kind === 'd' ? own(await this.#store.devices([id], now)) : undefined;
     return found && { kind: 'device', userId, role: found.role, authorizationId: id };

@@ -59,7 +59,7 @@ export class Idempotency {
 
   async #resultOf(claim: IdempotencyClaim, submit: Submit): Promise<SubmitResult> {
     const now = this.#clock.now();
-    const row = await this.#keys.find(claim, now - KEY_TTL_MS);
+    const row = await this.#keys.find(claim, now - ttlOf(claim));
     if (row === undefined) return this.#start(claim, submit);
     if (row.request_hash !== claim.requestHash) throw new AppError('idempotency_mismatch');
     if (row.result !== null) return JSON.parse(row.result);
@@ -79,7 +79,7 @@ export class Idempotency {
     try {
       const result = await submit(async (trx, id) => {
         const now = this.#clock.now();
-        const times = { now, aliveUntil: now + LEASE_MS, expiredBefore: now - KEY_TTL_MS };
+        const times = { now, aliveUntil: now + LEASE_MS, expiredBefore: now - ttlOf(claim) };
         if (!(await this.#keys.claim(trx, { ...claim, taskId: id }, times))) throw inProgress();
         taskId = id;
       });
@@ -98,6 +98,8 @@ export class Idempotency {
     await this.#keys.deleteBefore(this.#clock.now() - KEY_TTL_MS);
   }
 }
+
+const ttlOf = ({ ttlMs = KEY_TTL_MS }: IdempotencyClaim): number => ttlMs;
 
 const inProgress = (): AppError => new AppError('idempotency_in_progress', { retryAfterSeconds: RETRY_AFTER_SECONDS });
 
@@ -203,6 +205,8 @@ export interface IdempotencyClaim {
   readonly key: string;
   /** SHA-256 of everything that two submits must have in common to count as identical. */
   readonly requestHash: string;
+  /** How long the key counts; default and maximum: a day. */
+  readonly ttlMs?: number;
 }
 
 /**

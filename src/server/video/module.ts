@@ -41,6 +41,7 @@ import { makePollScheduler, type PollScheduler } from './poll-scheduler.ts';
 import { RefreshingTaskReader, ResultCheck, TaskPoller } from './poller.ts';
 import { DifferenceNotices, Reconciliation, type ReconciliationDependencies } from './reconciliation.ts';
 import { ReconciliationStore } from './reconciliation-store.ts';
+import { RequestReader } from './request-reader.ts';
 import { addConsoleVideoRoutes, addFavouriteRoutes, addOwnerVideoRoutes, addVideoRoutes } from './routes.ts';
 import { addSharePageRoutes, addShareRoutes } from './share-routes.ts';
 import { ShareAccess, ShareService, ShareStore } from './shares.ts';
@@ -49,11 +50,13 @@ import { PriceQuoteService, SubmitService } from './submit.ts';
 import { type OnFaultPoint, TaskCompletion } from './task-completion.ts';
 import { TaskLimitStore } from './task-limits.ts';
 import { TaskQueue } from './task-queue.ts';
+import { TaskFollower } from './task-follower.ts';
 import { TaskAdminStore, UnfinishedTaskStatisticsStore, VideoDurationStatisticsStore } from './task-reports.ts';
 import { TaskStore } from './task-store.ts';
 import { Base64VideoCache, createVideoCopySources, UrlRefresher, VendorFiles } from './vendor-files.ts';
 import { addVendorCompatibleRoutes, addVendorFormatRoutes } from './vendor-format-routes.ts';
 import { addVideoModelRoutes } from './video-model-routes.ts';
+import { VideoModels } from './video-models.ts';
 
 interface VideoDependencies {
   readonly tracing: Tracing;
@@ -114,6 +117,17 @@ export interface Video {
   readonly figures: UnfinishedTaskStatisticsStore;
   /** Opens files of finished videos at their vendors. */
   readonly sources: VideoSources;
+  /** The services behind the endpoints, for other ways to call them. */
+  readonly services: {
+    readonly requests: RequestReader;
+    readonly submitter: SubmitService;
+    readonly quotes: PriceQuoteService;
+    readonly reader: RefreshingTaskReader;
+    readonly follower: TaskFollower;
+    readonly renderer: TaskRenderer;
+    readonly models: VideoModels;
+    readonly playLinks: PlayLinks;
+  };
   /** Number of downloads in progress. */
   readonly openDownloads: number;
   /**
@@ -154,30 +168,24 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
   addVideoRoutes(routes, { ...shared, ...submission, reader, renderer, videoDeletion });
+  const requests = new RequestReader({ inputs, modelChoice });
+  const follower = new TaskFollower(reader);
+  addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion, requests, follower });
   addVendorFormatRoutes(routes, { submitter, reader, renderer, channels });
   addVendorCompatibleRoutes(routes, { submitter, reader, store, channels });
   addModelRoutes(routes, dependencies);
   const accelRedirect = new AccelRedirect(dependencies.accelProxies);
   addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accelRedirect, credentialWatch, clock });
   const durations = new VideoDurationStatisticsStore(database, clock);
-  addVideoModelRoutes(routes, { ...dependencies, durations });
+  const models = new VideoModels({ ...dependencies, durations });
+  addVideoModelRoutes(routes, models);
   addConsoleVideoRoutes(routes, { quotes, store, submitter, videoDeletion, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
   addOwnerVideoRoutes(routes, { ...shared, reader, playLinks, queue });
   addPosterRoutes(routes, shared);
   addShareRoutes(routes, new ShareService({ ...shared, shares }));
   addSharePageRoutes(routes, { ...shared, contentDelivery, access: new ShareAccess({ ...shared, shares }) });
-  const reconciliations = new ReconciliationStore(database);
-  const reconciliation = new Reconciliation({
-    store: reconciliations,
-    vendors,
-    contexts: upstreamCalls,
-    channels,
-    notices: new DifferenceNotices(dependencies),
-    clock,
-    log,
-  });
-  addReconciliationRoutes(routes, { reconciliation, store: reconciliations, channels });
+  const { reconciliations, reconciliation } = makeReconciliation(routes, dependencies, upstreamCalls);
   addTaskAdminRoutes(routes, { store: adminStore, channels, ledgerHistory: dependencies.ledgerHistory });
 
   return {
@@ -191,6 +199,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     jobs: [reconciliation.job],
     figures: new UnfinishedTaskStatisticsStore(database, clock),
     sources: createVideoCopySources({ store, vendors, vendorFiles }),
+    services: { requests, submitter, quotes, reader, follower, renderer, models, playLinks },
     get openDownloads() {
       return downloadSlots.size;
     },
@@ -232,4 +241,22 @@ function makeSubmission(dependencies: SubmissionDependencies) {
   const submitter = new SubmitService({ ...shared, idempotency, queue, modelChoice });
   const quotes = new PriceQuoteService(submitter, dependencies.outlook);
   return { idempotency, queue, submitter, quotes, inputs, modelChoice };
+function makeReconciliation(
+  routes: RouteRegistry,
+  dependencies: VideoDependencies,
+  upstreamCalls: UpstreamCalls,
+): Pick<Video, 'reconciliations'> & { readonly reconciliation: Reconciliation } {
+  const { database, vendors, channels, clock, log } = dependencies;
+  const reconciliations = new ReconciliationStore(database);
+  const reconciliation = new Reconciliation({
+    store: reconciliations,
+    vendors,
+    contexts: upstreamCalls,
+    channels,
+    notices: new DifferenceNotices(dependencies),
+    clock,
+    log,
+  });
+  addReconciliationRoutes(routes, { reconciliation, store: reconciliations, channels });
+  return { reconciliations, reconciliation };
 }

@@ -11,12 +11,9 @@ import type { Artifacts } from '../artifacts/module.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { UploadedFile } from '../platform/http/body.ts';
 import { answerHeadRequest, beginEventStream } from '../platform/http/event-stream.ts';
 import type { AccountCaller, ModelCaller, RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { NO_IMAGES } from '../platform/json-scanner.ts';
-import { sniffMedia } from '../platform/media-length.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import type { Json } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
@@ -30,9 +27,8 @@ import {
   parseGenerationRequest,
   type RequestImages,
 } from './generation-request.ts';
-import type { InputResolver } from './input-resolver.ts';
-import type { ModelChoice } from './model-choice.ts';
 import type { RefreshingTaskReader } from './poller.ts';
+import type { RequestReader } from './request-reader.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
 import { parseWait, TaskFollower } from './task-follower.ts';
 import type { TaskQueue } from './task-queue.ts';
@@ -46,6 +42,9 @@ import {
   type TaskStore,
 } from './task-store.ts';
 import { type InputSource, parseInputs, parseOperation } from './typed-inputs.ts';
+import { parseWait, type TaskFollower } from './task-follower.ts';
+import type { VideoDurationStatisticsStore } from './task-reports.ts';
+import { isImportedEndedTask, type SubmitResult, type Task, type TaskFilter, type TaskStore } from './task-store.ts';
 
 const UNSUPPORTED_OPERATIONS = [
   [endpoints.createCharacter, 'videos.createCharacter'],
@@ -64,40 +63,27 @@ interface VideoRouteDependencies {
   readonly queue: TaskQueue;
   readonly modelChoice: Pick<ModelChoice, 'defaultModel' | 'refusal'>;
   readonly inputs: Pick<InputResolver, 'find'>;
+  readonly requests: RequestReader;
+  readonly follower: TaskFollower;
   readonly credentialWatch: CredentialRevocationWatch;
 }
 
 /** Registers the video endpoints for `sk-` tokens and llm_tokens, in the unified and OpenAI's format. */
 export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDependencies): void {
-  const { submitter, reader, renderer, channels, modelChoice } = dependencies;
-  const parse = async (
-    body: unknown,
-    caller: ModelCaller,
-    request: RequestImages,
-    findDefault: (() => Promise<string>) | undefined,
-  ): Promise<GenerationRequest> => {
-    const given = body as GenerationRequestBody;
-    const model = given.model === undefined ? await sourceModel(dependencies, given, caller) : undefined;
-    return parseGenerationRequest(
-      given,
-      request,
-      model ?? (given.model === undefined ? await findDefault?.() : undefined),
-    );
-  };
-
+  const { submitter, reader, renderer, channels, requests } = dependencies;
   routes.add(endpoints.submitGeneration, async ({ body, caller, request, reply }) => {
-    const generation = await parse(body, caller, request, undefined);
+    const generation = await requests.read(body, caller, request, { needsModel: true });
     await announceEnd(channels, generation.model, reply);
     return renderer.submitted(await submitForToken(submitter, caller, generation, request));
   });
   const show = new VideoPresenter(dependencies);
   routes.add(endpoints.submitVideo, async ({ body, caller, request, reply }) => {
-    const generation = await parse(body, caller, request, () => modelChoice.defaultModel(caller));
+    const generation = await requests.read(body, caller, request);
     await announceEnd(channels, generation.model, reply);
     return show.submitted(await submitForToken(submitter, caller, generation, request), caller, request);
   });
   routes.add(quoteModelVideo, async ({ body, caller, request, reply }) => {
-    const generation = await parse(body, caller, request, () => modelChoice.defaultModel(caller));
+    const generation = await requests.read(body, caller, request);
     await announceEnd(channels, generation.model, reply);
     const addHeaders = request.setResponseHeaders.bind(request);
     return { object: 'video.quote' as const, ...(await dependencies.quotes.quote(caller, generation, addHeaders)) };
@@ -123,10 +109,12 @@ const KEEP_ALIVE_MS = 15_000;
 /** Registers the endpoints that read one video, now or until it has ended. */
 function addFollowRoutes(
   routes: RouteRegistry,
-  { reader, credentialWatch }: Pick<VideoRouteDependencies, 'reader' | 'credentialWatch'>,
+  { reader, follower, credentialWatch }: Pick<VideoRouteDependencies, 'reader' | 'follower' | 'credentialWatch'>,
   show: VideoPresenter,
 ): void {
   const follower = new TaskFollower(reader);
+  const present = (task: Task, { isOpenAiSdk }: RequestContext): Promise<Json> =>
+    isOpenAiSdk ? show.complete(task) : show.plain(task);
   routes.add(endpoints.getVideo, async ({ params, query, caller, request }) => {
     const waitMs = parseWait(query.wait);
     return show.task(await follower.wait(caller, params.task_id, waitMs, request.disconnected), request);
@@ -260,66 +248,22 @@ function addRemixRoute(
   });
 }
 
-/**
- * The model of an edit or extension that names none: that of the video it changes. Undefined for other requests.
- * @throws AppError with the models that can, for a source without a model
- */
-async function sourceModel(
-  { inputs, modelChoice }: Pick<VideoRouteDependencies, 'inputs' | 'modelChoice'>,
-  body: GenerationRequestBody,
-  caller: ModelCaller,
-): Promise<string | undefined> {
-  const operation = parseOperation(body.operation);
-  if (operation === 'generate') return undefined;
-  const given = parseInputs(body.inputs, [], NO_IMAGES);
-  const source = given.find(({ role }) => role === 'source') ?? given.find(({ type }) => type !== 'image');
-  const fileId = source !== undefined && 'fileId' in source.source ? source.source.fileId : undefined;
-  const task = fileId === undefined ? undefined : (await inputs.find(fileId, caller))?.task;
-  if (task === undefined) throw await modelChoice.refusal(operation);
-  return task.model;
-}
-
 /** OpenAI's edits and extensions, which name the video in a field of their own. */
 function addChangeRoutes(
   routes: RouteRegistry,
   dependencies: VideoRouteDependencies,
   show: Pick<VideoPresenter, 'submitted'>,
 ): void {
-  const { submitter, inputs, modelChoice, channels } = dependencies;
+  const { submitter, requests, channels } = dependencies;
   for (const [change, operation] of [
     [endpoints.editVideo, 'edit'],
     [endpoints.extendVideo, 'extend'],
   ] as const)
     routes.add(change, async ({ body, caller, request, reply }) => {
-      const { video, prompt = '', ...rest } = body;
-      if (prompt.trim() === '') throw invalidRequest('prompt is required.', 'prompt');
-      const file = request.files.find(({ field }) => field === 'video');
-      const id = typeof video === 'string' ? video : video?.id;
-      if (file === undefined && id === undefined) throw invalidRequest('video is required.', 'video');
-      const task = id === undefined ? undefined : await inputs.find(id, caller);
-      if (id !== undefined && task === undefined) throw new AppError('task_not_exist');
-      const model = rest.model ?? task?.task?.model;
-      if (model === undefined) throw await modelChoice.refusal(operation);
-      const others = request.files.filter((each) => each !== file);
-      const parsed = parseGenerationRequest(
-        { ...rest, prompt, model, operation } as GenerationRequestBody,
-        { files: others, bodyImages: request.bodyImages },
-        undefined,
-      );
-      const source = id === undefined ? toUploadedSource(file) : { fileId: id };
-      const given = { param: 'video', type: 'video', role: 'source', source } as const;
-      const generation = { ...parsed, inputs: [given, ...(parsed.inputs ?? [])] };
+      const generation = await requests.readChange(operation, body, caller, request);
       await announceEnd(channels, generation.model, reply);
       return show.submitted(await submitForToken(submitter, caller, generation, request), caller, request);
     });
-}
-
-/** @throws AppError for anything but a video */
-function toUploadedSource(file: UploadedFile | undefined): InputSource {
-  const media = file === undefined ? undefined : sniffMedia(file.bytes);
-  if (file === undefined || media?.type !== 'video')
-    throw invalidRequest('video is no video of a known kind (MP4, MOV, WebM).', 'video');
-  return { bytes: file.bytes, mediaType: media.mediaType, filename: file.filename || 'video' };
 }
 
 /** A remix has the length and size of its original. Both are part of its stored body, for a remix of the remix. */

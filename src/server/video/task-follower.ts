@@ -24,6 +24,7 @@ export function parseWait(text: string | undefined): number {
 export class TaskFollower {
   readonly #reader: RefreshingTaskReader;
   readonly #followed = new Map<number, number>();
+  readonly #closing = new AbortController();
 
   constructor(reader: RefreshingTaskReader) {
     this.#reader = reader;
@@ -42,12 +43,18 @@ export class TaskFollower {
     return last;
   }
 
+  /** Ends all waits now, so that a stop of the process does not take as long as they would. */
+  close(): void {
+    this.#closing.abort();
+  }
+
   /**
    * The task now and after each change of its state or progress, until it has ended or the signal is aborted.
    * @throws AppError `too_many_streams` before the first one
    */
-  async *follow(caller: ModelCaller, first: Task, signal: AbortSignal): AsyncGenerator<Task> {
+  async *follow(caller: ModelCaller, first: Task, ended: AbortSignal): AsyncGenerator<Task> {
     const { tokenId } = caller;
+    const signal = AbortSignal.any([ended, this.#closing.signal]);
     this.assertCapacity(caller);
     this.#followed.set(tokenId, (this.#followed.get(tokenId) ?? 0) + 1);
     try {

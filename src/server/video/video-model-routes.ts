@@ -1,62 +1,18 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import type { Static } from 'typebox';
-import { inputRules, operationsOf } from '../../contract/generation-ways.ts';
-import { defined } from '../../contract/objects.ts';
 import * as endpoints from '../../contract/video-inputs.ts';
-import type { ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
-import type { FindPlanTerms } from '../plans/catalog.ts';
-import { AppError } from '../platform/app-error.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Allowances } from '../quota/ledger.ts';
-import type { ModelCapability } from '../vendors/adapter.ts';
-import type { VendorRegistry } from '../vendors/registry.ts';
-import { toParameters } from './model-parameters.ts';
-import type { VideoDurationStatisticsStore } from './task-reports.ts';
-
-interface VideoModelDependencies {
-  readonly channels: Pick<ChannelDirectory, 'listModels' | 'model'>;
-  readonly allowances: Pick<Allowances, 'permittedModels'>;
-  readonly findPlanTerms: FindPlanTerms;
-  readonly vendors: VendorRegistry;
-  readonly durations: VideoDurationStatisticsStore;
-}
-
-type VideoModel = Static<typeof endpoints.VideoModel>;
+import type { VideoModels } from './video-models.ts';
 
 /** Registers the list of video models with everything a request to them may contain. */
-export function addVideoModelRoutes(
-  routes: RouteRegistry,
-  { channels, allowances, findPlanTerms, vendors, durations }: VideoModelDependencies,
-): void {
-  const list = async ({ userId, models: named }: ModelCaller): Promise<readonly ResolvedModel[]> => {
-    const [permitted, terms] = await Promise.all([allowances.permittedModels(userId), findPlanTerms(userId)]);
-    const ids = (await channels.listModels(terms?.channels))
-      .filter(({ id, kind }) => kind === 'video' && (named.length === 0 || named.includes(id)))
-      .filter(({ id }) => permitted?.has(id) !== false)
-      .map(({ id }) => id);
-    const models = await Promise.all(ids.map((id) => channels.model(id)));
-    return models.filter((model) => model !== undefined);
-  };
-  const describe = async (models: readonly ResolvedModel[]): Promise<VideoModel[]> => {
-    const times = await durations.read(models.map(({ id }) => id));
-    return models.map((model) => {
-      const median = times.find((each) => each.model === model.id)?.p50_seconds;
-      return toVideoModel(model, vendors, median ?? null);
-    });
-  };
-
+export function addVideoModelRoutes(routes: RouteRegistry, models: VideoModels): void {
   routes.add(endpoints.listVideoModels, async ({ caller, request, reply }) => {
-    const models = { object: 'list' as const, data: await describe(await list(caller)) };
-    return unlessKnown(models, request.headers['if-none-match'], reply);
+    const body = { object: 'list' as const, data: await models.list(caller) };
+    return unlessKnown(body, request.headers['if-none-match'], reply);
   });
-  routes.add(endpoints.getVideoModel, async ({ caller, params: { model: id }, request, reply }) => {
-    const found = (await list(caller)).filter((model) => model.id === id);
-    const [model] = await describe(found);
-    if (model === undefined) throw new AppError('model_not_found', { params: { model: id }, param: 'model' });
-    return unlessKnown(model, request.headers['if-none-match'], reply);
-  });
+  routes.add(endpoints.getVideoModel, async ({ caller, params: { model: id }, request, reply }) =>
+    unlessKnown(await models.get(caller, id), request.headers['if-none-match'], reply),
+  );
 }
 
 /** Sends 304 to a client that has the same data, by a weak ETag, because it may be sent compressed. */
