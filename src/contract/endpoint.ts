@@ -33,6 +33,7 @@ export const isModelPolicy = (policy: Policy): policy is ModelPolicy =>
  * - `oauth`: `{error, error_description}` (RFC 6749 section 5.2)
  * - `claude-code`: like `anthropic`, with the statuses and headers that Claude Code expects of a gateway
  * - `claude-code-oauth`: like `oauth`, likewise
+ * - `mcp`: a JSON-RPC error response without the id of a request
  * - `kling`, `jimeng`: the vendor's own format, statuses and codes
  * - `page`: an HTML page
  */
@@ -47,6 +48,7 @@ export type EnvelopeKind =
   | 'oauth'
   | 'claude-code'
   | 'claude-code-oauth'
+  | 'mcp'
   | 'kling'
   | 'jimeng'
   | 'page';
@@ -165,5 +167,6 @@ export function envelopeOfPath(url: string): EnvelopeKind {
   if (path.startsWith('/oauth/')) return 'oauth';
   if (path.startsWith('/claude-code/oauth/')) return 'claude-code-oauth';
   if (path.startsWith('/claude-code/')) return 'claude-code';
+  if (path.startsWith('/mcp/')) return 'mcp';
   return 'page';
 }

@@ -17,6 +17,7 @@ import { addFileRoutes } from './files/routes.ts';
 import type { Foundation } from './foundation.ts';
 import { addMailRoutes } from './mail/routes.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
+import { makeMcp } from './mcp/module.ts';
 import { registerOnDemandMetrics } from './metrics.ts';
 import type { Modules } from './modules.ts';
 import { addAnnouncementAdminRoutes, addNotificationRoutes } from './notifications/routes.ts';
@@ -120,6 +121,15 @@ export async function registerRoutes(
     journalDirectory: journalDirectory(config.databaseUrl, config.journalDir),
     masterKeys: [masterKey, ...foundation.previousMasterKeys],
     timeLimits: chatTimeLimits,
+  });
+  makeMcp(routes, {
+    ...foundation,
+    video,
+    outlook: modules.plans.outlook,
+    amountUnit: () => ({ quotaPerCredit: config.quotaPerUnit, currency: settings.current().currency ?? '' }),
+    credentialWatch,
+    siteName: () => settings.current().siteName,
+    baseUrl: config.baseUrl,
   });
   const support = createSupport(foundation, modules, video);
   const cookies = createCookies(http, config.baseUrl);

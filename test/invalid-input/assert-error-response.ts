@@ -23,6 +23,7 @@ export function assertErrorResponse(
     device: () => body.success === false && typeof body.error === 'string',
     oauth: () => typeof body.error === 'string',
     'claude-code-oauth': () => typeof body.error === 'string',
+    mcp: () => body.jsonrpc === '2.0' && typeof (body.error as { code?: unknown } | undefined)?.code === 'number',
     video: () => typeof body.code === 'string' && typeof body.message === 'string',
     // These endpoints use the short form for a task that does not exist.
     'openai-video': () => typeof body.code === 'string' && (typeof body.error === 'object' || body.data === null),

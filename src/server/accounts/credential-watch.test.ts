@@ -175,7 +175,7 @@ describe('credential revocation watch', () => {
 
     it('finds a caller again by a reference that does not reveal the credential', async () => {
       const { watch, clock } = await start();
-      for (const caller of [SESSION, DEVICE, TOKEN]) {
+      for (const caller of ALL) {
         const reference = watch.referenceOf(caller);
         assert.deepEqual(await watch.resolve(reference, 1), caller);
         assert.equal(await watch.resolve(reference, 2), undefined, 'of another account');
@@ -198,7 +198,7 @@ describe('credential revocation watch', () => {
       ])
         assert.equal(await watch.resolve(junk, 1), undefined, junk);
       clock.advance(1_000);
-      for (const caller of [SESSION, DEVICE])
+      for (const caller of [SESSION, DEVICE, MODEL])
         assert.equal(await watch.resolve(watch.referenceOf(caller), 1), undefined, 'ended');
     });
 

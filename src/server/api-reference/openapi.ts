@@ -83,6 +83,12 @@ const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
   }),
   oauth: oauthError,
   'claude-code-oauth': oauthError,
+  oauth: object({ error: { type: 'string' }, error_description: { type: 'string' } }),
+  mcp: object({
+    jsonrpc: { const: '2.0' },
+    id: { type: ['string', 'integer', 'null'] },
+    error: object({ code: { type: 'integer' }, message: { type: 'string' } }),
+  }),
   kling: object({
     code: { type: 'integer' },
     message: { type: 'string' },
@@ -199,7 +205,7 @@ const ERRORS_WITH_STATUS_200: ReadonlySet<EnvelopeKind> = new Set(['api', 'devic
 function toSuccess(endpoint: Endpoint, status: number): Json {
   const { envelope, response, documentedResponse = response } = endpoint;
   const { responseTypes = [envelope === 'page' ? 'text/html' : 'application/json'] } = endpoint;
-  if (status === 204 || (status >= 300 && status < 400))
+  if (status === 202 || status === 204 || (status >= 300 && status < 400))
     return { description: status === 304 ? 'Not modified.' : 'Done.' };
   const success: unknown = documentedResponse ?? { type: 'object' };
   const json =

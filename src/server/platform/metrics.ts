@@ -25,6 +25,8 @@ export interface Metrics {
   /** Records reservations closed by a committed transaction. */
   recordSettlements(kind: 'settle' | 'refund', count: number): void;
   recordQuery(seconds: number): void;
+  /** Records a call of a tool over MCP. `outcome`: `ok`, `refused` or `failed`. */
+  recordToolCall(tool: string, outcome: string): void;
   /** Records an operation at the mail server that hosts the mailboxes. */
   recordMailServerCall(outcome: string): void;
   /** Registers a metric that is read when the metrics are requested. */
@@ -94,6 +96,10 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     'Duration of single statements, the wait for a connection apart.',
     QUERY_BUCKETS,
   );
+  const toolCalls = counter('mcp_tool_calls_total', 'Calls of tools over the Model Context Protocol.', [
+    'tool',
+    'outcome',
+  ]);
   const mailServerCalls = counter('mail_server_calls_total', 'Operations at the mail server of the mailboxes.', [
     'outcome',
   ]);
@@ -111,6 +117,7 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     },
     recordSettlements: (kind, count) => settlements.labels(kind).inc(count),
     recordQuery: (seconds) => queries.observe(seconds),
+    recordToolCall: (tool, outcome) => toolCalls.labels(tool, outcome).inc(),
     recordMailServerCall: (outcome) => mailServerCalls.labels(outcome).inc(),
     register: (metric) => addGauge(registry, PREFIX, metric),
     values: async (name) => {

@@ -67,6 +67,19 @@ describe('a submit whose response fails', () => {
       await assert.rejects(slow, /vendor went away/);
     });
 
+    it('counts for the time of its claim', async () => {
+      const { database, clock, submits, submit } = await setUp();
+      const claim = { ...CLAIM, ttlMs: 600_000 };
+      const once = (id: string) =>
+        new Idempotency(database, new TaskStore(database), clock).runOnce(claim, submit(id, 'SUBMITTED'));
+      await assert.rejects(once('task_a'), /went away/);
+      clock.advance(599_999);
+      assert.equal((await once('task_b')).task.public_id, 'task_a');
+      clock.advance(1);
+      await assert.rejects(once('task_c'), /went away/);
+      assert.deepEqual(submits, ['task_a', 'task_c']);
+    });
+
     it('leaves no key behind when its task failed', async () => {
       const { submits, submit, once } = await setUp();
       await assert.rejects(once(submit('task_a', 'FAILURE')), /went away/);

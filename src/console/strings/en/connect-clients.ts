@@ -24,6 +24,7 @@ export default {
     anthropicSdk: "With Anthropic's library for JavaScript; any chat model works.",
     googleSdk: "With Google's library for JavaScript; any chat model works.",
     claudeCode: 'Set these variables, then start Claude Code in the same terminal.',
+    mcp: 'Lets an assistant generate videos. Run this for Claude Code, or enter address and header in another client. Give the key a limit of its own: the assistant spends from it.',
     codex: 'Add the provider to the configuration of Codex, then start it with the key.',
     geminiCli:
       'Set these variables, start Gemini CLI in the same terminal, and choose “Use Gemini API key” when it asks.',

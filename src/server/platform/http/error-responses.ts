@@ -227,7 +227,7 @@ export function toErrorResponse(
   envelope: EnvelopeKind,
   locale: Locale,
   requestId: string,
-  { isOpenAiSdk = false }: { readonly isOpenAiSdk?: boolean } = {},
+  { isOpenAiSdk = false, baseUrl = '' }: { readonly isOpenAiSdk?: boolean; readonly baseUrl?: string } = {},
 ): ErrorResponse {
   const known = toAppError(error, requestId);
   const { status = ERRORS[known.code].status } = known.options;
@@ -250,6 +250,8 @@ export function toErrorResponse(
         // RFC 6749 section 5.2: a 401 names the scheme to authenticate with.
         'request-id': envelope === 'anthropic' || envelope === 'claude-code' ? requestId : undefined,
         'www-authenticate': envelope === 'oauth' && row.status === 401 ? 'Basic realm="reelgate"' : undefined,
+        'request-id': envelope === 'anthropic' ? requestId : undefined,
+        'www-authenticate': toChallenge(envelope, row.status, baseUrl),
       }),
       ...vendorFormat?.headers,
     },
@@ -265,6 +267,17 @@ export function toErrorResponse(
       locale,
     }),
   };
+}
+
+/**
+ * The scheme to authenticate with. RFC 6749 section 5.2, and for MCP RFC 9728 section 5.1: the address of the metadata
+ * that name the authorization server, and the scope to ask for (RFC 6750 section 3).
+ */
+function toChallenge(envelope: EnvelopeKind, status: number, baseUrl: string): string | undefined {
+  if (envelope === 'oauth' && status === 401) return 'Basic realm="reelgate"';
+  if (envelope !== 'mcp' || (status !== 401 && status !== 403)) return undefined;
+  const error = status === 403 ? 'error="insufficient_scope", ' : '';
+  return `Bearer ${error}resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp", scope="mcp"`;
 }
 
 /** Vendor formats, in which the status also depends on the code. */
@@ -318,6 +331,10 @@ const OAUTH_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {
   unavailable: 'server_error',
 };
 
+/** JSON-RPC 2.0 section 5.1: unreadable JSON, an error of this service, or a request that is refused. */
+const rpcCodeOf = (code: ErrorCode, status: number): number =>
+  code === 'invalid_json' ? -32_700 : status >= 500 ? -32_603 : -32_600;
+
 const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>> = {
   api: ({ message, code, internalCode }) => {
     const { isCoded = false }: ErrorDefinition = ERRORS[internalCode];
@@ -338,6 +355,12 @@ const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>>
     JSON.stringify({ error: OAUTH_CODES[internalCode] ?? code, error_description: message }),
   'claude-code': ({ vendorFormat }) => JSON.stringify(vendorFormat),
   'claude-code-oauth': ({ vendorFormat }) => JSON.stringify(vendorFormat),
+  mcp: ({ code, message, internalCode, status }) =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: null,
+      error: { code: rpcCodeOf(internalCode, status), message, data: { code } },
+    }),
   kling: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   jimeng: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   anthropic: ({ vendorFormat }) => JSON.stringify(vendorFormat),
@@ -357,10 +380,12 @@ const MAX_DROPPED_BYTES = 64 * 1024 * 1024;
 export class ErrorSender {
   readonly #log: Log;
   readonly #defaultLocale: Locale;
+  readonly #baseUrl: string;
 
-  constructor(options: { readonly log: Log; readonly defaultLocale: Locale }) {
+  constructor(options: { readonly log: Log; readonly defaultLocale: Locale; readonly baseUrl: string }) {
     this.#log = options.log;
     this.#defaultLocale = options.defaultLocale;
+    this.#baseUrl = options.baseUrl;
   }
 
   /** For responses outside of Fastify. */
@@ -371,6 +396,7 @@ export class ErrorSender {
       envelopeForClient(envelopeOfPath(request.url ?? '/'), request.url ?? '/', request.headers),
       this.#localeOf(request),
       id,
+      { baseUrl: this.#baseUrl },
     );
   }
 
@@ -411,7 +437,7 @@ export class ErrorSender {
       envelope,
       this.#localeOf(request.raw),
       request.id,
-      { isOpenAiSdk: isOpenAiSdk(request.headers) },
+      { isOpenAiSdk: isOpenAiSdk(request.headers), baseUrl: this.#baseUrl },
     );
     // Fastify closes the connection after every body it could not parse, so a sender that is still writing would see a
     // broken connection instead of the response. A body of limited length is therefore received and dropped.

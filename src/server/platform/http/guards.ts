@@ -90,9 +90,13 @@ export function isCrossSite(
   // own key.
   if (headers.authorization !== undefined && headers.cookie === undefined) return false;
   if (site !== undefined) return site !== 'same-origin' && site !== 'none';
-  const { origin } = headers;
-  if (origin === undefined || (ofPage && origin === 'null')) return false;
-  return !URL.canParse(origin) || !isKnownHost(new URL(origin).host, hosts);
+  if (ofPage && headers.origin === 'null') return false;
+  return hasForeignOrigin(headers, hosts);
+}
+
+/** Whether a page of another host sent the request. */
+export function hasForeignOrigin({ origin }: IncomingHttpHeaders, hosts: readonly string[]): boolean {
+  return origin !== undefined && (!URL.canParse(origin) || !isKnownHost(new URL(origin).host, hosts));
 }
 
 /** Time that every body may take, regardless of its size. */
@@ -205,10 +209,11 @@ const isBeingRead = (request: IncomingMessage): boolean =>
   request.readableFlowing === true || (request instanceof RequestWithCollectedBody && request.isCollected);
 
 /** Paths that programs of other origins may call with their own key. */
-const SHARED_PATH = /^\/v1(?:beta)?(?:\/|$|\?)/;
+const SHARED_PATH = /^\/(?:v1(?:beta)?|mcp)(?:\/|$|\?)/;
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE';
 /** Response headers that browsers hide from scripts by default. */
-const EXPOSED_HEADERS = 'x-request-id, retry-after, content-disposition, content-range, deprecation, sunset';
+const EXPOSED_HEADERS =
+  'x-request-id, retry-after, content-disposition, content-range, deprecation, sunset, mcp-session-id, www-authenticate';
 const HEADER_NAMES = /^[A-Za-z0-9-]{1,64}(?:, ?[A-Za-z0-9-]{1,64}){0,31}$/;
 const PREFLIGHT_SECONDS = '600';
 

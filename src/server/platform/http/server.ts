@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import cookie from '@fastify/cookie';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerFactory } from 'fastify';
 import Fastify from 'fastify';
-import { type Endpoint, envelopeOfPath, lacksVersion } from '../../../contract/endpoint.ts';
+import { type Endpoint, type EnvelopeKind, envelopeOfPath, lacksVersion } from '../../../contract/endpoint.ts';
 import type { ErrorCode } from '../../../contract/error-codes.ts';
 import type { Locale } from '../../../contract/messages/format-message.ts';
 import { AppError, invalidRequest } from '../app-error.ts';
@@ -24,6 +24,7 @@ import {
   BODY_GRACE_MS,
   ConnectionAndSlowBodyLimits,
   CorsPolicy,
+  hasForeignOrigin,
   hasMultipleHostHeaders,
   isCrossSite,
   isKnownHost,
@@ -95,8 +96,9 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   const errors = new ErrorSender(options);
   const cors = new CorsPolicy(options.corsOrigins);
   const hosts = [new URL(options.baseUrl).hostname.toLowerCase()];
-  const crossesSites = (request: IncomingMessage, isPage = false): boolean =>
-    isCrossSite(request.method ?? 'GET', request.headers, hosts, isPage) &&
+  const crossesSites = (request: IncomingMessage, envelope?: EnvelopeKind): boolean =>
+    (isCrossSite(request.method ?? 'GET', request.headers, hosts, envelope === 'page') ||
+      (envelope === 'mcp' && hasForeignOrigin(request.headers, hosts))) &&
     !(cors.allows(request) && request.headers.cookie === undefined);
   const commonHeaders = options.baseUrl.startsWith('https:') ? { ...TRANSPORT_SECURITY, ...PRIVATE } : PRIVATE;
   const tools: FastPathTools = {
@@ -247,7 +249,7 @@ function setHeaders(response: ServerResponse, headers: Readonly<Record<string, s
 /** This machine: a reverse proxy or a program next to the service. */
 const LOOPBACK_IP = /^(?:::ffff:)?127\.0\.0\.1$|^::1$/;
 /** Paths where nearly everything belongs to one account; a handler whose response may be cached says so itself. */
-const PRIVATE_PATH = /^\/(?:api|v\d(?:beta)?|oauth|kling|jimeng)(?:[/?]|$)/;
+const PRIVATE_PATH = /^\/(?:api|v\d(?:beta)?|oauth|mcp|kling|jimeng)(?:[/?]|$)/;
 
 async function registerPlugins(
   fastify: FastifyInstance,
@@ -269,7 +271,7 @@ async function registerPlugins(
 function registerHooks(
   fastify: FastifyInstance,
   options: HttpOptions,
-  crossesSites: (request: IncomingMessage, isPage: boolean) => boolean,
+  crossesSites: (request: IncomingMessage, envelope: EnvelopeKind | undefined) => boolean,
 ): void {
   const allowedMethods = new AllowedMethods();
   fastify.addHook('onRoute', ({ method, url }) => allowedMethods.add(method, url));
@@ -291,8 +293,7 @@ function registerHooks(
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     if (request.is404) throw notFound(request);
-    const isPage = request.routeOptions.config.endpoint?.envelope === 'page';
-    if (crossesSites(request.raw, isPage)) throw new AppError('cross_site');
+    if (crossesSites(request.raw, request.routeOptions.config.endpoint?.envelope)) throw new AppError('cross_site');
   });
   fastify.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';

@@ -209,6 +209,25 @@ export const CLIENTS = [
       },
     ],
   },
+  {
+    id: 'mcp',
+    title: 'MCP',
+    samples: ({ origin, apiKey }) => [
+      { text: `claude mcp add --transport http reelgate ${origin}/mcp --header "Authorization: Bearer ${apiKey}"` },
+      {
+        file: 'mcp.json',
+        text: JSON.stringify(
+          {
+            mcpServers: {
+              reelgate: { type: 'http', url: `${origin}/mcp`, headers: { Authorization: `Bearer ${apiKey}` } },
+            },
+          },
+          undefined,
+          2,
+        ),
+      },
+    ],
+  },
   { id: 'codex', title: 'Codex', samples: codexConfig },
   { id: 'geminiCli', title: 'Gemini CLI', samples: geminiCli },
   { id: 'cherryStudio', title: 'Cherry Studio', samples: addressAndKey, link: toCherryStudioLink },

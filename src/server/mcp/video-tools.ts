@@ -1,0 +1,256 @@
+import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
+import {
+  LISTED_PROMPT_LENGTH,
+  type McpVideo,
+  TOOLS,
+  type ToolInput,
+  type ToolName,
+  type ToolOutput,
+} from '../../contract/mcp.ts';
+import { formatMessage, type Locale } from '../../contract/messages/format-message.ts';
+import { defined } from '../../contract/objects.ts';
+import { toSeconds } from '../../contract/time-units.ts';
+import { VideoBody } from '../../contract/video.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
+import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
+import { AppError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import { DatabaseUnavailableError } from '../platform/db/database.ts';
+import type { ModelCaller } from '../platform/http/request-context.ts';
+import { validatorFor } from '../platform/http/schema-validation.ts';
+import { NO_IMAGES } from '../platform/json-scanner.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { GenerationRequest, GenerationRequestBody } from '../video/generation-request.ts';
+import type { Video } from '../video/module.ts';
+import type { Task } from '../video/task-store.ts';
+import { type CallIdentity, toRetryClaim } from './retry-claim.ts';
+
+interface VideoToolsDependencies {
+  readonly video: Pick<Video, 'services' | 'store'>;
+  readonly outlook: Pick<AffordableCallCounts, 'of'>;
+  readonly amountUnit: () => AmountUnit;
+  readonly credentialWatch: Pick<CredentialRevocationWatch, 'referenceOf'>;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, 'recordToolCall'>;
+  readonly baseUrl: string;
+}
+
+/** A call of a tool. */
+export interface ToolCall extends CallIdentity {
+  readonly caller: ModelCaller;
+  readonly locale: Locale;
+  /** Name and version of the calling program, for the request log. */
+  readonly client: string | undefined;
+  /** Aborted when nobody waits for the result any more. */
+  readonly signal: AbortSignal;
+}
+
+/** `CallToolResult` of the protocol. */
+export interface ToolResult {
+  readonly content: readonly object[];
+  readonly structuredContent?: object;
+  readonly isError?: true;
+  readonly _meta?: object;
+}
+
+type Handlers = {
+  readonly [N in ToolName]: (given: ToolInput<N>, call: ToolCall) => Promise<ToolOutput<N>>;
+};
+
+const DEFAULT_PAGE = 20;
+const DATABASE_RETRY_SECONDS = 2;
+
+export const isToolName = (name: string): name is ToolName => Object.hasOwn(TOOLS, name);
+
+/** The tools of the endpoint. They use the services of the video endpoints, so that the same limits and prices hold. */
+export class VideoTools {
+  readonly #dependencies: VideoToolsDependencies;
+  readonly #handlers: Handlers;
+
+  constructor(dependencies: VideoToolsDependencies) {
+    this.#dependencies = dependencies;
+    this.#handlers = {
+      list_models: async ({ model }, { caller }) => ({ models: await this.#listModels(caller, model) }),
+      quote_video: (given, call) => this.#quote(given, call),
+      create_video: (given, call) => this.#start('create_video', given, call),
+      get_video: (given, call) => this.#get(given, call),
+      list_videos: (given, call) => this.#list(given, call),
+      edit_video: (given, call) => this.#start('edit_video', given, call),
+      extend_video: (given, call) => this.#start('extend_video', given, call),
+      balance: (_, call) => this.#balance(call),
+    };
+  }
+
+  /**
+   * Runs a tool. A refusal is a result as well, so that the model that called can read it.
+   * @throws only errors of this service itself
+   */
+  async call(name: ToolName, given: unknown, call: ToolCall): Promise<ToolResult> {
+    const { metrics } = this.#dependencies;
+    try {
+      const checked = validatorFor(TOOLS[name].input)(given);
+      if ('error' in checked) throw checked.error;
+      const handle = this.#handlers[name] as (given: unknown, call: ToolCall) => Promise<object>;
+      const result = toResult(await handle(checked.value, call));
+      metrics.recordToolCall(name, 'ok');
+      return result;
+    } catch (error) {
+      const known =
+        error instanceof DatabaseUnavailableError
+          ? new AppError('unavailable', { retryAfterSeconds: DATABASE_RETRY_SECONDS })
+          : error;
+      metrics.recordToolCall(name, known instanceof AppError ? 'refused' : 'failed');
+      if (!(known instanceof AppError)) throw error;
+      return toRefusal(known, call.locale);
+    }
+  }
+
+  /** @throws AppError `task_not_exist` */
+  find(caller: ModelCaller, id: string): Promise<Task> {
+    return this.#dependencies.video.services.reader.readForToken(caller, id);
+  }
+
+  /** The result of a call that started a video which has ended since. */
+  async finalResult(task: Task, caller: ModelCaller): Promise<ToolResult> {
+    const result = toResult({ ...(await this.#describe(task, caller)), dropped: [] });
+    return task.status === 'FAILURE' ? { ...result, isError: true } : result;
+  }
+
+  async #listModels(caller: ModelCaller, model: string | undefined): Promise<ToolOutput<'list_models'>['models']> {
+    const { models } = this.#dependencies.video.services;
+    if (model !== undefined) return [await models.get(caller, model)];
+    return (await models.list(caller)).map(({ parameters: _, ...listed }) => listed);
+  }
+
+  async #quote(given: ToolInput<'quote_video'>, { caller }: ToolCall): Promise<ToolOutput<'quote_video'>> {
+    const { requests, quotes } = this.#dependencies.video.services;
+    const dropped = new DroppedArguments();
+    const generation = await requests.read(checkBody(given), caller, NO_FILES);
+    return { ...(await quotes.quote(caller, generation, dropped.read)), dropped: dropped.names };
+  }
+
+  async #start(
+    tool: 'create_video' | 'edit_video' | 'extend_video',
+    given: ToolInput<'create_video' | 'edit_video'>,
+    call: ToolCall,
+  ): Promise<ToolOutput<'create_video'>> {
+    const { submitter } = this.#dependencies.video.services;
+    const { caller, client } = call;
+    const idempotency = toRetryClaim(caller.tokenId, tool, given, call);
+    const generation = await this.#read(tool, given, caller);
+    const dropped = new DroppedArguments();
+    const options = { idempotency, addHeaders: dropped.read, ...defined({ client }) };
+    const { task } = await submitter.submit(caller, generation, options);
+    return {
+      ...(await this.#describe(await this.find(caller, task.public_id), caller)),
+      dropped: dropped.names,
+    };
+  }
+
+  #read(
+    tool: 'create_video' | 'edit_video' | 'extend_video',
+    { idempotency_key: _, ...given }: ToolInput<'create_video' | 'edit_video'>,
+    caller: ModelCaller,
+  ): Promise<GenerationRequest> {
+    const { requests } = this.#dependencies.video.services;
+    if (tool === 'create_video') return requests.read(checkBody(given), caller, NO_FILES);
+    const { id, ...change } = given as ToolInput<'edit_video'>;
+    const operation = tool === 'edit_video' ? 'edit' : 'extend';
+    return requests.readChange(operation, { ...checkBody(change), video: { id } }, caller, NO_FILES);
+  }
+
+  async #get({ id, wait_seconds: seconds = 0 }: ToolInput<'get_video'>, { caller, signal }: ToolCall) {
+    const { follower } = this.#dependencies.video.services;
+    return this.#describe(await follower.wait(caller, id, seconds * 1_000, signal), caller);
+  }
+
+  async #list({ limit = DEFAULT_PAGE, after }: ToolInput<'list_videos'>, { caller }: ToolCall) {
+    const { store } = this.#dependencies.video;
+    const found = await store.listForToken(caller.tokenId, after, limit, 'desc');
+    const page = found.slice(0, limit);
+    const videos = await Promise.all(page.map((task) => this.#describe(task, caller)));
+    return {
+      videos: videos.map((video) => ({ ...video, prompt: video.prompt.slice(0, LISTED_PROMPT_LENGTH) })),
+      last_id: page.at(-1)?.public_id ?? null,
+      has_more: found.length > limit,
+    };
+  }
+
+  async #balance({ caller, locale }: ToolCall): Promise<ToolOutput<'balance'>> {
+    const { outlook, amountUnit } = this.#dependencies;
+    const { balance, windows, keyLeft } = await outlook.of(caller, 0);
+    return {
+      balance,
+      balance_text: formatAmount(balance, amountUnit(), locale, 'exact'),
+      windows: windows.map(({ kind, limit, left, endsAt }) => ({ kind, limit, left, full_again: toSeconds(endsAt) })),
+      key_left: keyLeft ?? null,
+    };
+  }
+
+  async #describe(task: Task, caller: ModelCaller): Promise<McpVideo> {
+    const { video, credentialWatch, clock, baseUrl } = this.#dependencies;
+    const { renderer, playLinks } = video.services;
+    const source = task.remixed_from === null ? undefined : await video.store.findById(task.remixed_from);
+    const shown = renderer.complete(task, source?.public_id) as RenderedVideo;
+    const url = baseUrl + playLinks.create(task.public_id, credentialWatch.referenceOf(caller), clock.now());
+    return {
+      id: task.public_id,
+      status: shown.status,
+      progress: shown.progress,
+      model: task.model,
+      prompt: shown.prompt ?? '',
+      seconds: shown.seconds,
+      size: shown.size,
+      quota: task.price,
+      created_at: toSeconds(task.created_at),
+      completed_at: shown.completed_at,
+      source_video_id: source?.public_id ?? null,
+      url: task.status === 'SUCCESS' ? url : null,
+      error: shown.error === null ? null : { code: String(shown.error.code), message: String(shown.error.message) },
+    };
+  }
+}
+
+/** Members of OpenAI's complete video object, which have the same form for every vendor. */
+type RenderedVideo = Pick<McpVideo, 'status' | 'progress' | 'seconds' | 'size' | 'completed_at'> & {
+  readonly prompt: string | null;
+  readonly error: { readonly code: unknown; readonly message: unknown } | null;
+};
+
+const NO_FILES = { files: [], bodyImages: NO_IMAGES };
+
+/**
+ * The body of a request for a video, by the rules of `POST /v1/videos`: arguments of a model's own schema are allowed.
+ * @throws AppError `invalid_request`
+ */
+function checkBody(given: object): GenerationRequestBody {
+  const checked = validatorFor(VideoBody)(given);
+  if ('error' in checked) throw checked.error;
+  return given as GenerationRequestBody;
+}
+
+/** Collects the names of arguments that reach no vendor. */
+class DroppedArguments {
+  names: string[] = [];
+  readonly read = ({ 'x-reelgate-dropped': dropped }: Readonly<Record<string, string>>): void => {
+    if (dropped !== undefined) this.names = dropped.split(', ');
+  };
+}
+
+/** The value as text too, for clients without structured content, and a link to the file where there is one. */
+function toResult(value: object): ToolResult {
+  const { id, url } = value as { readonly id?: string; readonly url?: string | null };
+  const link = { type: 'resource_link', uri: url, name: `${id}.mp4`, mimeType: 'video/mp4' };
+  return {
+    content: [{ type: 'text', text: JSON.stringify(value) }, ...(typeof url === 'string' ? [link] : [])],
+    structuredContent: value,
+  };
+}
+
+function toRefusal({ code, options }: AppError, locale: Locale): ToolResult {
+  const { params, messageKey = code, message, param, publicCode, retryAfterSeconds } = options;
+  const given = message === code ? undefined : message;
+  const text = given ?? formatMessage(messageKey, locale, params);
+  const error = defined({ code: publicCode ?? code, param, retry_after_seconds: retryAfterSeconds });
+  return { content: [{ type: 'text', text }], isError: true, _meta: { error } };
+}
