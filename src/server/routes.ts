@@ -122,15 +122,7 @@ export async function registerRoutes(
     masterKeys: [masterKey, ...foundation.previousMasterKeys],
     timeLimits: chatTimeLimits,
   });
-  makeMcp(routes, {
-    ...foundation,
-    video,
-    outlook: modules.plans.outlook,
-    amountUnit: () => ({ quotaPerCredit: config.quotaPerUnit, currency: settings.current().currency ?? '' }),
-    credentialWatch,
-    siteName: () => settings.current().siteName,
-    baseUrl: config.baseUrl,
-  });
+  addMcp(routes, foundation, modules, video);
   const support = createSupport(foundation, modules, video);
   const cookies = createCookies(http, config.baseUrl);
   addAccountRoutes(routes, { accounts, cookies });
@@ -173,6 +165,17 @@ function addSignInRoutes(
     findManagedSettings: (clientId) => managedSettings.findSensitive(clientId),
   });
   addClaudeCodeRoutes(routes, { deviceAuth, emails: accounts.emailConfirmations, managedSettings, baseUrl });
+function addMcp(routes: RouteRegistry, foundation: Foundation, modules: Modules, video: Video): void {
+  const { config, settings } = foundation;
+  makeMcp(routes, {
+    ...foundation,
+    video,
+    outlook: modules.plans.outlook,
+    amountUnit: () => ({ quotaPerCredit: config.quotaPerUnit, currency: settings.current().currency ?? '' }),
+    credentialWatch: modules.accounts.credentialWatch,
+    siteName: () => settings.current().siteName,
+    baseUrl: config.baseUrl,
+  });
 }
 
 /** Reads an account's terms only if a channel of the model depends on plans. */
