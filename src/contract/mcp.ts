@@ -27,7 +27,7 @@ export const callMcp = endpoint({
   method: 'POST',
   path: MCP_PATH,
   tag: 'mcp',
-  policy: 'model',
+  policy: 'mcp',
   envelope: 'mcp',
   summary: 'Model Context Protocol over Streamable HTTP, versions 2025-06-18, 2025-11-25 and 2026-07-28',
   bodyLimit: 4 * 1024 * 1024,

@@ -211,7 +211,7 @@ describe('error sender', () => {
     const note = (level: string) => () => void logged.push(level);
     const log = { warn: note('warn'), error: note('error') } as unknown as Log;
     const request = { url: '/v1/videos', id: 'r1', headers: {}, raw: { url: '/v1/videos', headers: {} } };
-    new ErrorSender({ log, defaultLocale: 'en', baseUrl: 'http://127.0.0.1' }).reply(
+    new ErrorSender({ log, defaultLocale: 'en' }).reply(
       error,
       request as unknown as FastifyRequest,
       chain as unknown as FastifyReply,

@@ -227,7 +227,7 @@ export function toErrorResponse(
   envelope: EnvelopeKind,
   locale: Locale,
   requestId: string,
-  { isOpenAiSdk = false, baseUrl = '' }: { readonly isOpenAiSdk?: boolean; readonly baseUrl?: string } = {},
+  { isOpenAiSdk = false }: { readonly isOpenAiSdk?: boolean } = {},
 ): ErrorResponse {
   const known = toAppError(error, requestId);
   const { status = ERRORS[known.code].status } = known.options;
@@ -251,7 +251,7 @@ export function toErrorResponse(
         'request-id': envelope === 'anthropic' || envelope === 'claude-code' ? requestId : undefined,
         'www-authenticate': envelope === 'oauth' && row.status === 401 ? 'Basic realm="reelgate"' : undefined,
         'request-id': envelope === 'anthropic' ? requestId : undefined,
-        'www-authenticate': toChallenge(envelope, row.status, baseUrl),
+        'www-authenticate': envelope === 'oauth' && row.status === 401 ? 'Basic realm="reelgate"' : undefined,
       }),
       ...vendorFormat?.headers,
     },
@@ -267,17 +267,6 @@ export function toErrorResponse(
       locale,
     }),
   };
-}
-
-/**
- * The scheme to authenticate with. RFC 6749 section 5.2, and for MCP RFC 9728 section 5.1: the address of the metadata
- * that name the authorization server, and the scope to ask for (RFC 6750 section 3).
- */
-function toChallenge(envelope: EnvelopeKind, status: number, baseUrl: string): string | undefined {
-  if (envelope === 'oauth' && status === 401) return 'Basic realm="reelgate"';
-  if (envelope !== 'mcp' || (status !== 401 && status !== 403)) return undefined;
-  const error = status === 403 ? 'error="insufficient_scope", ' : '';
-  return `Bearer ${error}resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp", scope="mcp"`;
 }
 
 /** Vendor formats, in which the status also depends on the code. */
@@ -380,12 +369,10 @@ const MAX_DROPPED_BYTES = 64 * 1024 * 1024;
 export class ErrorSender {
   readonly #log: Log;
   readonly #defaultLocale: Locale;
-  readonly #baseUrl: string;
 
-  constructor(options: { readonly log: Log; readonly defaultLocale: Locale; readonly baseUrl: string }) {
+  constructor(options: { readonly log: Log; readonly defaultLocale: Locale }) {
     this.#log = options.log;
     this.#defaultLocale = options.defaultLocale;
-    this.#baseUrl = options.baseUrl;
   }
 
   /** For responses outside of Fastify. */
@@ -396,7 +383,6 @@ export class ErrorSender {
       envelopeForClient(envelopeOfPath(request.url ?? '/'), request.url ?? '/', request.headers),
       this.#localeOf(request),
       id,
-      { baseUrl: this.#baseUrl },
     );
   }
 
@@ -437,7 +423,7 @@ export class ErrorSender {
       envelope,
       this.#localeOf(request.raw),
       request.id,
-      { isOpenAiSdk: isOpenAiSdk(request.headers), baseUrl: this.#baseUrl },
+      { isOpenAiSdk: isOpenAiSdk(request.headers) },
     );
     // Fastify closes the connection after every body it could not parse, so a sender that is still writing would see a
     // broken connection instead of the response. A body of limited length is therefore received and dropped.
