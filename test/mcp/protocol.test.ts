@@ -208,7 +208,7 @@ describe('the wire forms of the Model Context Protocol', () => {
     assert.equal(form.status, 415);
   });
 
-  it('T10: refuses pages of other hosts, even with a key', async () => {
+  it('T140: refuses pages of other hosts, even with a key', async () => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     for (const origin of ['https://evil.example', 'null', 'not an origin', 'http://127.0.0.1.evil.example']) {
       const { status, body } = await post(ping, { origin });

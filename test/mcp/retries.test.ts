@@ -33,7 +33,7 @@ describe('a repeated call over MCP', () => {
     };
     const video = (prompt: string, more: object = {}) => ({ model: 'kling-v1-6', prompt, ...more });
 
-    it('starts one video, by idempotency_key', async () => {
+    it('T141: starts one video, by idempotency_key', async () => {
       const { quota } = await service.operator.quota();
       const given = video('by key', { idempotency_key: 'one of a kind' });
       const id = await repeat(toolCall('create_video', given));
@@ -49,7 +49,7 @@ describe('a repeated call over MCP', () => {
       assert.equal(jobs('another by key'), 0);
     });
 
-    it('starts one video, by its id inside a session', async () => {
+    it('T141: starts one video, by its id inside a session', async () => {
       const session = { 'mcp-session-id': 'session-1' };
       const call = toolCall('create_video', video('by session'), 4);
       const id = await repeat(call, session);
@@ -62,7 +62,7 @@ describe('a repeated call over MCP', () => {
       assert.notEqual(idOf(await post(toolCall('create_video', video('by session, then'), 4), session)), id);
     });
 
-    it('starts one video, by id and arguments without a session', async () => {
+    it('T141: starts one video, by id and arguments without a session', async () => {
       const body = {
         jsonrpc: '2.0',
         id: 1,

@@ -30,7 +30,7 @@ describe('waiting for a video over MCP', () => {
   const wait = (call: string | number = 1, headers = {}, signal?: AbortSignal) =>
     post(toolCall('get_video', { id, wait_seconds: 45 }, call), headers, signal);
 
-  it('ends for all that have gone, and frees their places', async () => {
+  it('T142: ends for all that have gone, and frees their places', async () => {
     id = await create('left alone [stuck]');
     const gone = new AbortController();
     const waits = Array.from({ length: FOLLOWED_PER_KEY }, (_, index) => wait(index, {}, gone.signal));
@@ -90,17 +90,27 @@ describe('waiting for a video over MCP', () => {
     const failed = String((await start('doomed [fail]')).result?.taskId);
     const ended = (await untilEnded(failed)) as { status: string; result: { isError: boolean } };
     assert.deepEqual([ended.status, ended.result.isError], ['completed', true]);
-    // A task belongs to the key that submitted it.
-    key = await service.operator.makeToken();
-    assert.equal((await send('tasks/get', { taskId }, taskId)).error?.code, -32602);
-    const foreign = await post(toolCall('get_video', { id: taskId }));
-    assert.equal(foreign.body.result?._meta?.error?.code, 'task_not_exist');
     const refused = await send(
       'tools/call',
       { name: 'create_video', arguments: { prompt: 'x', model: 'none' } },
       'create_video',
     );
     assert.deepEqual([refused.result?.resultType, refused.result?.isError], ['complete', true]);
+  });
+
+  it('T143: shows a video to the key that made it only', async () => {
+    const made = await create('private');
+    key = await service.operator.makeToken();
+    const codeOf = async (tool: string, given: object) =>
+      (await post(toolCall(tool, given))).body.result?._meta?.error?.code;
+    assert.equal(await codeOf('get_video', { id: made }), 'task_not_exist');
+    assert.equal(await codeOf('edit_video', { id: made, prompt: 'x' }), 'task_not_exist');
+    assert.equal(await codeOf('extend_video', { id: made, prompt: 'x' }), 'task_not_exist');
+    const list = await post(toolCall('list_videos', {}));
+    assert.deepEqual(list.body.result?.structuredContent?.videos, []);
+    const params = { taskId: made, _meta: envelopeOf({ extensions: { [TASKS]: {} } }) };
+    const task = await post({ jsonrpc: '2.0', id: 1, method: 'tasks/get', params }, headersOf('tasks/get', made));
+    assert.equal(task.body.error?.code, -32602);
   });
 
   it('appears in the request log under its key, with the name of the client', async () => {
