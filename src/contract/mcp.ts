@@ -1,4 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
+import { SPEND_PERIODS } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Quote } from './own-videos.ts';
 import { GenerationBody } from './video.ts';
@@ -246,6 +247,15 @@ export const TOOLS = {
         { description: 'Of the allowance of the plan, which pays first; empty without one.' },
       ),
       key_left: orNull(Type.Integer(), 'What the limit of this access leaves; null: it has none.'),
+      spend_limits: Type.Array(
+        Type.Object({
+          period: Type.Enum([...SPEND_PERIODS]),
+          limit: Count,
+          left: Count,
+          full_again: Type.Integer({ description: 'Unix seconds.' }),
+        }),
+        { description: 'Caps on what this access and its account spend per period; empty without one.' },
+      ),
     }),
     annotations: READS,
   },

@@ -52,7 +52,7 @@ describe('a client without a key', () => {
     const tab = new ScriptlessBrowser(service);
     await tab.go('GET', opened.pathname + opened.search);
     await tab.logIn('ada');
-    await tab.submit('approve');
+    await tab.submit('approve', { spend_limit_amount: '2', spend_limit_period: 'day' });
     assert.ok(tab.leftTo, tab.html);
     return tab.leftTo.searchParams;
   }
@@ -78,7 +78,11 @@ describe('a client without a key', () => {
     const client = new OldClient(ABOUT);
     await client.connect(new OldTransport(address(), { authProvider: signIn as never }) as never);
     const { structuredContent } = await client.callTool({ name: 'balance', arguments: {} });
-    assert.ok('balance' in (structuredContent as object));
+    const { spend_limits: limits } = structuredContent as { spend_limits: { period: string; left: number }[] };
+    assert.deepEqual(
+      limits.map(({ period, left }) => [period, left]),
+      [['day', 1_000_000]],
+    );
     await client.close();
     // The token opens nothing but /mcp, and nothing else opens /mcp.
     const { access_token: token } = signIn.saved ?? { access_token: '' };

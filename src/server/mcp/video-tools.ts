@@ -20,6 +20,7 @@ import type { ModelCaller } from '../platform/http/request-context.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { NO_IMAGES } from '../platform/json-scanner.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { GenerationRequest, GenerationRequestBody } from '../video/generation-request.ts';
 import type { Video } from '../video/module.ts';
 import type { Task } from '../video/task-store.ts';
@@ -28,6 +29,7 @@ import { type CallIdentity, toRetryClaim } from './retry-claim.ts';
 interface VideoToolsDependencies {
   readonly video: Pick<Video, 'services' | 'store'>;
   readonly outlook: Pick<AffordableCallCounts, 'of'>;
+  readonly ledger: Pick<Ledger, 'spendLimits'>;
   readonly amountUnit: () => AmountUnit;
   readonly credentialWatch: Pick<CredentialRevocationWatch, 'referenceOf'>;
   readonly clock: Clock;
@@ -177,13 +179,23 @@ export class VideoTools {
   }
 
   async #balance({ caller, locale }: ToolCall): Promise<ToolOutput<'balance'>> {
-    const { outlook, amountUnit } = this.#dependencies;
+    const { outlook, ledger, amountUnit } = this.#dependencies;
     const { balance, windows, keyLeft } = await outlook.of(caller, 0);
+    const limits = await ledger.spendLimits([
+      { kind: 'token', id: caller.tokenId },
+      { kind: 'account', id: caller.userId },
+    ]);
     return {
       balance,
       balance_text: formatAmount(balance, amountUnit(), locale, 'exact'),
       windows: windows.map(({ kind, limit, left, endsAt }) => ({ kind, limit, left, full_again: toSeconds(endsAt) })),
       key_left: keyLeft ?? null,
+      spend_limits: [...limits.values()].map(({ period, amount, spent, renewsAt }) => ({
+        period,
+        limit: amount,
+        left: Math.max(0, amount - spent),
+        full_again: toSeconds(renewsAt),
+      })),
     };
   }
 
