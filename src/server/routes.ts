@@ -76,6 +76,9 @@ export async function registerRoutes(
   const { config, settings, clock, vault, masterKey, rateLimits } = foundation;
   const { accounts, notifications, allowances, channelStore, channels, artifacts } = modules;
   const { auditLog, credentialWatch } = accounts;
+  const { config, settings, clock, masterKey, rateLimits } = foundation;
+  const { accounts, notifications, allowances, deviceAuth, channels, artifacts } = modules;
+  const { credentialWatch } = accounts;
   const { routes } = http;
   const plans = planFinders(modules);
   const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), ...plans };
@@ -129,6 +132,8 @@ export async function registerRoutes(
   addIndependentRoutes(routes, modules);
   addSignInRoutes(routes, foundation, modules, { site, cookies });
   addDeviceAuthRoutes(routes, { ...config, deviceAuth, accounts, cookies, clock, masterKey, site: settings });
+  const amountUnit = amountUnitOf(foundation);
+  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings, amountUnit });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
@@ -144,6 +149,7 @@ export async function registerRoutes(
     allowances,
     video,
   });
+  addChannels(routes, foundation, modules, { findPlanTerms, video });
   await addPages(http, foundation, site);
   registerOnDemandMetrics(foundation, modules, { video, chat });
   return { video, chat };
@@ -165,6 +171,29 @@ function addSignInRoutes(
     findManagedSettings: (clientId) => managedSettings.findSensitive(clientId),
   });
   addClaudeCodeRoutes(routes, { deviceAuth, emails: accounts.emailConfirmations, managedSettings, baseUrl });
+function addChannels(
+  routes: RouteRegistry,
+  { vault, clock }: Foundation,
+  { channels, channelStore: store, accounts, vendors, allowances }: Modules,
+  shared: { readonly findPlanTerms: FindPlanTerms; readonly video: Video },
+): void {
+  addChannelRoutes(routes, {
+    ...shared,
+    channels,
+    store,
+    vault,
+    clock,
+    audit: accounts.auditLog,
+    vendors,
+    allowances,
+  });
+}
+
+/** Amounts are shown in the currency of the site, otherwise in credits. */
+const amountUnitOf =
+  ({ config, settings }: Foundation) =>
+  () => ({ quotaPerCredit: config.quotaPerUnit, currency: settings.current().currency ?? '' });
+
 function addMcp(routes: RouteRegistry, foundation: Foundation, modules: Modules, video: Video): void {
   const { config, settings } = foundation;
   makeMcp(routes, {
@@ -172,7 +201,7 @@ function addMcp(routes: RouteRegistry, foundation: Foundation, modules: Modules,
     video,
     outlook: modules.plans.outlook,
     ledger: modules.quota.ledger,
-    amountUnit: () => ({ quotaPerCredit: config.quotaPerUnit, currency: settings.current().currency ?? '' }),
+    amountUnit: amountUnitOf(foundation),
     credentialWatch: modules.accounts.credentialWatch,
     siteName: () => settings.current().siteName,
     baseUrl: config.baseUrl,
