@@ -73,11 +73,8 @@ export async function registerRoutes(
   site: Site,
   { onFaultPoint, chatTimeLimits }: RouteOverrides,
 ) {
-  const { config, settings, clock, vault, masterKey, rateLimits } = foundation;
-  const { accounts, notifications, allowances, channelStore, channels, artifacts } = modules;
-  const { auditLog, credentialWatch } = accounts;
   const { config, settings, clock, masterKey, rateLimits } = foundation;
-  const { accounts, notifications, allowances, deviceAuth, channels, artifacts } = modules;
+  const { accounts, notifications, allowances, channels, artifacts } = modules;
   const { credentialWatch } = accounts;
   const { routes } = http;
   const plans = planFinders(modules);
@@ -131,25 +128,11 @@ export async function registerRoutes(
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, modules);
   addSignInRoutes(routes, foundation, modules, { site, cookies });
-  addDeviceAuthRoutes(routes, { ...config, deviceAuth, accounts, cookies, clock, masterKey, site: settings });
-  const amountUnit = amountUnitOf(foundation);
-  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings, amountUnit });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
   addMoneyRoutes(routes, foundation, modules, video);
-  addChannelRoutes(routes, {
-    ...plans,
-    channels,
-    store: channelStore,
-    vault,
-    clock,
-    audit: auditLog,
-    vendors: modules.vendors,
-    allowances,
-    video,
-  });
-  addChannels(routes, foundation, modules, { findPlanTerms, video });
+  addChannels(routes, foundation, modules, { ...plans, video });
   await addPages(http, foundation, site);
   registerOnDemandMetrics(foundation, modules, { video, chat });
   return { video, chat };
@@ -167,10 +150,12 @@ function addSignInRoutes(
   const managedSettings = new ManagedSettings({ ...foundation, ...accounts, store: site.store });
   addDeviceAuthRoutes(routes, {
     ...{ deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings },
-    amountUnit: () => ({ quotaPerCredit: config.quotaPerUnit, currency: settings.current().currency ?? '' }),
+    quotaPerUnit: config.quotaPerUnit,
     findManagedSettings: (clientId) => managedSettings.findSensitive(clientId),
   });
   addClaudeCodeRoutes(routes, { deviceAuth, emails: accounts.emailConfirmations, managedSettings, baseUrl });
+}
+
 function addChannels(
   routes: RouteRegistry,
   { vault, clock }: Foundation,

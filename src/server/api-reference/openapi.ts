@@ -83,7 +83,6 @@ const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
   }),
   oauth: oauthError,
   'claude-code-oauth': oauthError,
-  oauth: object({ error: { type: 'string' }, error_description: { type: 'string' } }),
   mcp: object({
     jsonrpc: { const: '2.0' },
     id: { type: ['string', 'integer', 'null'] },

@@ -58,58 +58,9 @@ export function addConsentRoutes(
   visits: PageVisits,
   chooser: PageChooser,
 ): void {
-  const { clients, grants, approvalCheck } = deviceAuth;
-
-  /** Runs `work` with the request, and reports its errors to the client once its redirect URI is known to be valid. */
-  const withRequest = (visit: PageVisit, query: string, work: (request: ValidRequest) => Promise<FastifyReply>) =>
-    respond(visit, async () => {
-      if (query.length > endpoints.MAX_REQUEST_LENGTH) throw invalidRequest('The request is too long.');
-      const parameters = new URLSearchParams(query);
-      const target = await readTarget(parameters, (id) => clients.findForGrant(id, visit.request.clientIp));
-      const errorUrl = await findErrorUrl(target, baseUrl, async () => {
-        await work(readRequest(target, parameters, baseUrl));
-      });
-      return errorUrl === undefined ? visit.reply : redirectToClient(visit, errorUrl);
-    });
-
-  const showGrant = async (
-    visit: PageVisit,
-    { client, redirectUri, terms }: ValidRequest,
-    viewer: Viewer,
-    typed: GrantFields = {},
-    wrong: { readonly error?: string; readonly field?: keyof GrantFields | 'otp' } = {},
-  ): Promise<FastifyReply> => {
-    const { username, display_name: displayName } = viewer.account;
-    const { clientIp } = visit.request;
-    const { protocol, host } = new URL(redirectUri);
-    const needsSecondStep = await approvalCheck.needsSecondStep({ address: clientIp }, viewer, clientIp);
-    // Who has passkeys alone repeats the step with the login.
-    if (needsSecondStep && !(await chooser.findSecondStep(viewer.account.id)).hasCode)
-      return sendPage(visit, 200, loginView(visit.context));
-    const page = grantView(
-      visit.context,
-      {
-        account: displayName === username ? username : `${displayName} (${username})`,
-        client: client.name,
-        publisher: client.publisher,
-        redirectHost: protocol === 'https:' ? host : undefined,
-        scopes: terms.scopes,
-        unit: amountUnitName(amountUnit(), visit.locale),
-        needsSecondStep,
-        typed,
-      },
-      wrong,
-    );
-    return sendPage(
-      visit,
-      wrong.error === undefined ? 200 : 400,
-      page,
-      redirectingPageHeaders(protocol, visit.context.hasPasskeys),
-    );
-  };
   const { deviceAuth, clock, baseUrl, amountUnit } = dependencies;
   const { grants } = deviceAuth;
-  const pages = new ConsentPages(dependencies);
+  const pages = new ConsentPages(dependencies, chooser);
 
   routes.add(endpoints.oauthAuthorize, async ({ query, request, reply }) => {
     const [, requested = ''] = /\?(.*)$/s.exec(reply.request.url) ?? [];
@@ -161,9 +112,11 @@ export function addConsentRoutes(
 /** The steps that the consent routes share. */
 class ConsentPages {
   readonly #dependencies: ConsentRouteDependencies;
+  readonly #chooser: Pick<PageChooser, 'findSecondStep'>;
 
-  constructor(dependencies: ConsentRouteDependencies) {
+  constructor(dependencies: ConsentRouteDependencies, chooser: Pick<PageChooser, 'findSecondStep'>) {
     this.#dependencies = dependencies;
+    this.#chooser = chooser;
   }
 
   /** Runs `work` with the request, and reports its errors to the client once its redirect URI is known to be valid. */
@@ -197,6 +150,10 @@ class ConsentPages {
     const { username, display_name: displayName } = viewer.account;
     const { clientIp } = visit.request;
     const { protocol, host } = new URL(redirectUri);
+    const needsSecondStep = await deviceAuth.approvalCheck.needsSecondStep({ address: clientIp }, viewer, clientIp);
+    // An account with passkeys alone repeats the step by signing in again.
+    if (needsSecondStep && !(await this.#chooser.findSecondStep(viewer.account.id)).hasCode)
+      return sendPage(visit, 200, loginView(visit.context));
     const details = {
       account: displayName === username ? username : `${displayName} (${username})`,
       client: client.name,
@@ -204,11 +161,12 @@ class ConsentPages {
       redirectHost: protocol === 'https:' ? host : undefined,
       scopes: terms.scopes,
       unit: amountUnitName(amountUnit(), visit.locale),
-      needsSecondStep: await deviceAuth.approvalCheck.needsSecondStep({ address: clientIp }, viewer, clientIp),
+      needsSecondStep,
       typed,
     };
     const status = wrong.error === undefined ? 200 : 400;
-    return sendPage(visit, status, grantView(visit.context, details, wrong), redirectingPageHeaders(protocol));
+    const headers = redirectingPageHeaders(protocol, visit.context.hasPasskeys);
+    return sendPage(visit, status, grantView(visit.context, details, wrong), headers);
   }
 }
 

@@ -66,20 +66,7 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl, sit
     };
   });
 
-  /** The resource that tokens are requested for (RFC 8707 section 2.2). @throws invalid_target */
-  const readAudience = (resource: string | undefined): Audience | undefined => {
-    const audience = resource === undefined ? undefined : findAudience(resource, baseUrl);
-    if (resource !== undefined && audience === undefined) throw new AppError('invalid_target');
-    return audience;
-  };
-
   const onPending: OnPendingPoll = (code, now) => codes.pacePoll(code, now);
-  /** An early poll gets `slow_down`, which permanently widens the client's interval (RFC 8628 section 3.5). */
-  const onPending: OnPendingPoll = async (code, now) => {
-    if (await codeStore.recordPoll(code.id, now)) return new AppError('authorization_pending');
-    await codeStore.widenPollInterval(code.id, now);
-    return new AppError('slow_down');
-  };
 
   routes.add(endpoints.oauthToken, async ({ body, request }) => {
     const origin = toRequestOrigin(request);

@@ -37,9 +37,6 @@ interface DeviceAuthRouteDependencies {
   /** Prefix of every link. */
   readonly baseUrl: string;
   /** The site's current name. */
-  readonly site: Live<Pick<SiteSettings, 'siteName' | 'oauthClientMetadata'>>;
-  /** The unit that people type amounts in. */
-  readonly amountUnit: () => AmountUnit;
   /** See {@link addPageRoutes}. */
   readonly findManagedSettings: (clientId: string) => Promise<readonly string[]>;
   readonly site: Live<Pick<SiteSettings, 'siteName' | 'oauthClientMetadata' | 'currency'>>;

@@ -324,11 +324,10 @@ export class DeviceTokenService {
   async #findAuthorizationOfToken(token: string): Promise<AuthorizationFilter | undefined> {
     const { authorizations, tokens } = this.#dependencies;
     const hash = hashToken(token);
-    if (token.startsWith(CREDENTIAL_PREFIX.device) || token.startsWith(CREDENTIAL_PREFIX.grant)) {
+    if (token.startsWith(ACCESS_PREFIX) || token.startsWith(GRANT_PREFIX)) {
       const row = await authorizations.findByAccessToken(hash);
       return row && { id: row.id };
     }
-    if (token.startsWith(ACCESS_PREFIX) || token.startsWith(GRANT_PREFIX)) return { access_hash: hash };
     if (token.startsWith(REFRESH_PREFIX)) {
       const row = await authorizations.findRefreshToken(hash);
       return row && { id: row.authorization_id };

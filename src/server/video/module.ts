@@ -48,9 +48,9 @@ import { ShareAccess, ShareService, ShareStore } from './shares.ts';
 import { SourceVideos } from './source-videos.ts';
 import { PriceQuoteService, SubmitService } from './submit.ts';
 import { type OnFaultPoint, TaskCompletion } from './task-completion.ts';
+import { TaskFollower } from './task-follower.ts';
 import { TaskLimitStore } from './task-limits.ts';
 import { TaskQueue } from './task-queue.ts';
-import { TaskFollower } from './task-follower.ts';
 import { TaskAdminStore, UnfinishedTaskStatisticsStore, VideoDurationStatisticsStore } from './task-reports.ts';
 import { TaskStore } from './task-store.ts';
 import { Base64VideoCache, createVideoCopySources, UrlRefresher, VendorFiles } from './vendor-files.ts';
@@ -167,10 +167,9 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion, queue });
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
-  addVideoRoutes(routes, { ...shared, ...submission, reader, renderer, videoDeletion });
-  const requests = new RequestReader({ inputs, modelChoice });
+  const requests = new RequestReader(submission);
   const follower = new TaskFollower(reader);
-  addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion, requests, follower });
+  addVideoRoutes(routes, { ...shared, ...submission, reader, renderer, videoDeletion, requests, follower });
   addVendorFormatRoutes(routes, { submitter, reader, renderer, channels });
   addVendorCompatibleRoutes(routes, { submitter, reader, store, channels });
   addModelRoutes(routes, dependencies);
@@ -241,6 +240,8 @@ function makeSubmission(dependencies: SubmissionDependencies) {
   const submitter = new SubmitService({ ...shared, idempotency, queue, modelChoice });
   const quotes = new PriceQuoteService(submitter, dependencies.outlook);
   return { idempotency, queue, submitter, quotes, inputs, modelChoice };
+}
+
 function makeReconciliation(
   routes: RouteRegistry,
   dependencies: VideoDependencies,

@@ -30,7 +30,7 @@ import {
 import type { RefreshingTaskReader } from './poller.ts';
 import type { RequestReader } from './request-reader.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
-import { parseWait, TaskFollower } from './task-follower.ts';
+import { parseWait, type TaskFollower } from './task-follower.ts';
 import type { TaskQueue } from './task-queue.ts';
 import type { VideoDurationStatisticsStore } from './task-reports.ts';
 import {
@@ -41,10 +41,6 @@ import {
   type TaskFilter,
   type TaskStore,
 } from './task-store.ts';
-import { type InputSource, parseInputs, parseOperation } from './typed-inputs.ts';
-import { parseWait, type TaskFollower } from './task-follower.ts';
-import type { VideoDurationStatisticsStore } from './task-reports.ts';
-import { isImportedEndedTask, type SubmitResult, type Task, type TaskFilter, type TaskStore } from './task-store.ts';
 
 const UNSUPPORTED_OPERATIONS = [
   [endpoints.createCharacter, 'videos.createCharacter'],
@@ -61,8 +57,6 @@ interface VideoRouteDependencies {
   readonly vendors: VendorRegistry;
   readonly videoDeletion: VideoDeletion;
   readonly queue: TaskQueue;
-  readonly modelChoice: Pick<ModelChoice, 'defaultModel' | 'refusal'>;
-  readonly inputs: Pick<InputResolver, 'find'>;
   readonly requests: RequestReader;
   readonly follower: TaskFollower;
   readonly credentialWatch: CredentialRevocationWatch;
@@ -112,9 +106,6 @@ function addFollowRoutes(
   { reader, follower, credentialWatch }: Pick<VideoRouteDependencies, 'reader' | 'follower' | 'credentialWatch'>,
   show: VideoPresenter,
 ): void {
-  const follower = new TaskFollower(reader);
-  const present = (task: Task, { isOpenAiSdk }: RequestContext): Promise<Json> =>
-    isOpenAiSdk ? show.complete(task) : show.plain(task);
   routes.add(endpoints.getVideo, async ({ params, query, caller, request }) => {
     const waitMs = parseWait(query.wait);
     return show.task(await follower.wait(caller, params.task_id, waitMs, request.disconnected), request);

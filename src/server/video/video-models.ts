@@ -94,8 +94,16 @@ function toVideoModel(model: ResolvedModel, vendors: VendorRegistry, typicalSeco
 }
 
 const toInputs = ({ ways }: ModelCapability): VideoModel['inputs'] =>
-  inputRules(ways).map(({ type, role, min, max, maxBytes, maxSeconds }) =>
-    defined({ type, roles: [role], min, max, max_bytes: maxBytes, max_seconds: maxSeconds }),
+  inputRules(ways).map(({ type, role, min, max, maxBytes, maxSeconds, formats }) =>
+    defined({
+      type,
+      roles: [role],
+      min,
+      max,
+      max_bytes: maxBytes,
+      max_seconds: maxSeconds,
+      formats: formats === undefined ? undefined : [...formats],
+    }),
   );
 
 const toSeconds = ({ seconds }: ModelCapability): object =>

@@ -250,8 +250,6 @@ export function toErrorResponse(
         // RFC 6749 section 5.2: a 401 names the scheme to authenticate with.
         'request-id': envelope === 'anthropic' || envelope === 'claude-code' ? requestId : undefined,
         'www-authenticate': envelope === 'oauth' && row.status === 401 ? 'Basic realm="reelgate"' : undefined,
-        'request-id': envelope === 'anthropic' ? requestId : undefined,
-        'www-authenticate': envelope === 'oauth' && row.status === 401 ? 'Basic realm="reelgate"' : undefined,
       }),
       ...vendorFormat?.headers,
     },
