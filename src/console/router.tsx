@@ -11,11 +11,22 @@ import { adminRoutes } from './pages/admin/admin-routes.tsx';
 import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
 import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
 
-/** `back`: the page to return to, dropped unless it is a path of this console. `ended`: the session has ended. */
-const parseSignInSearch = (search: Record<string, unknown>): { back?: string; ended?: true } =>
+interface SignInSearch {
+  /** The page to return to, dropped unless it is a path of this console. */
+  back?: string;
+  /** The session has ended. */
+  ended?: true;
+  /** An identity provider has signed the browser in. */
+  signed_in?: true;
+  /** The second step is outstanding. */
+  step?: 'code';
+}
+const parseSignInSearch = (search: Record<string, unknown>): SignInSearch =>
   defined({
     back: typeof search.back === 'string' ? toSafeRedirectPath(search.back) : undefined,
     ended: search.ended === true ? (true as const) : undefined,
+    signed_in: search.signed_in === true ? (true as const) : undefined,
+    step: search.step === 'code' ? ('code' as const) : undefined,
   });
 
 /** Parses the page number of a list from the URL; invalid values are dropped. */

@@ -66,6 +66,7 @@ export const SESSION_END_REASONS = [
   'account_removed',
   'signed_out_elsewhere',
   'signed_out_by_administrator',
+  'signed_out_by_provider',
   'expired',
 ] as const;
 /** Reason for a session ending early. */

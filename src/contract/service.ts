@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { PASSKEY_STATES } from './passkey-state.ts';
+import { SignInProvider } from './identity-providers.ts';
 import { Ok } from './responses.ts';
 
 const open = { method: 'GET', tag: 'service', policy: 'public' } as const;
@@ -20,6 +21,8 @@ export const getStatus = endpoint({
       site_name: Type.String(),
       sign_in_notice: Type.String({ description: 'Shown above the form for signing in; empty: none.' }),
       registration: Type.String(),
+      password_sign_in: Type.Boolean({ description: 'False: only root signs in with a password.' }),
+      identity_providers: Type.Array(SignInProvider, { description: 'Sign in at `/auth/{id}/start`.' }),
       quota_per_unit: Type.Integer(),
       currency: Type.String({ description: 'Of one credit, by ISO 4217; empty: pages say credits.' }),
       api_user_header: Type.String(),

@@ -10,7 +10,7 @@ export const SETTING_SOURCES = ['environment', 'database', 'default'] as const;
 export const SiteSetting = Type.Object({
   name: Type.String({ description: 'Its name, as in the environment where that can set it.' }),
   group: Type.Enum(['site', 'accounts', 'files', 'credits', 'retention', 'phone', 'messaging', 'mail']),
-  kind: Type.Enum(['text', 'number', 'choice', 'long-text', 'picture']),
+  kind: Type.Enum(['text', 'number', 'choice', 'long-text', 'picture', 'providers']),
   choices: Type.Array(Type.String(), { description: 'For `choice`.' }),
   value: Type.String({ description: 'What is in effect; empty where nothing is set, and for secrets.' }),
   default: Type.String({ description: 'What is in effect where nothing else is set.' }),

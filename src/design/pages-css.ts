@@ -23,6 +23,8 @@ button,.button{display:inline-block;width:100%;font:inherit;font-weight:600;text
 .plain{background:none;border-color:var(--rg-color-link);color:var(--rg-color-link);margin-top:.75rem}
 .choice{display:grid;grid-template-columns:repeat(auto-fit,minmax(6rem,1fr));gap:.75rem;margin-top:1.25rem}
 .choice button{margin:0}
+.more{margin-top:1.25rem}
+.more summary{cursor:pointer;color:var(--rg-color-link)}
 .quiet button{display:inline;width:auto;min-height:0;border:0;background:none;color:var(--rg-color-link);text-decoration:underline;padding:.25rem;margin:0;font-weight:400}
 :focus-visible{outline:2px solid var(--rg-color-link);outline-offset:2px}
 .account{display:flex;flex-wrap:wrap;justify-content:space-between;align-items:center;gap:.25rem .75rem;border-bottom:1px solid var(--rg-color-line);padding-bottom:.75rem;margin-bottom:1rem}

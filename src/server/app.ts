@@ -100,6 +100,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       video.maintain(),
       accounts.removeExpired(),
       deviceAuth.removeExpired(),
+      modules.identityProviders.removeExpired(),
       plans.subscriptions.processExpirations(),
       events.removeExpired(),
       webhooks.removeExpired(),

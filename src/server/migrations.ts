@@ -5,6 +5,7 @@ import { channelMigrations } from './channels/tables.ts';
 import { deviceAuthMigrations } from './device-auth/tables.ts';
 import { eventMigrations } from './event-log/tables.ts';
 import { fileMigrations } from './files/tables.ts';
+import { identityMigrations } from './identity-providers/tables.ts';
 import { importerMigrations } from './imports/tables.ts';
 import { mailMigrations } from './mail/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   ...importerMigrations,
   ...siteMigrations,
   ...fileMigrations,
+  ...identityMigrations,
 ];

@@ -14,6 +14,7 @@ import { makeEvents } from './event-log/module.ts';
 import { toFileLimits } from './files/file-check.ts';
 import { FileService } from './files/file-service.ts';
 import type { Foundation } from './foundation.ts';
+import { makeIdentityProviders } from './identity-providers/module.ts';
 import { makeMail } from './mail/module.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
 import { makeMailbox, makeSignedOutDeviceSawPasswordNotices } from './mailbox/module.ts';
@@ -138,6 +139,13 @@ export async function makeModules(
     outbound,
     acceptsMetadata: () => settings.current().oauthClientMetadata,
   });
+  const identityProviders = makeIdentityProviders({
+    ...foundation,
+    notifier,
+    accountStore,
+    accounts,
+    claimDeviceCode: (trx, returnTo, userId) => deviceAuth.codes.claimForPage(trx, returnTo, userId),
+  });
   const vendors = new VendorRegistry();
   const channels = makeChannels({
     ...foundation,
@@ -192,6 +200,7 @@ export async function makeModules(
     deviceAccess,
     accounts,
     deviceAuth,
+    identityProviders,
     ...channels,
     retirementNotices: makeRetirementNotices({
       database,

@@ -15,6 +15,7 @@ import { addDeviceAuthRoutes } from './device-auth/routes.ts';
 import { addEventRoutes } from './event-log/routes.ts';
 import { addFileRoutes } from './files/routes.ts';
 import type { Foundation } from './foundation.ts';
+import { addIdentityRoutes } from './identity-providers/routes.ts';
 import { addMailRoutes } from './mail/routes.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
 import { makeMcp } from './mcp/module.ts';
@@ -128,6 +129,9 @@ export async function registerRoutes(
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, modules);
   addSignInRoutes(routes, foundation, modules, { site, cookies });
+  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings });
+  const { identityProviders } = modules;
+  addIdentityRoutes(routes, { identityProviders, accounts, cookies, baseUrl, site: settings });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);

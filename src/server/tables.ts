@@ -6,6 +6,7 @@ import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
 import type { EventTables } from './event-log/tables.ts';
 import type { FileTables } from './files/tables.ts';
+import type { IdentityTables } from './identity-providers/tables.ts';
 import type { ImporterTables } from './imports/tables.ts';
 import type { MailTables } from './mail/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
@@ -36,6 +37,7 @@ export interface Tables
   extends MetaTables,
     RateLimitTables,
     AccountTables,
+    IdentityTables,
     DeviceAuthTables,
     ChannelTables,
     QuotaTables,

@@ -70,6 +70,7 @@ export async function startAccounts(
         siteName: 'Reelgate',
         newUserQuota: 0,
         newUserPlan: undefined,
+        passwordSignIn: true,
         phoneHttpUrl: undefined,
         messagingVerifyUrl: undefined,
         ...options.settings,

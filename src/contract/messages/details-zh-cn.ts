@@ -94,6 +94,8 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
 
   // Settings of the site.
   ['# is set where the service is started', '# 由启动环境设置，须在那里修改'],
+  ['return_to must be a path of this service', 'return_to 须为本服务的路径'],
+  ['# cannot have this value: #', '# 不能为此值：#'],
   ['# cannot have this value', '# 不能为此值'],
   ['# is required first', '须先设置 #'],
 

@@ -30,7 +30,18 @@ export const EN = {
   wrong_login: 'The user name or the password is wrong.',
   wrong_password: 'The current password is wrong.',
   wrong_code: 'The code is wrong or was used already.',
-  login_expired: 'This sign-in has expired. Start again with your password.',
+  login_expired: 'This sign-in has expired. Start again.',
+  password_sign_in_off: 'Signing in with a password is switched off here. Use another way on the sign-in page.',
+  password_required: 'Send your current password with the request.',
+  sign_in_again: 'You signed in some time ago. Sign out, sign in again and repeat this within ten minutes.',
+  last_sign_in_method: 'This is the only way to sign in to this account. Add another one first.',
+  identity_rejected:
+    'The response of the identity provider is not valid. Start again; if it happens again, tell the administrator.',
+  identity_provider_unavailable: 'The identity provider does not respond. Try again later.',
+  identity_unknown:
+    'No account is linked to this identity. Sign in as usual, then add it under Account › Security, or ask the administrator for an account.',
+  identity_domain: 'Only verified e-mail addresses of certain domains may sign in here.',
+  identity_taken: 'This identity is linked to another account.',
   username_taken: 'This user name is taken.',
   password_too_common: 'This password is common and easily guessed. Choose another one.',
   second_step_required:

@@ -68,6 +68,8 @@ const PERSONAL_TABLES = [
   'webhook_account_secrets',
   'webhook_deliveries',
   'budgets',
+  'identities',
+  'identity_sessions',
 ] as const;
 
 const COLUMNS = [

@@ -18,6 +18,7 @@ import type { PasswordHasher, PermittedHasher } from './passwords.ts';
 import type { AccountRateLimits } from './rate-limits.ts';
 import type { SecondFactors, SecondStepProof } from './second-factors.ts';
 import type { SessionService } from './sessions.ts';
+import type { SignInMethods } from './sign-in-methods.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';
 import type { TwoFactorService } from './two-factor.ts';
 
@@ -29,7 +30,24 @@ const MAX_WRONG_CODES = 5;
 interface LoginPurpose {
   readonly name: string;
   /** Called in the transaction that creates the session; throwing rolls the login back. */
-  onLoggedIn(trx: Trx, subject: string, account: Account): Promise<void>;
+  onLoggedIn(trx: Trx, subject: string, account: Account, login: StartedLogin): Promise<void>;
+}
+
+/** The session a login has started. */
+export interface StartedLogin {
+  /** SHA-256 of the session cookie. */
+  readonly sessionHash: string;
+  /** Whether the account has logged in from this source before. */
+  readonly isKnownSource: boolean;
+}
+
+/** A login of an account that another party has authenticated. */
+interface VerifiedLogin {
+  readonly userId: number;
+  readonly client: LoginClient;
+  /** Whether that party has asked for a second factor; if not, the account's own second step follows. */
+  readonly hasSecondFactor: boolean;
+  readonly purpose: LoginSubject;
 }
 
 interface PasswordLogin {
@@ -82,6 +100,7 @@ interface LoginServiceDependencies {
   readonly twoFactors: TwoFactorService;
   readonly passkeys: PasskeyService;
   readonly secondFactors: SecondFactors;
+  readonly signInMethods: SignInMethods;
 }
 
 interface VerifiedPassword {
@@ -113,7 +132,7 @@ export class LoginService {
     this.#purposes.set(purpose.name, purpose);
   }
 
-  /** @throws wrong_login, account_disabled, rate_limit_exceeded, unavailable */
+  /** @throws wrong_login, password_sign_in_off, account_disabled, rate_limit_exceeded, unavailable */
   async logIn(login: PasswordLogin): Promise<LoginOutcome> {
     const { database, accounts, secondFactors } = this.#dependencies;
     const { account: found, stored, isKnownSource } = await this.#verifyLogin(login);
@@ -127,6 +146,24 @@ export class LoginService {
       if (!(await secondFactors.mustFollowPassword(account.id, account.role, trx)))
         return this.#startSession(trx, account, { client: login.client, twoStep: false, isKnownSource }, purpose);
       return { step: 'second', pending: await this.#addPendingLogin(trx, account.id, purpose) };
+    });
+  }
+
+  /** @throws login_expired if the account was removed, account_disabled */
+  async logInVerified({ userId, client, hasSecondFactor, purpose }: VerifiedLogin): Promise<LoginOutcome> {
+    const { database, accounts, twoFactors, knownSources, loginHistory } = this.#dependencies;
+    const source = await knownSources.identify(userId, client);
+    const facts = { client, twoStep: false, isKnownSource: source.knownSourceKey !== undefined };
+    return database.transaction<LoginOutcome>(async (trx) => {
+      const account = await accounts.lock(trx, userId);
+      if (account === undefined) throw new AppError('login_expired');
+      if (account.status !== ENABLED) {
+        loginHistory.recordFailure({ userId, ...facts }, 'disabled');
+        throw new AppError('account_disabled');
+      }
+      if (hasSecondFactor || !(await twoFactors.isEnabled(userId, trx)))
+        return this.#startSession(trx, account, facts, purpose);
+      return { step: 'second', pending: await this.#addPendingLogin(trx, userId, purpose) };
     });
   }
 
@@ -213,7 +250,9 @@ export class LoginService {
 
   async #verifyLogin({ username: typed, password, client }: PasswordLogin): Promise<VerifiedPassword> {
     const username = normalizeName(typed);
-    const { accounts, knownSources, passwords, loginHistory } = this.#dependencies;
+    const { accounts, knownSources, passwords, loginHistory, signInMethods } = this.#dependencies;
+    // Without passwords, every refusal is the same: none reveals who is root, nor whether another's password was right.
+    const refusal = signInMethods.mayUsePassword({ role: 'user' }) ? 'wrong_login' : 'password_sign_in_off';
     const account = await accounts.findByLogin(username);
     // By id if the account exists, so that name and e-mail share a limit.
     const key = account === undefined ? `?${username.toLowerCase()}` : String(account.id);
@@ -233,8 +272,9 @@ export class LoginService {
       const isRight = await this.#guess(key, source, isUnguessable, () => hasher.verify(password, stored));
       if (!isRight || account === undefined || stored === undefined) {
         recordFailure('wrong_password');
-        throw new AppError('wrong_login');
+        throw new AppError(refusal);
       }
+      if (!signInMethods.mayUsePassword(account)) throw new AppError(refusal);
       if (!passwords.needsRehash(stored)) return { account, stored, isKnownSource };
       const fresh = await hasher.hash(password);
       await accounts.replacePasswordHash(account.id, stored, fresh);
@@ -308,11 +348,13 @@ export class LoginService {
   ): Promise<CompletedLogin> {
     const { sessions, knownSources, loginHistory } = this.#dependencies;
     const { client } = facts;
-    await this.#purposes.get(purpose.name)?.onLoggedIn(trx, purpose.subject, account);
     if (client.session !== undefined) await sessions.endByToken(trx, client.session);
+    const session = await sessions.start(trx, account.id, client);
+    const login = { sessionHash: hashToken(session), isKnownSource: facts.isKnownSource };
+    await this.#purposes.get(purpose.name)?.onLoggedIn(trx, purpose.subject, account, login);
     const knownDevice = await knownSources.remember(trx, account.id, client);
     await loginHistory.recordSuccess(trx, { userId: account.id, ...facts });
-    return { step: 'done', account, session: await sessions.start(trx, account.id, client), knownDevice };
+    return { step: 'done', account, session, knownDevice };
   }
 }
 

@@ -34,6 +34,7 @@ import { OwnAccountUpdateService, UserTimeZone } from './own-account.ts';
 import { PasskeyChallenges } from './passkey-challenges.ts';
 import { PasskeyStore } from './passkey-store.ts';
 import { PasskeyService } from './passkeys.ts';
+import { OwnerConfirmation } from './owner-confirmation.ts';
 import { type PasswordCost, PasswordHasher } from './passwords.ts';
 import { PresenceCheck } from './presence-check.ts';
 import { AccountRateLimits, defineKeyLimit } from './rate-limits.ts';
@@ -43,6 +44,7 @@ import { type DeviceAccessTokens, RequestAuthenticator } from './request-authent
 import { SecondFactors } from './second-factors.ts';
 import { SecurityNotices } from './security-notices.ts';
 import { SessionService, SessionStore } from './sessions.ts';
+import { SignInMethods } from './sign-in-methods.ts';
 import { TokenService, TokenStore } from './tokens.ts';
 import { TwoFactorService, TwoFactorStore } from './two-factor.ts';
 import { UserAdminService } from './user-admin.ts';
@@ -65,6 +67,7 @@ type AccountsSettings = Pick<
   | 'phoneHttpUrl'
   | 'messagingVerifyUrl'
   | 'siteName'
+  'registration' | 'newUserQuota' | 'newUserPlan' | 'passwordSignIn' | 'phoneHttpUrl' | 'messagingVerifyUrl'
 >;
 
 /** Dependencies of the accounts capability. */
@@ -108,6 +111,7 @@ export interface Accounts {
   readonly logins: LoginService;
   readonly managementTokens: ManagementTokenService;
   readonly passkeys: PasskeyService;
+  readonly ownerConfirmation: OwnerConfirmation;
   readonly passwords: PasswordHasher;
   /** Checks that the owner of a session is present before it adds another way in. */
   readonly presence: PresenceCheck;
@@ -115,6 +119,7 @@ export interface Accounts {
   readonly secondFactors: SecondFactors;
   readonly sessions: SessionService;
   readonly settings: UserTimeZone;
+  readonly signInMethods: SignInMethods;
   readonly tokens: TokenService;
   readonly twoFactors: TwoFactorService;
   readonly userAdministration: UserAdminService;
@@ -190,6 +195,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   });
   const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
   const secondFactors = new SecondFactors({ database, settings, twoFactors, passkeys, waysIn });
+  const signInMethods = new SignInMethods({ accounts, settings });
   const logins = new LoginService({
     ...shared,
     pendingLogins,
@@ -199,6 +205,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     twoFactors,
     passkeys,
     secondFactors,
+    signInMethods,
   });
   const users = new RegistrationAndProfileService({
     ...shared,
@@ -249,6 +256,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     passwordResets: new PasswordResetService({ ...emails, access }),
     loginHistory,
     logins,
+    ownerConfirmation: new OwnerConfirmation({ accounts, twoFactors, logins, credentials, signInMethods, clock }),
     managementTokens: new ManagementTokenService({ ...shared, store: managementTokenStore, credentials }),
     passkeys,
     passwords,
@@ -265,6 +273,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     secondFactors,
     sessions,
     settings: new UserTimeZone(accounts),
+    signInMethods,
     tokens: new TokenService({ database, store: tokenStore, clock, ledger }),
     twoFactors,
     userAdministration: new UserAdminService({

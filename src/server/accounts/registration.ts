@@ -7,6 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
+import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountFilter, AccountStore } from './account-store.ts';
@@ -30,6 +31,17 @@ export interface Profile {
   readonly hasTwoFactor: boolean;
   readonly phoneBound: boolean;
   readonly messagingBound: boolean;
+}
+
+/** A person an identity provider has authenticated, for whom an account is created. */
+export interface Newcomer {
+  /** Preferred name in any form; another one is chosen if it is taken. */
+  readonly username: string;
+  readonly displayName: string | undefined;
+  /** Verified by the provider. */
+  readonly verifiedEmail: string | undefined;
+  /** Code of the plan; undefined: that of all new accounts. */
+  readonly plan: string | undefined;
 }
 
 interface Registration {
@@ -59,7 +71,7 @@ interface RegistrationAndProfileServiceDependencies {
   readonly findPlan: FindPlan;
   readonly givePlan: GivePlan;
   readonly log: Log;
-  readonly settings: Live<Pick<SiteSettings, 'registration' | 'newUserQuota' | 'newUserPlan'>>;
+  readonly settings: Live<Pick<SiteSettings, 'registration' | 'newUserQuota' | 'newUserPlan' | 'passwordSignIn'>>;
 }
 
 /** Registers accounts and reads their profiles. */
@@ -85,7 +97,7 @@ export class RegistrationAndProfileService {
   ): Promise<{ readonly id: number; readonly username: string }> {
     const { rateLimits, settings, emailConfirmations } = this.#dependencies;
     const site = settings.current();
-    if (site.registration === 'closed') throw new AppError('registration_closed');
+    if (site.registration === 'closed' || !site.passwordSignIn) throw new AppError('registration_closed');
     await rateLimits.registrationsByNetwork.consume(toIpLimitKey(clientIp));
     const user = { ...registration, role: 'user', quota: site.newUserQuota } as const;
     const email = normalizeEmail(registration.email) ?? null;
@@ -95,7 +107,7 @@ export class RegistrationAndProfileService {
       user,
       async (trx, newId) => {
         if (isConfirmed) await emailConfirmations.queue(trx, newId, email, locale);
-        await this.#giveFirstPlan(trx, newId);
+        await this.#giveFirstPlan(trx, newId, site.newUserPlan);
       },
       isConfirmed ? 'confirm' : 'keep',
     );
@@ -110,6 +122,30 @@ export class RegistrationAndProfileService {
    */
   create(user: NewUser, inTransaction: (trx: Trx, id: number) => Promise<void>): Promise<number> {
     return this.#insert(user, inTransaction, 'refuse');
+  }
+
+  /** Creates an account without a password. An e-mail that another account logs in with does not count for login. */
+  async createWithoutPassword(trx: Trx, newcomer: Newcomer): Promise<number> {
+    const { accounts, ledger, settings, clock } = this.#dependencies;
+    const now = clock.now();
+    const email = normalizeEmail(newcomer.verifiedEmail) ?? null;
+    const countsForLogin = email !== null && !(await accounts.isLoginEmailTaken(trx, email));
+    const { newUserQuota, newUserPlan } = settings.current();
+    for (const username of toUsernames(newcomer.username)) {
+      const id = await accounts.insert(trx, {
+        username,
+        email,
+        ...(countsForLogin ? { login_email: email, email_confirmed_at: now } : NO_LOGIN_EMAIL),
+        display_name: newcomer.displayName ?? username,
+        role: 'user',
+        created_at: now,
+      });
+      if (id === undefined) continue;
+      await ledger.openWallet(trx, id, newUserQuota);
+      await this.#giveFirstPlan(trx, id, newcomer.plan ?? newUserPlan);
+      return id;
+    }
+    throw new AppError('username_taken');
   }
 
   /** @throws not_exist */
@@ -163,11 +199,10 @@ export class RegistrationAndProfileService {
   }
 
   /** A missing plan must not block registration: the account then starts without one. */
-  async #giveFirstPlan(trx: Trx, userId: number): Promise<void> {
-    const { settings, givePlan, log } = this.#dependencies;
-    const { newUserPlan } = settings.current();
-    if (newUserPlan !== undefined && !(await givePlan(trx, userId, newUserPlan)))
-      log.warn({ plan: newUserPlan }, 'NEW_USER_PLAN names no plan that can be given');
+  async #giveFirstPlan(trx: Trx, userId: number, plan: string | undefined): Promise<void> {
+    const { givePlan, log } = this.#dependencies;
+    if (plan !== undefined && !(await givePlan(trx, userId, plan)))
+      log.warn({ plan }, 'the configured plan of new accounts cannot be given');
   }
 
   async #toProfiles(accounts: readonly Account[]): Promise<Profile[]> {
@@ -189,6 +224,24 @@ export class RegistrationAndProfileService {
       }),
     );
   }
+}
+
+const USERNAME_LENGTH = 30;
+const USERNAME_TRIES = 9;
+
+/** Valid user names like the preferred one: with a number if it is taken, at last with random characters. */
+function* toUsernames(preferred: string): Generator<string> {
+  const plain = preferred
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/@.*$/s, '')
+    .replace(/[^a-z0-9_-]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, USERNAME_LENGTH - 9);
+  const base = plain.length >= 3 ? plain : `user-${plain}`.replace(/-$/, '');
+  yield base;
+  for (let number = 2; number <= USERNAME_TRIES; number++) yield `${base}-${number}`;
+  for (let tries = 0; tries < 3; tries++) yield `${base}-${randomText(8, 'abcdefghijkmnpqrstuvwxyz23456789')}`;
 }
 
 /** Columns of an account that can log in by user name only. */

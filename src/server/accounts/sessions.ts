@@ -19,6 +19,8 @@ export const SESSION_MS = 7 * DAY_MS;
  */
 const EXTEND_EVERY_MS = HOUR_MS;
 const MAX_ADDRESS_LENGTH = 64;
+/** Hashes per statement, below the databases' limits of parameters. */
+const HASH_BATCH = 500;
 const MAX_USER_AGENT_LENGTH = 300;
 
 interface SessionServiceDependencies {
@@ -62,6 +64,11 @@ export class SessionService {
     const renewed = now - row.last_used_at >= EXTEND_EVERY_MS;
     if (renewed) await this.#store.extend(row.id, now, now + SESSION_MS);
     return { ...row, renewed };
+  }
+
+  /** Revokes sessions by the SHA-256 of their cookies, and keeps the reason for the browsers to read. */
+  endByHashes(trx: Trx, hashes: readonly string[], reason: SessionEndReason): Promise<void> {
+    return this.#store.endByHashes(trx, hashes, { reason, ended_at: this.#clock.now() });
   }
 
   async endByToken(trx: Trx, token: string): Promise<void> {
@@ -206,6 +213,19 @@ export class SessionStore {
       .values({ hash, ...end })
       .execute();
     return client;
+  }
+
+  /** Revokes the sessions of these cookies that have not ended. */
+  async endByHashes(trx: Trx, hashes: readonly string[], end: SessionEnd): Promise<void> {
+    for (let start = 0; start < hashes.length; start += HASH_BATCH) {
+      const batch = hashes.slice(start, start + HASH_BATCH);
+      const ended = await trx.deleteFrom('sessions').where('hash', 'in', batch).returning('hash').execute();
+      if (ended.length === 0) continue;
+      await trx
+        .insertInto('ended_sessions')
+        .values(ended.map(({ hash }) => ({ hash, ...end })))
+        .execute();
+    }
   }
 
   /** Revokes all sessions of an account except the one to keep, if any. */

@@ -102,6 +102,26 @@ export class UserAdminService {
     }
   }
 
+  /**
+   * Gives the role that an identity provider states, in the transaction of a sign-in that has locked the account. Root
+   * stays root, and the last administrator stays one, so that no claim locks everybody out.
+   */
+  async mapRole(trx: Trx, account: Account, isAdmin: boolean, provider: string, origin: RequestOrigin): Promise<void> {
+    const { accounts, loginRevocation, auditLog } = this.#dependencies;
+    const role = isAdmin ? 'admin' : 'user';
+    if (account.role === 'root' || account.role === role) return;
+    if (!isAdmin && (await accounts.listAdministrators(trx)).every((id) => id === account.id)) return;
+    await accounts.update(trx, account.id, { role });
+    await loginRevocation.revokeAll(trx, account.id, 'role_changed');
+    await auditLog.record(trx, {
+      action: 'user.map-role',
+      target: `user:${account.id}`,
+      before: { role: account.role },
+      after: { role, provider },
+      ...origin,
+    });
+  }
+
   /** @throws not_exist, rank_too_low, last_root */
   async remove(caller: AccountCaller, id: number, origin: RequestOrigin): Promise<void> {
     const { database, accounts, tokens, loginRevocation, auditLog, clock } = this.#dependencies;

@@ -152,6 +152,14 @@ export class DeviceCodeService {
     if (!(await store.claim(trx, userCode, userId, clock.now()))) throw await this.#toRefusal(trx, userCode);
   }
 
+  /** Like `claim`, for a login that returns to the page of a code; that page reports a code that has ended. */
+  async claimForPage(trx: Trx, path: string, userId: number): Promise<void> {
+    const { store, clock } = this.#dependencies;
+    const { pathname, searchParams } = new URL(path, 'http://localhost');
+    const userCode = pathname === authorizePage.path ? parseUserCode(searchParams.get('code') ?? '') : undefined;
+    if (userCode !== undefined) await store.claim(trx, userCode, userId, clock.now());
+  }
+
   /**
    * Lets the device sign in.
    *

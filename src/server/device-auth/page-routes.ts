@@ -15,6 +15,8 @@ import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live } from '../platform/config.ts';
 import { SCRIPTED_PAGE_HEADERS, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
+import type { Live, SiteSettings } from '../platform/config.ts';
+import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type RequestContext, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
@@ -63,6 +65,11 @@ export interface PageRouteDependencies {
 
 /** The settings of a client that its user must know before approving it, such as those that run programs. */
 type FindManagedSettings = (clientId: string) => Promise<readonly string[]>;
+  readonly site: Live<PageSettings>;
+}
+
+/** Settings of the site that the pages show. */
+type PageSettings = Pick<SiteSettings, 'siteName' | 'oidcProviders' | 'passwordSignIn'>;
 
 /** Binds forms to the browser they were shown to; does not authenticate a user. */
 const BROWSER_COOKIE = 'authorize_form';
@@ -124,7 +131,12 @@ function addLoginForms(
       cookies.setLogin(reply, outcome);
       return redirectToPage(visit);
     };
-    return respond(visit, work, { wrong_login: again, account_disabled: again, form_expired: again });
+    return respond(visit, work, {
+      wrong_login: again,
+      password_sign_in_off: again,
+      account_disabled: again,
+      form_expired: again,
+    });
   });
 
   routes.add(endpoints.authorizeSecondStep, async ({ body, request, reply }) => {
@@ -268,6 +280,7 @@ export class PageVisits {
   readonly #secure: boolean;
   readonly #site: Live<{ readonly siteName: string }>;
   readonly #hasPasskeys: boolean;
+  readonly #site: Live<PageSettings>;
 
   constructor({ masterKey, clock, secure, site, accounts }: PageRouteDependencies) {
     this.#site = site;
@@ -298,6 +311,8 @@ export class PageVisits {
       browser ??= this.#readBrowserId(reply);
       return this.#guard.issue(action, { browser, session: request.session, subject }, this.#clock.now());
     };
+    const { siteName, oidcProviders: providers, passwordSignIn } = this.#site.current();
+    const isPasswordForRootOnly = !passwordSignIn;
     return {
       request,
       reply,
@@ -311,6 +326,7 @@ export class PageVisits {
         request: ownQuery,
         formValue,
       },
+      context: { locale, siteName, texts: TEXTS[locale], code, providers, isPasswordForRootOnly, formValue },
     };
   }
 

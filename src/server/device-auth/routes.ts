@@ -42,6 +42,7 @@ interface DeviceAuthRouteDependencies {
   readonly site: Live<Pick<SiteSettings, 'siteName' | 'oauthClientMetadata' | 'currency'>>;
   /** Quota of one credit. */
   readonly quotaPerUnit: number;
+  readonly site: Live<Pick<SiteSettings, 'siteName' | 'oidcProviders' | 'passwordSignIn'>>;
 }
 
 /** Registers all endpoints of device authorization: JSON, pages, OAuth, and administration. */
@@ -67,6 +68,7 @@ interface JsonRouteDependencies {
   readonly cookies: LoginCookies;
   /** Prefix of every link. */
   readonly baseUrl: string;
+  readonly site: Live<Pick<SiteSettings, 'passwordSignIn'>>;
 }
 
 /** The JSON endpoints of device authorization. */
@@ -78,7 +80,10 @@ function addJsonRoutes(routes: RouteRegistry, dependencies: JsonRouteDependencie
 }
 
 /** The first steps of a device and the approval page: a code, its state, and a login for it. */
-function addCodeRoutes(routes: RouteRegistry, { deviceAuth, accounts, cookies, baseUrl }: JsonRouteDependencies): void {
+function addCodeRoutes(
+  routes: RouteRegistry,
+  { deviceAuth, accounts, cookies, baseUrl, site }: JsonRouteDependencies,
+): void {
   const { codes, rateLimits } = deviceAuth;
 
   routes.add(endpoints.createDeviceCode, async ({ body, request }) => {
@@ -100,6 +105,7 @@ function addCodeRoutes(routes: RouteRegistry, { deviceAuth, accounts, cookies, b
   });
 
   routes.add(endpoints.deviceLogin, async ({ body, request, reply }) => {
+    if (!site.current().passwordSignIn) throw new AppError('password_sign_in_off');
     const client = toLoginClient(request, cookies.knownDeviceOf(reply));
     const outcome = await logInForDeviceCode({ codes, rateLimits, logins: accounts.logins }, body, client);
     if (outcome.step === 'second') {

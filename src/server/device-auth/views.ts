@@ -1,5 +1,6 @@
 import { SPEND_PERIODS } from '../../contract/account-fields.ts';
 import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
+import type { SignInProvider } from '../../contract/identity-providers.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
 import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
@@ -72,6 +73,36 @@ const passkeyLoginForm = (view: PageContext): Markup =>
     label: view.texts.passkey,
     failed: view.texts.passkeyFailed,
   });
+${
+  view.isPasswordForRootOnly === true
+    ? html`${providerButtons(view)}<details class="more"${wrong.error === undefined ? undefined : html` open`}><summary>${texts.rootOnly}</summary>${passwordForm(view, wrong)}</details>`
+    : html`${passwordForm(view, wrong)}${providerButtons(view)}`
+}`,
+  );
+}
+
+const passwordForm = (
+  view: PageContext,
+  wrong: FieldError & { readonly username?: string },
+): Markup => html`<form method="post" action="/authorize/login">
+${hiddenFields(view, 'login')}
+${errorParagraph(wrong)}
+<label for="username">${view.texts.username}</label>
+<input id="username" name="username" required maxlength="254" autocomplete="username" autocapitalize="none" spellcheck="false" value="${wrong.username ?? ''}" ${describedBy(wrong)}>
+<label for="password">${view.texts.password}</label>
+<input id="password" name="password" type="password" required maxlength="128" autocomplete="current-password" ${describedBy(wrong)}>
+<button>${view.texts.logIn}</button>
+</form>`;
+
+/** Buttons of the identity providers, from which the browser returns to this code. */
+const providerButtons = ({ providers = [], texts, code, locale }: PageContext): Markup | undefined => {
+  if (providers.length === 0) return undefined;
+  const returnTo = new URLSearchParams({ return_to: pagePath(code, locale) });
+  return html`${providers.map(
+    ({ id, title }) =>
+      html`<a class="button plain" href="/auth/${id}/start?${String(returnTo)}">${texts.logInWith.replace('{provider}', () => title)}</a>`,
+  )}`;
+};
 
 /** The page that asks for the second step. */
 export function secondStepView(view: PageContext, wrong: FieldError = {}): string {
@@ -375,6 +406,10 @@ export interface PageContext {
   readonly hasPasskeys?: boolean;
   /** The query of an authorization request, on the pages for one. */
   readonly request?: string | undefined;
+  /** Identity providers that sign in as well. */
+  readonly providers?: readonly SignInProvider[];
+  /** `PASSWORD_SIGN_IN=0`: the form serves root alone. */
+  readonly isPasswordForRootOnly?: boolean;
   /** CSRF value for the form that posts to this action. */
   formValue(action: string): string;
 }

@@ -29,6 +29,8 @@ export interface Metrics {
   recordToolCall(tool: string, outcome: string): void;
   /** Records an operation at the mail server that hosts the mailboxes. */
   recordMailServerCall(outcome: string): void;
+  /** Records the end of a sign-in at an identity provider: `ok`, `linked` or an error code. */
+  recordIdentitySignIn(provider: string, outcome: string): void;
   /** Registers a metric that is read when the metrics are requested. */
   register(metric: OnDemandGauge): void;
   /**
@@ -103,6 +105,11 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
   const mailServerCalls = counter('mail_server_calls_total', 'Operations at the mail server of the mailboxes.', [
     'outcome',
   ]);
+  const identitySignIns = counter(
+    'identity_sign_ins_total',
+    'Browsers that returned from an identity provider: ok, linked, or the code of the error.',
+    ['provider', 'outcome'],
+  );
   for (const outcome of MAIL_SERVER_OUTCOMES) mailServerCalls.labels(outcome).inc(0);
   return {
     recordRequest: (route, method, status, seconds) =>
@@ -119,6 +126,7 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     recordQuery: (seconds) => queries.observe(seconds),
     recordToolCall: (tool, outcome) => toolCalls.labels(tool, outcome).inc(),
     recordMailServerCall: (outcome) => mailServerCalls.labels(outcome).inc(),
+    recordIdentitySignIn: (provider, outcome) => identitySignIns.labels(provider, outcome).inc(),
     register: (metric) => addGauge(registry, PREFIX, metric),
     values: async (name) => {
       const metric = await registry.getSingleMetric(PREFIX + name)?.get();

@@ -3,6 +3,7 @@ import { ACCENT_NAMES } from '../../design/accent-colors.ts';
 import { createClientIpResolver, createIpCheck } from './client-ip.ts';
 import { isTimeZone } from './clock.ts';
 import { parsePostgresUrl } from './db/postgres.ts';
+import { identityProviders } from './identity-providers.ts';
 import {
   ConfigError,
   flag,
@@ -279,6 +280,12 @@ export const SHARED_SETTINGS = {
   TIME_ZONE: timeZone({
     default: 'UTC',
     description: 'Time zone of the site (IANA name such as Asia/Shanghai), in which spend limits renew.',
+  OIDC_PROVIDERS: identityProviders({
+    description: 'JSON list of identity providers that sign people in (docs/oidc.md); empty: none.',
+  }),
+  PASSWORD_SIGN_IN: flag({
+    default: '1',
+    description: '0 switches passwords off for everyone but root: signing in, registration, device login.',
   }),
   NEW_USER_QUOTA: integer(0, 1e15, { default: '0', description: 'Quota a new account starts with.' }),
   RETENTION_TASK_DETAIL_DAYS: integer(0, 36_500, {

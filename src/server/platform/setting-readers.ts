@@ -1,8 +1,10 @@
 /** An invalid setting; the message is the single line printed before the process ends. */
 export class ConfigError extends Error {
+  readonly problem: string;
   constructor(setting: string, problem: string) {
     super(`${setting}: ${problem}`);
     this.name = 'ConfigError';
+    this.problem = problem;
   }
 }
 
@@ -26,6 +28,12 @@ export interface Setting<T = unknown> extends SettingDescription {
    * @throws ConfigError
    */
   readonly read: (text: string | undefined, name: string) => T;
+  /** For a secret setting of several fields: shown without its secrets, edited without entering them again. */
+  readonly redaction?: {
+    show(value: T): string;
+    /** The text to store for an edited text that lacks secrets of the stored value. */
+    restore(text: string, stored: T): string;
+  };
 }
 
 type WithDefault = SettingDescription & { readonly default: string };
@@ -95,6 +103,7 @@ export const optionalInteger = (
 export const flag = (about: WithDefault): Setting<boolean> => ({
   ...about,
   choices: ['0', '1'],
+  choices: ['1', '0'],
   read(value, name) {
     const given = required(value, name).toLowerCase();
     if (['1', 'true', 'yes', 'on'].includes(given)) return true;

@@ -4,6 +4,7 @@ import type { Config, Live, SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
+import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { LiveSettings, SettingsService, SettingsStore } from './settings.ts';
 
@@ -12,6 +13,7 @@ interface SiteDependencies {
   readonly database: Database<Tables>;
   readonly auditLog: AuditLog;
   readonly pubSub: PubSub;
+  readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -9,6 +9,7 @@ import type { Actor } from '../platform/http/request-context.ts';
 import type { Log } from '../platform/log.ts';
 import { SETTINGS, SITE_SETTINGS, type SiteSettingName } from '../platform/setting-definitions.ts';
 import { ConfigError, type Setting } from '../platform/setting-readers.ts';
+import { type SealContext, type SealedColumn, UnsealError, type Vault } from '../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 interface SettingsServiceDependencies {
@@ -18,6 +19,7 @@ interface SettingsServiceDependencies {
   readonly live: LiveSettings;
   readonly auditLog: AuditLog;
   readonly pubSub: PubSub;
+  readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -50,13 +52,13 @@ export class SettingsService {
   }
 
   async reload(): Promise<void> {
-    const { store, live, log } = this.#dependencies;
-    for (const name of live.apply(await store.readAll()))
+    const { live, log } = this.#dependencies;
+    for (const name of live.apply(await this.#readTexts()))
       log.warn({ setting: name }, 'a stored setting cannot be used; its default is in effect');
   }
 
   async list(): Promise<SiteSetting[]> {
-    const texts = await this.#dependencies.store.readAll();
+    const texts = await this.#readTexts();
     return (Object.keys(SHOWN_SETTINGS) as ShownSettingName[]).map((name) => this.#describe(name, texts));
   }
 
@@ -65,16 +67,19 @@ export class SettingsService {
    * @throws AppError not_exist, invalid_request
    */
   async set(actor: Actor, name: string, value: string | null): Promise<SiteSetting> {
-    const { database, store, live, auditLog, pubSub, clock } = this.#dependencies;
+    const { database, store, live, auditLog, pubSub, vault, clock } = this.#dependencies;
     if (!isShown(name)) throw notExistError('setting');
     if (!live.isStorable(name)) throw invalidRequest(`${name} is set where the service is started`, 'name');
-    const text = value?.trim() ?? '';
-    if (text !== '') this.#assertUsable(name, text);
+    const setting: Setting = SITE_SETTINGS[name];
+    const given = value?.trim() ?? '';
     await database.transaction(async (trx) => {
-      const before = (await store.readAll(trx)).get(name);
-      if (text === '') await store.remove(trx, name);
-      else await store.write(trx, name, text, clock.now());
-      const [old, now] = [before, text === '' ? undefined : text].map((each) => each?.slice(0, MAX_AUDITED_LENGTH));
+      const before = (await this.#readTexts(trx)).get(name);
+      const text = given === '' ? undefined : restoreSecrets(setting, name, given, before);
+      if (text !== undefined) assertUsable(setting, name, text);
+      if (text === undefined) await store.remove(trx, name);
+      else
+        await store.write(trx, name, setting.secret === true ? vault.seal(text, settingCell(name)) : text, clock.now());
+      const [old, now] = [before, text].map((each) => toAuditText(setting, name, each));
       await auditLog.record(trx, {
         ...actor,
         action: 'setting.update',
@@ -85,14 +90,20 @@ export class SettingsService {
     });
     await this.reload();
     pubSub.publish(CHANNEL, name);
-    return this.#describe(name, await store.readAll());
+    return this.#describe(name, await this.#readTexts());
   }
 
-  #assertUsable(name: SiteSettingName, text: string): void {
+  /** Stored texts by setting name, those of secret settings decrypted; unreadable ones are empty. */
+  async #readTexts(db?: Executor): Promise<ReadonlyMap<string, string>> {
+    const rows = [...(await this.#dependencies.store.readAll(db))];
+    return new Map(rows.map(([name, value]) => [name, isSecret(name) ? this.#open(name, value) : value]));
+  }
+
+  #open(name: string, sealed: string): string {
     try {
-      SITE_SETTINGS[name].read(text, name);
+      return this.#dependencies.vault.open(sealed, settingCell(name));
     } catch (error) {
-      if (error instanceof ConfigError) throw invalidRequest(`${name} cannot have this value`, 'value');
+      if (error instanceof UnsealError) return '';
       throw error;
     }
   }
@@ -103,6 +114,8 @@ export class SettingsService {
     const { group, kind } = SHOWN_SETTINGS[name];
     const inEffect: Readonly<Record<string, unknown>> = { ...config, ...live.current() };
     const value = toText(inEffect[toCamelCase(name)] as string | number | boolean | undefined);
+    const value = inEffect[toCamelCase(name)];
+    const shown = toShownText(setting, value);
     const isStorable = live.isStorable(name);
     const isStored = isStorable && texts.has(name);
     return {
@@ -114,6 +127,10 @@ export class SettingsService {
       default: setting.default ?? '',
       source: config.environmentNames.has(name) ? 'environment' : isStored ? 'database' : 'default',
       is_set: value !== '',
+      value: shown,
+      default: setting.default ?? '',
+      source: config.environmentNames.has(name) ? 'environment' : isStored ? 'database' : 'default',
+      is_set: setting.secret === true && setting.redaction === undefined ? Boolean(value) : shown !== '',
       editable: isStorable,
     };
   }
@@ -127,6 +144,42 @@ export class SettingsService {
 /** A value as the environment would spell it. */
 const toText = (value: string | number | boolean | undefined): string =>
   typeof value === 'boolean' ? String(Number(value)) : String(value ?? '');
+/** @throws AppError invalid_request */
+function assertUsable(setting: Setting, name: string, text: string): void {
+  try {
+    setting.read(text, name);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw setting.redaction === undefined
+      ? invalidRequest(`${name} cannot have this value`, 'value')
+      : invalidRequest(`${name} cannot have this value: ${error.problem}`, 'value');
+  }
+}
+
+/** The text to store for a given one: secrets that it lacks are taken from the stored text. */
+function restoreSecrets(setting: Setting, name: string, given: string, stored: string | undefined): string {
+  return setting.redaction?.restore(given, readOrDefault(setting, name, stored)) ?? given;
+}
+
+function readOrDefault(setting: Setting, name: string, text: string | undefined): unknown {
+  try {
+    return setting.read(text, name);
+  } catch {
+    return setting.read(setting.default, name);
+  }
+}
+
+function toShownText({ secret, redaction }: Setting, value: unknown): string {
+  if (redaction !== undefined) return redaction.show(value);
+  if (value === undefined || secret === true) return '';
+  return typeof value === 'boolean' ? `${Number(value)}` : `${value as string | number}`;
+}
+
+/** The audit log stores settings without secrets. */
+function toAuditText(setting: Setting, name: string, text: string | undefined): string | undefined {
+  if (text === undefined || setting.secret !== true) return text?.slice(0, MAX_AUDITED_LENGTH);
+  return toShownText(setting, readOrDefault(setting, name, text)) || '[set]';
+}
 
 /** The site settings in effect: from the environment, else the stored value, else the default. */
 export class LiveSettings implements Live<SiteSettings> {
@@ -176,6 +229,8 @@ const SHOWN_SETTINGS = {
   REGISTRATION: shown('accounts', 'choice'),
   REQUIRE_SECOND_FACTOR: shown('accounts', 'choice'),
   OAUTH_CLIENT_METADATA: shown('accounts', 'choice'),
+  PASSWORD_SIGN_IN: shown('accounts', 'choice'),
+  OIDC_PROVIDERS: shown('accounts', 'providers'),
   DEVICE_CODES_PER_ADDRESS: shown('accounts', 'number'),
   CLAUDE_CODE_SIGN_IN: shown('accounts', 'choice'),
   DEFAULT_VIDEO_MODEL: shown('site'),
@@ -207,6 +262,34 @@ const SHOWN_SETTINGS = {
 type ShownSettingName = keyof typeof SHOWN_SETTINGS;
 
 const isShown = (name: string): name is ShownSettingName => Object.hasOwn(SHOWN_SETTINGS, name);
+
+const SECRET_NAMES = (Object.entries(SITE_SETTINGS) as [string, Setting][])
+  .filter(([, setting]) => setting.secret === true)
+  .map(([name]) => name);
+
+const isSecret = (name: string): boolean => SECRET_NAMES.includes(name);
+
+const settingCell = (name: string): SealContext => ({ table: 'site_settings', row: name, column: 'value' });
+
+/** The secret settings, for key rotation. There are few, so one read returns all. */
+export const sealedSettings = (kysely: Executor): SealedColumn => ({
+  async readAfter(after) {
+    if (after > 0) return [];
+    const rows = await kysely
+      .selectFrom('site_settings')
+      .select(['name', 'value'])
+      .where('name', 'in', SECRET_NAMES)
+      .execute();
+    return rows.map(({ name, value }, index) => ({ id: index + 1, context: settingCell(name), sealed: value }));
+  },
+  replace: ({ context, sealed: old }, value) =>
+    kysely
+      .updateTable('site_settings')
+      .set({ value })
+      .where('name', '=', String(context.row))
+      .where('value', '=', old)
+      .execute(),
+});
 
 /** SQL of `site_settings`. */
 export class SettingsStore {

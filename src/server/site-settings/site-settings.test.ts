@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
 import type { SiteSetting } from '../../contract/site-settings.ts';
+import { encryptedColumns } from '../encrypted-columns.ts';
+import { createVault, openSealed, reencryptColumns } from '../platform/vault.ts';
+import { sealedSettings } from './settings.ts';
 
 const PNG = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n an image', 'latin1').toString('base64')}`;
 
@@ -99,6 +103,75 @@ forEachDatabase((name, _open, freshUrl) => {
         await refusal(setting, value);
         assert.deepEqual(await find(setting), before);
       }
+    });
+
+    it('T131: never show a secret: it is encrypted, masked in the audit log, and kept when the rest is edited', async () => {
+      const provider = { id: 'acme', title: 'Acme', issuer: 'https://id.acme.example', client_id: 'reelgate' };
+      const secret = 'very-secret-value';
+      const saved = await set('OIDC_PROVIDERS', JSON.stringify([{ ...provider, client_secret: secret }]));
+      assert.deepEqual(JSON.parse(saved.value), [provider]);
+      const { kysely } = service.app.database;
+      const stored = async () =>
+        (await kysely.selectFrom('site_settings').select('value').where('name', '=', 'OIDC_PROVIDERS').execute())[0]
+          ?.value ?? '';
+      assert.match(await stored(), /^s1\./);
+      assert.deepEqual((await service.root.ok('GET', '/api/status')).identity_providers, [
+        { id: 'acme', title: 'Acme' },
+      ]);
+      await set('OIDC_PROVIDERS', JSON.stringify([{ ...provider, title: 'Acme Inc.', scopes: ['openid'] }]));
+      // Another issuer does not get the secret.
+      await refusal('OIDC_PROVIDERS', JSON.stringify([{ ...provider, issuer: 'https://evil.example' }]));
+      const entries = await kysely
+        .selectFrom('audit_log')
+        .selectAll()
+        .where('target', '=', 'setting:OIDC_PROVIDERS')
+        .execute();
+      assert.equal(entries.length, 2);
+      assert.doesNotMatch(
+        JSON.stringify([entries, await service.root.ok('GET', '/api/admin/settings')]),
+        /very-secret/,
+      );
+      const vault = createVault(Buffer.from(service.masterKey, 'base64'));
+      assert.deepEqual(await openSealed(vault, encryptedColumns(kysely)), []);
+      const fresh = randomBytes(32);
+      assert.equal(
+        await reencryptColumns(createVault(fresh, [Buffer.from(service.masterKey, 'base64')]), [
+          sealedSettings(kysely),
+        ]),
+        1,
+      );
+      const opened = createVault(fresh).open(await stored(), {
+        table: 'site_settings',
+        row: 'OIDC_PROVIDERS',
+        column: 'value',
+      });
+      assert.equal(JSON.parse(opened)[0].client_secret, secret);
+      await set('OIDC_PROVIDERS', null);
+    });
+
+    it('reject identity providers that cannot work or would admit strangers, and say why', async () => {
+      const right = { id: 'a', title: 'A', issuer: 'https://id.example', client_id: 'c', client_secret: 's' };
+      for (const [change, why] of [
+        [{ issuer: 'http://id.example' }, /https/],
+        [{ issuer: 'http://10.0.0.1' }, /https/],
+        [{ issuer: 'https://id.example?x=1' }, /without query/],
+        [{ issuer: 'https://login.microsoftonline.com/common/v2.0' }, /admit every tenant/],
+        [{ issuer: 'https://login.microsoftonline.com/contoso.com/v2.0' }, /TENANT-ID/],
+        [{ issuer: 'https://github.com/login' }, /for GitHub/],
+        [{ id: 'A B' }, /id/],
+        [{ client_secret: undefined }, /client_secret/],
+        [{ surprise: true }, /additional|surprise/i],
+      ] as const)
+        assert.match(await refusal('OIDC_PROVIDERS', JSON.stringify([{ ...right, ...change }])), why);
+      assert.match(await refusal('OIDC_PROVIDERS', JSON.stringify([right, right])), /one id/);
+      assert.match(await refusal('OIDC_PROVIDERS', 'not json'), /JSON list/);
+      for (const issuer of [
+        'https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0',
+        'http://127.0.0.1:9',
+        'https://10.1.2.3',
+      ])
+        await set('OIDC_PROVIDERS', JSON.stringify([{ ...right, issuer }]));
+      await set('OIDC_PROVIDERS', null);
     });
 
     it('are limited to root, and each change is in the audit log', async () => {

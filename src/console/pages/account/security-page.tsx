@@ -38,6 +38,9 @@ import { PAGE_SIZE, sessionsQuery } from '../../data/sessions.ts';
 import { PasskeysSection } from './passkeys-section.tsx';
 
 /** Passkeys, two-step verification, password, sessions, sign-in history and management token. */
+import { IdentitiesSection } from './identities-section.tsx';
+
+/** Two-step verification, identities, password, sessions, sign-in history and management token. */
 export function SecurityPage() {
   const { t } = useTranslation(['account', 'login-history']);
   return (
@@ -45,6 +48,7 @@ export function SecurityPage() {
       <Stack gap="lg">
         <PasskeysSection />
         <TwoStepSection />
+        <IdentitiesSection />
         <PasswordSection />
         <SessionsSection />
         <SettingsSection title={t('login-history:title')} subtitle={t('login-history:text')}>

@@ -2,43 +2,96 @@ import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@m
 import { IconFlask, IconInfoCircle } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { login, loginSecondStep } from '../../../contract/accounts.ts';
+import { getSession } from '../../../contract/identity-providers.ts';
 import { getSessionEnd } from '../../../contract/logins.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
+import { PageLoadingIndicator } from '../../components/page.tsx';
 import { callApi, queryClient } from '../../data/api-client.ts';
 import { storeUserId } from '../../data/browser-storage.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { useStatus } from '../../data/self.ts';
 import { PasskeySecondStep, PasskeySignIn } from './passkey-sign-in.tsx';
+import { IdentityButtons, PasswordGate } from './identity-buttons.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 /** Asks for the password, then for a code if the account requires one, and returns to the requested page. */
 export function SignInPage() {
   const { t } = useTranslation('sign-in');
-  const { back } = useSearch({ from: '/sign-in' });
+  const { back, signed_in: isSignedIn, step } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
-  const [secondStep, setSecondStep] = useState(false);
+  const [secondStep, setSecondStep] = useState(step === 'code');
   const finishSignIn = async (id: number): Promise<void> => {
     storeUserId(id);
     queryClient.clear();
     await navigate({ href: toSafeRedirectPath(back) });
   };
+  const isContinuing = useContinuation(isSignedIn === true && !secondStep, finishSignIn);
+  if (isContinuing) return <PageLoadingIndicator />;
   return secondStep ? (
     <SignInFrame title={t('signIn.secondTitle')}>
       <CodeForm onDone={finishSignIn} onBack={() => setSecondStep(false)} />
     </SignInFrame>
   ) : (
     <SignInFrame title={t('signIn.title')}>
-      <PasswordForm onDone={finishSignIn} onSecondStep={() => setSecondStep(true)} />
+      <Stack>
+        <Notices />
+        <PasswordGate back={back}>
+          <PasswordForm onDone={finishSignIn} onSecondStep={() => setSecondStep(true)} />
+        </PasswordGate>
+      </Stack>
     </SignInFrame>
+  );
+}
+
+/** After an identity provider has signed the browser in: finds the account by the cookie. False if it has none. */
+function useContinuation(isSignedIn: boolean, onDone: (id: number) => Promise<void>): boolean {
+  const session = useQuery({
+    queryKey: ['session'],
+    queryFn: async ({ signal }) => (await callApi(getSession, {}, { signal })).data.id,
+    enabled: isSignedIn,
+  });
+  const id = session.data;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: continues once, with the id
+  useEffect(() => {
+    if (id !== undefined) void onDone(id);
+  }, [id]);
+  return isSignedIn && session.error === null;
+}
+
+/** Why the session ended, the administrator's notice, and that vendors are simulated. */
+function Notices() {
+  const { t } = useTranslation('sign-in');
+  const { ended } = useSearch({ from: '/sign-in' });
+  const { data: status } = useStatus();
+  return (
+    <>
+      {ended === true ? <SessionEndNotice /> : null}
+      {status?.sign_in_notice ? (
+        <Alert
+          variant="light"
+          color="blue"
+          p="xs"
+          role="note"
+          style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
+        >
+          {status.sign_in_notice}
+        </Alert>
+      ) : null}
+      {status?.sandbox === true ? (
+        <Alert variant="light" color="gray" icon={<IconFlask />} p="xs">
+          {t('signIn.sandbox')}
+        </Alert>
+      ) : null}
+    </>
   );
 }
 
 function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promise<void>; onSecondStep: () => void }) {
   const { t } = useTranslation('sign-in');
-  const { back, ended } = useSearch({ from: '/sign-in' });
+  const { back } = useSearch({ from: '/sign-in' });
   const { data: status } = useStatus();
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
@@ -53,23 +106,6 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
   return (
     <form onSubmit={submit}>
       <Stack>
-        {ended === true ? <SessionEndNotice /> : null}
-        {status?.sign_in_notice ? (
-          <Alert
-            variant="light"
-            color="blue"
-            p="xs"
-            role="note"
-            style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
-          >
-            {status.sign_in_notice}
-          </Alert>
-        ) : null}
-        {status?.sandbox === true ? (
-          <Alert variant="light" color="gray" icon={<IconFlask />} p="xs">
-            {t('signIn.sandbox')}
-          </Alert>
-        ) : null}
         <TextInput
           label={t('signIn.username')}
           // `webauthn` puts passkeys among the browser's suggestions.
@@ -94,6 +130,7 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
           {t('signIn.action')}
         </Button>
         {status?.passkeys === 'on' ? <PasskeySignIn onDone={onDone} /> : null}
+        {status?.password_sign_in === true ? <IdentityButtons back={back} isFirst={false} /> : null}
         {status?.mail === true ? (
           <Anchor size="sm" renderRoot={(props) => <Link to="/forgot-password" {...props} />}>
             {t('signIn.forgot')}

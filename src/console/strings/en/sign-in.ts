@@ -13,6 +13,9 @@ export default {
     forgot: 'Forgot your password?',
     askAdministrator: 'Forgot your password? Ask the administrator for a link to set a new one.',
     startOver: 'Sign in as someone else',
+    or: 'or',
+    with: 'Sign in with {{provider}}',
+    asRoot: 'Sign in as root',
     sandbox: 'Sandbox: vendors are simulated and videos cost nothing real.',
   },
   ended: {
@@ -32,6 +35,7 @@ export default {
       signed_out_elsewhere:
         'This browser was signed out from another one of yours. If it was not you, change your password.',
       signed_out_by_administrator: 'An administrator signed this browser out.',
+      signed_out_by_provider: 'You signed out at the identity provider you had signed in with.',
       expired: 'You had not used it for a week, or the cookie was deleted. What you were writing is kept.',
     },
   },

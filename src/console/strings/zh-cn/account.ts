@@ -2,6 +2,19 @@ import type en from '../en/account.ts';
 import type { Translated } from '../namespaces.ts';
 
 export default {
+  identities: {
+    title: '登录方式',
+    text: '可用于登录此账号的外部账号，每一个均可单独使用。',
+    add: '添加 {{provider}}',
+    continue: '前往 {{provider}}',
+    proveCode: '请先输入身份验证器应用中的验证码或一个备用码。',
+    provePassword: '请先输入密码。如果账号没有密码，请留空，且须在十分钟内登录过。',
+    notUsed: '尚未使用',
+    remove: '移除',
+    removeTitle: '移除 {{provider}}？',
+    removeText: '移除后不能再用它登录，通过它登录的其他浏览器也将退出登录。',
+    removed: '已移除 {{provider}}。',
+  },
   apiKeys: {
     one: 'API 密钥',
     facts: '设置',

@@ -16,6 +16,9 @@ export default {
     forgot: '忘记密码？',
     askAdministrator: '忘记密码？请联系管理员获取设置新密码的链接。',
     startOver: '使用其他账号登录',
+    or: '或',
+    with: '使用 {{provider}} 登录',
+    asRoot: '以 root 身份登录',
     sandbox: '沙盒模式：供应商均为模拟，生成视频不产生真实费用。',
   },
   ended: {
@@ -33,6 +36,7 @@ export default {
       account_removed: '您的账号已删除。',
       signed_out_elsewhere: '您在其他浏览器中退出了此浏览器的登录。如果不是您本人操作，请更改密码。',
       signed_out_by_administrator: '管理员已将此浏览器退出登录。',
+      signed_out_by_provider: '您已在登录所用的身份提供方退出登录。',
       expired: '登录已一周未使用，或 Cookie 已被删除。您正在编辑的内容已保留。',
     },
   },

@@ -314,6 +314,8 @@ const OAUTH_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {
   refresh_token_expired: 'invalid_grant',
   refresh_token_spent: 'invalid_grant',
   record_incomplete: 'server_error',
+  identity_rejected: 'invalid_request',
+  identity_provider_unavailable: 'server_error',
   internal_error: 'server_error',
   unavailable: 'server_error',
 };

@@ -1,0 +1,445 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { generateKeyPair, type JWTPayload } from 'jose';
+import { Secret, TOTP } from 'otpauth';
+import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { type Deviation, FakeProvider } from '../../../test/identity-providers/fake-provider.ts';
+import { SignInBrowser } from '../../../test/identity-providers/sign-in-browser.ts';
+import { startTestService, type TestService } from '../../../test/test-service.ts';
+import type { Identity, IdentityProvider } from '../../contract/identity-providers.ts';
+import { formatMessage } from '../../contract/messages/format-message.ts';
+
+const ADA: JWTPayload = { sub: 'ada-1', email: 'ada@example.com', email_verified: true, name: 'Ada L.' };
+
+forEachDatabase((name, _open, freshUrl) => {
+  describe(`sign-in by identity on ${name}`, () => {
+    let service: TestService;
+    let replica: TestService;
+    let company: FakeProvider;
+    let other: FakeProvider;
+    const providers = (): IdentityProvider[] => [
+      company.settings('company', { auto_create: true }),
+      company.settings('closed'),
+      other.settings('other', { auto_create: true }),
+      company.settings('domains', { auto_create: true, allowed_domains: ['example.com'] }),
+      company.settings('roles', { auto_create: true, admins: { claim: 'realm.groups', values: ['admins', 'ops'] } }),
+    ];
+    before(async () => {
+      company = await FakeProvider.start();
+      other = await FakeProvider.start('another-client');
+      const url = await freshUrl();
+      service = await startTestService(url, { OIDC_PROVIDERS: JSON.stringify(providers()) });
+      replica =
+        name === 'postgres'
+          ? await startTestService(url, {
+              OIDC_PROVIDERS: JSON.stringify(providers()),
+              MASTER_KEY: service.masterKey,
+            })
+          : service;
+    });
+    after(async () => {
+      if (replica !== service) await replica.stop();
+      await service.stop();
+      await company.stop();
+      await other.stop();
+    });
+
+    const browser = (user?: TestUser) => new SignInBrowser(service, '127.0.0.1', user);
+    const text = (code: Parameters<typeof formatMessage>[0]) => formatMessage(code, 'en').replaceAll('’', '&#8217;');
+    const assertRefused = (
+      { status, html }: { status: number; html: string },
+      code: Parameters<typeof formatMessage>[0],
+    ) => {
+      assert.ok(status >= 400 && status < 600, `${status}`);
+      assert.ok(html.includes(text(code)), `${code}: ${html}`);
+    };
+    const accountCount = async (): Promise<number> =>
+      Number(
+        (
+          await service.app.database.kysely
+            .selectFrom('accounts')
+            .select((row) => row.fn.countAll().as('total'))
+            .executeTakeFirstOrThrow()
+        ).total,
+      );
+    const identitiesOf = (user: TestUser) => user.ok<Identity[]>('GET', '/api/user/identities');
+    const setUpTwoStep = async (user: TestUser): Promise<TOTP> => {
+      const { secret } = await user.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
+      const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+      await user.ok('POST', '/api/user/2fa/enable', { code: totp.generate() });
+      return totp;
+    };
+    const linkUrl = async (user: TestUser, id: string, proof: object = { password: PASSWORD }): Promise<string> =>
+      (await user.ok<{ url: string }>('POST', `/api/user/identities/${id}/start`, proof)).url;
+    const link = async (user: TestUser, id: string, person: JWTPayload, deviation: Deviation = {}, proof?: object) => {
+      const query = company.authorize(await linkUrl(user, id, proof), person, deviation);
+      return browser(user).visit(`/auth/${id}/callback?${query}`);
+    };
+
+    it('creates an account for a new identity, and finds it again by issuer and subject', async () => {
+      const first = browser();
+      const { status, location } = await first.signIn(company, 'company', ADA, { returnTo: '/videos?page=2' });
+      assert.deepEqual([status, location], [303, '/videos?page=2']);
+      const account = await first.account();
+      assert.equal(account?.username, 'ada');
+      const self = await first.user.ok('GET', '/api/user/self');
+      assert.deepEqual([self.display_name, self.email, self.role], ['Ada L.', 'ada@example.com', 'user']);
+      const [identity] = await identitiesOf(first.user);
+      assert.deepEqual(Object.keys(identity ?? {}), ['id', 'provider', 'issuer', 'sub', 'email', 'last_used_time']);
+      assert.deepEqual([identity?.issuer, identity?.sub], [company.issuer, 'ada-1']);
+      const again = browser();
+      await again.signIn(company, 'company', { ...ADA, email: 'renamed@example.com' });
+      assert.equal((await again.account())?.id, account?.id);
+      assert.equal((await identitiesOf(again.user))[0]?.email, 'renamed@example.com');
+    });
+
+    it('refuses an unknown identity where accounts are not created, and says how to link it', async () => {
+      const before = await accountCount();
+      const visitor = browser();
+      assertRefused(await visitor.signIn(company, 'closed', { sub: 'nobody' }), 'identity_unknown');
+      assert.equal(await visitor.account(), undefined);
+      assert.equal(await accountCount(), before);
+    });
+
+    it('T120: an e-mail claim, verified or not, never opens the account that has the address', async () => {
+      const victim = await service.signUp('victim');
+      await victim.ok('PUT', '/api/user/self', { email: 'victim@example.com' });
+      for (const [index, email_verified] of [true, 'true', false, undefined].entries()) {
+        const attacker = browser();
+        await attacker.signIn(other, 'other', { sub: `evil-${index}`, email: 'Victim@example.com', email_verified });
+        const account = await attacker.account();
+        assert.ok(account !== undefined && account.id !== victim.id);
+        const row = await service.app.database.kysely
+          .selectFrom('accounts')
+          .select('login_email')
+          .where('id', '=', account.id)
+          .executeTakeFirst();
+        assert.equal(row?.login_email, null);
+      }
+      assertRefused(
+        await browser().signIn(company, 'closed', { sub: 'evil', email: 'victim@example.com', email_verified: true }),
+        'identity_unknown',
+      );
+    });
+
+    it('T121: refuses every id_token that is not the one for this client, browser and time', async () => {
+      const { privateKey } = await generateKeyPair('RS256');
+      const now = Math.floor(Date.now() / 1000);
+      const deviations: Record<string, Deviation> = {
+        'another audience': { claims: { aud: 'another-client' } },
+        'several audiences without azp': { claims: { aud: ['reelgate', 'another'], azp: 'another' } },
+        'another nonce': { claims: { nonce: 'x'.repeat(43) } },
+        'no nonce': { claims: { nonce: undefined } },
+        'another issuer': { claims: { iss: other.issuer } },
+        expired: { claims: { iat: now - 900, exp: now - 600 } },
+        'no expiry': { claims: { exp: undefined } },
+        'issued in the future': { claims: { nbf: now + 600 } },
+        'no subject': { claims: { sub: undefined } },
+        'alg none': { alg: 'none' },
+        'a key of another issuer': { key: privateKey },
+      };
+      for (const [what, deviation] of Object.entries(deviations)) {
+        const visitor = browser();
+        const response = await visitor.signIn(company, 'company', { sub: 'forged' }, deviation);
+        assert.equal(response.status, 400, what);
+        assertRefused(response, 'identity_rejected');
+        assert.equal(await visitor.account(), undefined, what);
+      }
+    });
+
+    it('T122: a provider cannot pass off a response as that of another one', async () => {
+      const visitor = browser();
+      const toCompany = await visitor.start('company');
+      const toOther = await visitor.start('other');
+      const stolen = company.authorize(toCompany, ADA);
+      // The state of one provider at the callback of another.
+      assertRefused(await visitor.visit(`/auth/other/callback?${stolen}`), 'login_expired');
+      // A response with the state of `other`, but issued by `company` (RFC 9207).
+      const mixed = company.authorize(toOther, ADA);
+      assertRefused(await visitor.visit(`/auth/other/callback?${mixed}`), 'identity_rejected');
+      const silent = company.authorize(await visitor.start('company'), ADA);
+      silent.delete('iss');
+      assertRefused(await visitor.visit(`/auth/company/callback?${silent}`), 'identity_rejected');
+      assert.equal(await visitor.account(), undefined);
+      // The intercepted response still works once, for the browser and provider it was for.
+      assert.equal((await visitor.visit(`/auth/company/callback?${stolen}`)).status, 303);
+    });
+
+    it('T123: a state works once, only in the browser that was sent out, and for ten minutes', async () => {
+      const visitor = browser();
+      const query = company.authorize(await visitor.start('company'), ADA);
+      assertRefused(await browser().visit(`/auth/company/callback?${query}`), 'login_expired');
+      const stranger = browser();
+      await stranger.start('company');
+      assertRefused(await stranger.visit(`/auth/company/callback?${query}`), 'login_expired');
+      assert.equal((await visitor.visit(`/auth/company/callback?${query}`)).status, 303);
+      assertRefused(await visitor.visit(`/auth/company/callback?${query}`), 'login_expired');
+      assertRefused(await visitor.visit('/auth/company/callback'), 'login_expired');
+      const late = company.authorize(await visitor.start('company'), ADA);
+      await service.app.database.kysely.updateTable('identity_sign_ins').set({ expires_at: 1 }).execute();
+      assertRefused(await visitor.visit(`/auth/company/callback?${late}`), 'login_expired');
+    });
+
+    it('shows a refusal by the person or the provider', async () => {
+      const visitor = browser();
+      const state = new URL(await visitor.start('company')).searchParams.get('state') ?? '';
+      const query = new URLSearchParams({ error: 'access_denied', state, iss: company.issuer });
+      assertRefused(await visitor.visit(`/auth/company/callback?${query}`), 'access_denied');
+      assert.equal((await visitor.visit('/auth/nobody/start')).status, 404);
+    });
+
+    it('T124: returns to own paths only', async () => {
+      const wrong = [
+        '//evil.example',
+        '/\\evil.example',
+        'https://evil.example',
+        '/a\\b',
+        '/api/user/self',
+        '/auth/x/start',
+        'x',
+        '',
+      ];
+      for (const path of [...wrong, '/\t/evil.example'])
+        assert.equal(
+          (await browser().visit(`/auth/company/start?${new URLSearchParams({ return_to: path })}`)).status,
+          400,
+          path,
+        );
+    });
+
+    it('T125: links an identity only for its owner with a fresh proof, in the same session', async () => {
+      const owner = await service.signUp('linker');
+      const refused = await owner.send('POST', '/api/user/identities/closed/start', {});
+      assert.equal(refused.body.message, formatMessage('password_required', 'en'));
+      const wrong = await owner.send('POST', '/api/user/identities/closed/start', { password: 'not this one' });
+      assert.equal(wrong.body.message, formatMessage('wrong_password', 'en'));
+      const response = await link(owner, 'closed', { sub: 'linked-1', email: 'l@example.com' });
+      assert.deepEqual([response.status, response.location], [303, '/account/security']);
+      assert.deepEqual(
+        (await identitiesOf(owner)).map(({ sub }) => sub),
+        ['linked-1'],
+      );
+      const [notice] = await owner.ok<{ title: string }[]>('GET', '/api/notifications/');
+      assert.match(notice?.title ?? '', /You can now sign in with Company closed/);
+      const elsewhere = browser();
+      await elsewhere.signIn(company, 'closed', { sub: 'linked-1' });
+      assert.equal((await elsewhere.account())?.id, owner.id);
+
+      const thief = await service.signUp('thief');
+      assertRefused(await link(thief, 'closed', { sub: 'linked-1' }), 'identity_taken');
+      // Started by one account, finished in the session of another.
+      const query = company.authorize(await linkUrl(thief, 'closed'), { sub: 'linked-2' });
+      const swapped = browser(thief);
+      await thief.ok('POST', '/api/user/logout');
+      await thief.logIn('thief');
+      assertRefused(await swapped.visit(`/auth/closed/callback?${query}`), 'login_expired');
+      assert.deepEqual(await identitiesOf(thief), []);
+    });
+
+    it('T125: requires the second step where it is on, and a recent sign-in at the provider', async () => {
+      const owner = await service.signUp('stepper');
+      const totp = await setUpTwoStep(owner);
+      const refused = await owner.send('POST', '/api/user/identities/closed/start', { password: PASSWORD });
+      assert.equal(refused.body.message, formatMessage('second_step_required', 'en'));
+      const next = () => ({ code: totp.generate({ timestamp: Date.now() + 30_000 }) });
+      const url = await linkUrl(owner, 'closed', next());
+      assert.equal(new URL(url).searchParams.get('max_age'), '600');
+      const stale = { claims: { auth_time: Math.floor(Date.now() / 1000) - 3600 } };
+      const answer = await browser(owner).visit(
+        `/auth/closed/callback?${company.authorize(url, { sub: 'st' }, stale)}`,
+      );
+      assertRefused(answer, 'identity_rejected');
+    });
+
+    it('T126: counts only verified addresses of the allowed domains', async () => {
+      const sign = (person: JWTPayload) =>
+        browser().signIn(company, 'domains', { sub: `d-${JSON.stringify(person)}`, ...person });
+      for (const person of [
+        { email: 'a@example.com' },
+        { email: 'a@example.com', email_verified: false },
+        { email: 'a@example.com', email_verified: 'yes' },
+        { email: 'a@sub.example.com', email_verified: true },
+        { email: 'a@example.com@evil.example', email_verified: true },
+        { email: 'a@example.com.evil.example', email_verified: true },
+        { email_verified: true },
+      ])
+        assertRefused(await sign(person), 'identity_domain');
+      assert.equal((await sign({ email: 'a@EXAMPLE.com', email_verified: true })).status, 303);
+    });
+
+    it('T127: maps roles both ways at each sign-in, but never root and never the last administrator', async () => {
+      const boss = { sub: 'boss', realm: { groups: ['staff', 'ops'] } };
+      const roleAfter = async (person: JWTPayload) => {
+        const visitor = browser();
+        await visitor.signIn(company, 'roles', person);
+        return (await visitor.account())?.role;
+      };
+      assert.equal(await roleAfter(boss), 'admin');
+      assert.equal(await roleAfter({ sub: 'boss', realm: { groups: ['staff'] } }), 'user');
+      assert.equal(await roleAfter({ sub: 'boss' }), 'user');
+      company.userInfo.set('boss', { 'realm.groups': 'admins' });
+      assert.equal(await roleAfter({ sub: 'boss' }), 'admin');
+      company.userInfo.delete('boss');
+      const { kysely } = service.app.database;
+      await kysely
+        .insertInto('identities')
+        .values({
+          user_id: service.root.id,
+          provider: 'roles',
+          issuer: company.issuer,
+          sub: 'root',
+          email: null,
+          created_at: 1,
+          last_used_at: null,
+        })
+        .execute();
+      assert.equal(await roleAfter({ sub: 'root' }), 'root');
+      await kysely.updateTable('accounts').set({ status: 2 }).where('role', '=', 'root').execute();
+      assert.equal(await roleAfter({ sub: 'boss' }), 'admin');
+      await kysely.updateTable('accounts').set({ status: 1 }).where('role', '=', 'root').execute();
+      assert.equal(await roleAfter({ sub: 'boss' }), 'user');
+    });
+
+    it('asks for the second step of the account, unless the provider states several factors', async () => {
+      const owner = await service.signUp('two-step');
+      await link(owner, 'closed', { sub: 'two-step' });
+      const totp = await setUpTwoStep(owner);
+      const visitor = browser();
+      const { location } = await visitor.signIn(company, 'closed', { sub: 'two-step' }, { returnTo: '/videos' });
+      assert.equal(location, '/sign-in?back=%2Fvideos&step=code');
+      assert.equal(await visitor.account(), undefined);
+      const code = totp.generate({ timestamp: Date.now() + 30_000 });
+      await visitor.user.ok('POST', '/api/user/login/2fa', { code });
+      assert.equal((await visitor.account())?.id, owner.id);
+      const factors = browser();
+      await factors.signIn(company, 'closed', { sub: 'two-step', amr: ['pwd', 'mfa'] });
+      assert.equal((await factors.account())?.id, owner.id);
+    });
+
+    it('refuses a disabled account', async () => {
+      const owner = await service.signUp('disabled');
+      await link(owner, 'closed', { sub: 'disabled' });
+      await service.root.ok('PUT', `/api/admin/users/${owner.id}`, { status: 2 });
+      assertRefused(await browser().signIn(company, 'closed', { sub: 'disabled' }), 'account_disabled');
+    });
+
+    it('T128: does not remove the last way to sign in', async () => {
+      const visitor = browser();
+      await visitor.signIn(company, 'company', { sub: 'alone' });
+      await visitor.account();
+      const [only] = await identitiesOf(visitor.user);
+      const refused = await visitor.user.send('DELETE', `/api/user/identities/${only?.id}`);
+      assert.equal(refused.body.message, formatMessage('last_sign_in_method', 'en'));
+      await link(visitor.user, 'closed', { sub: 'alone-too' }, {}, {});
+      await visitor.user.ok('DELETE', `/api/user/identities/${only?.id}`);
+      assert.deepEqual(
+        (await identitiesOf(visitor.user)).map(({ sub }) => sub),
+        ['alone-too'],
+      );
+      const stranger = await service.signUp('stranger');
+      const [left] = await identitiesOf(visitor.user);
+      assert.equal((await stranger.send('DELETE', `/api/user/identities/${left?.id}`)).body.success, false);
+    });
+
+    it('T129: a device code survives the redirect and belongs to the account that signed in', async () => {
+      const code = await service.root.ok<{ user_code: string }>('POST', '/api/auth/device/code', {
+        client_id: 'reelgate-cli',
+      });
+      const visitor = browser();
+      const page = await visitor.visit(`/authorize?code=${code.user_code}&lang=en`);
+      const href = /href="(\/auth\/company\/start[^"]*)"/.exec(page.html)?.[1]?.replaceAll('&#38;', '&') ?? '';
+      const { location } = await visitor.visit(href);
+      const query = company.authorize(location, { sub: 'device-owner' });
+      const back = await visitor.visit(`/auth/company/callback?${query}`);
+      assert.equal(back.location, `/authorize?code=${code.user_code}&lang=en`);
+      const consent = await visitor.visit(back.location);
+      assert.match(consent.html, /Let this device sign in\?/);
+      assert.ok(consent.html.includes(code.user_code));
+      const account = await visitor.account();
+      const row = await service.app.database.kysely
+        .selectFrom('device_codes')
+        .select('claimed_by')
+        .where('user_code', '=', code.user_code.replace('-', ''))
+        .executeTakeFirst();
+      assert.equal(row?.claimed_by, account?.id);
+    });
+
+    it('T130: ends the sessions a logout token names, within a second, on every process, and once per token', async () => {
+      const [first, second] = [browser(), browser()];
+      await first.signIn(company, 'company', { sub: 'leaver', sid: 'session-1' });
+      await second.signIn(company, 'company', { sub: 'leaver', sid: 'session-2' });
+      const post = async (token: string, id = 'company') =>
+        await service.app.http.fastify.inject({
+          method: 'POST',
+          url: `/auth/${id}/backchannel-logout`,
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+          payload: new URLSearchParams({ logout_token: token }).toString(),
+        });
+      const { privateKey } = await generateKeyPair('RS256');
+      const now = Math.floor(Date.now() / 1000);
+      const wrong: Record<string, Deviation> = {
+        'another audience': { claims: { sub: 'leaver', aud: 'another-client' } },
+        'another issuer': { claims: { sub: 'leaver', iss: other.issuer } },
+        'no event': { claims: { sub: 'leaver', events: {} } },
+        'another event': { claims: { sub: 'leaver', events: { 'https://example.com/event': {} } } },
+        'a nonce': { claims: { sub: 'leaver', nonce: 'n' } },
+        'no id': { claims: { sub: 'leaver', jti: undefined } },
+        'neither subject nor session': {},
+        expired: { claims: { sub: 'leaver', iat: now - 300, exp: now - 120 } },
+        old: { claims: { sub: 'leaver', iat: now - 7200, exp: now + 120 } },
+        'alg none': { claims: { sub: 'leaver' }, alg: 'none' },
+        'a key of another issuer': { claims: { sub: 'leaver' }, key: privateKey },
+      };
+      for (const [what, deviation] of Object.entries(wrong)) {
+        const refused = await post(await company.logoutToken(deviation));
+        assert.deepEqual([refused.statusCode, refused.json().error], [400, 'invalid_request'], what);
+      }
+      assert.equal((await post('not a token')).statusCode, 400);
+      assert.notEqual(await first.account(), undefined);
+      const token = await company.logoutToken({ claims: { sub: 'leaver', sid: 'session-1' } });
+      const answer = await post(token);
+      assert.deepEqual([answer.statusCode, answer.headers['cache-control']], [200, 'no-store']);
+      const onReplica = new SignInBrowser(replica, '127.0.0.1', first.user);
+      assert.equal(await onReplica.account(), undefined);
+      assert.equal((await first.user.ok('GET', '/api/user/session-end')).reason, 'signed_out_by_provider');
+      assert.notEqual(await second.account(), undefined);
+      assert.equal((await post(token)).statusCode, 400, 'a replayed token');
+      assert.equal((await post(await company.logoutToken({ claims: { sub: 'leaver' } }))).statusCode, 200);
+      assert.equal(await second.account(), undefined);
+    });
+
+    it('PASSWORD_SIGN_IN=0 leaves passwords to root alone, and reveals nobody', async () => {
+      const owner = await service.signUp('no-password');
+      await service.setSiteSetting('PASSWORD_SIGN_IN', '0');
+      const off = formatMessage('password_sign_in_off', 'en');
+      for (const [username, password] of [
+        ['no-password', PASSWORD],
+        ['no-password', 'wrong'],
+        ['root', 'wrong'],
+        ['nobody', 'wrong'],
+      ] as const) {
+        const refused = await browser().user.send('POST', '/api/user/login', { username, password });
+        assert.equal(refused.body.message, off, username);
+      }
+      await browser().user.logIn('root', 'root-password-1');
+      assert.equal((await owner.ok('GET', '/api/user/self')).username, 'no-password');
+      const registered = await browser().user.send('POST', '/api/user/register', {
+        username: 'late',
+        password: PASSWORD,
+      });
+      assert.equal(registered.body.message, formatMessage('registration_closed', 'en'));
+      const code = await owner.ok<{ user_code: string }>('POST', '/api/auth/device/code', {
+        client_id: 'reelgate-cli',
+      });
+      const login = { user_code: code.user_code, username: 'root', password: 'root-password-1' };
+      assert.equal((await browser().user.send('POST', '/api/auth/device/login', login)).body.success, false);
+      const page = await browser().visit(`/authorize?code=${code.user_code}`);
+      assert.match(page.html, /<details class="more"><summary>Sign in as root/);
+      const status = await owner.ok('GET', '/api/status');
+      assert.deepEqual([status.registration, status.password_sign_in], ['closed', false]);
+      await service.setSiteSetting('PASSWORD_SIGN_IN', null);
+      await browser().user.logIn('no-password');
+    });
+  });
+});
