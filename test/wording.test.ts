@@ -13,7 +13,7 @@ import { NOUNS, ZH_CN } from '../src/contract/messages/zh-cn.ts';
 const ENGLISH: readonly (readonly [not: RegExp, but: string])[] = [
   [/\bquota\b/i, 'credits; quota is the unit on the wire'],
   [/\bpackages?\b/i, 'plan'],
-  [/\bproviders?\b/i, 'vendor'],
+  [/(?<!identity )\bproviders?\b/i, 'vendor; identity provider is the term of OpenID Connect'],
   [/\bpresent (password|one|plan|key)\b/i, 'current'],
   [/\b(nobody|whoever)\b/i, 'name who it is: users, the administrator, callers'],
   [/\b(any|some|every)body\b/i, 'anyone, someone, everyone'],

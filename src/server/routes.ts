@@ -77,6 +77,9 @@ export async function registerRoutes(
   const { config, settings, clock, masterKey, rateLimits } = foundation;
   const { accounts, notifications, allowances, channels, artifacts } = modules;
   const { credentialWatch } = accounts;
+  const { config, settings, clock, vault, masterKey, rateLimits } = foundation;
+  const { accounts, notifications, allowances, channelStore, channels, artifacts } = modules;
+  const { auditLog, credentialWatch } = accounts;
   const { routes } = http;
   const plans = planFinders(modules);
   const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), ...plans };
@@ -132,6 +135,8 @@ export async function registerRoutes(
   addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings });
   const { identityProviders } = modules;
   addIdentityRoutes(routes, { identityProviders, accounts, cookies, baseUrl, site: settings });
+  addSignInRoutes(routes, foundation, modules, createCookies(http, config.baseUrl));
+  addIndependentRoutes(routes, modules);
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
@@ -195,6 +200,16 @@ function addMcp(routes: RouteRegistry, foundation: Foundation, modules: Modules,
     siteName: () => settings.current().siteName,
     baseUrl: config.baseUrl,
   });
+/** Accounts, and every way to sign in to one. */
+function addSignInRoutes(
+  routes: RouteRegistry,
+  { clock, masterKey, settings, config: { baseUrl } }: Foundation,
+  { accounts, deviceAuth, identityProviders }: Modules,
+  cookies: LoginCookies,
+): void {
+  addAccountRoutes(routes, { accounts, cookies });
+  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings });
+  addIdentityRoutes(routes, { identityProviders, accounts, cookies, baseUrl, site: settings });
 }
 
 /** Reads an account's terms only if a channel of the model depends on plans. */

@@ -10,6 +10,8 @@ import { sql } from 'kysely';
 import { startCrashingServer } from '../faults/start-crashing-server.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
+import { FakeProvider } from '../identity-providers/fake-provider.ts';
+import { SignInBrowser } from '../identity-providers/sign-in-browser.ts';
 import { startTestService } from '../test-service.ts';
 import { startWebhookService, walletEvent } from '../webhooks/webhook-fixture.ts';
 import { assertAlerts, hasPromtool, type Scrape, scrapeAsPrometheus } from './assert-alerts.ts';
@@ -107,6 +109,21 @@ describe('service alerts', { skip, concurrency: 2 }, () => {
     const during = await scrapeAsPrometheus(service.url);
     const alerts = ['ReelgateDiskNearlyFull'];
     assertAlerts([{ name: 'disk nearly full', before: start, during, minutes: 4, alerts }]);
+  });
+
+  it('fire for an identity provider whose responses are refused', async (test) => {
+    const provider = await FakeProvider.start();
+    const OIDC_PROVIDERS = JSON.stringify([provider.settings('company', { auto_create: true })]);
+    const service = await startTestService('sqlite::memory:', { METRICS_TOKEN, OIDC_PROVIDERS });
+    test.after(() => Promise.all([service.stop(), provider.stop()]));
+    const visit = (claims: Record<string, unknown>) =>
+      new SignInBrowser(service).signIn(provider, 'company', { sub: 'ada' }, { claims });
+    assert.equal((await visit({})).status, 303);
+    const start = await scrapeAsPrometheus(service.url);
+    for (let attempts = 0; attempts < 4; attempts += 1) assert.equal((await visit({ aud: 'another' })).status, 400);
+    const during = await scrapeAsPrometheus(service.url);
+    const alerts = ['ReelgateSignInFailing'];
+    assertAlerts([{ name: 'sign-in failing', before: start, during, minutes: 3, alerts }]);
   });
 
   it('fire for an unreachable mail server', async (test) => {

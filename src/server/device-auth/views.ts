@@ -100,7 +100,7 @@ const providerButtons = ({ providers = [], texts, code, locale }: PageContext): 
   const returnTo = new URLSearchParams({ return_to: pagePath(code, locale) });
   return html`${providers.map(
     ({ id, title }) =>
-      html`<a class="button plain" href="/auth/${id}/start?${String(returnTo)}">${texts.logInWith.replace('{provider}', () => title)}</a>`,
+      html`<a class="button plain" href="/auth/${id}/start?${String(returnTo)}">${texts.logInWith.replace('{title}', () => title)}</a>`,
   )}`;
 };
 

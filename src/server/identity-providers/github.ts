@@ -4,7 +4,7 @@ import { GITHUB_ISSUER, type IdentityProvider } from '../../contract/identity-pr
 const API = 'https://api.github.com';
 
 /** GitHub speaks OAuth 2.0 only: fixed endpoints, and the person from its API. */
-export const makeGitHubConfiguration = ({ client_id, client_secret }: IdentityProvider): client.Configuration =>
+export const makeGithubConfiguration = ({ client_id, client_secret }: IdentityProvider): client.Configuration =>
   new client.Configuration(
     {
       issuer: GITHUB_ISSUER,
@@ -17,7 +17,7 @@ export const makeGitHubConfiguration = ({ client_id, client_secret }: IdentityPr
   );
 
 /** The person as claims of OpenID Connect. The e-mail is the primary one, if GitHub has verified it. */
-export async function readGitHubClaims(
+export async function readGithubClaims(
   configuration: client.Configuration,
   accessToken: string,
 ): Promise<Record<string, unknown> & { readonly iss: string; readonly sub: string }> {

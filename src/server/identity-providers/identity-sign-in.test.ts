@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { generateKeyPair, type JWTPayload } from 'jose';
 import { Secret, TOTP } from 'otpauth';
@@ -18,7 +21,18 @@ forEachDatabase((name, _open, freshUrl) => {
     let replica: TestService;
     let company: FakeProvider;
     let other: FakeProvider;
+    /** A provider whose metadata a test changes, which the service keeps for minutes unless root tests them. */
+    const sneaky = {
+      provider: undefined as unknown as FakeProvider,
+      async change(metadata: FakeProvider['metadata']) {
+        this.provider.metadata = metadata;
+        await service.root.ok('POST', '/api/admin/identity-providers/test', {
+          provider: this.provider.settings('sneaky'),
+        });
+      },
+    };
     const providers = (): IdentityProvider[] => [
+      sneaky.provider.settings('sneaky', { auto_create: true }),
       company.settings('company', { auto_create: true }),
       company.settings('closed'),
       other.settings('other', { auto_create: true }),
@@ -28,6 +42,7 @@ forEachDatabase((name, _open, freshUrl) => {
     before(async () => {
       company = await FakeProvider.start();
       other = await FakeProvider.start('another-client');
+      sneaky.provider = await FakeProvider.start();
       const url = await freshUrl();
       service = await startTestService(url, { OIDC_PROVIDERS: JSON.stringify(providers()) });
       replica =
@@ -43,6 +58,7 @@ forEachDatabase((name, _open, freshUrl) => {
       await service.stop();
       await company.stop();
       await other.stop();
+      await sneaky.provider.stop();
     });
 
     const browser = (user?: TestUser) => new SignInBrowser(service, '127.0.0.1', user);
@@ -187,6 +203,37 @@ forEachDatabase((name, _open, freshUrl) => {
       const query = new URLSearchParams({ error: 'access_denied', state, iss: company.issuer });
       assertRefused(await visitor.visit(`/auth/company/callback?${query}`), 'access_denied');
       assert.equal((await visitor.visit('/auth/nobody/start')).status, 404);
+    });
+
+    it('T132: metadata leads neither to internal addresses nor to another issuer', async () => {
+      const internal = createServer().listen(0, '127.0.0.1');
+      let visits = 0;
+      internal.on('request', (_, response) => {
+        visits += 1;
+        response.end('{}');
+      });
+      await once(internal, 'listening');
+      const target = `http://127.0.0.1:${(internal.address() as AddressInfo).port}`;
+      try {
+        for (const metadata of [
+          { token_endpoint: `${target}/token` },
+          { jwks_uri: `${target}/jwks` },
+          { userinfo_endpoint: `${target}/userinfo` },
+        ]) {
+          await sneaky.change(metadata);
+          const visitor = browser();
+          const response = await visitor.signIn(sneaky.provider, 'sneaky', { sub: 'sneaky' });
+          assert.ok(response.status >= 400, JSON.stringify(metadata));
+          assert.equal(await visitor.account(), undefined);
+        }
+        for (const metadata of [{ issuer: other.issuer }, { authorization_endpoint: 'javascript:alert(1)' }]) {
+          await sneaky.change(metadata);
+          assert.equal((await browser().visit('/auth/sneaky/start')).status, 400, JSON.stringify(metadata));
+        }
+        assert.equal(visits, 0);
+      } finally {
+        internal.close();
+      }
     });
 
     it('T124: returns to own paths only', async () => {

@@ -126,9 +126,11 @@ export class IdentitySignIn {
     { cookie }: IdentityBrowser,
     purpose: Pick<PendingSignIn, 'return_to' | 'user_id' | 'session_hash' | 'max_age'>,
   ): Promise<string> {
-    const { store, client, clock } = this.#dependencies;
+    const { store, client, clock, metrics } = this.#dependencies;
     const state = randomText(43);
-    const url = await client.authorizationUrl(provider, toSecrets(state, cookie, purpose.max_age));
+    const secrets = toSecrets(state, cookie, purpose.max_age);
+    const url = await this.#recordFailure(provider, () => client.authorizationUrl(provider, secrets));
+    metrics.recordIdentitySignIn(provider.id, 'started');
     await store.insertSignIn({
       state_hash: hashToken(state),
       browser_hash: hashToken(cookie),
@@ -166,16 +168,23 @@ export class IdentitySignIn {
     browser: IdentityBrowser,
     origin: RequestOrigin,
   ): Promise<IdentityOutcome> {
+    const outcome = await this.#recordFailure(provider, () =>
+      this.#complete(provider, pending, query, browser, origin),
+    );
+    this.#dependencies.metrics.recordIdentitySignIn(provider.id, outcome.step === 'linked' ? 'linked' : 'ok');
+    return outcome;
+  }
+
+  /** Counts and logs a failure; the person sees its text only. */
+  async #recordFailure<R>(provider: IdentityProvider, work: () => Promise<R>): Promise<R> {
     const { metrics, log } = this.#dependencies;
     try {
-      const outcome = await this.#complete(provider, pending, query, browser, origin);
-      metrics.recordIdentitySignIn(provider.id, outcome.step === 'linked' ? 'linked' : 'ok');
-      return outcome;
+      return await work();
     } catch (error) {
       const code = isAppError(error) ? error.code : 'internal_error';
       metrics.recordIdentitySignIn(provider.id, code);
-      const { log: details = {} } = isAppError(error) ? error.options : {};
-      log.warn({ provider: provider.id, code, requestId: origin.requestId, ...details }, 'sign-in by identity failed');
+      const details = isAppError(error) ? error.options.log : undefined;
+      log.warn({ provider: provider.id, code, ...details }, 'a sign-in at an identity provider failed');
       throw error;
     }
   }

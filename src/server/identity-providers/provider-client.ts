@@ -2,9 +2,10 @@ import { createRemoteJWKSet, customFetch as joseFetch, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as client from 'openid-client';
 import { GITHUB_ISSUER, type IdentityProvider, type PROVIDER_CHECKS } from '../../contract/identity-providers.ts';
+import { defined } from '../../contract/objects.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
-import { makeGitHubConfiguration, readGitHubClaims } from './github.ts';
+import { makeGithubConfiguration, readGithubClaims } from './github.ts';
 
 /** The person a provider has authenticated. */
 export interface VerifiedIdentity {
@@ -106,8 +107,10 @@ export class ProviderClient {
       state: secrets.state,
       code_challenge: await client.calculatePKCECodeChallenge(secrets.codeVerifier),
       code_challenge_method: 'S256',
-      ...(!isGitHub && { nonce: secrets.nonce }),
-      ...(secrets.maxAge !== undefined && { max_age: String(secrets.maxAge) }),
+      ...defined({
+        nonce: isGitHub ? undefined : secrets.nonce,
+        max_age: secrets.maxAge === undefined ? undefined : String(secrets.maxAge),
+      }),
     });
     return url.href;
   }
@@ -128,12 +131,12 @@ export class ProviderClient {
         {
           expectedState: secrets.state,
           pkceCodeVerifier: secrets.codeVerifier,
-          ...(!isGitHub && { expectedNonce: secrets.nonce, idTokenExpected: true }),
-          ...(secrets.maxAge !== undefined && { maxAge: secrets.maxAge }),
+          ...defined({ expectedNonce: isGitHub ? undefined : secrets.nonce, maxAge: secrets.maxAge }),
+          idTokenExpected: !isGitHub,
         },
       );
       const claims = isGitHub
-        ? await readGitHubClaims(configuration, tokens.access_token)
+        ? await readGithubClaims(configuration, tokens.access_token)
         : await readOidcClaims(configuration, tokens);
       return toIdentity(provider, claims);
     });
@@ -225,7 +228,7 @@ export class ProviderClient {
   async #discover(provider: IdentityProvider): Promise<Connection> {
     const fetchFromProvider = this.#fetchOf(provider);
     if (provider.issuer === GITHUB_ISSUER) {
-      const configuration = makeGitHubConfiguration(provider);
+      const configuration = makeGithubConfiguration(provider);
       configuration[client.customFetch] = fetchFromProvider;
       return { configuration, issuer: GITHUB_ISSUER, keys: undefined, algorithms: [] };
     }

@@ -29,7 +29,7 @@ export interface Metrics {
   recordToolCall(tool: string, outcome: string): void;
   /** Records an operation at the mail server that hosts the mailboxes. */
   recordMailServerCall(outcome: string): void;
-  /** Records the end of a sign-in at an identity provider: `ok`, `linked` or an error code. */
+  /** Records a step of a sign-in at an identity provider: `started`, `ok`, `linked` or an error code. */
   recordIdentitySignIn(provider: string, outcome: string): void;
   /** Registers a metric that is read when the metrics are requested. */
   register(metric: OnDemandGauge): void;
@@ -44,6 +44,8 @@ export interface Metrics {
 
 /** `ok`, then the kinds of mail server failures. */
 const MAIL_SERVER_OUTCOMES = ['ok', 'unavailable', 'uncertain', 'taken', 'rejected'] as const;
+/** Failures that the alert on identity providers watches; each starts at 0 with the first sign-in. */
+const IDENTITY_FAILURES = ['identity_rejected', 'identity_provider_unavailable'] as const;
 const PREFIX = 'reelgate_';
 const REQUEST_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 /** In seconds: vendors respond within seconds, models within minutes. */
@@ -107,7 +109,7 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
   ]);
   const identitySignIns = counter(
     'identity_sign_ins_total',
-    'Browsers that returned from an identity provider: ok, linked, or the code of the error.',
+    'Sign-ins at identity providers: started, then ok, linked or the code of the error.',
     ['provider', 'outcome'],
   );
   for (const outcome of MAIL_SERVER_OUTCOMES) mailServerCalls.labels(outcome).inc(0);
@@ -126,7 +128,10 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     recordQuery: (seconds) => queries.observe(seconds),
     recordToolCall: (tool, outcome) => toolCalls.labels(tool, outcome).inc(),
     recordMailServerCall: (outcome) => mailServerCalls.labels(outcome).inc(),
-    recordIdentitySignIn: (provider, outcome) => identitySignIns.labels(provider, outcome).inc(),
+    recordIdentitySignIn(provider, outcome) {
+      for (const each of IDENTITY_FAILURES) identitySignIns.labels(provider, each).inc(0);
+      identitySignIns.labels(provider, outcome).inc();
+    },
     register: (metric) => addGauge(registry, PREFIX, metric),
     values: async (name) => {
       const metric = await registry.getSingleMetric(PREFIX + name)?.get();

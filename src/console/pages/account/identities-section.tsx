@@ -41,7 +41,7 @@ export function IdentitiesSection() {
         <Group gap="sm">
           {providers.map((provider) => (
             <Button key={provider.id} variant="default" onClick={() => setAdding(provider)}>
-              {t('identities.add', { provider: provider.title })}
+              {t('identities.add', { title: provider.title })}
             </Button>
           ))}
         </Group>
@@ -57,7 +57,7 @@ function IdentityRow({ identity, title }: { readonly identity: Identity; readonl
   const toasts = useToasts();
   const remove = async (): Promise<void> => {
     await callApi(deleteIdentity, { params: { id: String(identity.id) } });
-    toasts.success(t('identities.removed', { provider: title }));
+    toasts.success(t('identities.removed', { title }));
     await queries.invalidateQueries({ queryKey: identitiesKey });
   };
   return (
@@ -77,7 +77,7 @@ function IdentityRow({ identity, title }: { readonly identity: Identity; readonl
         </Text>
       </div>
       <ConfirmDialog
-        title={t('identities.removeTitle', { provider: title })}
+        title={t('identities.removeTitle', { title })}
         confirmLabel={t('identities.remove')}
         onConfirm={remove}
         trigger={(open) => (
@@ -107,8 +107,8 @@ function LinkDialog({ provider, onClose }: { readonly provider: SignInProvider; 
   });
   return (
     <FormDialog
-      title={t('identities.add', { provider: provider.title })}
-      submitLabel={t('identities.continue', { provider: provider.title })}
+      title={t('identities.add', { title: provider.title })}
+      submitLabel={t('identities.continue', { title: provider.title })}
       save={start}
       onClose={onClose}
     >

@@ -1,6 +1,7 @@
 import { Button, Divider, Stack } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { defined } from '../../../contract/objects.ts';
 import { useStatus } from '../../data/self.ts';
 
 /** Buttons of the identity providers. The browser returns to the sign-in page, which then finds its session. */
@@ -9,14 +10,14 @@ export function IdentityButtons({ back, isFirst }: { readonly back: string | und
   const { data: status } = useStatus();
   const providers = status?.identity_providers ?? [];
   if (providers.length === 0) return null;
-  const page = new URLSearchParams({ ...(back !== undefined && { back }), signed_in: 'true' });
+  const page = new URLSearchParams({ ...defined({ back }), signed_in: 'true' });
   const query = new URLSearchParams({ return_to: `/sign-in?${page}` });
   return (
     <Stack gap="sm">
       {isFirst ? null : <Divider label={t('signIn.or')} />}
       {providers.map(({ id, title }) => (
         <Button key={id} component="a" href={`/auth/${id}/start?${query}`} variant={isFirst ? 'filled' : 'default'}>
-          {t('signIn.with', { provider: title })}
+          {t('signIn.with', { title })}
         </Button>
       ))}
     </Stack>

@@ -2,16 +2,16 @@ export default {
   identities: {
     title: 'Sign-in methods',
     text: 'Accounts elsewhere that sign you in here. Each works on its own.',
-    add: 'Add {{provider}}',
-    continue: 'Continue to {{provider}}',
+    add: 'Add {{title}}',
+    continue: 'Continue to {{title}}',
     proveCode: 'Enter a code of your authenticator app or a backup code first.',
     provePassword:
       'Enter your password first. If your account has none, leave this empty: you must have signed in within ten minutes.',
     notUsed: 'not used yet',
     remove: 'Remove',
-    removeTitle: 'Remove {{provider}}?',
+    removeTitle: 'Remove {{title}}?',
     removeText: 'It no longer signs you in, and other browsers that signed in with it are signed out.',
-    removed: '{{provider}} was removed.',
+    removed: '{{title}} was removed.',
   },
   apiKeys: {
     one: 'API key',

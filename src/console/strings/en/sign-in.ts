@@ -14,7 +14,7 @@ export default {
     askAdministrator: 'Forgot your password? Ask the administrator for a link to set a new one.',
     startOver: 'Sign in as someone else',
     or: 'or',
-    with: 'Sign in with {{provider}}',
+    with: 'Sign in with {{title}}',
     asRoot: 'Sign in as root',
     sandbox: 'Sandbox: vendors are simulated and videos cost nothing real.',
   },

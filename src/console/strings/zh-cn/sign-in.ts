@@ -17,7 +17,7 @@ export default {
     askAdministrator: '忘记密码？请联系管理员获取设置新密码的链接。',
     startOver: '使用其他账号登录',
     or: '或',
-    with: '使用 {{provider}} 登录',
+    with: '使用 {{title}} 登录',
     asRoot: '以 root 身份登录',
     sandbox: '沙盒模式：供应商均为模拟，生成视频不产生真实费用。',
   },
