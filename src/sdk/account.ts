@@ -4,6 +4,7 @@ import { requestPasswordReset } from '../contract/accounts.ts';
 import * as tokenEndpoints from '../contract/api-tokens.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
+import { deleteIdentity, listIdentities } from '../contract/identity-providers.ts';
 import { listLogins } from '../contract/logins.ts';
 import type { ModelKind } from '../contract/model-kinds.ts';
 import { listUsableModels } from '../contract/models.ts';
@@ -18,6 +19,8 @@ export type AccountInfo = EndpointPart<typeof endpoints.getSelf, 'response'>['da
 export type Device = EndpointPart<typeof listDevices, 'response'>['data'][number];
 /** E-mail address of the account and its confirmation state. */
 export type EmailInfo = EndpointPart<typeof emailEndpoints.getEmail, 'response'>['data'];
+/** An identity at an identity provider that signs in to the account. */
+export type IdentityInfo = EndpointPart<typeof listIdentities, 'response'>['data'][number];
 /** A successful or failed login to the account. */
 export type LoginAttempt = EndpointPart<typeof listLogins, 'response'>['data'][number];
 /** An API key of the account, without its secret. */
@@ -137,6 +140,16 @@ export class Account {
   /** Ends a device's sign-in and revokes its tokens immediately. @throws ReelgateError `not_exist` */
   async endDevice(id: number): Promise<void> {
     await this.#transport.call(endDevice, { params: { id: String(id) } });
+  }
+
+  /** Identities that sign in to the account; needs a session or a user access token. @throws ReelgateError `forbidden` */
+  async identities(): Promise<IdentityInfo[]> {
+    return (await this.#transport.call(listIdentities, {})).data;
+  }
+
+  /** Unlinks an identity. @throws ReelgateError `last_sign_in_method`, `not_exist` */
+  async removeIdentity(id: number): Promise<void> {
+    await this.#transport.call(deleteIdentity, { params: { id: String(id) } });
   }
 
   /**

@@ -20,6 +20,7 @@ export type {
   CreateTokenRequest,
   Device,
   EmailInfo,
+  IdentityInfo,
   LoginAttempt,
   LoginQuery,
   ModelKindName,
