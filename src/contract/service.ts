@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { PASSKEY_STATES } from './passkey-state.ts';
 import { SignInProvider } from './identity-providers.ts';
+import { PASSKEY_STATES } from './passkey-state.ts';
 import { Ok } from './responses.ts';
 
 const open = { method: 'GET', tag: 'service', policy: 'public' } as const;

@@ -147,7 +147,7 @@ export class Account {
     return (await this.#transport.call(listIdentities, {})).data;
   }
 
-  /** Unlinks an identity. @throws ReelgateError `last_sign_in_method`, `not_exist` */
+  /** Unlinks an identity. @throws ReelgateError `last_way_in`, `not_exist` */
   async removeIdentity(id: number): Promise<void> {
     await this.#transport.call(deleteIdentity, { params: { id: String(id) } });
   }

@@ -77,9 +77,6 @@ export async function registerRoutes(
   const { config, settings, clock, masterKey, rateLimits } = foundation;
   const { accounts, notifications, allowances, channels, artifacts } = modules;
   const { credentialWatch } = accounts;
-  const { config, settings, clock, vault, masterKey, rateLimits } = foundation;
-  const { accounts, notifications, allowances, channelStore, channels, artifacts } = modules;
-  const { auditLog, credentialWatch } = accounts;
   const { routes } = http;
   const plans = planFinders(modules);
   const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), ...plans };
@@ -132,11 +129,6 @@ export async function registerRoutes(
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, modules);
   addSignInRoutes(routes, foundation, modules, { site, cookies });
-  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings });
-  const { identityProviders } = modules;
-  addIdentityRoutes(routes, { identityProviders, accounts, cookies, baseUrl, site: settings });
-  addSignInRoutes(routes, foundation, modules, createCookies(http, config.baseUrl));
-  addIndependentRoutes(routes, modules);
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
@@ -147,11 +139,11 @@ export async function registerRoutes(
   return { video, chat };
 }
 
-/** Sign-ins of devices and programs: pages, OAuth and the gateway of Claude Code. */
+/** Accounts and every way to sign in to one: passwords, identity providers, devices, OAuth and Claude Code. */
 function addSignInRoutes(
   routes: RouteRegistry,
   foundation: Foundation,
-  { accounts, deviceAuth }: Modules,
+  { accounts, deviceAuth, identityProviders }: Modules,
   { site, cookies }: { readonly site: Site; readonly cookies: LoginCookies },
 ): void {
   const { config, settings, clock, masterKey } = foundation;
@@ -163,6 +155,7 @@ function addSignInRoutes(
     findManagedSettings: (clientId) => managedSettings.findSensitive(clientId),
   });
   addClaudeCodeRoutes(routes, { deviceAuth, emails: accounts.emailConfirmations, managedSettings, baseUrl });
+  addIdentityRoutes(routes, { identityProviders, accounts, cookies, baseUrl, site: settings });
 }
 
 function addChannels(
@@ -200,16 +193,6 @@ function addMcp(routes: RouteRegistry, foundation: Foundation, modules: Modules,
     siteName: () => settings.current().siteName,
     baseUrl: config.baseUrl,
   });
-/** Accounts, and every way to sign in to one. */
-function addSignInRoutes(
-  routes: RouteRegistry,
-  { clock, masterKey, settings, config: { baseUrl } }: Foundation,
-  { accounts, deviceAuth, identityProviders }: Modules,
-  cookies: LoginCookies,
-): void {
-  addAccountRoutes(routes, { accounts, cookies });
-  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings });
-  addIdentityRoutes(routes, { identityProviders, accounts, cookies, baseUrl, site: settings });
 }
 
 /** Reads an account's terms only if a channel of the model depends on plans. */

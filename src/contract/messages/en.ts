@@ -32,9 +32,6 @@ export const EN = {
   wrong_code: 'The code is wrong or was used already.',
   login_expired: 'This sign-in has expired. Start again.',
   password_sign_in_off: 'Signing in with a password is switched off here. Use another way on the sign-in page.',
-  password_required: 'Send your current password with the request.',
-  sign_in_again: 'You signed in some time ago. Sign out, sign in again and repeat this within ten minutes.',
-  last_sign_in_method: 'This is the only way to sign in to this account. Add another one first.',
   identity_rejected:
     'The response of the identity provider is not valid. Start again; if it happens again, tell the administrator.',
   identity_provider_unavailable: 'The identity provider does not respond. Try again later.',

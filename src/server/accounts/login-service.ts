@@ -18,9 +18,9 @@ import type { PasswordHasher, PermittedHasher } from './passwords.ts';
 import type { AccountRateLimits } from './rate-limits.ts';
 import type { SecondFactors, SecondStepProof } from './second-factors.ts';
 import type { SessionService } from './sessions.ts';
-import type { SignInMethods } from './sign-in-methods.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';
 import type { TwoFactorService } from './two-factor.ts';
+import type { WaysIn } from './ways-in.ts';
 
 /** Time between a correct password and the second step. */
 export const PENDING_LOGIN_MS = 5 * 60_000;
@@ -100,7 +100,7 @@ interface LoginServiceDependencies {
   readonly twoFactors: TwoFactorService;
   readonly passkeys: PasskeyService;
   readonly secondFactors: SecondFactors;
-  readonly signInMethods: SignInMethods;
+  readonly waysIn: WaysIn;
 }
 
 interface VerifiedPassword {
@@ -250,9 +250,9 @@ export class LoginService {
 
   async #verifyLogin({ username: typed, password, client }: PasswordLogin): Promise<VerifiedPassword> {
     const username = normalizeName(typed);
-    const { accounts, knownSources, passwords, loginHistory, signInMethods } = this.#dependencies;
+    const { accounts, knownSources, passwords, loginHistory, waysIn } = this.#dependencies;
     // Without passwords, every refusal is the same: none reveals who is root, nor whether another's password was right.
-    const refusal = signInMethods.mayUsePassword({ role: 'user' }) ? 'wrong_login' : 'password_sign_in_off';
+    const refusal = waysIn.isPasswordAllowed('user') ? 'wrong_login' : 'password_sign_in_off';
     const account = await accounts.findByLogin(username);
     // By id if the account exists, so that name and e-mail share a limit.
     const key = account === undefined ? `?${username.toLowerCase()}` : String(account.id);
@@ -274,7 +274,7 @@ export class LoginService {
         recordFailure('wrong_password');
         throw new AppError(refusal);
       }
-      if (!signInMethods.mayUsePassword(account)) throw new AppError(refusal);
+      if (!waysIn.isPasswordAllowed(account.role)) throw new AppError(refusal);
       if (!passwords.needsRehash(stored)) return { account, stored, isKnownSource };
       const fresh = await hasher.hash(password);
       await accounts.replacePasswordHash(account.id, stored, fresh);

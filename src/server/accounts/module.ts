@@ -34,7 +34,6 @@ import { OwnAccountUpdateService, UserTimeZone } from './own-account.ts';
 import { PasskeyChallenges } from './passkey-challenges.ts';
 import { PasskeyStore } from './passkey-store.ts';
 import { PasskeyService } from './passkeys.ts';
-import { OwnerConfirmation } from './owner-confirmation.ts';
 import { type PasswordCost, PasswordHasher } from './passwords.ts';
 import { PresenceCheck } from './presence-check.ts';
 import { AccountRateLimits, defineKeyLimit } from './rate-limits.ts';
@@ -44,7 +43,6 @@ import { type DeviceAccessTokens, RequestAuthenticator } from './request-authent
 import { SecondFactors } from './second-factors.ts';
 import { SecurityNotices } from './security-notices.ts';
 import { SessionService, SessionStore } from './sessions.ts';
-import { SignInMethods } from './sign-in-methods.ts';
 import { TokenService, TokenStore } from './tokens.ts';
 import { TwoFactorService, TwoFactorStore } from './two-factor.ts';
 import { UserAdminService } from './user-admin.ts';
@@ -67,7 +65,7 @@ type AccountsSettings = Pick<
   | 'phoneHttpUrl'
   | 'messagingVerifyUrl'
   | 'siteName'
-  'registration' | 'newUserQuota' | 'newUserPlan' | 'passwordSignIn' | 'phoneHttpUrl' | 'messagingVerifyUrl'
+  | 'passwordSignIn'
 >;
 
 /** Dependencies of the accounts capability. */
@@ -111,7 +109,6 @@ export interface Accounts {
   readonly logins: LoginService;
   readonly managementTokens: ManagementTokenService;
   readonly passkeys: PasskeyService;
-  readonly ownerConfirmation: OwnerConfirmation;
   readonly passwords: PasswordHasher;
   /** Checks that the owner of a session is present before it adds another way in. */
   readonly presence: PresenceCheck;
@@ -119,7 +116,7 @@ export interface Accounts {
   readonly secondFactors: SecondFactors;
   readonly sessions: SessionService;
   readonly settings: UserTimeZone;
-  readonly signInMethods: SignInMethods;
+  readonly waysIn: WaysIn;
   readonly tokens: TokenService;
   readonly twoFactors: TwoFactorService;
   readonly userAdministration: UserAdminService;
@@ -178,7 +175,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   };
   const relyingParty = new RelyingParty(config.baseUrl);
   const rpId = relyingParty.isOn ? relyingParty.id : undefined;
-  const waysIn = new WaysIn({ isPasswordAllowed: () => true, rpId });
+  const waysIn = new WaysIn({ settings, rpId });
   const passkeyStore = new PasskeyStore(database);
   const challenges = new PasskeyChallenges(dependencies);
   const passkeys = new PasskeyService({ ...shared, store: passkeyStore, relyingParty, challenges, waysIn, settings });
@@ -195,7 +192,6 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   });
   const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
   const secondFactors = new SecondFactors({ database, settings, twoFactors, passkeys, waysIn });
-  const signInMethods = new SignInMethods({ accounts, settings });
   const logins = new LoginService({
     ...shared,
     pendingLogins,
@@ -205,7 +201,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     twoFactors,
     passkeys,
     secondFactors,
-    signInMethods,
+    waysIn,
   });
   const users = new RegistrationAndProfileService({
     ...shared,
@@ -256,7 +252,6 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     passwordResets: new PasswordResetService({ ...emails, access }),
     loginHistory,
     logins,
-    ownerConfirmation: new OwnerConfirmation({ accounts, twoFactors, logins, credentials, signInMethods, clock }),
     managementTokens: new ManagementTokenService({ ...shared, store: managementTokenStore, credentials }),
     passkeys,
     passwords,
@@ -273,7 +268,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     secondFactors,
     sessions,
     settings: new UserTimeZone(accounts),
-    signInMethods,
+    waysIn,
     tokens: new TokenService({ database, store: tokenStore, clock, ledger }),
     twoFactors,
     userAdministration: new UserAdminService({

@@ -1,10 +1,10 @@
 import type { Role } from '../../contract/account-fields.ts';
 import { AppError } from '../platform/app-error.ts';
+import type { Live, SiteSettings } from '../platform/config.ts';
 import type { Executor, Trx } from '../tables.ts';
 
 interface WaysInDependencies {
-  /** Whether accounts of a role may sign in with a password. */
-  readonly isPasswordAllowed: (role: Role) => boolean;
+  readonly settings: Live<Pick<SiteSettings, 'passwordSignIn'>>;
   /** Host for which passkeys are valid; undefined: passkeys are off. */
   readonly rpId: string | undefined;
 }
@@ -15,17 +15,31 @@ interface Owner {
   readonly role: Role;
 }
 
+/** Whether an account has a way in of one kind. */
+type HasWayIn = (db: Executor, owner: Owner) => Promise<boolean>;
+
 /** The credentials with which an account can sign in without the help of an administrator. */
 export class WaysIn {
   readonly #dependencies: WaysInDependencies;
+  readonly #others: HasWayIn[] = [];
 
   constructor(dependencies: WaysInDependencies) {
     this.#dependencies = dependencies;
   }
 
+  /** Adds a kind of credential of another capability. */
+  register(hasWayIn: HasWayIn): void {
+    this.#others.push(hasWayIn);
+  }
+
+  /** Whether `PASSWORD_SIGN_IN` lets accounts of this role use a password; root always may. */
+  isPasswordAllowed(role: Role): boolean {
+    return role === 'root' || this.#dependencies.settings.current().passwordSignIn;
+  }
+
   /** Whether the account has a password that is accepted. */
   async hasPassword({ id, role }: Owner, db: Executor): Promise<boolean> {
-    if (!this.#dependencies.isPasswordAllowed(role)) return false;
+    if (!this.isPasswordAllowed(role)) return false;
     const row = await db.selectFrom('passwords').select('user_id').where('user_id', '=', id).executeTakeFirst();
     return row !== undefined;
   }
@@ -47,6 +61,7 @@ export class WaysIn {
   async assertSomeLeft(trx: Trx, owner: Owner): Promise<void> {
     if (await this.hasPassword(owner, trx)) return;
     if (await this.hasPasskey(owner.id, trx)) return;
+    for (const hasWayIn of this.#others) if (await hasWayIn(trx, owner)) return;
     throw new AppError('last_way_in');
   }
 }

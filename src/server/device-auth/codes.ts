@@ -6,6 +6,7 @@ import {
   REFRESH_TOKEN_SECONDS,
   USER_CODE_ALPHABET,
 } from '../../contract/device-auth.ts';
+import { authorizePage } from '../../contract/device-pages.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { type Audience, GRANT_ACCESS_SECONDS, type OauthScope } from '../../contract/oauth.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';

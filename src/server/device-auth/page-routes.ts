@@ -13,10 +13,8 @@ import type { SessionService } from '../accounts/sessions.ts';
 import type { TwoFactorService } from '../accounts/two-factor.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Live } from '../platform/config.ts';
-import { SCRIPTED_PAGE_HEADERS, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
-import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
+import { SCRIPTED_PAGE_HEADERS, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type RequestContext, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
@@ -58,15 +56,13 @@ export interface PageRouteDependencies {
   readonly masterKey: Buffer;
   /** Whether cookies are limited to https. */
   readonly secure: boolean;
-  readonly site: Live<{ readonly siteName: string }>;
+  readonly site: Live<PageSettings>;
   /** Settings with effects that a client applies once it is approved. */
   readonly findManagedSettings: FindManagedSettings;
 }
 
 /** The settings of a client that its user must know before approving it, such as those that run programs. */
 type FindManagedSettings = (clientId: string) => Promise<readonly string[]>;
-  readonly site: Live<PageSettings>;
-}
 
 /** Settings of the site that the pages show. */
 type PageSettings = Pick<SiteSettings, 'siteName' | 'oidcProviders' | 'passwordSignIn'>;
@@ -278,7 +274,6 @@ export class PageVisits {
   readonly #guard: CsrfProtection;
   readonly #clock: Clock;
   readonly #secure: boolean;
-  readonly #site: Live<{ readonly siteName: string }>;
   readonly #hasPasskeys: boolean;
   readonly #site: Live<PageSettings>;
 
@@ -319,14 +314,15 @@ export class PageVisits {
       locale,
       context: {
         locale,
-        siteName: this.#site.current().siteName,
+        siteName,
+        providers,
+        isPasswordForRootOnly,
         hasPasskeys: this.#hasPasskeys,
         texts: ownQuery === undefined ? TEXTS[locale] : APP_TEXTS[locale],
         code,
         request: ownQuery,
         formValue,
       },
-      context: { locale, siteName, texts: TEXTS[locale], code, providers, isPasswordForRootOnly, formValue },
     };
   }
 

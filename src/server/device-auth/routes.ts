@@ -39,10 +39,11 @@ interface DeviceAuthRouteDependencies {
   /** The site's current name. */
   /** See {@link addPageRoutes}. */
   readonly findManagedSettings: (clientId: string) => Promise<readonly string[]>;
-  readonly site: Live<Pick<SiteSettings, 'siteName' | 'oauthClientMetadata' | 'currency'>>;
+  readonly site: Live<
+    Pick<SiteSettings, 'siteName' | 'oauthClientMetadata' | 'currency' | 'oidcProviders' | 'passwordSignIn'>
+  >;
   /** Quota of one credit. */
   readonly quotaPerUnit: number;
-  readonly site: Live<Pick<SiteSettings, 'siteName' | 'oidcProviders' | 'passwordSignIn'>>;
 }
 
 /** Registers all endpoints of device authorization: JSON, pages, OAuth, and administration. */

@@ -53,15 +53,11 @@ export function loginView(view: PageContext, wrong: FieldError & { readonly user
     html`<h1>${texts.loginTitle}</h1>
 <p>${texts.loginLead}</p>
 ${shownCode(view)}
-<form method="post" action="/authorize/login">
-${hiddenFields(view, 'login')}
-${errorParagraph(wrong)}
-<label for="username">${texts.username}</label>
-<input id="username" name="username" required maxlength="254" autocomplete="username" autocapitalize="none" spellcheck="false" value="${wrong.username ?? ''}" ${describedBy(wrong)}>
-<label for="password">${texts.password}</label>
-<input id="password" name="password" type="password" required maxlength="128" autocomplete="current-password" ${describedBy(wrong)}>
-<button>${texts.logIn}</button>
-</form>
+${
+  view.isPasswordForRootOnly === true
+    ? html`${providerButtons(view)}<details class="more"${wrong.error === undefined ? undefined : html` open`}><summary>${texts.rootOnly}</summary>${passwordForm(view, wrong)}</details>`
+    : html`${passwordForm(view, wrong)}${providerButtons(view)}`
+}
 ${view.hasPasskeys ? passkeyLoginForm(view) : undefined}`,
   );
 }
@@ -73,13 +69,6 @@ const passkeyLoginForm = (view: PageContext): Markup =>
     label: view.texts.passkey,
     failed: view.texts.passkeyFailed,
   });
-${
-  view.isPasswordForRootOnly === true
-    ? html`${providerButtons(view)}<details class="more"${wrong.error === undefined ? undefined : html` open`}><summary>${texts.rootOnly}</summary>${passwordForm(view, wrong)}</details>`
-    : html`${passwordForm(view, wrong)}${providerButtons(view)}`
-}`,
-  );
-}
 
 const passwordForm = (
   view: PageContext,
@@ -95,9 +84,10 @@ ${errorParagraph(wrong)}
 </form>`;
 
 /** Buttons of the identity providers, from which the browser returns to this code. */
-const providerButtons = ({ providers = [], texts, code, locale }: PageContext): Markup | undefined => {
+const providerButtons = (view: PageContext): Markup | undefined => {
+  const { providers = [], texts } = view;
   if (providers.length === 0) return undefined;
-  const returnTo = new URLSearchParams({ return_to: pagePath(code, locale) });
+  const returnTo = new URLSearchParams({ return_to: ownPath(view) });
   return html`${providers.map(
     ({ id, title }) =>
       html`<a class="button plain" href="/auth/${id}/start?${String(returnTo)}">${texts.logInWith.replace('{title}', () => title)}</a>`,

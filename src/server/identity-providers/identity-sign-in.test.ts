@@ -258,7 +258,7 @@ forEachDatabase((name, _open, freshUrl) => {
     it('T125: links an identity only for its owner with a fresh proof, in the same session', async () => {
       const owner = await service.signUp('linker');
       const refused = await owner.send('POST', '/api/user/identities/closed/start', {});
-      assert.equal(refused.body.message, formatMessage('password_required', 'en'));
+      assert.equal(refused.body.message, 'Give the password, or the use of a passkey.');
       const wrong = await owner.send('POST', '/api/user/identities/closed/start', { password: 'not this one' });
       assert.equal(wrong.body.message, formatMessage('wrong_password', 'en'));
       const response = await link(owner, 'closed', { sub: 'linked-1', email: 'l@example.com' });
@@ -377,7 +377,7 @@ forEachDatabase((name, _open, freshUrl) => {
       await visitor.account();
       const [only] = await identitiesOf(visitor.user);
       const refused = await visitor.user.send('DELETE', `/api/user/identities/${only?.id}`);
-      assert.equal(refused.body.message, formatMessage('last_sign_in_method', 'en'));
+      assert.equal(refused.body.message, formatMessage('last_way_in', 'en'));
       await link(visitor.user, 'closed', { sub: 'alone-too' }, {}, {});
       await visitor.user.ok('DELETE', `/api/user/identities/${only?.id}`);
       assert.deepEqual(

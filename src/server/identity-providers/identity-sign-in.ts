@@ -6,8 +6,8 @@ import type { AuditLog } from '../accounts/audit-log.ts';
 import type { LoginOutcome, LoginService, StartedLogin } from '../accounts/login-service.ts';
 import type { RegistrationAndProfileService } from '../accounts/registration.ts';
 import type { SessionService } from '../accounts/sessions.ts';
-import type { SignInMethods } from '../accounts/sign-in-methods.ts';
 import type { UserAdminService } from '../accounts/user-admin.ts';
+import type { WaysIn } from '../accounts/ways-in.ts';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { AppError, isAppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -18,7 +18,7 @@ import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { truncateCodePoints } from '../platform/text.ts';
 import { hashToken, randomText } from '../platform/tokens.ts';
-import type { Tables, Trx } from '../tables.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
 import type { IdentityRow, IdentityStore, PendingSignIn } from './identity-store.ts';
 import {
   LOGOUT_TOKEN_SECONDS,
@@ -70,7 +70,7 @@ interface IdentitySignInDependencies {
   readonly sessions: SessionService;
   readonly users: RegistrationAndProfileService;
   readonly userAdministration: UserAdminService;
-  readonly signInMethods: SignInMethods;
+  readonly waysIn: WaysIn;
   readonly auditLog: AuditLog;
   readonly notifier: Notifier;
   readonly claimDeviceCode: ClaimDeviceCode;
@@ -92,7 +92,7 @@ export class IdentitySignIn {
       name: PURPOSE,
       onLoggedIn: (trx, subject, account, login) => this.#recordLogin(trx, JSON.parse(subject), account, login),
     });
-    dependencies.signInMethods.register(async (trx, account) => (await this.#usable(trx, account.id)).length);
+    dependencies.waysIn.register(async (db, { id }) => (await this.#usable(db, id)).length > 0);
   }
 
   /** @throws not_found */
@@ -326,15 +326,15 @@ export class IdentitySignIn {
     return this.#dependencies.store.list(userId);
   }
 
-  /** Unlinks an identity and ends the other sessions it started. @throws not_exist, last_sign_in_method */
+  /** Unlinks an identity and ends the other sessions it started. @throws not_exist, last_way_in */
   async remove(caller: AccountCaller, id: number, session: string | undefined, origin: RequestOrigin): Promise<void> {
-    const { database, store, accountStore, sessions, signInMethods, auditLog, notifier } = this.#dependencies;
+    const { database, store, accountStore, sessions, waysIn, auditLog, notifier } = this.#dependencies;
     const { userId } = caller;
     await database.transaction(async (trx) => {
       const account = await accountStore.lock(trx, userId);
       const removed = account && (await store.remove(trx, userId, id));
       if (account === undefined || removed === undefined) throw notExistError('identity');
-      await signInMethods.assertSomeRemain(trx, account);
+      await waysIn.assertSomeLeft(trx, account);
       const own = session === undefined ? '' : hashToken(session);
       const started = await store.takeSessions(trx, { issuer: removed.issuer, sub: removed.sub });
       const others = started.filter((each) => each !== own);
@@ -368,9 +368,9 @@ export class IdentitySignIn {
   }
 
   /** Identities of an account whose provider is still configured. */
-  async #usable(trx: Trx, userId: number): Promise<readonly IdentityRow[]> {
+  async #usable(db: Executor, userId: number): Promise<readonly IdentityRow[]> {
     const ids = new Set(this.#dependencies.providers.current().map(({ id }) => id));
-    return (await this.#dependencies.store.list(userId, trx)).filter(({ provider }) => ids.has(provider));
+    return (await this.#dependencies.store.list(userId, db)).filter(({ provider }) => ids.has(provider));
   }
 
   #titleOf(id: string): string {

@@ -17,7 +17,7 @@ import type { IdentityProviders } from './module.ts';
 
 interface IdentityRouteDependencies {
   readonly identityProviders: IdentityProviders;
-  readonly accounts: Pick<Accounts, 'access' | 'ownerConfirmation' | 'sessions'>;
+  readonly accounts: Pick<Accounts, 'access' | 'presence' | 'sessions'>;
   readonly cookies: LoginCookies;
   /** Prefix of every link. */
   readonly baseUrl: string;
@@ -110,7 +110,7 @@ function addOwnIdentityRoutes(
 
   routes.add(endpoints.startIdentityLink, async ({ caller, params, body, request, reply }) => {
     const provider = signIns.findProvider(params.provider);
-    await accounts.ownerConfirmation.assertOwner(caller, body);
+    await accounts.presence.assertPresent(caller, body);
     await rateLimits.consumeStart(request.clientIp);
     const browser = browsers.identify(request, reply);
     return ok({ url: await signIns.startLink(provider, browser, caller, SECURITY_PAGE) });

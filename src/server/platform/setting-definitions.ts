@@ -280,6 +280,7 @@ export const SHARED_SETTINGS = {
   TIME_ZONE: timeZone({
     default: 'UTC',
     description: 'Time zone of the site (IANA name such as Asia/Shanghai), in which spend limits renew.',
+  }),
   OIDC_PROVIDERS: identityProviders({
     description: 'JSON list of identity providers that sign people in (docs/oidc.md); empty: none.',
   }),

@@ -103,7 +103,6 @@ export const optionalInteger = (
 export const flag = (about: WithDefault): Setting<boolean> => ({
   ...about,
   choices: ['0', '1'],
-  choices: ['1', '0'],
   read(value, name) {
     const given = required(value, name).toLowerCase();
     if (['1', 'true', 'yes', 'on'].includes(given)) return true;

@@ -113,7 +113,6 @@ export class SettingsService {
     const setting: Setting = { ...SETTINGS, ...SITE_SETTINGS }[name];
     const { group, kind } = SHOWN_SETTINGS[name];
     const inEffect: Readonly<Record<string, unknown>> = { ...config, ...live.current() };
-    const value = toText(inEffect[toCamelCase(name)] as string | number | boolean | undefined);
     const value = inEffect[toCamelCase(name)];
     const shown = toShownText(setting, value);
     const isStorable = live.isStorable(name);
@@ -123,10 +122,6 @@ export class SettingsService {
       group,
       kind,
       choices: [...(setting.choices ?? [])],
-      value: setting.secret === true ? '' : value,
-      default: setting.default ?? '',
-      source: config.environmentNames.has(name) ? 'environment' : isStored ? 'database' : 'default',
-      is_set: value !== '',
       value: shown,
       default: setting.default ?? '',
       source: config.environmentNames.has(name) ? 'environment' : isStored ? 'database' : 'default',
@@ -141,9 +136,6 @@ export class SettingsService {
   }
 }
 
-/** A value as the environment would spell it. */
-const toText = (value: string | number | boolean | undefined): string =>
-  typeof value === 'boolean' ? String(Number(value)) : String(value ?? '');
 /** @throws AppError invalid_request */
 function assertUsable(setting: Setting, name: string, text: string): void {
   try {

@@ -35,10 +35,9 @@ import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { selfQuery, useSelf, useStatus } from '../../data/self.ts';
 import { PAGE_SIZE, sessionsQuery } from '../../data/sessions.ts';
-import { PasskeysSection } from './passkeys-section.tsx';
-
 /** Passkeys, two-step verification, password, sessions, sign-in history and management token. */
 import { IdentitiesSection } from './identities-section.tsx';
+import { PasskeysSection } from './passkeys-section.tsx';
 
 /** Two-step verification, identities, password, sessions, sign-in history and management token. */
 export function SecurityPage() {

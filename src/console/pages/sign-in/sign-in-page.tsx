@@ -13,8 +13,8 @@ import { callApi, queryClient } from '../../data/api-client.ts';
 import { storeUserId } from '../../data/browser-storage.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { useStatus } from '../../data/self.ts';
-import { PasskeySecondStep, PasskeySignIn } from './passkey-sign-in.tsx';
 import { IdentityButtons, PasswordGate } from './identity-buttons.tsx';
+import { PasskeySecondStep, PasskeySignIn } from './passkey-sign-in.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 /** Asks for the password, then for a code if the account requires one, and returns to the requested page. */

@@ -127,8 +127,6 @@ export default {
   choices: {
     '0': 'Off',
     '1': 'On',
-    on: 'On',
-    off: 'Off',
     open: 'Open',
     closed: 'Closed',
     off: 'Not required',

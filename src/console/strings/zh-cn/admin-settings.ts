@@ -126,8 +126,6 @@ export default {
   choices: {
     '0': '关闭',
     '1': '开启',
-    on: '开启',
-    off: '关闭',
     open: '开放',
     closed: '关闭',
     off: '不强制',

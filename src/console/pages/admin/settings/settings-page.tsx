@@ -24,8 +24,8 @@ import { dataQuery } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { readFileAsDataUrl } from '../../../data/data-url.ts';
 import type en from '../../../strings/en/admin-settings.ts';
-import { PasskeyNote } from './passkey-note.tsx';
 import { IdentityProviders } from './identity-providers.tsx';
+import { PasskeyNote } from './passkey-note.tsx';
 
 /** Site settings by subject; each is saved separately and shows the source of its value. */
 export function SettingsPage() {
@@ -42,10 +42,6 @@ export function SettingsPage() {
             <Stack gap="lg">
               {settings.data
                 ?.filter((setting: SiteSetting) => setting.group === group)
-                .map((setting) => (
-                  <SettingRow key={`${setting.name} ${setting.value}`} setting={setting} />
-                ))}
-              {group === 'accounts' ? <PasskeyNote /> : null}
                 .map((setting) =>
                   setting.kind === 'providers' ? (
                     <IdentityProviders key={setting.name} setting={setting} />
@@ -53,6 +49,7 @@ export function SettingsPage() {
                     <SettingRow key={`${setting.name} ${setting.value}`} setting={setting} />
                   ),
                 )}
+              {group === 'accounts' ? <PasskeyNote /> : null}
             </Stack>
           </SettingsSection>
         ))}
@@ -123,9 +120,6 @@ interface SettingFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** Names of the choices of a switch. */
-const SWITCH_CHOICES: Readonly<Record<string, string>> = { 1: 'on', 0: 'off' };
-
 /** The input of a setting, by its kind. */
 function SettingField({ setting, value, onChange }: SettingFieldProps) {
   const { t } = useTranslation('admin-settings');
@@ -145,7 +139,7 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
         {...common}
         data={setting.choices.map((each) => ({
           value: each,
-          label: t(`choices.${(SWITCH_CHOICES[each] ?? each) as keyof typeof en.choices}`),
+          label: t(`choices.${each as keyof typeof en.choices}`),
         }))}
         value={value}
         allowDeselect={false}
