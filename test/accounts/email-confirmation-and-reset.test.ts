@@ -49,7 +49,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await service.visitor().fails(200, 'POST', CONFIRM, { token });
   });
 
-  it('T100 and T125: the first confirmation ends all earlier access to an account, a later one ends nothing', async () => {
+  it('T100 and T175: the first confirmation ends all earlier access to an account, a later one ends nothing', async () => {
     const person = await service.join('prepared');
     const prepare = async () => {
       const { key } = await person.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' });

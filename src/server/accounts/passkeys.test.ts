@@ -110,7 +110,7 @@ forEachDatabase((_name, open) => {
     'with a wrong type': { type: 'payment.get' },
   };
 
-  it('T121: refuses wrong assertions and never issues a session for one', async () => {
+  it('T171: refuses wrong assertions and never issues a session for one', async () => {
     const service = await start(await open());
     const ada = await service.newUser('ada');
     const authenticator = new SoftwareAuthenticator(ORIGIN);
@@ -133,7 +133,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('T121: refuses wrong registrations', async () => {
+  it('T171: refuses wrong registrations', async () => {
     const service = await start(await open());
     const ada = await service.newUser('ada');
     const eve = await service.newUser('eve');
@@ -178,7 +178,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('T122: accepts a challenge once, within five minutes, whatever the outcome and however many race', async () => {
+  it('T172: accepts a challenge once, within five minutes, whatever the outcome and however many race', async () => {
     const service = await start(await open());
     const ada = await service.newUser('ada');
     const authenticator = new SoftwareAuthenticator(ORIGIN);
@@ -244,7 +244,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('T124: does not confirm a session with the passkey of another account', async () => {
+  it('T174: does not confirm a session with the passkey of another account', async () => {
     const service = await start(await open());
     const [ada, eve] = [await service.newUser('ada'), await service.newUser('eve')];
     const own = new SoftwareAuthenticator(ORIGIN);
@@ -259,7 +259,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('T126: renames and removes only own passkeys, and never the last way in', async () => {
+  it('T176: renames and removes only own passkeys, and never the last way in', async () => {
     const service = await start(await open());
     const [ada, eve] = [await service.newUser('ada'), await service.newUser('eve')];
     const authenticator = new SoftwareAuthenticator(ORIGIN);
@@ -319,7 +319,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('T123: permits nothing but setting up while a required second factor is missing', async () => {
+  it('T173: permits nothing but setting up while a required second factor is missing', async () => {
     const settings = { requireSecondFactor: 'off' as 'off' | 'admins' | 'all' };
     const service = await start(await open(), { settings });
     const root = service.anonymous();
@@ -349,7 +349,7 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
-  it('T123: asks for the passkey after the password where a second factor is required', async () => {
+  it('T173: asks for the passkey after the password where a second factor is required', async () => {
     const settings = { requireSecondFactor: 'off' as 'off' | 'all' };
     const service = await start(await open(), { settings });
     const [ada, eve] = [await service.newUser('ada'), await service.newUser('eve')];

@@ -104,7 +104,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
-  it('T123: leads to setting up a required second factor, and does not approve before', async () => {
+  it('T173: leads to setting up a required second factor, and does not approve before', async () => {
     const root = service.anonymous();
     await service.newUser('kim');
     const { browser, user_code } = await open();

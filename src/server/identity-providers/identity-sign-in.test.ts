@@ -118,7 +118,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(await accountCount(), before);
     });
 
-    it('T120: an e-mail claim, verified or not, never opens the account that has the address', async () => {
+    it('T150: an e-mail claim, verified or not, never opens the account that has the address', async () => {
       const victim = await service.signUp('victim');
       await victim.ok('PUT', '/api/user/self', { email: 'victim@example.com' });
       for (const [index, email_verified] of [true, 'true', false, undefined].entries()) {
@@ -139,7 +139,7 @@ forEachDatabase((name, _open, freshUrl) => {
       );
     });
 
-    it('T121: refuses every id_token that is not the one for this client, browser and time', async () => {
+    it('T151: refuses every id_token that is not the one for this client, browser and time', async () => {
       const { privateKey } = await generateKeyPair('RS256');
       const now = Math.floor(Date.now() / 1000);
       const deviations: Record<string, Deviation> = {
@@ -164,7 +164,7 @@ forEachDatabase((name, _open, freshUrl) => {
       }
     });
 
-    it('T122: a provider cannot pass off a response as that of another one', async () => {
+    it('T152: a provider cannot pass off a response as that of another one', async () => {
       const visitor = browser();
       const toCompany = await visitor.start('company');
       const toOther = await visitor.start('other');
@@ -182,7 +182,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await visitor.visit(`/auth/company/callback?${stolen}`)).status, 303);
     });
 
-    it('T123: a state works once, only in the browser that was sent out, and for ten minutes', async () => {
+    it('T153: a state works once, only in the browser that was sent out, and for ten minutes', async () => {
       const visitor = browser();
       const query = company.authorize(await visitor.start('company'), ADA);
       assertRefused(await browser().visit(`/auth/company/callback?${query}`), 'login_expired');
@@ -205,7 +205,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await visitor.visit('/auth/nobody/start')).status, 404);
     });
 
-    it('T132: metadata leads neither to internal addresses nor to another issuer', async () => {
+    it('T162: metadata leads neither to internal addresses nor to another issuer', async () => {
       const internal = createServer().listen(0, '127.0.0.1');
       let visits = 0;
       internal.on('request', (_, response) => {
@@ -236,7 +236,7 @@ forEachDatabase((name, _open, freshUrl) => {
       }
     });
 
-    it('T124: returns to own paths only', async () => {
+    it('T154: returns to own paths only', async () => {
       const wrong = [
         '//evil.example',
         '/\\evil.example',
@@ -255,7 +255,7 @@ forEachDatabase((name, _open, freshUrl) => {
         );
     });
 
-    it('T125: links an identity only for its owner with a fresh proof, in the same session', async () => {
+    it('T155: links an identity only for its owner with a fresh proof, in the same session', async () => {
       const owner = await service.signUp('linker');
       const refused = await owner.send('POST', '/api/user/identities/closed/start', {});
       assert.equal(refused.body.message, 'Give the password, or the use of a passkey.');
@@ -284,7 +284,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.deepEqual(await identitiesOf(thief), []);
     });
 
-    it('T125: requires the second step where it is on, and a recent sign-in at the provider', async () => {
+    it('T155: requires the second step where it is on, and a recent sign-in at the provider', async () => {
       const owner = await service.signUp('stepper');
       const totp = await setUpTwoStep(owner);
       const refused = await owner.send('POST', '/api/user/identities/closed/start', { password: PASSWORD });
@@ -299,7 +299,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assertRefused(answer, 'identity_rejected');
     });
 
-    it('T126: counts only verified addresses of the allowed domains', async () => {
+    it('T156: counts only verified addresses of the allowed domains', async () => {
       const sign = (person: JWTPayload) =>
         browser().signIn(company, 'domains', { sub: `d-${JSON.stringify(person)}`, ...person });
       for (const person of [
@@ -315,7 +315,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await sign({ email: 'a@EXAMPLE.com', email_verified: true })).status, 303);
     });
 
-    it('T127: maps roles both ways at each sign-in, but never root and never the last administrator', async () => {
+    it('T157: maps roles both ways at each sign-in, but never root and never the last administrator', async () => {
       const boss = { sub: 'boss', realm: { groups: ['staff', 'ops'] } };
       const roleAfter = async (person: JWTPayload) => {
         const visitor = browser();
@@ -371,7 +371,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assertRefused(await browser().signIn(company, 'closed', { sub: 'disabled' }), 'account_disabled');
     });
 
-    it('T128: does not remove the last way to sign in', async () => {
+    it('T158: does not remove the last way to sign in', async () => {
       const visitor = browser();
       await visitor.signIn(company, 'company', { sub: 'alone' });
       await visitor.account();
@@ -389,7 +389,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await stranger.send('DELETE', `/api/user/identities/${left?.id}`)).body.success, false);
     });
 
-    it('T129: a device code survives the redirect and belongs to the account that signed in', async () => {
+    it('T159: a device code survives the redirect and belongs to the account that signed in', async () => {
       const code = await service.root.ok<{ user_code: string }>('POST', '/api/auth/device/code', {
         client_id: 'reelgate-cli',
       });
@@ -412,7 +412,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(row?.claimed_by, account?.id);
     });
 
-    it('T130: ends the sessions a logout token names, within a second, on every process, and once per token', async () => {
+    it('T160: ends the sessions a logout token names, within a second, on every process, and once per token', async () => {
       const [first, second] = [browser(), browser()];
       await first.signIn(company, 'company', { sub: 'leaver', sid: 'session-1' });
       await second.signIn(company, 'company', { sub: 'leaver', sid: 'session-2' });

@@ -105,7 +105,7 @@ forEachDatabase((name, _open, freshUrl) => {
       }
     });
 
-    it('T131: never show a secret: it is encrypted, masked in the audit log, and kept when the rest is edited', async () => {
+    it('T161: never show a secret: it is encrypted, masked in the audit log, and kept when the rest is edited', async () => {
       const provider = { id: 'acme', title: 'Acme', issuer: 'https://id.acme.example', client_id: 'reelgate' };
       const secret = 'very-secret-value';
       const saved = await set('OIDC_PROVIDERS', JSON.stringify([{ ...provider, client_secret: secret }]));
