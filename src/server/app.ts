@@ -146,8 +146,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       await seedChannels(foundation, modules, sandbox);
       chat.recover().catch((error: unknown) => log.error({ err: error }, 'settlements could not be recovered'));
       const address = await http.listen(config.host, config.port);
-      video.pollScheduler.start();
-      video.queue.start();
+      video.start();
       mailbox.start();
       mail.queue.start();
       await webhooks.start();
@@ -178,8 +177,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       foundation.forcedStop.abort();
       await chat.close();
       await requests.log.flush();
-      await video.queue.stop();
-      await video.pollScheduler.stop();
+      await video.stop();
       await mailbox.stop();
       await mail.queue.stop();
       await webhooks.stop();

@@ -35,7 +35,7 @@ export function uploadFile(file: File, { onProgress, signal }: UploadOptions): P
       else resolve((body as { readonly data: OwnFile }).data);
     });
     request.addEventListener('error', () => reject(new UploadInterruptedError()));
-    request.addEventListener('abort', () => reject(signal.reason));
+    request.addEventListener('abort', () => reject(signal.reason as Error));
     signal.addEventListener('abort', () => request.abort());
     request.send(form);
   });

@@ -433,7 +433,7 @@ function layout(view: PageContext, heading: string, section: Markup): string {
     locale,
     siteName,
     title: heading,
-    ...(hasPasskeys && { head: PASSKEY_SCRIPT_TAG }),
+    head: hasPasskeys ? PASSKEY_SCRIPT_TAG : undefined,
     nav,
     main: html`<section>${section}</section>`,
     footer: texts.footer,

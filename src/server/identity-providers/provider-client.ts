@@ -284,7 +284,8 @@ export class ProviderClient {
         method: method as 'GET' | 'POST',
         url,
         headers,
-        body: body === null || body === undefined ? undefined : String(body),
+        // openid-client sends forms as texts or URLSearchParams.
+        body: typeof body === 'string' || body instanceof URLSearchParams ? body.toString() : undefined,
         private: new URL(url).origin === origin,
         maxBytes: MAX_BYTES,
         totalTimeoutMs: TIMEOUT_MS,
@@ -418,7 +419,10 @@ const errorCodeOf = (error: unknown): unknown =>
     .find((each) => typeof each === 'string');
 
 function describe(error: unknown): string {
-  if (isAppError(error)) return String(error.options.log?.why ?? error.code);
+  if (isAppError(error)) {
+    const why = error.options.log?.why;
+    return typeof why === 'string' ? why : error.code;
+  }
   const parts = causesOf(error).flatMap((each) => [each.message, each.error_description]);
   const texts = [errorCodeOf(error), ...parts].filter((each) => typeof each === 'string' && each !== '');
   return [...new Set(texts)].join(': ').slice(0, 500);

@@ -74,17 +74,14 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     REQUEST_BUCKETS,
     ['route', 'method', 'status'],
   );
-  const upstreamCalls = counter('upstream_calls_total', 'Finished calls to vendors and chat upstreams.', [
-    'vendor',
-    'channel',
-    'kind',
-    'outcome',
-  ]);
+  const callLabels = ['vendor', 'channel', 'kind'];
+  const finished = 'Finished calls to vendors and chat upstreams.';
+  const upstreamCalls = counter('upstream_calls_total', finished, [...callLabels, 'outcome']);
   const upstreamSeconds = histogram(
     'upstream_call_seconds',
     'Duration of calls to vendors and chat upstreams, failed ones included.',
     UPSTREAM_BUCKETS,
-    ['vendor', 'channel', 'kind'],
+    callLabels,
   );
   const countedKinds = new Map<number, Set<string>>();
   // A counter that starts at 1 shows no increase, so all outcomes of a channel start at 0 with its first call.
@@ -100,13 +97,8 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     'Duration of single statements, the wait for a connection apart.',
     QUERY_BUCKETS,
   );
-  const toolCalls = counter('mcp_tool_calls_total', 'Calls of tools over the Model Context Protocol.', [
-    'tool',
-    'outcome',
-  ]);
-  const mailServerCalls = counter('mail_server_calls_total', 'Operations at the mail server of the mailboxes.', [
-    'outcome',
-  ]);
+  const toolCalls = counter('mcp_tool_calls_total', 'Calls of tools over MCP.', ['tool', 'outcome']);
+  const mailServerCalls = counter('mail_server_calls_total', 'Operations at the mailbox server.', ['outcome']);
   const identitySignIns = counter(
     'identity_sign_ins_total',
     'Sign-ins at identity providers: started, then ok, linked or the code of the error.',

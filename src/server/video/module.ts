@@ -135,6 +135,9 @@ export interface Video {
    * minute.
    */
   maintain(): Promise<void>;
+  /** Starts waiting videos and polls unfinished ones until `stop`. */
+  start(): void;
+  stop(): Promise<void>;
 }
 
 /** Assembles the video capability and registers its routes. */
@@ -201,6 +204,14 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     services: { requests, submitter, quotes, reader, follower, renderer, models, playLinks },
     get openDownloads() {
       return downloadSlots.size;
+    },
+    start() {
+      pollScheduler.start();
+      queue.start();
+    },
+    async stop() {
+      await queue.stop();
+      await pollScheduler.stop();
     },
     maintain: async () => {
       await Promise.all([

@@ -164,8 +164,6 @@ export interface Authenticator {
     credentials: Credentials,
     withoutSecondFactor?: boolean,
   ): Promise<AccountCaller>;
-  model(credentials: Credentials): Promise<ModelCaller>;
-  account(policy: 'account' | 'owner' | 'admin' | 'root', credentials: Credentials): Promise<AccountCaller>;
   /** @param policy default `model` */
   model(credentials: Credentials, policy?: ModelPolicy): Promise<ModelCaller>;
 }
