@@ -1,8 +1,8 @@
 import { hash } from 'bcryptjs';
 import { PasswordHasher } from '../src/server/accounts/passwords.ts';
+import { countTokens } from '../src/server/chat/usage.ts';
 import { quantile } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
-import { countTokens } from '../src/server/chat/usage.ts';
 
 /**
  * The CPU time of the event loop's turns while one job runs, other load aside: `node bench/event-loop-turns.ts`. Jobs

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';
 import { wordsSentFor } from '../../src/sandbox/chat.ts';
+import { countTokens } from '../../src/server/chat/usage.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type ChatService, chatBody, PRICE, startChat } from './chat-fixture.ts';
-import { countTokens } from '../../src/server/chat/usage.ts';
 
 /** Disconnects in total, over both databases. */
 const CUTS = Number(process.env.CUTS ?? '200');

@@ -8,6 +8,7 @@ import { DAY_MS } from '../../src/contract/time-units.ts';
 import { wordsSentFor } from '../../src/sandbox/chat.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { ALL_SIMULATORS } from '../../src/sandbox/simulators.ts';
+import { countTokens } from '../../src/server/chat/usage.ts';
 import { LedgerService, refundAbandonedReservations } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import { AdminClient } from '../admin-client.ts';
@@ -15,7 +16,6 @@ import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertion
 import { startCrashingServer } from '../faults/start-crashing-server.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { chatBody, contentOf, PRICE } from './chat-fixture.ts';
-import { countTokens } from '../../src/server/chat/usage.ts';
 
 const CALLS = 12;
 /** Kills per kind of call; `npm run hammer` runs more. */
