@@ -3,6 +3,8 @@
  * reject a value. `#` stands for any inserted value. The first matching pattern is used.
  */
 const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
+  ['"#" is not a redirect URI that codes can be sent to', '“#”不能用作接收授权码的重定向地址'],
+  ['A public client has no secret', '公开客户端没有密钥'],
   ['Give the password, or the use of a passkey', '请填写密码或使用通行密钥'],
   // Managed settings of Claude Code.
   ['# is required for settings that can run programs: #', '这些设置可运行程序，须提供 #：#'],

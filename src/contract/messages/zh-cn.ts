@@ -177,6 +177,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
 
 /** Translations of the values of `{what}`. */
 export const NOUNS: Readonly<Record<string, string>> = {
+  passkey: '通行密钥',
   account: '账号',
   announcement: '公告',
   application: '申请',

@@ -34,7 +34,7 @@ class GitHubSimulator {
       json,
     });
     if (url === 'https://github.com/login/oauth/access_token') {
-      const form = new URLSearchParams(String(body));
+      const form = new URLSearchParams(body as string);
       if (form.get('client_secret') !== 'github-secret') return respond({ error: 'incorrect_client_credentials' });
       const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
       if (form.get('code') !== 'good' || challenge !== this.challenge)

@@ -164,7 +164,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const playLinks = new PlayLinks(dependencies.masterKey);
 
   const submission = makeSubmission({ ...shared, adminStore, completion, contentDelivery, playLinks });
-  const { idempotency, queue, submitter, quotes } = submission;
+  const { queue, submitter, quotes } = submission;
   const reader = new RefreshingTaskReader({ ...shared, poller, urlRefresher, queue });
   const vendorDeletion = new VendorVideoDeletion(shared);
   const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion, queue });
@@ -214,12 +214,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
       await pollScheduler.stop();
     },
     maintain: async () => {
-      await Promise.all([
-        idempotency.removeExpired(),
-        pollScheduler.limitPollTimes(),
-        shares.deleteEnded(clock.now()),
-        queue.maintain(),
-      ]);
+      await Promise.all([submission.maintain(), pollScheduler.limitPollTimes(), shares.deleteEnded(clock.now())]);
     },
   };
 }
@@ -250,7 +245,8 @@ function makeSubmission(dependencies: SubmissionDependencies) {
   const queue = new TaskQueue(shared);
   const submitter = new SubmitService({ ...shared, idempotency, queue, modelChoice });
   const quotes = new PriceQuoteService(submitter, dependencies.outlook);
-  return { idempotency, queue, submitter, quotes, inputs, modelChoice };
+  const maintain = () => Promise.all([idempotency.removeExpired(), queue.maintain()]);
+  return { queue, submitter, quotes, inputs, modelChoice, maintain };
 }
 
 function makeReconciliation(
