@@ -67,6 +67,11 @@ const ACTIONS_ON_ACCOUNTS: readonly AdminAction[] = [
     what: 'makes a link for a new password',
     call: ({ id }) => ['POST', `/api/admin/users/${id}/password-reset`],
   },
+  {
+    endpoint: `DELETE ${user}/second-factors`,
+    what: 'resets the second factors',
+    call: ({ id }) => ['DELETE', `/api/admin/users/${id}/second-factors`],
+  },
   decide('approve'),
   decide('reject'),
   {
@@ -101,6 +106,7 @@ const ACTIONS_ON_NO_ACCOUNT: readonly string[] = [
   'PUT /api/admin/redemption-codes/:id',
   'DELETE /api/admin/redemption-codes/:id',
   'POST /api/admin/redemption-codes/void',
+  'POST /api/admin/identity-providers/test',
   'POST /api/admin/mail/test',
   'POST /api/admin/device-clients',
   'PUT /api/admin/device-clients/:id',
@@ -108,6 +114,9 @@ const ACTIONS_ON_NO_ACCOUNT: readonly string[] = [
   'POST /api/admin/device-clients/:id/secrets',
   'DELETE /api/admin/device-clients/:id/secrets/:secret',
 ];
+
+/** Changes to sign-ins of accounts, whose ranks are tested in src/server/claude-code/sign-in.test.ts. */
+const ACTIONS_ON_SIGN_INS: readonly string[] = ['DELETE /api/admin/claude-code/:id'];
 
 describe('an administrator who is not root', () => {
   forEachDatabase((_name, _open, freshUrl) => {
@@ -217,7 +226,8 @@ describe('an administrator who is not root', () => {
       const changing = service.app.http.routes.endpoints
         .filter(({ policy, method }) => (policy === 'admin' || policy === 'root') && method !== 'GET')
         .map(({ method, path }) => `${method} ${path}`);
-      const known = [...new Set(ACTIONS_ON_ACCOUNTS.map(({ endpoint }) => endpoint)), ...ACTIONS_ON_NO_ACCOUNT];
+      const onAccounts = new Set(ACTIONS_ON_ACCOUNTS.map(({ endpoint }) => endpoint));
+      const known = [...onAccounts, ...ACTIONS_ON_SIGN_INS, ...ACTIONS_ON_NO_ACCOUNT];
       assert.deepEqual(changing.sort(), known.sort());
     });
   });

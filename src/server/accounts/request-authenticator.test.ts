@@ -297,6 +297,7 @@ describe('key authentication', () => {
       tokens_per_minute: null,
       concurrent_calls: null,
       concurrent_tasks: null,
+      queued_tasks: null,
     };
     const open = { models: null, expires_at: null, allowed_addresses: null };
     const row = { id: 3, user_id: 7, ...open, ...unlimited, status: 1, ...key };
@@ -310,6 +311,7 @@ describe('key authentication', () => {
       accounts: { findAccess: async (id: number) => (id === 7 ? access : undefined) },
       sessions: { find: async () => assert.fail('no session was sent') },
       managementTokens: { findByHash: async () => undefined },
+      secondFactors: { assertNotMissing: async () => {} },
       clock: manualClock(NOW),
       userHeader: 'service-api-user',
     } as unknown as RequestAuthenticatorDependencies);

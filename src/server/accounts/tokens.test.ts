@@ -99,6 +99,7 @@ describe('token service', () => {
         tokens_per_minute: null,
         concurrent_calls: null,
         concurrent_tasks: null,
+        queued_tasks: null,
         created_time: Math.floor(service.clock.now() / 1000),
         last_used_time: null,
       });
@@ -148,6 +149,7 @@ describe('token service', () => {
         tokensPerMinute: undefined,
         concurrentCalls: 5,
         concurrentTasks: 2,
+        queuedTasks: undefined,
       });
       for (const bad of [0, -1, 1.5, '5', 1e10])
         assert.equal(

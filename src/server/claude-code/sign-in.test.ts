@@ -235,6 +235,17 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await root.fails(200, 'DELETE', `/api/admin/claude-code/${(await service.signIn(ada)).user_id + 1_000}`);
   });
 
+  it('an administrator does not end the sign-in of root', async () => {
+    const root = await service.root();
+    const { access_token: token } = await gateway.signIn(root);
+    const [device] = await root.ok<{ id: number }[]>('GET', '/api/user/devices');
+    const staff = await service.newUser('staff');
+    await root.ok('PUT', `/api/admin/users/${staff.id}`, { role: 'admin' });
+    await staff.logIn('staff');
+    await staff.fails(403, 'DELETE', `/api/admin/claude-code/${device?.id}`);
+    assert.equal(await gateway.statusOf(token), 200);
+  });
+
   it('telemetry is received in every format and coding', async () => {
     const { access_token: token } = await gateway.signIn(ada);
     const formats: readonly Record<string, string>[] = [

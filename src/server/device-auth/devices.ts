@@ -1,5 +1,6 @@
 import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
 import type { Page } from '../../contract/responses.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { notExistError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -15,6 +16,7 @@ interface SignedInDevicesServiceDependencies {
   readonly database: Database<Tables>;
   readonly authorizations: AuthorizationStore;
   readonly codes: DeviceCodeStore;
+  readonly access: Pick<AccountAccess, 'assertCanManage'>;
   readonly auditLog: AuditLog;
   readonly revocation: DeviceRevocation;
   readonly ledger: Pick<Ledger, 'spendLimits'>;
@@ -71,16 +73,17 @@ export class SignedInDevicesService {
     return this.#revoke({ id, user_id: userId }, { ...origin, actorId: userId });
   }
 
-  /** Ends one sign-in of a client, whichever account it belongs to. @throws not_exist */
+  /** Ends one sign-in of a client, of an account that the actor may manage. @throws not_exist, rank_too_low */
   revokeOfClient(actor: Actor, id: number, clientId: string): Promise<void> {
     return this.#revoke({ id, client_id: clientId }, actor);
   }
 
   async #revoke(filter: AuthorizationFilter, { actorId, ...origin }: Actor): Promise<void> {
-    const { database, auditLog, revocation } = this.#dependencies;
+    const { database, access, auditLog, revocation } = this.#dependencies;
     await database.transaction(async (trx) => {
       const [revoked] = await revocation.revoke(trx, filter);
       if (revoked === undefined) throw notExistError('device');
+      if (revoked.user_id !== actorId) await access.assertCanManage(trx, actorId, revoked.user_id);
       await auditRevocation(auditLog, trx, revoked, 'device.end', origin, actorId);
     });
   }

@@ -60,10 +60,16 @@ export class TaskQueueStore {
   async claimSweep(now: number, intervalMs: number): Promise<boolean> {
     return wasChanged(
       await this.#database.kysely
-        .updateTable('queue_lanes')
-        .set({ turn: now })
-        .where('lane', '=', SWEEP_TIME)
-        .where((eb) => eb.or([eb('turn', '<=', now - intervalMs), eb('turn', '>', now + intervalMs)]))
+        .insertInto('queue_lanes')
+        .values({ lane: SWEEP_TIME, turn: now })
+        .onConflict((conflict) =>
+          conflict
+            .column('lane')
+            .doUpdateSet({ turn: now })
+            .where((eb) =>
+              eb.or([eb('queue_lanes.turn', '<=', now - intervalMs), eb('queue_lanes.turn', '>', now + intervalMs)]),
+            ),
+        )
         .executeTakeFirst(),
     );
   }
@@ -149,7 +155,11 @@ export class TaskQueueStore {
 
   /** Excludes other starts on any process until the transaction ends. Must be its first statement. */
   async lockStarts(trx: Trx): Promise<void> {
-    await trx.updateTable('queue_lanes').set({ turn: sql<number>`turn + 1` }).where('lane', '=', START_LOCK).execute();
+    await trx
+      .insertInto('queue_lanes')
+      .values({ lane: START_LOCK, turn: 1 })
+      .onConflict((conflict) => conflict.column('lane').doUpdateSet({ turn: sql<number>`queue_lanes.turn + 1` }))
+      .execute();
   }
 
   /**

@@ -363,13 +363,6 @@ async function createQueue(trx: MigrationTransaction, { int64, text, blob, autoI
     .addColumn('lane', text, (column) => column.primaryKey())
     .addColumn('turn', int64, required)
     .execute();
-  await trx
-    .insertInto('queue_lanes')
-    .values([
-      { lane: '', turn: 0 },
-      { lane: '*', turn: 0 },
-    ])
-    .execute();
   const index = (name: string) => trx.schema.createIndex(name).on('queued_tasks');
   await index('queued_tasks_by_lane').columns(['lane', 'channels', 'turn', 'level desc', 'id']).execute();
   await index('queued_tasks_by_user').columns(['user_id', 'token_id']).execute();
