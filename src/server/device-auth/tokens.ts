@@ -345,7 +345,7 @@ export class DeviceTokenService {
 const isSharedFile = ({ audience }: Pick<DeviceCodeRow, 'audience'>): boolean => audience === 'claude-code';
 
 /** Time for the first terminal to store new tokens: one refused earlier would delete them from the file. */
-const STORE_MS = 1_000;
+const STORE_MS = 2_000;
 
 /**
  * Rejects a refresh for more than was granted (RFC 6749 section 6, RFC 8707 section 2.2).

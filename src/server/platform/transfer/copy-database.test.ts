@@ -47,6 +47,7 @@ function fillEveryTable(path: string, flags: ReadonlySet<string>): void {
       const values = columns.map(({ name: column, type, notnull, pk }, index) => {
         number += 1;
         if (withNulls && notnull === 0 && pk === 0) return null;
+        if (/blob/i.test(type)) return Buffer.from([0, 92, 120, 255, number % 256]);
         if (/double/i.test(type)) return HOSTILE_DOUBLES[number % HOSTILE_DOUBLES.length] ?? 0;
         if (flags.has(`${name}.${column}`)) return withNulls ? 1 : 0;
         // Differs per row, because any column may be a key.
@@ -86,7 +87,13 @@ async function tablesOf(database: Database<Tables>): Promise<string[]> {
 
 async function rowsOf(database: Database<Tables>, table: string): Promise<string[]> {
   const { rows } = await sql<Row>`select * from ${sql.table(table)}`.execute(database.kysely);
-  return rows.map((row) => JSON.stringify(Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1)))).sort();
+  const toPlain = (value: unknown): unknown => (value instanceof Uint8Array ? [...value] : value);
+  return rows
+    .map((row) => {
+      const cells = Object.entries(row).map(([column, value]) => [column, toPlain(value)] as const);
+      return JSON.stringify(cells.sort(([one], [other]) => (one < other ? -1 : 1)));
+    })
+    .sort();
 }
 
 async function makeSource(): Promise<{ path: string; url: string }> {
