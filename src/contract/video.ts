@@ -85,7 +85,7 @@ export const VideoRow = Type.Object({
 /** A video of the same lineage. */
 const Relative = Type.Object({
   task_id: Type.String(),
-  operation: Type.Enum(['edit', 'extend', 'remix']),
+  operation: Type.Enum(['edit', 'extend', 'remix'], { description: 'How one was made from the other.' }),
   prompt: Type.String(),
   status: Type.Enum(TASK_STATUS),
 });

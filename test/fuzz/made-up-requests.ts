@@ -49,7 +49,8 @@ export function requestsTo(endpoint: Endpoint): fc.Arbitrary<MadeUpRequest> {
 function queryOf({ query }: Endpoint): fc.Arbitrary<string> {
   if (query === undefined) return fc.oneof({ weight: 9, arbitrary: fc.constant('') }, fc.constant('?unknown=1'));
   const valid = arbitraryOf(query as never).map((value) => {
-    const pairs = Object.entries(value as object).map(([name, each]) => [name, String(each).toWellFormed()]);
+    const toText = (each: unknown): string => (typeof each === 'string' ? each : JSON.stringify(each));
+    const pairs = Object.entries(value as object).map(([name, each]) => [name, `${toText(each)}`.toWellFormed()]);
     return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs as [string, string][])}`;
   });
   const names = Object.keys((query as { properties?: object }).properties ?? {});

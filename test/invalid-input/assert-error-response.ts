@@ -17,6 +17,7 @@ export function assertErrorResponse(
     where,
   );
   if (status < 400 || envelope === 'page') return;
+  assert.doesNotMatch(text.slice(0, 20), /^\s*</, where);
   const body = JSON.parse(text) as Record<string, unknown>;
   const said = {
     api: () => body.success === false && typeof body.message === 'string' && body.message !== '',

@@ -102,7 +102,7 @@ describe('a repeated call over MCP', () => {
       assert.equal(refused.body.result?._meta?.error?.code, 'quota_not_enough');
       const left = await postMcp(service.baseUrl, poor, toolCall('balance', {}));
       assert.deepEqual(left.body.result?.structuredContent?.key_left, 1);
-      const limited = await service.operator.makeToken({ concurrent_tasks: 1 });
+      const limited = await service.operator.makeToken({ requests_per_minute: 1 });
       await postMcp(service.baseUrl, limited, toolCall('create_video', video('first [stuck]')));
       const second = await postMcp(service.baseUrl, limited, toolCall('create_video', video('second'), 2));
       assert.equal(second.body.result?._meta?.error?.code, 'rate_limit_exceeded');

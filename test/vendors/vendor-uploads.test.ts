@@ -42,6 +42,8 @@ for (const { adapter, simulator, request, scheme, count, forget } of CASES)
     const sandbox = await startSandbox({ simulators: [simulator], clock: manualClock() });
     after(() => sandbox.stop());
     const context = sandboxContext(sandbox, simulator.name, { timeoutMs: 20_000 });
+    // Other tests may share this process and its simulators.
+    forget();
     let loads = 0;
     const upload: PendingUpload = {
       key: 'sha-256 of the film',
