@@ -41,7 +41,7 @@ interface TestEvent {
   };
 }
 
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 600_000;
 const BATTERY_LIMIT_MS = 900_000;
 /** Files that start many processes; each takes a minute of CPU time or more. */
 const BATTERY = /^test\/(browser|faults|flows|operations|upgrades)\//;

@@ -164,7 +164,7 @@ export function envelopeOfPath(url: string): EnvelopeKind {
   if (path.startsWith('/jimeng/native')) return 'jimeng';
   if (path.startsWith('/kling/') || path.startsWith('/jimeng/')) return 'video';
   if (/^\/v\d(?:beta)?\//.test(path) || lacksVersion(url)) return 'model';
-  if (path.startsWith('/oauth/') || path.endsWith('/backchannel-logout')) return 'oauth';
+  if (path.startsWith('/oauth/') || path.endsWith('/backchannel-logout/')) return 'oauth';
   if (path.startsWith('/claude-code/oauth/')) return 'claude-code-oauth';
   if (path.startsWith('/claude-code/')) return 'claude-code';
   if (path.startsWith('/mcp/')) return 'mcp';

@@ -80,7 +80,7 @@ describe('identity providers in the console', { skip: chromiumPath === undefined
     const section = page.getByRole('region', { name: 'Sign-in methods' });
     await section.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('This is the only way to sign in to this account').waitFor();
+    await page.getByText('This is the last way to sign in to the account').waitFor();
     await assertAccessible(page, 'refused removal');
   });
 
