@@ -164,6 +164,7 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     await stage.getByRole('button', { name: studio.operations.edit, exact: true }).click();
     await page.getByText(/^kling-v1 cannot edit videos\. .+ is selected/).waitFor();
     await waitForExpression(page, `document.activeElement.id === 'prompt'`);
+    await page.locator('.inputs select').first().waitFor();
     assert.deepEqual(await rolesOf(page), ['source']);
     await page.getByRole('button', { name: new RegExp(`^${studio.model}: `) }).click();
     const options = page.getByRole('dialog').getByRole('option');

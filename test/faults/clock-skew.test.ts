@@ -161,7 +161,11 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(polls.length, CROWD);
       assert.ok(Math.max(...polls) <= periods, `one poll a period: ${Math.max(...polls)} in ${periods}`);
       assert.ok(Math.min(...polls) >= 2, `none left out: ${Math.min(...polls)} in ${periods}`);
-      await database.kysely.updateTable('tasks').set({ created_at: 1, submit_time: 1 }).where('prompt', '=', prompt).execute();
+      await database.kysely
+        .updateTable('tasks')
+        .set({ created_at: 1, submit_time: 1 })
+        .where('prompt', '=', prompt)
+        .execute();
     });
 
     it('submits and completes videos', async () => {

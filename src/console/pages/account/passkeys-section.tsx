@@ -36,7 +36,7 @@ export function PasskeysSection() {
       <ErrorAlert error={passkeys.error} />
       <Stack gap="sm">
         {state === 'on' ? null : (
-          <Alert variant="light" color="gray" p="xs">
+          <Alert variant="light" color="gray" p="xs" role="note">
             {t(`off.${state}`)}
           </Alert>
         )}
