@@ -132,8 +132,7 @@ export function toOpenApi(
     info: {
       title: 'Reelgate',
       version: about.version,
-      description:
-        'Device sign-in, video generation over nine vendors, chat relay, mailboxes, plans and notifications.',
+      description: 'Device sign-in, video generation over ten vendors, chat relay, mailboxes, plans and notifications.',
     },
     servers: [{ url: about.baseUrl }],
     tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
