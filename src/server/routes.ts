@@ -18,7 +18,7 @@ import type { Foundation } from './foundation.ts';
 import { addIdentityRoutes } from './identity-providers/routes.ts';
 import { addMailRoutes } from './mail/routes.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
-import { makeMcp } from './mcp/module.ts';
+import { addMcpRoutes } from './mcp/routes.ts';
 import { registerOnDemandMetrics } from './metrics.ts';
 import type { Modules } from './modules.ts';
 import { addAnnouncementAdminRoutes, addNotificationRoutes } from './notifications/routes.ts';
@@ -183,7 +183,7 @@ const amountUnitOf =
 
 function addMcp(routes: RouteRegistry, foundation: Foundation, modules: Modules, video: Video): void {
   const { config, settings } = foundation;
-  makeMcp(routes, {
+  addMcpRoutes(routes, {
     ...foundation,
     video,
     outlook: modules.plans.outlook,

@@ -1,9 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { callMcp } from '../../contract/mcp.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { RpcServer } from './rpc-server.ts';
+import type { Log } from '../platform/log.ts';
+import { RpcServer } from './rpc-server.ts';
+import { VideoTools } from './video-tools.ts';
 
-/** Registers the endpoint of the Model Context Protocol. */
-export function addMcpRoutes(routes: RouteRegistry, server: RpcServer): void {
+type McpDependencies = ConstructorParameters<typeof VideoTools>[0] & {
+  readonly siteName: () => string;
+  readonly log: Log;
+};
+
+/** Assembles the Model Context Protocol endpoint and registers its route. */
+export function addMcpRoutes(routes: RouteRegistry, dependencies: McpDependencies): void {
+  const tools = new VideoTools(dependencies);
+  const server = new RpcServer({ ...dependencies, tools, newSession: randomUUID });
   routes.add(callMcp, async ({ body, caller, request, reply }) => {
     const { headers } = request;
     const session = headers['mcp-session-id'];

@@ -43,7 +43,7 @@ export interface ToolCall extends CallIdentity {
   readonly locale: Locale;
   /** Name and version of the calling program, for the request log. */
   readonly client: string | undefined;
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborted when the caller no longer waits for the result. */
   readonly signal: AbortSignal;
 }
 
