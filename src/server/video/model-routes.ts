@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { claudeCodeModels } from '../../contract/claude-code.ts';
@@ -5,12 +6,14 @@ import type { ModelKind } from '../../contract/model-kinds.ts';
 import * as endpoints from '../../contract/models.ts';
 import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
+import * as videoEndpoints from '../../contract/video-inputs.ts';
 import type { ChannelDirectory, Retirement } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Allowances } from '../quota/ledger.ts';
+import type { VideoModels } from './video-models.ts';
 
 interface ModelRouteDependencies {
   readonly channels: Pick<ChannelDirectory, 'listModels' | 'retirement'>;
@@ -176,4 +179,22 @@ function indexOfId(all: readonly { readonly id: string }[], id: string, param: s
   const index = all.findIndex((each) => each.id === id);
   if (index === -1) throw invalidRequest(`${param} names no model.`, param);
   return index;
+}
+
+/** Registers the list of video models with everything a request to them may contain. */
+export function addVideoModelRoutes(routes: RouteRegistry, models: VideoModels): void {
+  routes.add(videoEndpoints.listVideoModels, async ({ caller, request, reply }) => {
+    const body = { object: 'list' as const, data: await models.list(caller) };
+    return unlessKnown(body, request.headers['if-none-match'], reply);
+  });
+  routes.add(videoEndpoints.getVideoModel, async ({ caller, params: { model: id }, request, reply }) =>
+    unlessKnown(await models.get(caller, id), request.headers['if-none-match'], reply),
+  );
+}
+
+/** Sends 304 to a client that has the same data, by a weak ETag, because it may be sent compressed. */
+function unlessKnown<T extends object>(body: T, known: string | undefined, reply: FastifyReply): T | FastifyReply {
+  const etag = `W/"${hash('sha256', JSON.stringify(body), 'base64url')}"`;
+  reply.headers({ etag, 'cache-control': 'private, no-cache' });
+  return known === etag ? reply.status(304).send() : body;
 }

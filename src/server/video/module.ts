@@ -36,7 +36,7 @@ import { TaskRenderer } from './formats.ts';
 import { Idempotency } from './idempotency.ts';
 import { type FindInputFile, InputResolver } from './input-resolver.ts';
 import { ModelChoice } from './model-choice.ts';
-import { addModelRoutes } from './model-routes.ts';
+import { addModelRoutes, addVideoModelRoutes } from './model-routes.ts';
 import { makePollScheduler, type PollScheduler } from './poll-scheduler.ts';
 import { RefreshingTaskReader, ResultCheck, TaskPoller } from './poller.ts';
 import { DifferenceNotices, Reconciliation, type ReconciliationDependencies } from './reconciliation.ts';
@@ -55,7 +55,6 @@ import { TaskAdminStore, UnfinishedTaskStatisticsStore, VideoDurationStatisticsS
 import { TaskStore } from './task-store.ts';
 import { Base64VideoCache, createVideoCopySources, UrlRefresher, VendorFiles } from './vendor-files.ts';
 import { addVendorCompatibleRoutes, addVendorFormatRoutes } from './vendor-format-routes.ts';
-import { addVideoModelRoutes } from './video-model-routes.ts';
 import { VideoModels } from './video-models.ts';
 
 interface VideoDependencies {
