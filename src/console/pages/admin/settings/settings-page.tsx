@@ -23,9 +23,9 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { readFileAsDataUrl } from '../../../data/data-url.ts';
+import { useStatus } from '../../../data/self.ts';
 import type en from '../../../strings/en/admin-settings.ts';
 import { IdentityProviders } from './identity-providers.tsx';
-import { PasskeyNote } from './passkey-note.tsx';
 
 /** Site settings by subject; each is saved separately and shows the source of its value. */
 export function SettingsPage() {
@@ -206,5 +206,17 @@ function LogoField({ label, description, disabled, onChange }: LogoFieldProps) {
         </FileButton>
       </Group>
     </Input.Wrapper>
+  );
+}
+
+/** The host for which passkeys are valid, or why there are none. */
+function PasskeyNote() {
+  const { t } = useTranslation('passkeys');
+  const { data: status } = useStatus();
+  if (status === undefined) return null;
+  return (
+    <Text size="sm" c="dimmed" data-passkey-note>
+      {t(`settings.${status.passkeys}`, { host: new URL(status.server_address).hostname })}
+    </Text>
   );
 }
