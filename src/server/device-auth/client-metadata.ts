@@ -25,7 +25,7 @@ interface ClientMetadataDependencies {
   readonly isEnabled: () => boolean;
 }
 
-/** What is known of a document. */
+/** A cached document, or the error of the last fetch. */
 interface CachedClient {
   /** Undefined: the document was missing or unusable. */
   readonly client: DeviceClient | undefined;

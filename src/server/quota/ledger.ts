@@ -137,11 +137,11 @@ export interface Ledger {
     tokenIds: readonly number[],
   ): Promise<ReadonlyMap<number, { readonly limit: number; readonly used: number }>>;
   /**
-   * Sets or lifts (undefined) a limit per day, week or month. It counts what is reserved from then on; the limit is
+   * Sets a limit per day, week or month, or removes it (undefined). Only later reservations count; the limit is
    * stored only here.
    */
   setSpendLimit(trx: Trx, subject: SpendSubject, limit: SpendLimit | undefined): Promise<void>;
-  /** The limits of those of the subjects that have one, with what is spent of them. */
+  /** Limits of the given subjects with their spending; subjects without a limit are omitted. */
   spendLimits(subjects: readonly SpendSubject[]): Promise<ReadonlyMap<SubjectKey, SpendLimitState>>;
   /** `balance`: without open reservations. `used`: settled quota. `requests`: number of settled reservations. */
   wallet(userId: number): Promise<{ readonly balance: number; readonly used: number; readonly requests: number }>;

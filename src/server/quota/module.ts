@@ -42,7 +42,7 @@ interface Quota {
   readonly ledger: Ledger;
   readonly usage: LedgerReportStore;
   readonly audit: LedgerAuditService;
-  /** Deletes what was spent in periods of long ago. */
+  /** Deletes spending records of periods that ended long ago. */
   removeEndedSpending(): Promise<void>;
   /**
    * Refunds reservations older than `olderThanMs` whose reference starts with `prefix`.

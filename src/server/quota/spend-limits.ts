@@ -17,7 +17,7 @@ export interface SpendLimit {
   readonly period: SpendPeriod;
 }
 
-/** A limit with what is spent of it, open reservations included. Times are Unix milliseconds. */
+/** A limit and the amount spent in its current period, including open reservations. Times are Unix milliseconds. */
 export interface SpendLimitState extends SpendLimit {
   readonly spent: number;
   readonly renewsAt: number;
@@ -92,7 +92,7 @@ export class SpendLimitStore {
     this.#database = database;
   }
 
-  /** The limits of those of the subjects that have one. */
+  /** Limits of the given subjects; subjects without a limit are omitted. */
   async limitsOf(
     subjects: readonly SubjectKey[],
     db: Executor = this.#database.kysely,
@@ -111,7 +111,7 @@ export class SpendLimitStore {
     return row?.spent ?? 0;
   }
 
-  /** Sets or lifts (undefined) a limit. What was reserved before does not count. */
+  /** Sets a limit, or removes it (undefined). Earlier reservations do not count towards it. */
   async set(trx: Trx, subject: SubjectKey, limit: SpendLimit | undefined): Promise<void> {
     if (limit === undefined) {
       await trx.deleteFrom('spend_limits').where('subject', '=', subject).execute();

@@ -203,7 +203,7 @@ export class TaskQueueStore {
     await executor.deleteFrom('queued_requests').where('task_id', '=', taskId).execute();
   }
 
-  /** Deletes what a killed process left: requests of tasks that no longer wait, and lanes nobody waits in. */
+  /** Deletes leftovers of killed processes: requests of tasks that no longer wait, and empty lanes. */
   async deleteLeftovers(): Promise<void> {
     const { kysely } = this.#database;
     await kysely

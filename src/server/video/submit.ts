@@ -206,7 +206,7 @@ export class SubmitService {
     return attempts.run({ task: begun.task, request, adapter, model, candidates: begun.candidates, remixOf });
   }
 
-  /** The lane in which others wait already, so that nobody overtakes them. */
+  /** The lane in which earlier videos already wait, which a new one must not overtake. */
   async #findWaiting(task: NewTask, candidates: readonly Channel[], { account, key }: TaskLimits) {
     const isBounded =
       account.concurrent !== undefined ||

@@ -323,7 +323,7 @@ export class TaskQueue {
     const { log } = this.#dependencies;
     const submit = this.#send(head, startable, channel)
       .catch((error: unknown) => {
-        // An AppError tells the caller of a submit; here nobody waits for it, and the task has ended.
+        // An AppError is a response to a caller. No caller waits for this submit, and its task has already ended.
         if (!isAppError(error)) log.error({ err: error, taskId: head.task_id }, 'a waiting video could not be sent');
       })
       .finally(() => {
