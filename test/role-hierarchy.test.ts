@@ -99,6 +99,8 @@ const ACTIONS_ON_NO_ACCOUNT: readonly string[] = [
   'POST /api/admin/channels/:id/models',
   'POST /api/admin/channels/:id/reconcile',
   'PUT /api/admin/settings/:name',
+  // Its route declares root itself, and asks for a second proof.
+  'PUT /api/admin/settings/CLAUDE_CODE_MANAGED_SETTINGS',
   'POST /api/admin/models',
   'PUT /api/admin/models/:id',
   'DELETE /api/admin/models/:id',
