@@ -107,7 +107,7 @@ function toLines(endpoint: Endpoint): string {
 /** The entry point for language models (llmstxt.org). */
 const toLlmsText = (baseUrl: string): string => `# Reelgate
 
-> A service for video generation over eight vendors through one API, chat relay, device sign-in, mailboxes, plans and notifications.
+> A service for video generation over many vendors through one API, chat relay, device sign-in, mailboxes, plans and notifications.
 
 Model calls take \`Authorization: Bearer sk-…\` and live under ${baseUrl}/v1; OpenAI clients work with that address as base URL.
 A video is a task: POST /v1/videos answers an id at once, GET /v1/videos/{id} tells its state (queued, in_progress, completed, failed),
