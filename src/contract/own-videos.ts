@@ -110,6 +110,15 @@ export const deleteOwnVideo = endpoint({
   response: Done,
 });
 
+export const cancelOwnVideo = endpoint({
+  ...studio,
+  method: 'POST',
+  path: '/api/videos/:task_id/cancel',
+  summary: 'Cancel a video that waits for a place; its quota is refunded',
+  params: Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) }),
+  response: Done,
+});
+
 /** Maximum number of favourites per account, chosen so that one response holds them all. */
 export const MAX_FAVOURITES = 1_000;
 

@@ -157,21 +157,25 @@ describe('videos that wait for a place', () => {
       assert.ok(Number(full.headers.get('retry-after')) > 0);
     });
 
-    it('are cancelled with a full refund, by both ways; others are not', async () => {
+    it('are cancelled with a full refund, in every way; others are not', async () => {
       await add(1);
       const key = await service.operator.makeToken();
       const running = await submit(key, 'a');
       const balance = async () =>
         Number((await service.operator.requestData<{ id: number; quota: number }>('GET', '/api/user/self')).quota);
       const before = await balance();
-      const [one, two] = [await submit(key, 'b'), await submit(key, 'c')];
+      const [one, two, three] = [await submit(key, 'b'), await submit(key, 'c'), await submit(key, 'd')];
       assert.ok((await balance()) < before);
       const cancelled = await callModelApi(service.baseUrl, key, 'POST', `/v1/videos/${one.video.id}/cancel`, {});
       assert.equal(cancelled.status, 200);
       assert.deepEqual((cancelled.body as unknown as Video).error?.code, 'cancelled');
       assert.equal((await callModelApi(service.baseUrl, key, 'DELETE', `/v1/videos/${two.video.id}`)).status, 200);
       assert.deepEqual((await read(key, two.video.id)).error?.code, 'cancelled');
+      await service.operator.requestData('POST', `/api/videos/${three.video.id}/cancel`);
+      assert.equal((await read(key, three.video.id)).error?.code, 'cancelled');
       assert.equal(await balance(), before);
+      const tooLate = await service.operator.request('POST', `/api/videos/${running.video.id}/cancel`);
+      assert.equal(tooLate.success, false);
       const late = await callModelApi(service.baseUrl, key, 'POST', `/v1/videos/${running.video.id}/cancel`, {});
       assert.equal(late.status, 409);
       upstream.finishes = true;

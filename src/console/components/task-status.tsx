@@ -8,13 +8,14 @@ import { estimateGenerationTimeLeft } from '../../sdk/account.ts';
 import { formatElapsed, formatSeconds } from '../data/format-times.ts';
 import { durationsQuery, type Video } from '../data/videos.ts';
 import { useFormatCredits } from './credit-amount.tsx';
+import { isQueued, WaitingVideo } from './waiting-video.tsx';
 
 /** Badge with the state of a video, in a user's words. */
-export function VideoStatusBadge({ status }: { readonly status: TaskStatus }) {
+export function VideoStatusBadge({ status, queue }: Pick<Video, 'status' | 'queue'>) {
   const { t } = useTranslation('studio');
   return (
     <Badge color={TASK_STATUS_COLOR[status]} style={{ flexShrink: 0 }}>
-      {t(`stage.${status}`)}
+      {queue === undefined ? t(`stage.${status}`) : t('waiting.badge')}
     </Badge>
   );
 }
@@ -51,6 +52,8 @@ export function TaskProgress({ video }: { readonly video: Video }) {
             <IconMoodSad size={28} />
             <Text size="sm">{t(`stage.${video.status}`)}</Text>
           </Stack>
+        ) : isQueued(video) ? (
+          <WaitingVideo video={video} />
         ) : (
           <UnfinishedTask video={video} />
         )}

@@ -3,6 +3,7 @@ import type { EndpointPart } from '../../contract/endpoint.ts';
 import type { VideoInput } from '../../contract/input-roles.ts';
 import { defined } from '../../contract/objects.ts';
 import {
+  cancelOwnVideo,
   deleteOwnVideo,
   listGenerationTimes,
   putPoster,
@@ -81,6 +82,9 @@ export async function fetchVideoQuote(body: VideoBody, signal: AbortSignal): Pro
 
 /** Deletes a video of the user. */
 export const deleteVideo = (id: string) => callApi(deleteOwnVideo, { params: { task_id: id } });
+
+/** Cancels a video that waits for a place; fails if it has started. */
+export const cancelVideo = (id: string) => callApi(cancelOwnVideo, { params: { task_id: id } });
 
 /**
  * The request as far as its price depends on it. Images become placeholder URLs: their number counts, not their

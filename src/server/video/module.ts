@@ -180,7 +180,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const durations = new VideoDurationStatisticsStore(database, clock);
   const models = new VideoModels({ ...dependencies, durations });
   addVideoModelRoutes(routes, models);
-  addConsoleVideoRoutes(routes, { quotes, store, submitter, videoDeletion, durations, channels });
+  addConsoleVideoRoutes(routes, { quotes, store, submitter, videoDeletion, queue, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
   addOwnerVideoRoutes(routes, { ...shared, reader, playLinks, queue });
   addPosterRoutes(routes, shared);

@@ -218,9 +218,14 @@ function addCancelRoute(
 ): void {
   routes.add(endpoints.cancelVideo, async ({ params, caller, request }) => {
     const task = await reader.readForToken(caller, params.task_id);
-    if (!(await queue.cancel(task))) throw new AppError('task_not_waiting', { params: { status: task.status } });
+    await cancelWaiting(queue, task);
     return show.task(await reader.readForToken(caller, params.task_id), request);
   });
+}
+
+/** @throws AppError `task_not_waiting` */
+async function cancelWaiting(queue: Pick<TaskQueue, 'cancel'>, task: Task): Promise<void> {
+  if (!(await queue.cancel(task))) throw new AppError('task_not_waiting', { params: { status: task.status } });
 }
 
 function addRemixRoute(
@@ -281,12 +286,13 @@ interface ConsoleVideoRouteDependencies {
   readonly submitter: SubmitService;
   readonly quotes: PriceQuoteService;
   readonly videoDeletion: VideoDeletion;
+  readonly queue: Pick<TaskQueue, 'cancel'>;
 }
 
 /** Registers the submit endpoints of the console, which act on the account itself, without a token and its limits. */
 export function addConsoleVideoRoutes(
   routes: RouteRegistry,
-  { store, submitter, quotes, videoDeletion, durations, channels }: ConsoleVideoRouteDependencies,
+  { store, submitter, quotes, videoDeletion, queue, durations, channels }: ConsoleVideoRouteDependencies,
 ): void {
   const parse = (body: unknown, request: RequestImages) =>
     parseGenerationRequest(body as GenerationRequestBody, request, undefined);
@@ -305,6 +311,13 @@ export function addConsoleVideoRoutes(
   routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.listGenerationTimes, async () => {
     const models = (await channels.listModels()).filter(({ kind }) => kind === 'video').map(({ id }) => id);
     return ok([...(await durations.read(models))]);
+  });
+
+  routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.cancelOwnVideo, async ({ params, caller }) => {
+    const task = await store.findForUser(params.task_id, caller.userId);
+    if (task === undefined) throw notExistError('task');
+    await cancelWaiting(queue, task);
+    return done();
   });
 
   routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.deleteOwnVideo, async ({ params, caller }) => {

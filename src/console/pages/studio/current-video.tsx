@@ -67,7 +67,7 @@ export function VideoFacts({ video }: { readonly video: Video }) {
     <Group gap={8} c="dimmed" fz="xs">
       {/* Live region, because the video may finish while the user is elsewhere on the page. */}
       <span role="status">
-        <VideoStatusBadge status={video.status} />
+        <VideoStatusBadge {...video} />
       </span>
       <span>{video.model}</span>
       {video.status === 'FAILURE' ? <span>{t('notCharged')}</span> : <CreditAmount value={video.quota} />}

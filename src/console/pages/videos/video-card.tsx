@@ -61,7 +61,7 @@ export const VideoCard = memo(function VideoCard({ video, onReuse, selected = fa
         </Text>
         {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
         <Group gap={8} wrap="nowrap">
-          <VideoStatusBadge status={video.status} />
+          <VideoStatusBadge {...video} />
           <Text size="xs" c="dimmed" truncate flex={1}>
             {video.model}
           </Text>

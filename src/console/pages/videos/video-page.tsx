@@ -202,7 +202,7 @@ function ChangeButtons({ taskId }: { readonly taskId: string }) {
 function VideoDetails({ video }: { readonly video: VideoDetail }) {
   const { t } = useTranslation('studio');
   const rows: [string, ReactNode][] = [
-    [t('filterStatus'), <VideoStatusBadge key="status" status={video.status} />],
+    [t('filterStatus'), <VideoStatusBadge key="status" {...video} />],
     [t('model'), video.model],
     [
       t('cost'),
