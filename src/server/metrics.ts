@@ -1,7 +1,6 @@
 import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { CLAUDE_CODE_CLIENT } from '../contract/claude-code.ts';
 import type { CircuitState } from './channels/circuit-breaker.ts';
 import type { Chat } from './chat/module.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
@@ -64,9 +63,11 @@ export function registerOnDemandMetrics(
     read: async () => toSamples(await artifacts.countPending()),
   });
   metrics.register({
-    name: 'claude_code_sign_ins',
-    help: 'Sign-ins of Claude Code that have not ended, of all processes.',
-    read: async () => toSamples(await deviceAuth.devices.countOfClient(CLAUDE_CODE_CLIENT.id)),
+    name: 'sign_ins',
+    help: 'Sign-ins of devices and Claude Code and grants of applications that have not ended, of all processes.',
+    labelNames: ['kind'],
+    read: async () =>
+      (await deviceAuth.devices.countByKind()).map(({ kind, count }) => ({ labels: { kind }, value: count })),
   });
   metrics.register({
     name: 'streams_open',

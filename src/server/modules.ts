@@ -132,6 +132,7 @@ export async function makeModules(
     database,
     clock,
     limits: rateLimits,
+    metrics,
     notifier,
     deviceAccess,
     accounts,

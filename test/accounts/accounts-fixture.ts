@@ -10,6 +10,7 @@ import { createLoginCookies, renewSessionCookies } from '../../src/server/platfo
 import { createHttpServer } from '../../src/server/platform/http/server.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
+import { createMetrics } from '../../src/server/platform/metrics.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
@@ -76,6 +77,7 @@ export async function startAccounts(
         ...options.settings,
       }),
     },
+    metrics: createMetrics('test'),
     database,
     clock,
     log,

@@ -5,6 +5,7 @@ import type { Notice } from '../../src/server/notifications/notifier.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
+import { createMetrics } from '../../src/server/platform/metrics.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
@@ -41,6 +42,7 @@ export async function startDeviceAuthWithoutHttp(database: Database<Tables>): Pr
       deviceCodeTtlSeconds: 600,
       refreshReuseWindowSeconds: 60,
     },
+    metrics: createMetrics('test'),
     database,
     clock,
     limits: createRateLimits({ clock }),

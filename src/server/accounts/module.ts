@@ -8,6 +8,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Authenticator } from '../platform/http/request-context.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Ledger } from '../quota/ledger.ts';
@@ -78,6 +79,7 @@ export interface AccountsDependencies {
   readonly vault: Vault;
   readonly masterKey: Buffer;
   readonly limits: RateLimits;
+  readonly metrics: Pick<Metrics, 'recordPasskeyUse'>;
   readonly outbound: OutboundClient;
   readonly ledger: Ledger;
   readonly notifier: Notifier;
@@ -178,7 +180,15 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   const waysIn = new WaysIn({ settings, rpId });
   const passkeyStore = new PasskeyStore(database);
   const challenges = new PasskeyChallenges(dependencies);
-  const passkeys = new PasskeyService({ ...shared, store: passkeyStore, relyingParty, challenges, waysIn, settings });
+  const passkeys = new PasskeyService({
+    ...shared,
+    store: passkeyStore,
+    relyingParty,
+    challenges,
+    metrics: dependencies.metrics,
+    waysIn,
+    settings,
+  });
   const tokens = new EmailTokenStore(database);
   const emails = { ...shared, tokens, links: new EmailLinkIssuer(tokens, config.baseUrl), mailer: dependencies.mailer };
   const emailConfirmations = new EmailConfirmationService({

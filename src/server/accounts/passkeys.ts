@@ -6,6 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Live } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
+import { type Metrics, recordingOutcome } from '../platform/metrics.ts';
 import { hashToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AccountStore } from './account-store.ts';
@@ -35,6 +36,7 @@ interface PasskeyServiceDependencies {
   readonly relyingParty: RelyingParty;
   readonly challenges: PasskeyChallenges;
   readonly accounts: AccountStore;
+  readonly metrics: Pick<Metrics, 'recordPasskeyUse'>;
   readonly waysIn: WaysIn;
   readonly rateLimits: AccountRateLimits;
   readonly auditLog: AuditLog;
@@ -163,11 +165,22 @@ export class PasskeyService {
    * @param isOwnerKnown the account is known otherwise, so the authenticator need not name it
    * @throws passkey_expired, wrong_passkey, rate_limit_exceeded
    */
-  async verify(
+  verify(
     assertion: Assertion,
     passkey: PasskeyRow | undefined,
     source: GuessSource,
     isOwnerKnown = false,
+  ): Promise<PasskeyUse> {
+    const { metrics } = this.#dependencies;
+    const record = (outcome: string) => metrics.recordPasskeyUse(outcome);
+    return recordingOutcome(record, () => this.#verify(assertion, passkey, source, isOwnerKnown));
+  }
+
+  async #verify(
+    assertion: Assertion,
+    passkey: PasskeyRow | undefined,
+    source: GuessSource,
+    isOwnerKnown: boolean,
   ): Promise<PasskeyUse> {
     const { relyingParty } = this.#dependencies;
     const account = passkey === undefined ? `?passkey:${hashToken(assertion.id)}` : String(passkey.user_id);

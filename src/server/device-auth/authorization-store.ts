@@ -209,6 +209,15 @@ export class AuthorizationStore {
     return Number(row.total);
   }
 
+  /** Sign-ins and grants that have not ended, by the resource of their tokens; null for devices. */
+  async countByAudience() {
+    return this.#database.kysely
+      .selectFrom('device_authorizations')
+      .select(['audience', (each) => each.fn.countAll<number>().as('total')])
+      .groupBy('audience')
+      .execute();
+  }
+
   async recordUse(batch: ReadonlyMap<number, DeviceUse>): Promise<void> {
     for (const [id, { at, address }] of batch) {
       await this.#database.kysely

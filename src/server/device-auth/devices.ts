@@ -44,8 +44,9 @@ export class SignedInDevicesService {
     return this.#dependencies.authorizations.listOfClient(clientId, page);
   }
 
-  countOfClient(clientId: string): Promise<number> {
-    return this.#dependencies.authorizations.countOfClient(clientId);
+  async countByKind(): Promise<readonly { readonly kind: string; readonly count: number }[]> {
+    const rows = await this.#dependencies.authorizations.countByAudience();
+    return rows.map(({ audience, total }) => ({ kind: audience ?? 'device', count: Number(total) }));
   }
 
   /**

@@ -9,6 +9,7 @@ import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client
 import { type DeviceAuthFixture, freePort, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { ScriptlessBrowser } from '../../../test/device-auth/scriptless-browser.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { fetchMetrics, METRICS_TOKEN, parseMetrics, sumOf } from '../../../test/operations/fetch-metrics.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import { randomText } from '../platform/tokens.ts';
 
@@ -128,7 +129,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   let fixture: GrantFixture;
   let ada: TestUser;
   before(async () => {
-    fixture = await GrantFixture.start(await freshUrl());
+    fixture = await GrantFixture.start(await freshUrl(), { METRICS_TOKEN });
     ada = await fixture.service.newUser('ada');
   });
   after(() => fixture.service.app.close());
@@ -417,6 +418,30 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.equal((await fixture.refresh(tokens.refresh_token)).body.error, 'invalid_grant');
       const notices = await ada.ok<{ title: string }[]>('GET', '/api/notifications');
       assert.ok(notices.some(({ title }) => title.includes('for safety')));
+    });
+
+    it('is counted by kind of request and outcome', async () => {
+      const scrape = async () => parseMetrics(await fetchMetrics(fixture.service.url));
+      const before = await scrape();
+      const { refresh_token } = await fixture.grant('ada');
+      await fixture.refresh(refresh_token);
+      await fixture.refresh('rgrt_wrong');
+      await fixture.exchange('wrong', 'x'.repeat(43));
+      await fixture.grant('ada', { scope: 'mcp', resource: `${fixture.issuer}/mcp` });
+      const now = await scrape();
+      for (const [name, labels, increase] of [
+        ['token_requests_total', { grant: 'authorization_code', outcome: 'ok' }, 2],
+        ['token_requests_total', { grant: 'authorization_code', outcome: 'authorization_code_invalid' }, 1],
+        ['token_requests_total', { grant: 'refresh_token', outcome: 'ok' }, 1],
+        ['token_requests_total', { grant: 'refresh_token', outcome: 'refresh_token_invalid' }, 1],
+        ['sign_ins', { kind: 'api' }, 1],
+        ['sign_ins', { kind: 'mcp' }, 1],
+      ] as const)
+        assert.equal(
+          (sumOf(now, name, labels) ?? 0) - (sumOf(before, name, labels) ?? 0),
+          increase,
+          `${name} ${JSON.stringify(labels)}`,
+        );
     });
 
     it('T124: rotates refresh tokens within the grant, and a late reuse ends it', async () => {

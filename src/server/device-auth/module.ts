@@ -10,6 +10,7 @@ import { PeriodicWriter } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
@@ -64,6 +65,7 @@ interface DeviceAuthDependencies {
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly limits: RateLimits;
+  readonly metrics: Pick<Metrics, 'recordTokenRequest'>;
   readonly notifier: Notifier;
   readonly deviceAccess: DeviceAccess;
   readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'secondFactors' | 'tokens'>;
@@ -123,7 +125,7 @@ export function makeDeviceAccess({ database, clock, log, tokens, onRevoked }: De
 
 /** Constructs the device authorization capability. */
 export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth {
-  const { config, database, clock, notifier, accounts, deviceAccess, ledger } = dependencies;
+  const { config, database, clock, metrics, notifier, accounts, deviceAccess, ledger } = dependencies;
   const { authorizations, codes: codeStore, revocation } = deviceAccess;
   const codeLimits = () => ({ ...toDeviceCodeLimits(dependencies.codesPerIp()), ...dependencies.codeLimits });
   const rateLimits = new DeviceRateLimits(dependencies.limits, codeLimits);
@@ -155,6 +157,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
     devices: new SignedInDevicesService({ ...shared, codes: codeStore }),
     deviceTokens: new DeviceTokenService({
       ...shared,
+      metrics,
       codes: codeStore,
       reuseWindowMs: config.refreshReuseWindowSeconds * 1000,
     }),

@@ -10,6 +10,7 @@ import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RequestOrigin } from '../platform/http/request-context.ts';
+import { type Metrics, recordingOutcome, type TokenGrant } from '../platform/metrics.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
@@ -79,6 +80,7 @@ interface DeviceTokenDependencies {
   readonly tokens: Pick<TokenService, 'issueLlm' | 'findIdByHash'>;
   readonly ledger: Pick<Ledger, 'setSpendLimit'>;
   readonly auditLog: AuditLog;
+  readonly metrics: Pick<Metrics, 'recordTokenRequest'>;
   readonly notifier: Notifier;
   readonly revocation: DeviceRevocation;
   readonly reuseWindowMs: number;
@@ -105,7 +107,16 @@ export class DeviceTokenService {
    * Issues the tokens of an approved code, once. @throws the failures of `POLL_CHECKS`, or the error `onPending`
    * returns
    */
-  async exchangeCode(
+  exchangeCode(
+    deviceCode: string,
+    credentials: ClientCredentials,
+    origin: RequestOrigin,
+    onPending: OnPendingPoll,
+  ): Promise<IssuedTokens> {
+    return this.#counted('device_code', () => this.#exchangeCode(deviceCode, credentials, origin, onPending));
+  }
+
+  async #exchangeCode(
     deviceCode: string,
     { clientId, clientSecret }: ClientCredentials,
     origin: RequestOrigin,
@@ -133,7 +144,15 @@ export class DeviceTokenService {
    *
    * @throws invalid_client, authorization_code_invalid, invalid_target
    */
-  async exchangeAuthorizationCode(
+  exchangeAuthorizationCode(
+    exchange: CodeExchange,
+    credentials: ClientCredentials,
+    origin: RequestOrigin,
+  ): Promise<IssuedTokens> {
+    return this.#counted('authorization_code', () => this.#exchangeAuthorizationCode(exchange, credentials, origin));
+  }
+
+  async #exchangeAuthorizationCode(
     { code, redirectUri, verifier, audience }: CodeExchange,
     credentials: ClientCredentials,
     origin: RequestOrigin,
@@ -162,11 +181,20 @@ export class DeviceTokenService {
    * @throws invalid_client, refresh_token_invalid, refresh_token_expired, refresh_token_spent; invalid_scope,
    * invalid_target, which leave the refresh_token unused
    */
-  async refresh(
+  refresh(
     refreshToken: string,
     credentials: ClientCredentials,
     origin: RequestOrigin,
     request: RefreshRequest = {},
+  ): Promise<TokenPair> {
+    return this.#counted('refresh_token', () => this.#refresh(refreshToken, credentials, origin, request));
+  }
+
+  async #refresh(
+    refreshToken: string,
+    credentials: ClientCredentials,
+    origin: RequestOrigin,
+    request: RefreshRequest,
   ): Promise<TokenPair> {
     const { database, authorizations, clock, access } = this.#dependencies;
     const client = await this.authenticate(credentials, origin);
@@ -215,6 +243,10 @@ export class DeviceTokenService {
       for (const revoked of await revocation.revoke(trx, { ...filter, client_id: client.id }))
         await auditRevocation(auditLog, trx, revoked, 'device.revoke', origin);
     });
+  }
+
+  #counted<R>(grant: TokenGrant, work: () => Promise<R>): Promise<R> {
+    return recordingOutcome((outcome) => this.#dependencies.metrics.recordTokenRequest(grant, outcome), work);
   }
 
   /** @returns undefined if the code was used or expired meanwhile */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { isAppError } from './app-error.ts';
 import { getOrMakeEntry } from './cache.ts';
 
 /** A finished call to an upstream. All fields but `channelId` have closed sets of values. */
@@ -29,6 +30,10 @@ export interface Metrics {
   recordToolCall(tool: string, outcome: string): void;
   /** Records an operation at the mail server that hosts the mailboxes. */
   recordMailServerCall(outcome: string): void;
+  /** Records a request for tokens. `grant`: OAuth grant type; `outcome`: `ok` or an error code. */
+  recordTokenRequest(grant: TokenGrant, outcome: string): void;
+  /** Records a use of a passkey: `ok` or an error code. */
+  recordPasskeyUse(outcome: string): void;
   /** Records a step of a sign-in at an identity provider: `started`, `ok`, `linked` or an error code. */
   recordIdentitySignIn(provider: string, outcome: string): void;
   /** Registers a metric that is read when the metrics are requested. */
@@ -40,6 +45,21 @@ export interface Metrics {
   values(name: string): Promise<readonly Sample[]>;
   /** The complete page in Prometheus' text format. */
   render(): Promise<{ readonly contentType: string; readonly body: string }>;
+}
+
+/** Grants of the token endpoints. */
+export type TokenGrant = 'authorization_code' | 'device_code' | 'refresh_token';
+
+/** Runs `work` and records `ok`, or the code of its error. */
+export async function recordingOutcome<R>(record: (outcome: string) => void, work: () => Promise<R>): Promise<R> {
+  try {
+    const result = await work();
+    record('ok');
+    return result;
+  } catch (error) {
+    record(isAppError(error) ? error.code : 'internal_error');
+    throw error;
+  }
 }
 
 /** `ok`, then the kinds of mail server failures. */
@@ -104,6 +124,12 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     'Sign-ins at identity providers: started, then ok, linked or the code of the error.',
     ['provider', 'outcome'],
   );
+  const tokenRequests = counter(
+    'token_requests_total',
+    'Requests for tokens of devices and applications: ok or the code of the error.',
+    ['grant', 'outcome'],
+  );
+  const passkeyUses = counter('passkey_uses_total', 'Uses of passkeys: ok or the code of the error.', ['outcome']);
   for (const outcome of MAIL_SERVER_OUTCOMES) mailServerCalls.labels(outcome).inc(0);
   return {
     recordRequest: (route, method, status, seconds) =>
@@ -120,6 +146,8 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     recordQuery: (seconds) => queries.observe(seconds),
     recordToolCall: (tool, outcome) => toolCalls.labels(tool, outcome).inc(),
     recordMailServerCall: (outcome) => mailServerCalls.labels(outcome).inc(),
+    recordTokenRequest: (grant, outcome) => tokenRequests.labels(grant, outcome).inc(),
+    recordPasskeyUse: (outcome) => passkeyUses.labels(outcome).inc(),
     recordIdentitySignIn(provider, outcome) {
       for (const each of IDENTITY_FAILURES) identitySignIns.labels(provider, each).inc(0);
       identitySignIns.labels(provider, outcome).inc();
