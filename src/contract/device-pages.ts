@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { NAME_LENGTH_MAX } from './device-auth.ts';
 import { endpoint } from './endpoint.ts';
 import { MAX_REQUEST_LENGTH } from './oauth.ts';
+import { PASSKEY_BODY_LIMIT, PasskeyField } from './passkey-credentials.ts';
 
 /** Fields that every form of the authorization pages contains. */
 const FormFields = {
@@ -44,10 +45,6 @@ export const authorizeLogin = endpoint({
     password: Type.String({ maxLength: 128 }),
   }),
 });
-
-/** The use of a passkey as JSON, which the page's script fills in. */
-const PasskeyField = Type.String({ maxLength: 12_000, description: 'the use of a passkey, as JSON' });
-const PASSKEY_BODY_LIMIT = 32 * 1024;
 
 export const authorizeSecondStep = endpoint({
   ...form,

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { SPEND_PERIODS } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
+import { PASSKEY_BODY_LIMIT, PasskeyField } from './passkey-credentials.ts';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 /** Scopes granted to every device sign-in regardless of the requested ones: management paths and model calls. */
@@ -148,10 +149,12 @@ export const oauthAuthorize = endpoint({
 export const oauthApprove = endpoint({
   ...consentForm,
   path: '/oauth/authorize/approve',
+  bodyLimit: PASSKEY_BODY_LIMIT,
   summary: 'Form of the page: let the application in, within limits; redirects to it with a code',
   body: Type.Object({
     ...ConsentFields,
     otp: Type.Optional(Type.String({ maxLength: 64, description: 'TOTP or backup code, where the page asks for one' })),
+    passkey: Type.Optional(PasskeyField),
     expires_in_days: Type.Optional(Type.String({ maxLength: 10, description: 'empty: until it is revoked' })),
     spend_limit_amount: Type.Optional(
       Type.String({ maxLength: 30, description: 'in the display currency; empty: none of its own' }),

@@ -45,3 +45,8 @@ export const PresenceProof = Type.Object({
 });
 /** Proof that the owner of a session is present. */
 export type PresenceProof = Static<typeof PresenceProof>;
+
+/** The use of a passkey in a form, which the page's script fills in. */
+export const PasskeyField = Type.String({ maxLength: 12_000, description: 'the use of a passkey, as JSON' });
+/** Of a form with that field. */
+export const PASSKEY_BODY_LIMIT = 32 * 1024;

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { SPEND_PERIODS } from '../../contract/account-fields.ts';
 import { type AmountUnit, amountUnitName } from '../../contract/amounts.ts';
+import type { ErrorCode } from '../../contract/error-codes.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import * as endpoints from '../../contract/oauth.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
@@ -26,6 +27,7 @@ import {
   type PageVisits,
   respond,
   sendPage,
+  toProof,
   type Viewer,
 } from './page-routes.ts';
 import { type GrantFields, grantView, loginView, secondStepView } from './views.ts';
@@ -45,6 +47,13 @@ const FIELD_OF: Readonly<Record<LimitError, keyof GrantFields>> = {
   amountInvalid: 'spend_limit_amount',
   daysInvalid: 'expires_in_days',
 };
+/** Errors of the second step, which the person repeats in the same form. */
+const SECOND_STEP_ERRORS: ReadonlySet<ErrorCode> = new Set([
+  'wrong_code',
+  'wrong_passkey',
+  'passkey_expired',
+  'second_step_required',
+]);
 const MAX_DAYS = 365;
 const MAX_QUOTA = 1e15;
 
@@ -86,12 +95,13 @@ export function addConsentRoutes(
           field: FIELD_OF[limits],
         });
       const origin = { ...toRequestOrigin(request), userAgent: request.headers['user-agent'] ?? '' };
-      return grants.approve(valid, viewer, limits, origin, { code: body.otp }).then(
+      const approve = async () => grants.approve(valid, viewer, limits, origin, toProof(body));
+      return approve().then(
         (code) => redirectToClient(visit, toRedirect(valid, baseUrl, { code })),
         (error: unknown) => {
-          if (!isAppError(error, 'wrong_code') && !isAppError(error, 'second_step_required')) throw error;
+          if (!isAppError(error) || !SECOND_STEP_ERRORS.has(error.code)) throw error;
           const message = formatMessage(error.code, visit.locale);
-          return pages.showGrant(visit, valid, viewer, body, { error: message, field: 'otp' });
+          return pages.showGrant(visit, valid, viewer, body, { error: message, field: 'secondStep' });
         },
       );
     });
@@ -144,16 +154,14 @@ class ConsentPages {
     { client, redirectUri, terms }: ValidRequest,
     viewer: Viewer,
     typed: GrantFields = {},
-    wrong: { readonly error?: string; readonly field?: keyof GrantFields | 'otp' } = {},
+    wrong: { readonly error?: string; readonly field?: keyof GrantFields | 'secondStep' } = {},
   ): Promise<FastifyReply> {
     const { deviceAuth, amountUnit } = this.#dependencies;
     const { username, display_name: displayName } = viewer.account;
     const { clientIp } = visit.request;
     const { protocol, host } = new URL(redirectUri);
     const needsSecondStep = await deviceAuth.approvalCheck.needsSecondStep({ address: clientIp }, viewer, clientIp);
-    // An account with passkeys alone repeats the step by signing in again.
-    if (needsSecondStep && !(await this.#chooser.findSecondStep(viewer.account.id)).hasCode)
-      return sendPage(visit, 200, loginView(visit.context));
+    const secondStep = needsSecondStep ? await this.#chooser.findSecondStep(viewer.account.id) : undefined;
     const details = {
       account: displayName === username ? username : `${displayName} (${username})`,
       client: client.name,
@@ -161,7 +169,8 @@ class ConsentPages {
       redirectHost: protocol === 'https:' ? host : undefined,
       scopes: terms.scopes,
       unit: amountUnitName(amountUnit(), visit.locale),
-      needsSecondStep,
+      // A form of its own for passkeys would lack the limits.
+      secondStep: secondStep?.hasCode ? { hasCode: true, passkeys: [] } : secondStep,
       typed,
     };
     const status = wrong.error === undefined ? 200 : 400;

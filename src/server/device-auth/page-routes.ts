@@ -208,7 +208,7 @@ function addPasskeyLogin(
 }
 
 /** The second step in a form: a code, or the use of a passkey as JSON. */
-const toProof = ({ otp, passkey }: { readonly otp?: string; readonly passkey?: string }): SecondStepProof => ({
+export const toProof = ({ otp, passkey }: { readonly otp?: string; readonly passkey?: string }): SecondStepProof => ({
   code: otp,
   credential: passkey === undefined || passkey === '' ? undefined : parsePasskeyField(passkey),
 });

@@ -9,7 +9,10 @@ interface OfferedPasskey {
   readonly transports: readonly string[];
 }
 
-interface PasskeyForm {
+/** A form that posts the use of a passkey. */
+export interface PasskeyForm {
+  /** For fields outside the form. */
+  readonly id?: string;
   /** Path it posts to. */
   readonly action: string;
   /** Hidden fields. */
@@ -25,13 +28,14 @@ interface PasskeyForm {
 
 /** A button that uses a passkey. It appears only where the page's script runs and the browser has passkeys. */
 export const passkeyForm = ({
+  id,
   action,
   fields,
   label,
   failed,
   isSecondary = true,
   offered = [],
-}: PasskeyForm): Markup => html`<form method="post" action="${action}" hidden data-passkeys="${JSON.stringify(offered)}" data-failed="${failed}">
+}: PasskeyForm): Markup => html`<form${id === undefined ? undefined : html` id="${id}"`} method="post" action="${action}" hidden data-passkeys="${JSON.stringify(offered)}" data-failed="${failed}">
 ${fields}<input type="hidden" name="passkey">
 <p class="error" role="alert" hidden></p>
 <button${isSecondary ? html` class="plain"` : undefined}>${label}</button>

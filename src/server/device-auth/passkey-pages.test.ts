@@ -6,6 +6,7 @@ import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client
 import { type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { ScriptlessBrowser } from '../../../test/device-auth/scriptless-browser.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { fetchMetrics, METRICS_TOKEN } from '../../../test/operations/fetch-metrics.ts';
 import type { CreationOptions, RequestOptions } from '../../contract/passkeys.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 
@@ -14,7 +15,7 @@ const ORIGIN = 'https://ai.example.org';
 forEachDatabase((_dialect, _open, freshUrl) => {
   let service: DeviceAuthFixture;
   before(async () => {
-    service = await startDeviceService(await freshUrl(), { env: { BASE_URL: ORIGIN } });
+    service = await startDeviceService(await freshUrl(), { env: { BASE_URL: ORIGIN, METRICS_TOKEN } });
   });
   after(() => service.app.close());
 
@@ -102,6 +103,53 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       await browser.submit('approve', await proof());
       assert.equal(await service.status(user_code), 'approved');
     }
+  });
+
+  it('T03: an old session lets an application in after a passkey of its own account, within the typed limits', async () => {
+    const [person, own] = await withPasskey('ann');
+    const [, foreign] = await withPasskey('mallory');
+    const root = await service.root();
+    const client = { client_id: 'app', name: 'App', type: 'public', redirect_uris: ['https://app.example/cb'] };
+    await root.ok('POST', '/api/admin/device-clients', client);
+    const request = new URLSearchParams({
+      client_id: 'app',
+      redirect_uri: 'https://app.example/cb',
+      response_type: 'code',
+      scope: 'models',
+      code_challenge: 'x'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+    const browser = new ScriptlessBrowser(service);
+    const show = () => browser.go('GET', `/oauth/authorize?${request}`);
+    await show();
+    await browser.submit('passkey', { passkey: await passkeyField(own) });
+    assert.match(browser.html, /Let this application in/);
+    assert.doesNotMatch(browser.html, /data-passkeys/, 'a passkey was just used');
+    service.clock.advance(12 * HOUR_MS + 1);
+    await show();
+    assert.match(
+      browser.html,
+      /<form id="approve"[^>]* action="\/oauth\/authorize\/approve" hidden data-passkeys="\[\{/,
+    );
+    assert.match(browser.html, /Not you\?/, 'the way out without scripts');
+    const limits = { spend_limit_amount: '5', expires_in_days: '7' };
+    const refusals: readonly [Record<string, string>, RegExp][] = [
+      [{}, /code/],
+      [{ passkey: await passkeyField(foreign) }, /could not be verified/],
+      [{ passkey: 'not json' }, /could not be verified/],
+    ];
+    for (const [proof, message] of refusals) {
+      await browser.submit('approve', { ...limits, ...proof });
+      assert.deepEqual([browser.status, browser.leftTo], [400, undefined]);
+      assert.match(browser.html, message);
+      assert.match(browser.html, /value="5"[\s\S]*value="7"/, 'keeps what was typed');
+    }
+    await browser.submit('approve', { ...limits, passkey: await passkeyField(own) });
+    assert.match(String(browser.leftTo), /[?&]code=/);
+    const page = await fetchMetrics(service.url);
+    assert.match(page, /reelgate_passkey_uses_total\{outcome="ok"\} [1-9]/);
+    assert.match(page, /reelgate_passkey_uses_total\{outcome="wrong_passkey"\} [1-9]/);
+    assert.ok(person.id > 0);
   });
 
   it('T173: leads to setting up a required second factor, and does not approve before', async () => {

@@ -5,7 +5,7 @@ import type { Locale } from '../../contract/messages/format-message.ts';
 import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
-import { PASSKEY_SCRIPT_TAG, passkeyForm } from './passkey-form.ts';
+import { PASSKEY_SCRIPT_TAG, type PasskeyForm, passkeyForm } from './passkey-form.ts';
 import { TEXTS, type Texts } from './texts.ts';
 
 /** An error shown at its field. */
@@ -194,7 +194,7 @@ ${consent.managedSettings.length === 0 ? undefined : managedSettingsMarkup(view,
 ${consent.secondStep && secondStepFields(view, consent.secondStep, wrong)}
 <div class="choice">
 <form method="post" action="/authorize/deny">${hiddenFields(view, 'deny')}<button>${texts.deny}</button></form>
-${consent.secondStep?.hasCode === false ? passkeyApproval(view, consent.secondStep.passkeys, false) : approval(view)}
+${approval(view, consent.secondStep)}
 </div>`,
   );
 }
@@ -213,19 +213,25 @@ const secondStepFields = (
 ): Markup => html`<h2>${view.texts.againTitle}</h2>
 ${errorParagraph(wrong)}
 ${hasCode ? codeField(view, wrong) : html`<p>${view.texts.passkeyOnly}</p>`}
-${hasCode && passkeys.length > 0 ? passkeyApproval(view, passkeys, true) : undefined}`;
+${hasCode && passkeys.length > 0 ? passkeyApproval(view, { offered: passkeys, action: DEVICE_ACTION }) : undefined}`;
 
-const approval = (view: PageContext): Markup =>
-  html`<form method="post" action="/authorize/approve" id="${APPROVE_FORM}">${hiddenFields(view, 'approve')}<button>${view.texts.allow}</button></form>`;
+const DEVICE_ACTION = '/authorize/approve';
 
-const passkeyApproval = (view: PageContext, offered: RepeatedSecondStep['passkeys'], isSecondary: boolean): Markup =>
+/** The form that approves: by a click, or by a passkey where that is the only second step. */
+const approval = (view: PageContext, secondStep: RepeatedSecondStep | undefined, action = DEVICE_ACTION): Markup =>
+  secondStep?.hasCode === false
+    ? passkeyApproval(view, { offered: secondStep.passkeys, action, id: APPROVE_FORM, isSecondary: false })
+    : html`<form method="post" action="${action}" id="${APPROVE_FORM}">${hiddenFields(view, 'approve')}<button>${view.texts.allow}</button></form>`;
+
+const passkeyApproval = (
+  view: PageContext,
+  form: Pick<PasskeyForm, 'id' | 'action' | 'offered' | 'isSecondary'>,
+): Markup =>
   passkeyForm({
-    action: '/authorize/approve',
+    ...form,
     fields: hiddenFields(view, 'approve'),
     label: view.texts.allowWithPasskey,
     failed: view.texts.passkeyFailed,
-    isSecondary,
-    offered,
   });
 
 const codeField = ({ texts }: PageContext, wrong: FieldError): Markup => html`<label for="otp">${texts.otp}</label>
@@ -244,7 +250,8 @@ interface GrantDetails {
   readonly scopes: readonly OauthScope[];
   /** Unit of the spend limit, such as CNY. */
   readonly unit: string;
-  readonly needsSecondStep: boolean;
+  /** The second step that approval requires again. */
+  readonly secondStep: RepeatedSecondStep | undefined;
   readonly typed: GrantFields;
 }
 
@@ -257,13 +264,13 @@ export interface GrantFields {
 
 /** An error at a field of the form. */
 interface GrantError extends FieldError {
-  readonly field?: keyof GrantFields | 'otp' | undefined;
+  readonly field?: keyof GrantFields | 'secondStep' | undefined;
 }
 
 /** The page on which the user lets an application in, within limits. */
 export function grantView(view: PageContext, grant: GrantDetails, wrong: GrantError = {}): string {
   const { texts } = view;
-  const { redirectHost, publisher } = grant;
+  const { redirectHost, publisher, secondStep } = grant;
   return layout(
     view,
     texts.grantTitle,
@@ -279,10 +286,10 @@ ${publisher === undefined ? undefined : html`<dt>${texts.publisher}</dt><dd>${pu
 <ul>${grant.scopes.flatMap((scope) => texts[`scope_${scope}`]).map((each) => html`<li>${each}</li>`)}</ul>
 <p class="warning">${texts.grantWarning}</p>
 ${limitFields(view, grant, wrong)}
-${grant.needsSecondStep ? secondStepFields(view, { hasCode: true, passkeys: [] }, wrong.field === 'otp' ? wrong : {}) : undefined}
+${secondStep && secondStepFields(view, secondStep, wrong.field === 'secondStep' ? wrong : {})}
 <div class="choice">
 <form method="post" action="/oauth/authorize/deny">${hiddenFields(view, 'deny')}<button>${texts.deny}</button></form>
-<form method="post" action="/oauth/authorize/approve" id="${APPROVE_FORM}">${hiddenFields(view, 'approve')}<button>${texts.allow}</button></form>
+${approval(view, secondStep, '/oauth/authorize/approve')}
 </div>`,
   );
 }
