@@ -147,7 +147,7 @@ export const START_SETTINGS = {
   }),
   CORS_ORIGINS: list(assertCorsOrigins, {
     description:
-      'Comma-separated origins of web pages that may call /v1 and /v1beta with an API key, or * for all; never with cookies.',
+      'Comma-separated origins of web pages that may call /v1, /v1beta and /mcp with an API key, or * for all; never with cookies.',
   }),
   KEY_REQUESTS_PER_MINUTE: integer(0, 1e9, {
     default: '12000',

@@ -234,6 +234,39 @@ describe('cors', () => {
       }
     });
 
+    it('T06: may reach the token endpoints and metadata from any origin, but not the pages that have cookies', () => {
+      const metadata = '/.well-known/oauth-';
+      for (const path of [
+        '/oauth/token',
+        '/oauth/revoke',
+        '/.well-known/openid-configuration',
+        `${metadata}authorization-server`,
+        `${metadata}protected-resource`,
+        `${metadata}protected-resource/mcp?x=1`,
+      ])
+        for (const origins of [[], ['https://other.example']]) {
+          const { allowed, headers } = ask(origins, 'POST', path, { origin: APP });
+          assert.deepEqual([allowed, headers['access-control-allow-origin']], [true, '*'], path);
+          assert.deepEqual([headers['access-control-allow-credentials'], headers['vary']], [undefined, undefined]);
+          const preflight = ask(origins, 'OPTIONS', path, PREFLIGHT);
+          assert.deepEqual([preflight.handled, preflight.status], [true, 204], path);
+          assert.deepEqual(ask(origins, 'POST', path, {}).headers, {}, 'no page asks');
+        }
+      for (const path of [
+        '/oauth/authorize',
+        '/oauth/authorize/approve',
+        '/oauth/device_authorization',
+        '/oauth/token/x',
+        '/oauth/tokens',
+        '/x/oauth/token',
+        '/.well-known/passkey-endpoints',
+        '/claude-code/oauth/token',
+      ]) {
+        const { allowed, handled, headers } = ask(['https://other.example'], 'OPTIONS', path, PREFLIGHT);
+        assert.deepEqual({ allowed, handled, headers }, { allowed: false, handled: false, headers: {} }, path);
+      }
+    });
+
     it('may read nothing else, from any origin', () => {
       for (const path of [
         '/api/user/self',

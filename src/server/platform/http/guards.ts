@@ -210,6 +210,12 @@ const isBeingRead = (request: IncomingMessage): boolean =>
 
 /** Paths that programs of other origins may call with their own key. */
 const SHARED_PATH = /^\/(?:v1(?:beta)?|mcp)(?:\/|$|\?)/;
+/**
+ * Endpoints of OAuth that applications in browsers call: any page may, since cookies have no effect there. The
+ * authorization endpoint is not one of them (RFC 9700 section 2.6).
+ */
+const OAUTH_PATH =
+  /^\/(?:oauth\/(?:token|revoke)|\.well-known\/(?:oauth-authorization-server|openid-configuration|oauth-protected-resource(?:\/mcp)?))(?:$|\?)/;
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE';
 /** Response headers that browsers hide from scripts by default. */
 const EXPOSED_HEADERS =
@@ -218,14 +224,15 @@ const HEADER_NAMES = /^[A-Za-z0-9-]{1,64}(?:, ?[A-Za-z0-9-]{1,64}){0,31}$/;
 const PREFLIGHT_SECONDS = '600';
 
 /**
- * Lets web pages of the configured origins call the model API (Fetch standard, CORS protocol). Never with cookies: a
- * page brings its own key, which alone determines its permissions.
+ * Lets web pages of the configured origins call the model API, and those of any origin obtain tokens for it (Fetch
+ * standard, CORS protocol). Never with cookies: a page brings its own key or code, which alone determines its
+ * permissions.
  */
 export class CorsPolicy {
   readonly #origins: ReadonlySet<string>;
   readonly #anyOrigin: boolean;
 
-  /** @param origins `https://app.example`, or `*` for all; empty disables CORS */
+  /** @param origins `https://app.example`, or `*` for all; empty disables CORS for the model API */
   constructor(origins: readonly string[]) {
     this.#origins = new Set(origins);
     this.#anyOrigin = this.#origins.has('*');
@@ -233,7 +240,9 @@ export class CorsPolicy {
 
   /** Whether the request comes from a page that may read the response. */
   allows({ url = '', headers: { origin } }: IncomingMessage): boolean {
-    if (origin === undefined || this.#origins.size === 0 || !SHARED_PATH.test(url)) return false;
+    if (origin === undefined) return false;
+    if (OAUTH_PATH.test(url)) return true;
+    if (this.#origins.size === 0 || !SHARED_PATH.test(url)) return false;
     return this.#anyOrigin || this.#origins.has(origin);
   }
 
@@ -243,15 +252,16 @@ export class CorsPolicy {
    * @returns true when the request was a preflight and the response has been sent
    */
   handle(request: IncomingMessage, response: ServerResponse, beforeResponse: RequestHandler = () => {}): boolean {
-    if (this.#origins.size === 0 || !SHARED_PATH.test(request.url ?? '')) return false;
+    const { url = '', headers } = request;
+    const isOpen = this.#anyOrigin || OAUTH_PATH.test(url);
     // A response cached for one origin must not be served to another.
-    if (!this.#anyOrigin) response.setHeader('vary', 'Origin');
+    if (!isOpen && this.#origins.size > 0 && SHARED_PATH.test(url)) response.setHeader('vary', 'Origin');
     if (!this.allows(request)) return false;
-    response.setHeader('access-control-allow-origin', this.#anyOrigin ? '*' : (request.headers.origin ?? ''));
+    response.setHeader('access-control-allow-origin', isOpen ? '*' : (headers.origin ?? ''));
     response.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
-    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;
+    if (request.method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;
     beforeResponse(request, response);
-    const wanted = request.headers['access-control-request-headers'];
+    const wanted = headers['access-control-request-headers'];
     response.writeHead(204, {
       'access-control-allow-methods': ALLOWED_METHODS,
       ...(wanted !== undefined && HEADER_NAMES.test(wanted) && { 'access-control-allow-headers': wanted }),
