@@ -93,6 +93,36 @@ export const claudeCodeHello = endpoint({
   response: Type.Object({}),
 });
 
+const ClaudeCodeUsageAnswer = Type.Object({
+  extra_usage: Type.Object({
+    is_enabled: Type.Boolean(),
+    monthly_limit: Type.Number({ description: 'of the limit that is reached first, in hundredths of the currency' }),
+    used_credits: Type.Number(),
+    utilization: Type.Integer({ description: 'percent' }),
+    currency: Type.String({ description: 'ISO 4217; CRD: credits of this site' }),
+  }),
+  limits: Type.Array(
+    Type.Object({
+      kind: Type.Literal('spend'),
+      group: Type.Enum(['daily', 'weekly', 'monthly']),
+      percent: Type.Integer(),
+      resets_at: Type.String(),
+      severity: Type.Enum(['normal', 'warning', 'critical']),
+      is_active: Type.Boolean({ description: 'whether it is the one in extra_usage' }),
+    }),
+  ),
+});
+/** A person's spend limits as Claude Code shows them under `/usage`. */
+export type ClaudeCodeUsageAnswer = Static<typeof ClaudeCodeUsageAnswer>;
+
+export const claudeCodeUsage = endpoint({
+  ...withToken,
+  method: 'GET',
+  path: `${CLAUDE_CODE_PATH}/api/oauth/usage`,
+  summary: 'Spend limits of the person and what they have used; 404 where there are none',
+  response: ClaudeCodeUsageAnswer,
+});
+
 export const claudeCodeModels = endpoint({
   ...withToken,
   method: 'GET',

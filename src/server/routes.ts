@@ -10,6 +10,7 @@ import { type ChatTimeLimits, makeChat } from './chat/module.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
 import { ManagedSettings } from './claude-code/managed-settings.ts';
 import { addClaudeCodeRoutes, closeGatewayWhileOff } from './claude-code/routes.ts';
+import { ClaudeCodeUsage } from './claude-code/usage.ts';
 import { addConsoleRoutes } from './console/routes.ts';
 import { addDeviceAuthRoutes } from './device-auth/routes.ts';
 import { addEventRoutes } from './event-log/routes.ts';
@@ -109,8 +110,10 @@ export async function registerRoutes(
     stopping: foundation.forcedStop.signal,
     faultPoint: onFaultPoint ?? (() => {}),
   });
+  const claudeCodeUsage = new ClaudeCodeUsage({ ledger: modules.quota.ledger, amountUnit: amountUnitOf(foundation) });
   const chat = makeChat(http, {
     ...foundation,
+    claudeCodeUsage,
     quota: modules.quota.ledger,
     channels,
     vendors: modules.vendors,
@@ -128,7 +131,7 @@ export async function registerRoutes(
   const cookies = createCookies(http, config.baseUrl);
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, modules);
-  addSignInRoutes(routes, foundation, modules, { site, cookies });
+  addSignInRoutes(routes, foundation, modules, { site, cookies, claudeCodeUsage });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
@@ -144,7 +147,11 @@ function addSignInRoutes(
   routes: RouteRegistry,
   foundation: Foundation,
   { accounts, deviceAuth, identityProviders }: Modules,
-  { site, cookies }: { readonly site: Site; readonly cookies: LoginCookies },
+  {
+    site,
+    cookies,
+    claudeCodeUsage,
+  }: { readonly site: Site; readonly cookies: LoginCookies; readonly claudeCodeUsage: ClaudeCodeUsage },
 ): void {
   const { config, settings, clock, masterKey } = foundation;
   const { baseUrl } = config;
@@ -154,7 +161,10 @@ function addSignInRoutes(
     quotaPerUnit: config.quotaPerUnit,
     findManagedSettings: (clientId) => managedSettings.findSensitive(clientId),
   });
-  addClaudeCodeRoutes(routes, { deviceAuth, emails: accounts.emailConfirmations, managedSettings, baseUrl });
+  addClaudeCodeRoutes(routes, {
+    ...{ deviceAuth, managedSettings, claudeCodeUsage, baseUrl },
+    emails: accounts.emailConfirmations,
+  });
   addIdentityRoutes(routes, { identityProviders, accounts, cookies, baseUrl, site: settings });
 }
 

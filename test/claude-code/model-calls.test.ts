@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { spendWindowOf } from '../../src/server/quota/spend-limits.ts';
 import { TestUser } from '../accounts/test-user-client.ts';
 import { addScriptedModels, type ScriptedChat, startScriptedChat } from '../chat/scripted-chat-fixture.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
@@ -106,6 +107,56 @@ describe('model calls of Claude Code', () => {
     assert.match(error.message ?? '', /safeguards/);
     assert.equal(other.requests.length, 0);
     await other.stop();
+  });
+
+  it('tell the program how much of its limits is used, and name the amounts on request', async () => {
+    const usage = () => gateway.send('GET', '/api/oauth/usage', { token: tokens.access_token });
+    const limitHeaders = ({ headers }: GatewayResponse) =>
+      Object.fromEntries(
+        Object.entries(headers).flatMap(([name, value]) => {
+          const [, short] = /^anthropic-ratelimit-unified-(.+)/.exec(name) ?? [];
+          return short === undefined ? [] : [[short, String(value)]];
+        }),
+      );
+    assert.equal((await usage()).status, 404, 'no limit');
+    assert.deepEqual(limitHeaders(await call()), {});
+    await chat.service.waitUntilSettled();
+    const { kysely } = chat.service.app.database;
+    const subject = `account:${person.id}`;
+    const { startsAt, endsAt } = spendWindowOf('week', Date.now(), 'UTC');
+    await kysely.insertInto('spend_limits').values({ subject, amount: 1_000_000, period: 'week' }).execute();
+    await kysely.insertInto('spend_windows').values({ subject, period_start: startsAt, spent: 0 }).execute();
+    const reset = String(endsAt / 1_000);
+    const shown = { 'representative-claim': 'overage', reset, 'overage-reset': reset };
+    const warned = { ...shown, status: 'allowed_warning', 'overage-status': 'allowed_warning' };
+    const resets_at = new Date(endsAt).toISOString();
+    const shares = [
+      [700_000, 70, 'normal', { ...shown, status: 'allowed', 'overage-status': 'allowed' }],
+      [760_000, 76, 'warning', { ...warned, 'overage-surpassed-threshold': '0.75' }],
+      [996_000, 99, 'critical', { ...warned, 'overage-surpassed-threshold': '0.95' }],
+    ] as const;
+    for (const [spent, percent, severity, headers] of shares) {
+      await kysely.updateTable('spend_windows').set({ spent }).where('subject', '=', subject).execute();
+      const used_credits = spent / 5_000;
+      const extra_usage = { is_enabled: true, monthly_limit: 200, used_credits, utilization: percent, currency: 'CRD' };
+      const active = { kind: 'spend', group: 'weekly', percent, resets_at, severity, is_active: true };
+      const { json } = await usage();
+      assert.deepEqual(json, {
+        extra_usage: { ...extra_usage, used_credits: Math.floor(used_credits) },
+        limits: [active],
+      });
+      const expected = { ...headers, 'overage-utilization': String(percent / 100) };
+      assert.deepEqual(limitHeaders(await call()), expected);
+      assert.deepEqual(limitHeaders(await call({ ...ASK, stream: true })), expected);
+      assert.deepEqual(limitHeaders(await call({ ...ASK, model: 'none' })), {}, 'not with an error');
+      await chat.service.waitUntilSettled();
+    }
+    await kysely.updateTable('spend_windows').set({ spent: 999_990 }).where('subject', '=', subject).execute();
+    const refused = await call();
+    assert.deepEqual([refused.status, refused.error.type], [429, 'billing_error']);
+    const { status, 'representative-claim': claim } = limitHeaders(refused);
+    assert.deepEqual([status, claim], ['rejected', undefined]);
+    await kysely.deleteFrom('spend_limits').where('subject', '=', subject).execute();
   });
 
   it('a used-up balance is 429 with the headers that stop the program from repeating the request', async () => {

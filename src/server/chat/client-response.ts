@@ -42,6 +42,7 @@ export class ClientResponse {
   readonly #onDrain = (): void => this.#listener?.drained();
   /** Paths of the request's members that were dropped on their way to the upstream. */
   #dropped: Set<string> | undefined;
+  #successHeaders: Readonly<Record<string, string>> | undefined;
   #opened = false;
   #closed = false;
 
@@ -88,6 +89,11 @@ export class ClientResponse {
     for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
   }
 
+  /** Sets headers that the response has unless it is an error. */
+  setSuccessHeaders(headers: Readonly<Record<string, string>>): void {
+    this.#successHeaders = headers;
+  }
+
   /** The caller's User-Agent, cut to a length that suits a list. */
   get client(): string {
     return (this.#request.headers['user-agent'] ?? '').slice(0, MAX_CLIENT_LENGTH);
@@ -105,7 +111,7 @@ export class ClientResponse {
   openStream(): void {
     this.#opened = true;
     const { socket } = this.#response;
-    this.#setDropped();
+    this.#setOptionalHeaders();
     this.#response.writeHead(200, this.#withIds({ ...this.#tools.commonHeaders, ...STREAM_HEADERS }));
     if (socket === null || !this.#response.chunkedEncoding) {
       this.#response.on('drain', this.#onDrain);
@@ -127,7 +133,7 @@ export class ClientResponse {
 
   /** Sends a complete body. */
   sendBody(contentType: string, body: Buffer | string): void {
-    this.#setDropped();
+    this.#setOptionalHeaders();
     const headers = this.#withIds({ ...this.#tools.commonHeaders });
     headers['content-type'] = contentType;
     headers['content-length'] = Buffer.byteLength(body);
@@ -138,7 +144,8 @@ export class ClientResponse {
     else this.#response.end(body.toString('latin1'), 'latin1');
   }
 
-  #setDropped(): void {
+  #setOptionalHeaders(): void {
+    if (this.#successHeaders !== undefined) this.setHeaders(this.#successHeaders);
     if (this.#dropped !== undefined) this.#response.setHeader(DROPPED_HEADER, [...this.#dropped].join(', '));
   }
 

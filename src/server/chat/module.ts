@@ -18,7 +18,7 @@ import { ImageTaskRelay, type ImageTaskRelayDependencies } from './image-tasks.t
 import { recoverJournals } from './journal-recovery.ts';
 import { Relay } from './relay.ts';
 import { OutputSpeedsAndHiddenReasoning } from './request.ts';
-import { addChatRoutes } from './routes.ts';
+import { addChatRoutes, type SpendHeaders } from './routes.ts';
 import { SettlementJournal } from './settlement-journal.ts';
 import { TokenCounter } from './token-counter.ts';
 
@@ -29,6 +29,7 @@ interface ChatDependencies {
   readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
   readonly outbound: OutboundClient;
   readonly authenticator: Authenticator;
+  readonly claudeCodeUsage: SpendHeaders;
   readonly keyLimiter: ApiKeyLimiter;
   readonly findPlanTerms: FindPlanTerms;
   readonly requestLog: Pick<RequestLog, 'addRefused'>;
@@ -111,7 +112,7 @@ export function makeChat(http: HttpServer, dependencies: ChatDependencies): Chat
     keepAliveMs,
   });
   const counter = new TokenCounter({ ...dependencies, relay, timeouts });
-  addChatRoutes(http, { relay, counter }, dependencies.authenticator);
+  addChatRoutes(http, { relay, counter, ...dependencies });
   return {
     maxCallDurationMs: Math.max(3 * timeouts.totalMs, IMAGE_TOTAL_MS) + SETTLEMENT_RETRY_ALLOWANCE_MS,
     get openStreams() {

@@ -39,6 +39,11 @@ const OWN_ROUTES = [
 /** An account that calls without an API key, so that no key's limits apply. */
 const toModelCaller = ({ userId }: AccountCaller): ModelCaller => ({ kind: 'model', userId, tokenId: 0, models: [] });
 
+/** Tells Claude Code in headers how much of its caller's spend limits is used. */
+export interface SpendHeaders {
+  headers(caller: ModelCaller): Promise<Readonly<Record<string, string>>>;
+}
+
 interface ModelCallInput {
   readonly body: Readonly<Record<string, unknown>> & { readonly model: string };
   readonly request: RequestContext;
@@ -53,6 +58,13 @@ const PLAIN_CALLS: readonly FastPathCall[] = ROUTES.map(([endpoint, dialect]) =>
 const findPlainCall = (url: string): FastPathCall | undefined =>
   PLAIN_CALLS.find(({ endpoint }) => endpoint.path === url) ?? parsePlainGeminiCall(url);
 
+interface ChatRouteDependencies {
+  readonly relay: Relay;
+  readonly counter: TokenCounter;
+  readonly authenticator: Authenticator;
+  readonly claudeCodeUsage: SpendHeaders;
+}
+
 /**
  * Registers model calls twice: a fast path for plain requests, which are nearly all, and Fastify routes for requests
  * that are spelled differently or refused for their form (queries, content types, sizes), so that those rules exist
@@ -60,17 +72,18 @@ const findPlainCall = (url: string): FastPathCall | undefined =>
  */
 export function addChatRoutes(
   http: HttpServer,
-  { relay, counter }: { readonly relay: Relay; readonly counter: TokenCounter },
-  authenticator: Authenticator,
+  { relay, counter, authenticator, claudeCodeUsage }: ChatRouteDependencies,
 ): void {
   const { routes, fastPathTools, bodyReader } = http;
   const answer = async (
     { body, request, reply }: ModelCallInput,
     caller: ModelCaller,
     dialect: Dialect,
+    successHeaders?: Readonly<Record<string, string>>,
   ): Promise<FastifyReply> => {
     const ask = parseChatRequest(dialect, request.takeRawBody() ?? Buffer.alloc(0), body, { headers: request.headers });
     const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools, dialect.idHeader);
+    if (successHeaders !== undefined) client.setSuccessHeaders(successHeaders);
     reply.hijack();
     await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, dialect));
     return reply;
@@ -79,7 +92,9 @@ export function addChatRoutes(
   for (const [line, dialect] of OWN_ROUTES)
     routes.add(line, (input) => answer(input, toModelCaller(input.caller), dialect));
   // Not on the fast path: the program adds a query to every request.
-  routes.add(claudeCodeMessages, (input) => answer(input, input.caller, ANTHROPIC_MESSAGES_DIALECT));
+  routes.add(claudeCodeMessages, async (input) =>
+    answer(input, input.caller, ANTHROPIC_MESSAGES_DIALECT, await claudeCodeUsage.headers(input.caller)),
+  );
 
   for (const line of [chatEndpoints.countMessageTokens, claudeCodeCountTokens]) {
     routes.add(line, async ({ body, caller, request, reply }) => {

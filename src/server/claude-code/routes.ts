@@ -12,6 +12,7 @@ import type { Live } from '../platform/config.ts';
 import { toActor, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ManagedSettings } from './managed-settings.ts';
+import type { ClaudeCodeUsage } from './usage.ts';
 
 const { CLAUDE_CODE_CLIENT: CLIENT, CLAUDE_CODE_PATH: PATH } = endpoints;
 /** The program of a developer's computer has no secret. */
@@ -23,6 +24,7 @@ export interface ClaudeCodeRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'devices' | 'deviceTokens'>;
   readonly emails: Pick<EmailConfirmationService, 'findConfirmed'>;
   readonly managedSettings: ManagedSettings;
+  readonly claudeCodeUsage: Pick<ClaudeCodeUsage, 'find'>;
   /** Prefix of every link. */
   readonly baseUrl: string;
 }
@@ -48,6 +50,11 @@ export function addClaudeCodeRoutes(routes: RouteRegistry, dependencies: ClaudeC
   addAdminRoutes(routes, dependencies.deviceAuth.devices);
 
   routes.add(endpoints.claudeCodeHello, async () => ({}));
+  routes.add(endpoints.claudeCodeUsage, async ({ caller }) => {
+    const usage = await dependencies.claudeCodeUsage.find(caller);
+    if (usage === undefined) throw new AppError('not_found');
+    return usage;
+  });
   for (const line of [endpoints.claudeCodeMetrics, endpoints.claudeCodeLogs, endpoints.claudeCodeTraces])
     routes.add(line, async () => ({}));
 }
