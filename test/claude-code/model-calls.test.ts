@@ -137,12 +137,12 @@ describe('model calls of Claude Code', () => {
     ] as const;
     for (const [spent, percent, severity, headers] of shares) {
       await kysely.updateTable('spend_windows').set({ spent }).where('subject', '=', subject).execute();
-      const used_credits = spent / 5_000;
+      const used_credits = Math.floor(spent / 5_000);
       const extra_usage = { is_enabled: true, monthly_limit: 200, used_credits, utilization: percent, currency: 'CRD' };
       const active = { kind: 'spend', group: 'weekly', percent, resets_at, severity, is_active: true };
       const { json } = await usage();
       assert.deepEqual(json, {
-        extra_usage: { ...extra_usage, used_credits: Math.floor(used_credits) },
+        extra_usage,
         limits: [active],
       });
       const expected = { ...headers, 'overage-utilization': String(percent / 100) };
