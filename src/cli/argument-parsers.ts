@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { SPEND_PERIODS, type SpendPeriod } from '../contract/account-fields.ts';
 import { isObject } from '../contract/objects.ts';
 
 /** Collects the values of an option that may be repeated. */
@@ -26,6 +27,22 @@ export function parseSeed(text: string): number {
 export function parseCredits(text: string): number {
   if (!/^\d{1,9}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('Give an amount such as 20 or 0.5.');
   return Number(text);
+}
+
+/** A spend limit as typed; the amount is in credits. */
+export interface TypedSpendLimit {
+  readonly credits: number;
+  readonly period: SpendPeriod;
+}
+
+/** Parses `5000/month`, or `none`, which removes the limit. */
+export function parseSpendLimit(text: string): TypedSpendLimit | null {
+  if (text === 'none') return null;
+  const [amount = '', period, ...more] = text.split('/');
+  const known = SPEND_PERIODS.find((each) => each === period);
+  if (known === undefined || more.length > 0 || !(Number(amount) > 0))
+    throw new InvalidArgumentError('Give an amount and a period such as 20/day, 100/week or 5000/month, or none.');
+  return { credits: parseCredits(amount), period: known };
 }
 
 /** Parses a JSON object, neither null nor an array. */

@@ -1,4 +1,5 @@
 import type { AmountUnit } from '../contract/amounts.ts';
+import type { ApiToken } from '../sdk/account.ts';
 import type { Reelgate } from '../sdk/index.ts';
 
 /** Formats quota, the service's smallest unit of money, in credits or in the service's currency. */
@@ -16,3 +17,9 @@ export async function loadCreditFormat(reelgate: Reelgate): Promise<CreditFormat
   const [unit, { formatAmount }] = await Promise.all([loadAmountUnit(reelgate), import('../contract/amounts.ts')]);
   return (quota) => formatAmount(quota, unit, 'en', 'exact');
 }
+
+/** `10 of 50 a month`. */
+export const formatSpendLimit = (
+  { amount, spent, period }: NonNullable<ApiToken['spend_limit']>,
+  credits: CreditFormat,
+): string => `${credits(spent)} of ${credits(amount)} a ${period}`;

@@ -34,5 +34,11 @@ const formatQuote = (quote: VideoQuote, typical: VideoDuration | undefined, cred
     ),
     Balance: credits(quote.balance),
     'Left of the key': quote.key_left === null ? undefined : credits(quote.key_left),
+    ...Object.fromEntries(
+      quote.spend_limits.map((limit) => [
+        `Spend limit of the ${limit.of}`,
+        `${credits(limit.left)} of ${credits(limit.amount)} left, renews ${formatDateTime(limit.renews_at)}`,
+      ]),
+    ),
     'Usually takes': typical === undefined ? undefined : formatDuration(typical.p50_seconds),
   });

@@ -58,6 +58,15 @@ export const SpendLimit = Type.Object({
   amount: Type.Integer({ minimum: 1, maximum: 1e15, description: 'Quota.' }),
   period: Type.Enum([...SPEND_PERIODS], { description: 'Weeks start on Monday, in the time zone of the site.' }),
 });
+/** A spend limit with what is spent of it. */
+export const SpendLimitState = Type.Object({
+  ...SpendLimit.properties,
+  spent: Type.Integer({ description: 'in this period, running work included' }),
+  renews_at: Type.Integer({ description: 'Unix seconds' }),
+});
+export const SpendLimitStateOrNull = Type.Union([SpendLimitState, Type.Null()], { description: 'null: none' });
+/** Sets or, with null, removes a spend limit; absent keeps it. */
+export const SpendLimitChange = Type.Optional(Type.Union([SpendLimit, Type.Null()], { description: 'null: none' }));
 export const Note = Type.String({ maxLength: 500, pattern: PLAIN_TEXT_PATTERN });
 export const Phone = Type.String({ pattern: '^\\+[1-9][0-9]{6,14}$', description: 'E.164, such as +4915112345678' });
 /** Unix seconds. */

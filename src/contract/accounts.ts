@@ -9,6 +9,7 @@ import {
   Phone,
   PLAIN_TEXT_PATTERN,
   RoleName,
+  SpendLimitState,
   Time,
   Username,
 } from './account-fields.ts';
@@ -110,6 +111,9 @@ export const getSelf = endpoint({
       has_2fa: Type.Boolean(),
       phone_bound: Type.Boolean(),
       messaging_bound: Type.Boolean(),
+      spend_limit: Type.Union([SpendLimitState, Type.Null()], {
+        description: 'of the account, or else of its plan; null: none',
+      }),
       created_time: Time,
     }),
   ),

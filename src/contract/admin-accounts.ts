@@ -1,5 +1,17 @@
 import Type from 'typebox';
-import { DisplayName, EmailOrNone, Note, Password, Quota, RoleName, Status, Time, Username } from './account-fields.ts';
+import {
+  DisplayName,
+  EmailOrNone,
+  Note,
+  Password,
+  Quota,
+  RoleName,
+  SpendLimitChange,
+  SpendLimitStateOrNull,
+  Status,
+  Time,
+  Username,
+} from './account-fields.ts';
 import { Session } from './accounts.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, LongListOf, LongPageQuery, Ok, PageQuery } from './responses.ts';
@@ -25,6 +37,7 @@ const UserRow = Type.Object({
   queued_tasks: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Videos that may wait for a place; null: as many as the plan permits.',
   }),
+  spend_limit: SpendLimitStateOrNull,
   created_time: Time,
 });
 const TaskLimit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
@@ -97,6 +110,7 @@ export const adminUpdateUser = endpoint({
     email: Type.Optional(EmailOrNone),
     concurrent_tasks: TaskLimit,
     queued_tasks: TaskLimit,
+    spend_limit: SpendLimitChange,
   }),
   response: Done,
 });

@@ -1,5 +1,12 @@
 import Type from 'typebox';
-import { PLAIN_TEXT_PATTERN, Quota, Time, TimeOrNull } from './account-fields.ts';
+import {
+  PLAIN_TEXT_PATTERN,
+  Quota,
+  SpendLimitChange,
+  SpendLimitStateOrNull,
+  Time,
+  TimeOrNull,
+} from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
@@ -21,6 +28,7 @@ const TokenLimits = {
   ...RateLimits,
   expires_at: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 253_402_300_799 }), Type.Null()])),
   quota_limit: Type.Optional(Type.Union([Quota, Type.Null()])),
+  spend_limit: SpendLimitChange,
   models: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN_TEXT_PATTERN }), {
       maxItems: 200,
@@ -45,6 +53,7 @@ const ApiToken = Type.Object({
   expires_at: TimeOrNull,
   quota_limit: Type.Union([Type.Integer(), Type.Null()]),
   quota_used: Type.Integer({ description: 'counted while there is a limit' }),
+  spend_limit: SpendLimitStateOrNull,
   models: Type.Array(Type.String()),
   allowed_addresses: Type.Array(Type.String()),
   requests_per_minute: Type.Union([Type.Integer(), Type.Null()]),

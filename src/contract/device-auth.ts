@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { SpendLimit } from './account-fields.ts';
+import { SpendLimitState } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { OAUTH_SCOPES } from './oauth.ts';
 import { Assertion } from './passkey-credentials.ts';
@@ -216,17 +216,7 @@ export const listDevices = endpoint({
       scopes: Type.Array(Type.Enum([...OAUTH_SCOPES]), {
         description: 'what it may do; a device sign-in has no others',
       }),
-      spend_limit: Type.Union(
-        [
-          Type.Object({
-            ...SpendLimit.properties,
-            spent: Type.Integer({ description: 'in this period, running work included' }),
-            renews_at: Type.Integer({ description: 'Unix seconds' }),
-          }),
-          Type.Null(),
-        ],
-        { description: 'the limit its owner set for it' },
-      ),
+      spend_limit: Type.Union([SpendLimitState, Type.Null()], { description: 'the limit its owner set for it' }),
       expires_at: Type.Union([Type.Integer(), Type.Null()], {
         description: 'Unix seconds at which the owner ends it; null: no such time',
       }),

@@ -239,7 +239,7 @@ export const TOOLS = {
       balance_text: Type.String({ description: 'The same in the currency or the credits of the site.' }),
       windows: Type.Array(
         Type.Object({
-          kind: Type.Enum(['day', 'interval', 'week']),
+          kind: Type.Enum(['day', 'interval', 'week', 'month']),
           limit: Count,
           left: Count,
           full_again: Type.Integer({ description: 'Unix seconds.' }),

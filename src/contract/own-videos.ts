@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { SpendLimitState } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Receipt } from './receipts.ts';
 import { Done, Ok } from './responses.ts';
@@ -23,7 +24,7 @@ export const Quote = Type.Object({
   balance: Type.Integer({ description: 'Of the wallet.' }),
   windows: Type.Array(
     Type.Object({
-      kind: Type.Enum(['day', 'interval', 'week']),
+      kind: Type.Enum(['day', 'interval', 'week', 'month']),
       limit: Type.Integer(),
       left: Type.Integer(),
       full_again: Type.Integer({ description: 'When it begins anew, in Unix seconds.' }),
@@ -37,6 +38,14 @@ export const Quote = Type.Object({
   key_left: Type.Union([Type.Integer(), Type.Null()], {
     description: 'What the own limit of the key leaves; null: none.',
   }),
+  spend_limits: Type.Array(
+    Type.Object({
+      of: Type.Enum(['account', 'key']),
+      ...SpendLimitState.properties,
+      left: Type.Integer(),
+    }),
+    { description: 'Spend limits of the account and of the key.' },
+  ),
 });
 
 const ModelQuote = Type.Object({ object: Type.Literal('video.quote'), ...Quote.properties });

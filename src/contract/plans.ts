@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Note, PLAIN_TEXT_PATTERN, Quota, Time } from './account-fields.ts';
+import { Note, PLAIN_TEXT_PATTERN, Quota, SpendLimit, Time } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
@@ -23,6 +23,7 @@ const PACKAGE_CARD = {
   weekly_quota_limit: Type.Integer({ description: 'Cap of each 7 × 24 h from activation; 0: none.' }),
   status: Type.Integer({ description: '1 enabled, 2 disabled' }),
   created_time: Time,
+  monthly_quota_limit: Type.Integer({ description: 'Cap of each 30 × 24 h from activation; 0: none.' }),
 };
 export const PackageCard = Type.Object(PACKAGE_CARD);
 const AdminPackageCard = Type.Object({
@@ -41,6 +42,9 @@ const AdminPackageCard = Type.Object({
   }),
   queued_tasks: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Videos of an account that may wait for a place; null: 10,000.',
+  }),
+  spend_limit: Type.Union([SpendLimit, Type.Null()], {
+    description: 'What an account without a spend limit of its own may spend, wallet included; null: any amount.',
   }),
 });
 
@@ -68,6 +72,7 @@ const PackageCardFields = {
   refresh_interval_seconds: Seconds,
   interval_quota: Quota,
   weekly_quota_limit: Quota,
+  monthly_quota_limit: Quota,
   status: Type.Union([Type.Literal(1), Type.Literal(2)]),
   models: Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN_TEXT_PATTERN }), {
     maxItems: 500,
@@ -88,6 +93,7 @@ const PackageCardFields = {
   storage_gb: Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]),
   concurrent_tasks: TaskLimit,
   queued_tasks: TaskLimit,
+  spend_limit: Type.Union([SpendLimit, Type.Null()]),
 };
 const { package_code, name, level, duration_days, ...optional } = PackageCardFields;
 
@@ -137,7 +143,7 @@ export const adminDeletePackageCard = endpoint({
 });
 
 const Window = Type.Object({
-  kind: Type.Enum(['day', 'interval', 'week']),
+  kind: Type.Enum(['day', 'interval', 'week', 'month']),
   limit: Type.Integer(),
   used: Type.Integer(),
   left: Type.Integer(),

@@ -35,6 +35,8 @@ export interface CreatedToken {
 
 /** Name and limits of a new API key. */
 export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken, 'body'>;
+/** Changes of an API token. */
+export type UpdateTokenRequest = EndpointPart<typeof tokenEndpoints.updateToken, 'body'>;
 
 /** A video in the account's list. */
 export type OwnVideo = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
@@ -194,6 +196,11 @@ export class Account {
   /** Creates an `sk-` token. The key is returned only here. @throws ReelgateError `invalid_request` */
   async createToken(token: CreateTokenRequest, options: CallOptions = {}): Promise<CreatedToken> {
     return (await this.#transport.call(tokenEndpoints.createToken, { body: token }, options)).data;
+  }
+
+  /** Changes an API token; only the given fields change. @throws ReelgateError `not_exist`, `invalid_request` */
+  async updateToken(id: number, changes: UpdateTokenRequest, options: CallOptions = {}): Promise<void> {
+    await this.#transport.call(tokenEndpoints.updateToken, { params: { id: String(id) }, body: changes }, options);
   }
 
   /** Revokes an API key; the service rejects it immediately. @throws ReelgateError `not_exist` */

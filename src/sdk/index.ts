@@ -28,6 +28,7 @@ export type {
   OwnVideoDetail,
   PageQuery,
   StorageInfo,
+  UpdateTokenRequest,
   UsableModel,
   VideoDuration,
 } from './account.ts';

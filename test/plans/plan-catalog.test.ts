@@ -19,6 +19,7 @@ const CARD_KEYS = [
   'weekly_quota_limit',
   'status',
   'created_time',
+  'monthly_quota_limit',
 ];
 
 forEachDatabase((_name, _open, freshUrl) => {

@@ -1,10 +1,17 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { ApiToken } from '../../sdk/account.ts';
-import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
+import type { ApiToken, UpdateTokenRequest } from '../../sdk/account.ts';
+import {
+  collectValues,
+  parseCredits,
+  parsePositiveInteger,
+  parseRowId,
+  parseSpendLimit,
+  type TypedSpendLimit,
+} from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
-import { loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
+import { formatSpendLimit, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
 import { dateTime, formatTable, relativeTime } from '../output.ts';
 import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -12,6 +19,7 @@ import type { RunCommand } from '../run-command.ts';
 interface CreateOptions {
   readonly days?: number;
   readonly credits?: number;
+  readonly spendLimit?: TypedSpendLimit | null;
   readonly model: readonly string[];
   readonly from: readonly string[];
   readonly rpm?: number;
@@ -42,7 +50,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
         );
         const credits = await loadCreditFormat(session.reelgate);
         const table = formatTable(
-          ['ID', 'NAME', 'KEY', 'CREATED', 'LAST USED', 'EXPIRES', 'LIMIT', 'RATES', 'MODELS', 'FROM'],
+          ['ID', 'NAME', 'KEY', 'CREATED', 'LAST USED', 'EXPIRES', 'LIMIT', 'SPEND LIMIT', 'RATES', 'MODELS', 'FROM'],
           rows.map((row) => [
             String(row.id),
             row.name,
@@ -51,6 +59,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
             row.last_used_time === null ? 'never' : relativeTime(row.last_used_time),
             row.expires_at === null ? 'never' : dateTime(row.expires_at),
             row.quota_limit === null ? 'none' : `${credits(row.quota_used)} of ${credits(row.quota_limit)}`,
+            row.spend_limit === null ? 'none' : formatSpendLimit(row.spend_limit, credits),
             formatRates(row),
             row.models.length === 0 ? 'all' : row.models.join(', '),
             row.allowed_addresses.length === 0 ? 'anywhere' : row.allowed_addresses.join(', '),
@@ -66,6 +75,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     );
 
   addCreateCommand(keys, run);
+  addLimitCommand(keys, run);
 
   keys
     .command('revoke')
@@ -86,6 +96,7 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
     .argument('<name>', 'what it is for')
     .option('--days <n>', 'days until it expires; default: never', parsePositiveInteger)
     .option('--credits <amount>', 'spending limit, in credits or in the currency of the service', parseCredits)
+    .option('--spend-limit <amount/period>', 'limit per day, week or month, such as 5000/month', parseSpendLimit)
     .option('--model <id>', 'only this model; repeatable', collectValues, [])
     .option('--from <address>', 'only from this IP address or CIDR range; repeatable', collectValues, [])
     .option('--rpm <n>', 'requests a minute', parsePositiveInteger)
@@ -99,7 +110,7 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
         const request = defined({
           name,
           expires_at: options.days === undefined ? undefined : toSeconds(Date.now()) + options.days * 86_400,
-          quota_limit: await toQuotaLimit(session, options),
+          ...(await toLimits(session, options)),
           models: [...options.model],
           allowed_addresses: [...options.from],
           requests_per_minute: options.rpm,
@@ -117,9 +128,40 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
     );
 }
 
-async function toQuotaLimit({ reelgate }: CommandContext, options: CreateOptions): Promise<number | undefined> {
-  if (options.credits === undefined) return undefined;
-  return Math.round(options.credits * (await loadAmountUnit(reelgate)).quotaPerCredit);
+function addLimitCommand(keys: Command, run: RunCommand): void {
+  keys
+    .command('limit')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .option('--credits <amount>', 'spending limit in all', parseCredits)
+    .option(
+      '--spend-limit <amount/period>',
+      'limit per day, week or month, such as 5000/month, or none',
+      parseSpendLimit,
+    )
+    .description('Change what a key may spend')
+    .action((id: number, options: Pick<CreateOptions, 'credits' | 'spendLimit'>, command: Command) =>
+      run(command, async (session) => {
+        const limits = await toLimits(session, options);
+        const key = await reauthenticateLazily(session, async ({ reelgate, headers }) => {
+          await reelgate.account.updateToken(id, limits, { headers });
+          return reelgate.account.token(id, { headers });
+        });
+        session.output.result(key, `Changed key ${id}.`);
+      }),
+    );
+}
+
+/** Converts amounts to quota. */
+async function toLimits(
+  { reelgate }: CommandContext,
+  { credits, spendLimit }: Pick<CreateOptions, 'credits' | 'spendLimit'>,
+): Promise<Pick<UpdateTokenRequest, 'quota_limit' | 'spend_limit'>> {
+  if (credits === undefined && !spendLimit) return defined({ spend_limit: spendLimit });
+  const { quotaPerCredit } = await loadAmountUnit(reelgate);
+  return defined({
+    quota_limit: credits === undefined ? undefined : Math.round(credits * quotaPerCredit),
+    spend_limit: spendLimit && { amount: Math.round(spendLimit.credits * quotaPerCredit), period: spendLimit.period },
+  });
 }
 
 function formatRates(row: ApiToken): string {

@@ -5,7 +5,7 @@ import { ReelgateError } from '../../sdk/errors.ts';
 import type { DeviceCode, DeviceTokens } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { StoredCredentials } from '../credentials.ts';
-import { loadCreditFormat } from '../credit-format.ts';
+import { formatSpendLimit, loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
 import { formatDateTime, formatDuration, formatKeyValues, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -267,6 +267,7 @@ async function printAccount({ reelgate, output, baseUrl }: CommandContext, by: s
       Role: self.role,
       Balance: credits(self.quota),
       Used: `${credits(self.used_quota)} in ${self.request_count.toLocaleString('en')} request${self.request_count === 1 ? '' : 's'}`,
+      'Spend limit': self.spend_limit === null ? undefined : formatSpendLimit(self.spend_limit, credits),
       Plan: self.current_package_code === '' ? undefined : `${self.current_package_code}${end}`,
       'Two-step': self.has_2fa ? styled('good', 'on') : styled('warning', 'off'),
       Service: baseUrl,

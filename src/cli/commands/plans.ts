@@ -75,15 +75,16 @@ export function addPlanCommands(program: Command, run: RunCommand): void {
 }
 
 function formatAllowance(plan: PlanInfo, credits: CreditFormat): string {
-  const { refresh_interval_seconds: seconds, weekly_quota_limit: weekly } = plan;
+  const { refresh_interval_seconds: seconds, weekly_quota_limit: weekly, monthly_quota_limit: monthly } = plan;
   const main =
     seconds > 0
       ? `${credits(plan.interval_quota)} per ${formatDuration(seconds)}`
       : `${credits(plan.daily_quota)} a day`;
-  return weekly > 0 ? `${main}, at most ${credits(weekly)} a week` : main;
+  const caps = [weekly > 0 ? `${credits(weekly)} a week` : '', monthly > 0 ? `${credits(monthly)} in 30 days` : ''];
+  return [main, ...caps.filter((cap) => cap !== '').map((cap) => `at most ${cap}`)].join(', ');
 }
 
-const PERIOD = { day: 'Today', interval: 'This period', week: 'This week' } as const;
+const PERIOD = { day: 'Today', interval: 'This period', week: 'This week', month: 'This month' } as const;
 
 function formatSubscription(own: SubscriptionInfo, credits: CreditFormat): Rendering {
   return formatKeyValues({

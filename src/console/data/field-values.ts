@@ -1,3 +1,5 @@
+import type { SpendPeriod } from '../../contract/account-fields.ts';
+
 /** Last second of a day in the local time zone, in Unix seconds; null without a day. @param day `2026-11-30` */
 export function toEndOfDay(day: string): number | null {
   const timeMs = new Date(`${day}T23:59:59`).getTime();
@@ -17,3 +19,25 @@ export const creditsToQuota = (credits: number, perUnit: number = DEFAULT_QUOTA_
 /** Value of a `NumberInput`; undefined if it is empty. */
 export const readNumberInput = (value: number | string): number | undefined =>
   value === '' ? undefined : Number(value);
+
+/** A spend limit in the API. */
+export interface SpendLimitValue {
+  readonly amount: number;
+  readonly period: SpendPeriod;
+}
+
+/** Form values of a spend limit; the amount is in credits, empty: no limit. */
+export interface SpendLimitDraft {
+  readonly amount: number | string;
+  readonly period: SpendPeriod;
+}
+
+/** @param perUnit quota per credit */
+export const toSpendLimitDraft = (limit: SpendLimitValue | null | undefined, perUnit: number): SpendLimitDraft => ({
+  amount: limit ? limit.amount / perUnit : '',
+  period: limit?.period ?? 'month',
+});
+
+/** @param perUnit quota per credit */
+export const toSpendLimitBody = ({ amount, period }: SpendLimitDraft, perUnit: number): SpendLimitValue | null =>
+  amount === '' ? null : { amount: creditsToQuota(Number(amount), perUnit), period };

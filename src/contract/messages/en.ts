@@ -109,7 +109,7 @@ export const EN = {
 
   quota_not_enough: 'Not enough credits: {needed} needed, {available} left.',
   spend_limit_reached:
-    'The spend limit is {limit} per {period}: {needed} needed, {available} left. It renews at {renews}.',
+    'The spend limit of {owner} is {limit} per {period}: {needed} needed, {available} left. It renews at {renews}.',
   token_limit_reached: 'This key’s limit is {limit}: {needed} needed, {available} left.',
 
   channel_in_use: 'This channel still has {count} unfinished tasks. Disable it now and remove it when they have ended.',

@@ -105,7 +105,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   device_logged_out: '已退出登录。',
 
   quota_not_enough: '余额不足：需要 {needed}，剩余 {available}。',
-  spend_limit_reached: '消费上限为{period} {limit}：需要 {needed}，剩余 {available}，将于 {renews} 重置。',
+  spend_limit_reached: '{owner}的消费上限为{period} {limit}：需要 {needed}，剩余 {available}，将于 {renews} 重置。',
   token_limit_reached: '超出该 API 密钥的消费上限 {limit}：需要 {needed}，剩余 {available}。',
 
   channel_in_use: '该渠道还有 {count} 个未完成的任务。请先停用，待任务结束后再删除。',

@@ -41,6 +41,7 @@ forEachDatabase((_name, open) => {
       'has_2fa',
       'phone_bound',
       'messaging_bound',
+      'spend_limit',
       'created_time',
     ]);
     assert.equal(self.created_time, Math.floor(service.clock.now() / 1000));

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import type { Session } from '../../contract/accounts.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { AccountCaller } from '../platform/http/request-context.ts';
+import { toSpendLimitView } from '../quota/spend-limits.ts';
 import type { Account } from './account-store.ts';
 import type { Profile } from './registration.ts';
 import type { SessionService } from './sessions.ts';
@@ -31,7 +32,7 @@ export const toSessionRow = (row: SessionListItem, caller: AccountCaller): Stati
 });
 
 /** An account in a response to its owner. */
-export const toUserRow = ({ account, wallet, plan, hasTwoFactor, phoneBound, messagingBound }: Profile) => ({
+export const toUserRow = ({ account, wallet, plan, spendLimit, ...profile }: Profile) => ({
   id: account.id,
   username: account.username,
   display_name: account.display_name,
@@ -43,9 +44,10 @@ export const toUserRow = ({ account, wallet, plan, hasTwoFactor, phoneBound, mes
   request_count: wallet.requests,
   current_package_code: plan.code,
   package_expires_at: plan.expiresAt,
-  has_2fa: hasTwoFactor,
-  phone_bound: phoneBound,
-  messaging_bound: messagingBound,
+  has_2fa: profile.hasTwoFactor,
+  phone_bound: profile.phoneBound,
+  messaging_bound: profile.messagingBound,
+  spend_limit: toSpendLimitView(spendLimit),
   created_time: toSeconds(account.created_at),
 });
 

@@ -9,6 +9,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
+import { type SpendLimitState, toSubjectKey } from '../quota/spend-limits.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountFilter, AccountStore } from './account-store.ts';
 import type { BindingStore } from './bindings.ts';
@@ -28,6 +29,8 @@ export interface Profile {
   readonly account: Account;
   readonly wallet: Awaited<ReturnType<Ledger['wallet']>>;
   readonly plan: Awaited<ReturnType<FindPlan>>;
+  /** Of the account, or else of its plan. */
+  readonly spendLimit: SpendLimitState | undefined;
   readonly hasTwoFactor: boolean;
   readonly phoneBound: boolean;
   readonly messagingBound: boolean;
@@ -211,12 +214,18 @@ export class RegistrationAndProfileService {
     const [bound, withTwoFactor] = await Promise.all([bindings.find(ids), twoFactors.findUsersWithTwoFactor(ids)]);
     return Promise.all(
       accounts.map(async (account) => {
-        const [wallet, plan] = await Promise.all([ledger.wallet(account.id), findPlan(account.id)]);
+        const subject = { kind: 'account', id: account.id } as const;
+        const [wallet, plan, spendLimits] = await Promise.all([
+          ledger.wallet(account.id),
+          findPlan(account.id),
+          ledger.spendLimits([subject]),
+        ]);
         const kinds = bound.get(account.id);
         return {
           account,
           wallet,
           plan,
+          spendLimit: spendLimits.get(toSubjectKey(subject)),
           hasTwoFactor: withTwoFactor.has(account.id),
           phoneBound: kinds?.has('phone') ?? false,
           messagingBound: kinds?.has('messaging') ?? false,

@@ -10,6 +10,7 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { jsonTexts, nullsLast, wasChanged } from '../platform/db/sql.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
+import { type SpendLimit, type SpendLimitState, toSubjectKey } from '../quota/spend-limits.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 /** Token settings its owner may change. Undefined keeps a setting, null removes the limit. Times are Unix seconds. */
@@ -17,6 +18,7 @@ interface TokenSettings {
   readonly name?: string;
   readonly expires_at?: number | null;
   readonly quota_limit?: number | null;
+  readonly spend_limit?: SpendLimit | null;
   /** Empty = all. */
   readonly models?: readonly string[];
   /** IP addresses and CIDR ranges; empty = any. */
@@ -40,6 +42,7 @@ export interface TokenListItem {
   readonly lastUsedAt: number | null;
   readonly quotaLimit: number | null;
   readonly quotaUsed: number;
+  readonly spendLimit: SpendLimitState | undefined;
   /** Null = unlimited. */
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
@@ -71,10 +74,10 @@ export class TokenService {
 
   /** @throws invalid_request for an expiry in the past or an invalid address */
   create(userId: number, settings: TokenSettings & { readonly name: string }): Promise<IssuedToken> {
-    const { database, ledger } = this.#dependencies;
+    const { database } = this.#dependencies;
     return database.transaction(async (trx) => {
       const issued = await this.#issue(trx, 'sk', userId, settings);
-      if (typeof settings.quota_limit === 'number') await ledger.setTokenLimit(trx, issued.id, settings.quota_limit);
+      await this.#setLimits(trx, issued.id, settings);
       return issued;
     });
   }
@@ -98,7 +101,11 @@ export class TokenService {
   }
 
   async #toListItems(rows: Awaited<ReturnType<TokenStore['list']>>['rows']): Promise<TokenListItem[]> {
-    const limits = await this.#dependencies.ledger.tokenLimits(rows.map((row) => row.id));
+    const { ledger } = this.#dependencies;
+    const [limits, spending] = await Promise.all([
+      ledger.tokenLimits(rows.map((row) => row.id)),
+      ledger.spendLimits(rows.map(({ id }) => ({ kind: 'token', id }))),
+    ]);
     return rows.map((row) => ({
       id: row.id,
       name: row.name,
@@ -110,6 +117,7 @@ export class TokenService {
       lastUsedAt: row.last_used_at,
       quotaLimit: limits.get(row.id)?.limit ?? null,
       quotaUsed: limits.get(row.id)?.used ?? 0,
+      spendLimit: spending.get(toSubjectKey({ kind: 'token', id: row.id })),
       requestsPerMinute: row.requests_per_minute,
       tokensPerMinute: row.tokens_per_minute,
       concurrentCalls: row.concurrent_calls,
@@ -126,11 +134,17 @@ export class TokenService {
 
   /** @throws not_exist, invalid_request for an expiry in the past or an invalid address */
   async update(userId: number, id: number, settings: TokenSettings): Promise<void> {
-    const { database, store, ledger } = this.#dependencies;
+    const { database, store } = this.#dependencies;
     await database.transaction(async (trx) => {
       if (!(await store.update(trx, userId, id, this.#toColumns(settings)))) throw notExistError('token');
-      if (settings.quota_limit !== undefined) await ledger.setTokenLimit(trx, id, settings.quota_limit ?? undefined);
+      await this.#setLimits(trx, id, settings);
     });
+  }
+
+  async #setLimits(trx: Trx, id: number, { quota_limit: total, spend_limit: periodic }: TokenSettings): Promise<void> {
+    const { ledger } = this.#dependencies;
+    if (total !== undefined) await ledger.setTokenLimit(trx, id, total ?? undefined);
+    if (periodic !== undefined) await ledger.setSpendLimit(trx, { kind: 'token', id }, periodic ?? undefined);
   }
 
   /** @throws not_exist */

@@ -9,6 +9,7 @@ import { isUniqueViolation } from '../platform/db/sql.ts';
 import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
+import type { SpendLimit } from '../quota/spend-limits.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountAccess, AccountColumns, AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
@@ -30,6 +31,7 @@ interface UserUpdate {
   readonly status?: number;
   readonly concurrent_tasks?: number | null;
   readonly queued_tasks?: number | null;
+  readonly spend_limit?: SpendLimit | null;
   /** The new balance of the wallet. */
   readonly quota?: number;
   /** Added to the wallet; negative subtracts. Excludes `quota`. */
@@ -202,7 +204,7 @@ export class UserAdminService {
     hash: string | undefined,
     origin: RequestOrigin,
   ): Promise<void> {
-    const { accounts, loginRevocation, auditLog, notices, clock } = this.#dependencies;
+    const { accounts, loginRevocation, auditLog, notices, ledger, clock } = this.#dependencies;
     const { account, isLastRoot } = await this.#lockManaged(trx, caller, id);
     if (update.role !== undefined && !canManage(caller.role, update.role)) throw new AppError('rank_too_low');
     if (isLastRoot && removesRootAccess(update)) throw new AppError('last_root');
@@ -215,6 +217,8 @@ export class UserAdminService {
       await notices.notify(trx, id, 'password');
     }
     const delta = await this.#adjustWallet(trx, id, update);
+    if (update.spend_limit !== undefined)
+      await ledger.setSpendLimit(trx, { kind: 'account', id }, update.spend_limit ?? undefined);
     const reason = toEndReason(account, columns, hash !== undefined);
     if (reason !== undefined) {
       const isOwn = caller.kind === 'session' && caller.userId === id;
@@ -229,6 +233,7 @@ export class UserAdminService {
         ...columns,
         password: hash === undefined ? undefined : '[changed]',
         quota_delta: delta === 0 ? undefined : delta,
+        spend_limit: update.spend_limit,
         note: update.note,
       }),
       ...origin,

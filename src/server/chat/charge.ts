@@ -65,6 +65,8 @@ interface CallChargeContext extends CallOrigin {
   readonly planFactor: number;
   /** Receives the usage of the call once it has ended; undefined: the key has no limits. */
   readonly admission: Pick<Admission, 'end'> | undefined;
+  /** Receives what spend limits leave. */
+  readonly onSpendLimits: NonNullable<Reservation['onSpendLimits']>;
   readonly log: Pick<Log, 'warn'>;
 }
 
@@ -138,7 +140,10 @@ export class CallCharge {
   /** Resolves when the quota is reserved, on disk or not. */
   #reserve(model: string, amount: number): Promise<void> {
     const decided = Promise.withResolvers<void>();
-    this.#durable = this.#batcher.reserve({ ...this.#payer, ref: this.#ref, model, amount }, decided.resolve);
+    this.#durable = this.#batcher.reserve(
+      { ...this.#payer, ref: this.#ref, model, amount, onSpendLimits: this.#context.onSpendLimits },
+      decided.resolve,
+    );
     this.#durable.then(decided.resolve, decided.reject);
     return decided.promise;
   }

@@ -84,8 +84,9 @@ export class ClientResponse {
     this.#dropped.add(path);
   }
 
-  /** Adds headers to the response, which must not have started. */
+  /** Adds headers to the response, unless it has started. */
   setHeaders(headers: Readonly<Record<string, string>>): void {
+    if (this.#response.headersSent) return;
     for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
   }
 

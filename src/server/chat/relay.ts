@@ -5,8 +5,9 @@ import type { FindPlanTerms } from '../plans/catalog.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
-import type { Admission, ApiKeyLimiter, LimitedKey } from '../platform/limits/key-limiter.ts';
+import { type Admission, type ApiKeyLimiter, type LimitedKey, toQuotaHeaders } from '../platform/limits/key-limiter.ts';
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
+import { toQuotaFigures } from '../quota/spend-limits.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import {
@@ -99,6 +100,10 @@ export class Relay {
       surcharge,
       planFactor,
       admission,
+      onSpendLimits: (limits) => {
+        const now = clock.now();
+        clientResponse.setHeaders(toQuotaHeaders(request.dialect.vendor, toQuotaFigures(limits, now), now));
+      },
       model,
       client,
       begunAt,

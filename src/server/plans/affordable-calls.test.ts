@@ -24,7 +24,7 @@ it('the count equals the best result of all ways to spend', () => {
       fc.array(fc.nat({ max: 30 }), { minLength: 1, maxLength: 3 }),
       (price, balance, allowances) => {
         assert.equal(
-          affordableCount(price, { balance, allowances, keyLeft: undefined }),
+          affordableCount(price, { balance, allowances, ceiling: Number.POSITIVE_INFINITY }),
           tryAll(price, balance, allowances),
         );
       },
@@ -33,18 +33,19 @@ it('the count equals the best result of all ways to spend', () => {
   );
 });
 
-it('the limit of the key caps the count, and free calls are unlimited', () => {
-  assert.equal(affordableCount(10, { balance: 1_000, allowances: [], keyLeft: 35 }), 3);
-  assert.equal(affordableCount(10, { balance: 1_000, allowances: [], keyLeft: -5 }), 0);
-  assert.equal(affordableCount(0, { balance: 0, allowances: [], keyLeft: 0 }), undefined);
+it('the limits of key and account cap the count, and free calls are unlimited', () => {
+  assert.equal(affordableCount(10, { balance: 1_000, allowances: [], ceiling: 35 }), 3);
+  assert.equal(affordableCount(10, { balance: 1_000, allowances: [], ceiling: -5 }), 0);
+  assert.equal(affordableCount(0, { balance: 0, allowances: [], ceiling: 0 }), undefined);
 });
 
-it('intervals that start before the end of the day count, within the weekly limit', () => {
+it('intervals that start before the end of the day count, within weekly and monthly caps', () => {
   const main = { endsAt: 100, limit: 50, used: 20 };
-  const lengths = { main: 100, week: 10_000 };
-  assert.deepEqual(allowancesUntil(350, main, undefined, lengths), [30, 50, 50, 50]);
-  assert.deepEqual(allowancesUntil(50, main, undefined, lengths), [30]);
-  const week = { endsAt: 250, limit: 300, used: 210 };
-  assert.deepEqual(allowancesUntil(350, main, week, lengths), [30, 50, 10, 50]);
-  assert.deepEqual(allowancesUntil(350, { ...main, used: 70 }, undefined, lengths), [0, 50, 50, 50]);
+  assert.deepEqual(allowancesUntil(350, main, [], 100), [30, 50, 50, 50]);
+  assert.deepEqual(allowancesUntil(50, main, [], 100), [30]);
+  const week = { startsAt: -9_750, endsAt: 250, limit: 300, used: 210 };
+  assert.deepEqual(allowancesUntil(350, main, [week], 100), [30, 50, 10, 50]);
+  assert.deepEqual(allowancesUntil(350, { ...main, used: 70 }, [], 100), [0, 50, 50, 50]);
+  const month = { startsAt: -9_000, endsAt: 1_000, limit: 85, used: 0 };
+  assert.deepEqual(allowancesUntil(350, main, [week, month], 100), [30, 50, 5, 0]);
 });

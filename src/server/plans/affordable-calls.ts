@@ -1,11 +1,11 @@
-import { DAY_MS } from '../../contract/time-units.ts';
 import type { Ledger } from '../quota/ledger.ts';
+import { kindOf, leftOf, type SpendLimitState, type SpendSubject } from '../quota/spend-limits.ts';
 import type { PlanAllowances, WindowUsage } from './allowances.ts';
 import { grantsAllowance } from './catalog.ts';
 
 interface AffordableCallCountsDependencies {
   readonly allowances: Pick<PlanAllowances, 'currentUsage'>;
-  readonly ledger: Pick<Ledger, 'wallet' | 'tokenLimits'>;
+  readonly ledger: Pick<Ledger, 'wallet' | 'tokenLimits' | 'spendLimits'>;
   readonly findTimeZone: (userId: number) => Promise<string>;
 }
 
@@ -13,6 +13,8 @@ interface AffordableCallCountsDependencies {
 interface AffordableCalls {
   readonly balance: number;
   readonly keyLeft: number | undefined;
+  /** Of the account and of the key. */
+  readonly spendLimits: readonly (SpendLimitState & { readonly of: SpendSubject['kind'] })[];
   readonly fromAllowance: number;
   readonly windows: readonly (Pick<WindowUsage, 'kind' | 'limit' | 'endsAt'> & {
     readonly left: number;
@@ -21,8 +23,6 @@ interface AffordableCalls {
   readonly now: number | undefined;
   readonly today: number | undefined;
 }
-
-const WEEK_MS = 7 * DAY_MS;
 
 /** Computes how many calls the remaining funds of an account cover. Read-only. */
 export class AffordableCallCounts {
@@ -34,28 +34,31 @@ export class AffordableCallCounts {
   async of(caller: { readonly userId: number; readonly tokenId?: number }, price: number): Promise<AffordableCalls> {
     const { allowances, ledger, findTimeZone } = this.#dependencies;
     const { userId, tokenId } = caller;
-    const [usage, wallet, limits] = await Promise.all([
+    const account: SpendSubject = { kind: 'account', id: userId };
+    const [usage, wallet, limits, spending] = await Promise.all([
       findTimeZone(userId).then((zone) => allowances.currentUsage(userId, zone)),
       ledger.wallet(userId),
       ledger.tokenLimits(tokenId === undefined ? [] : [tokenId]),
+      ledger.spendLimits(tokenId === undefined ? [account] : [account, { kind: 'token', id: tokenId }]),
     ]);
     const limit = tokenId === undefined ? undefined : limits.get(tokenId);
     const keyLeft = limit && Math.max(0, limit.limit - limit.used);
     const { plan } = usage.current;
     const windows = grantsAllowance(plan) ? usage.windows : [];
-    const [main, week] = windows;
+    const [main, ...caps] = windows;
+    const spendLimits = [...spending].map(([subject, state]) => ({ ...state, of: kindOf(subject) }));
+    const ceiling = Math.min(keyLeft ?? Infinity, ...spendLimits.map(leftOf));
     const { balance } = wallet;
     const left = windows.map((window) => Math.max(0, window.limit - window.used));
     const available = left.length === 0 ? 0 : Math.min(...left);
     const mainMs = plan.refresh_interval_seconds * 1_000;
     // Without an interval, the main window is the day itself and does not restart before its end.
     const today =
-      main === undefined || mainMs === 0
-        ? [available]
-        : allowancesUntil(usage.day.endsAt, main, week, { main: mainMs, week: WEEK_MS });
+      main === undefined || mainMs === 0 ? [available] : allowancesUntil(usage.day.endsAt, main, caps, mainMs);
     return {
       balance,
       keyLeft,
+      spendLimits,
       fromAllowance: Math.min(price, available),
       windows: windows.map(({ kind, limit: most, endsAt }, index) => ({
         kind,
@@ -64,8 +67,8 @@ export class AffordableCallCounts {
         left: left[index] ?? 0,
         howMany: price === 0 ? undefined : Math.floor((left[index] ?? 0) / price),
       })),
-      now: affordableCount(price, { balance, allowances: [available], keyLeft }),
-      today: affordableCount(price, { balance, allowances: today, keyLeft }),
+      now: affordableCount(price, { balance, allowances: [available], ceiling }),
+      today: affordableCount(price, { balance, allowances: today, ceiling }),
     };
   }
 }
@@ -75,8 +78,8 @@ interface Funds {
   readonly balance: number;
   /** Each allowance within its validity: the first is available now, the others when they start. */
   readonly allowances: readonly number[];
-  /** Remaining limit of the key; undefined: unlimited. */
-  readonly keyLeft: number | undefined;
+  /** What limits of the key and the account leave; Infinity: unlimited. */
+  readonly ceiling: number;
 }
 
 /**
@@ -84,7 +87,7 @@ interface Funds {
  * that call, so the wallet is spent where it completes the most calls.
  * @returns undefined: unlimited, because the calls are free
  */
-export function affordableCount(price: number, { balance, allowances, keyLeft }: Funds): number | undefined {
+export function affordableCount(price: number, { balance, allowances, ceiling }: Funds): number | undefined {
   if (price === 0) return undefined;
   let count = 0;
   const missing: number[] = [];
@@ -99,10 +102,11 @@ export function affordableCount(price: number, { balance, allowances, keyLeft }:
     count++;
   }
   count += Math.floor(left / price);
-  return keyLeft === undefined ? count : Math.min(count, Math.floor(Math.max(0, keyLeft) / price));
+  return Math.min(count, Math.floor(Math.max(0, ceiling) / price));
 }
 
 interface Span {
+  readonly startsAt: number;
   readonly endsAt: number;
   readonly limit: number;
   readonly used: number;
@@ -113,27 +117,27 @@ const MAX_SPANS = 1_440;
 
 /**
  * The allowances available until a time, by interval: the remainder of the current one, then the full amount of each
- * that starts before that time, within the weekly limits.
- * @param lengths of the interval and of the week, in milliseconds
+ * that starts before that time, within weekly and monthly caps.
+ * @param lengthMs of an interval
  */
 export function allowancesUntil(
   until: number,
-  main: Span,
-  week: Span | undefined,
-  lengths: { readonly main: number; readonly week: number },
+  main: Omit<Span, 'startsAt'>,
+  caps: readonly Span[],
+  lengthMs: number,
 ): number[] {
   const offered: number[] = [];
-  let weekLeft = week === undefined ? Number.POSITIVE_INFINITY : Math.max(0, week.limit - week.used);
-  let weekEndsAt = week?.endsAt ?? Number.POSITIVE_INFINITY;
+  const open = caps.map((cap) => ({ ...cap, left: Math.max(0, cap.limit - cap.used) }));
   let left = Math.max(0, main.limit - main.used);
-  for (let beginsAt = 0, endsAt = main.endsAt; beginsAt < until && offered.length < MAX_SPANS; endsAt += lengths.main) {
-    while (week !== undefined && beginsAt >= weekEndsAt) {
-      weekLeft = week.limit;
-      weekEndsAt += lengths.week;
-    }
-    const amount = Math.min(left, weekLeft);
+  for (let beginsAt = 0, endsAt = main.endsAt; beginsAt < until && offered.length < MAX_SPANS; endsAt += lengthMs) {
+    for (const cap of open)
+      while (beginsAt >= cap.endsAt) {
+        const { startsAt, endsAt: end } = cap;
+        Object.assign(cap, { left: cap.limit, startsAt: end, endsAt: end + (end - startsAt) });
+      }
+    const amount = Math.min(left, ...open.map((cap) => cap.left));
     offered.push(amount);
-    weekLeft -= amount;
+    for (const cap of open) cap.left -= amount;
     beginsAt = endsAt;
     left = main.limit;
   }

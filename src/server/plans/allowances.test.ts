@@ -103,7 +103,13 @@ test('spans of a fixed length are counted from activation', () => {
 const HELD = { activatedAt: 0, expiresAt: Number.POSITIVE_INFINITY };
 
 test('a one-day plan gets its daily quota once, whenever it starts; longer plans refresh at midnight', () => {
-  const card = { daily_quota: 10, refresh_interval_seconds: 0, interval_quota: 0, weekly_quota_limit: 0 };
+  const card = {
+    daily_quota: 10,
+    refresh_interval_seconds: 0,
+    interval_quota: 0,
+    weekly_quota_limit: 0,
+    monthly_quota_limit: 0,
+  };
   const activatedAt = at('2026-11-21T18:00:00Z');
   const startOf = (iso: string, days: number, zone = 'UTC') =>
     windowsAt(at(iso), card, { activatedAt, expiresAt: activatedAt + days * DAY }, rule(zone))[0]?.startsAt;
@@ -115,8 +121,14 @@ test('a one-day plan gets its daily quota once, whenever it starts; longer plans
   assert.equal(startOf('2026-11-23T12:00:00Z', 30), at('2026-11-23T00:00:00Z'));
 });
 
-test('a plan has a day or an interval, plus a week if capped', () => {
-  const card = { daily_quota: 10, refresh_interval_seconds: 0, interval_quota: 7, weekly_quota_limit: 0 };
+test('a plan has a day or an interval, plus a week and a month if capped', () => {
+  const card = {
+    daily_quota: 10,
+    refresh_interval_seconds: 0,
+    interval_quota: 7,
+    weekly_quota_limit: 0,
+    monthly_quota_limit: 0,
+  };
   const kinds = (change: Partial<typeof card>) =>
     windowsAt(at('2026-11-21T12:00:00Z'), { ...card, ...change }, HELD, rule('UTC')).map(({ kind, limit }) => [
       kind,
@@ -127,6 +139,11 @@ test('a plan has a day or an interval, plus a week if capped', () => {
   assert.deepEqual(kinds({ weekly_quota_limit: 30 }), [
     ['day', 10],
     ['week', 30],
+  ]);
+  assert.deepEqual(kinds({ weekly_quota_limit: 30, monthly_quota_limit: 90 }), [
+    ['day', 10],
+    ['week', 30],
+    ['month', 90],
   ]);
 });
 

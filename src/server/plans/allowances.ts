@@ -3,9 +3,17 @@ import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
-import type { Allowances } from '../quota/ledger.ts';
+import type { Allowances, AllowanceTerms } from '../quota/ledger.ts';
+import type { SpendLimit } from '../quota/spend-limits.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import { allowedModels, assertModelAllowed, grantsAllowance, type PlanTerms, termsOf } from './catalog.ts';
+import {
+  allowedModels,
+  assertModelAllowed,
+  grantsAllowance,
+  type PlanTerms,
+  spendLimitOf,
+  termsOf,
+} from './catalog.ts';
 import { type AccountPlans, type CurrentPlan, findCurrentPlan, type SubscriptionStore } from './subscription-store.ts';
 
 interface PlanAllowancesDependencies {
@@ -28,10 +36,10 @@ export class PlanAllowances implements Allowances {
     this.#dependencies = dependencies;
   }
 
-  async haveAllowance(
+  async findTerms(
     trx: Trx,
     requests: readonly { readonly userId: number; readonly model: string }[],
-  ): Promise<boolean[]> {
+  ): Promise<AllowanceTerms[]> {
     const { subscriptions, clock } = this.#dependencies;
     const accounts = await subscriptions.listAccountPlans(
       requests.map(({ userId }) => userId),
@@ -41,7 +49,7 @@ export class PlanAllowances implements Allowances {
     return requests.map(({ model }, index) => {
       const { plan } = findCurrentPlan(accounts[index] as AccountPlans, now);
       assertModelAllowed(plan, model);
-      return grantsAllowance(plan);
+      return { hasAllowance: grantsAllowance(plan), spendLimit: spendLimitOf(plan) };
     });
   }
 
@@ -80,8 +88,8 @@ export class PlanAllowances implements Allowances {
     for (const window of windowsAt(now, current.plan, current, rule)) {
       const isSame = windows.some(({ kind, startsAt }) => kind === window.kind && startsAt === window.startsAt);
       if (!isSame || !(await usage.subtract(trx, user, subscription, window, amount))) continue;
-      // The week only caps the sum of days or intervals and has no allowance of its own.
-      if (window.kind !== 'week') returned = amount;
+      // A week or month only caps the sum of days or intervals and has no allowance of its own.
+      if (window.kind === 'day' || window.kind === 'interval') returned = amount;
     }
     return returned;
   }
@@ -92,6 +100,11 @@ export class PlanAllowances implements Allowances {
     const { plan } = findCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
     const models = allowedModels(plan);
     return models.length === 0 ? undefined : new Set(models);
+  }
+
+  async findSpendLimit(userId: number): Promise<SpendLimit | undefined> {
+    const { subscriptions, clock } = this.#dependencies;
+    return spendLimitOf(findCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now()).plan);
   }
 
   /** The terms of the current plan. */
@@ -160,7 +173,7 @@ function parseReservedWindows(text: string): ReservedWindows {
     user: Number(user),
     subscription: Number(subscription),
     windows: windows.map((each) => {
-      const [, kind = '', startsAt = ''] = /^(day|interval|week)(-?\d+)$/.exec(each) ?? [];
+      const [, kind = '', startsAt = ''] = /^(day|interval|week|month)(-?\d+)$/.exec(each) ?? [];
       return { kind: kind as WindowKind, startsAt: Number(startsAt) };
     }),
   };
@@ -172,7 +185,7 @@ interface TimeSpan {
   readonly endsAt: number;
 }
 
-type WindowKind = 'day' | 'interval' | 'week';
+type WindowKind = 'day' | 'interval' | 'week' | 'month';
 
 /** A span with its allowance. */
 export interface Window extends TimeSpan {
@@ -187,6 +200,7 @@ interface PlanLimits {
   readonly refresh_interval_seconds: number;
   readonly interval_quota: number;
   readonly weekly_quota_limit: number;
+  readonly monthly_quota_limit: number;
 }
 
 /** Determines when the days of an account start. */
@@ -201,6 +215,7 @@ interface DayRule {
 }
 
 const WEEK_MS = 7 * DAY_MS;
+const MONTH_MS = 30 * DAY_MS;
 
 const zoned = (unixMs: number, zone: string) => Temporal.Instant.fromEpochMilliseconds(unixMs).toZonedDateTimeISO(zone);
 
@@ -256,12 +271,15 @@ function planDayAt(unixMs: number, { activatedAt, expiresAt }: PlanTerm, rule: D
 /** The windows that contain a time; an amount must fit into all of them. */
 export function windowsAt(unixMs: number, limits: PlanLimits, term: PlanTerm, rule: DayRule): readonly Window[] {
   const { activatedAt } = term;
-  const { refresh_interval_seconds: interval, weekly_quota_limit: weekly } = limits;
+  const { refresh_interval_seconds: interval, weekly_quota_limit: weekly, monthly_quota_limit: monthly } = limits;
   const main: Window =
     interval > 0
       ? { kind: 'interval', limit: limits.interval_quota, ...fixedSpanAt(unixMs, activatedAt, interval * 1000) }
       : { kind: 'day', limit: limits.daily_quota, ...planDayAt(unixMs, term, rule) };
-  return weekly > 0 ? [main, { kind: 'week', limit: weekly, ...fixedSpanAt(unixMs, activatedAt, WEEK_MS) }] : [main];
+  const windows = [main];
+  if (weekly > 0) windows.push({ kind: 'week', limit: weekly, ...fixedSpanAt(unixMs, activatedAt, WEEK_MS) });
+  if (monthly > 0) windows.push({ kind: 'month', limit: monthly, ...fixedSpanAt(unixMs, activatedAt, MONTH_MS) });
+  return windows;
 }
 
 interface UsagePace {

@@ -171,6 +171,10 @@ export function termsOf({ price_factor: factor, channels, level, ...plan }: Plan
   };
 }
 
+/** The spend limit of accounts without their own. */
+export const spendLimitOf = ({ spend_limit_amount: amount, spend_limit_period: period }: PlanRow) =>
+  amount === null || period === null ? undefined : { amount, period };
+
 /** Whether a plan grants quota of its own. */
 export const grantsAllowance = (plan: PlanRow): boolean =>
   (plan.refresh_interval_seconds > 0 ? plan.interval_quota : plan.daily_quota) > 0;
@@ -231,6 +235,7 @@ export class PlanAdminService {
         refresh_interval_seconds: 0,
         interval_quota: 0,
         weekly_quota_limit: 0,
+        monthly_quota_limit: 0,
         status: PLAN_ENABLED,
         ...toColumns({ purchasable: true, models: [], ...plan }),
         package_code: plan.package_code,
@@ -298,9 +303,12 @@ function assertExists(plan: PlanRow | undefined): PlanRow {
 }
 
 /** The given fields as columns. */
-function toColumns({ purchasable, models, channels, ...rest }: PlanUpdate) {
+function toColumns({ purchasable, models, channels, spend_limit: limit, ...rest }: PlanUpdate) {
   const columns = {
     ...rest,
+    ...(limit === undefined
+      ? {}
+      : { spend_limit_amount: limit?.amount ?? null, spend_limit_period: limit?.period ?? null }),
     purchasable: purchasable === undefined ? undefined : Number(purchasable),
     models: models && JSON.stringify(models),
     channels: channels && JSON.stringify(channels),

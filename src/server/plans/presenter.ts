@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/plans.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { usagePace, type WindowUsage } from './allowances.ts';
-import { allowedModels, type PlanRow } from './catalog.ts';
+import { allowedModels, type PlanRow, spendLimitOf } from './catalog.ts';
 import type { CodeListItem } from './code-store.ts';
 import type { CurrentPlan } from './subscription-store.ts';
 import type { GrantResult } from './subscriptions.ts';
@@ -24,6 +24,7 @@ export const toPackageCard = (plan: PlanRow): Static<typeof PackageCard> => ({
   weekly_quota_limit: plan.weekly_quota_limit,
   status: plan.status,
   created_time: toSeconds(plan.created_at),
+  monthly_quota_limit: plan.monthly_quota_limit,
 });
 
 /** A plan as shown to administrators. */
@@ -36,6 +37,7 @@ export const toAdminPackageCard = (plan: PlanRow) => ({
   storage_gb: plan.storage_gb,
   concurrent_tasks: plan.concurrent_tasks,
   queued_tasks: plan.queued_tasks,
+  spend_limit: spendLimitOf(plan) ?? null,
 });
 
 const statusOf = ({ state, expires_at }: CodeListItem, now: number): CodeStatus =>

@@ -1,4 +1,5 @@
 import { type Generated, sql } from 'kysely';
+import type { SpendPeriod } from '../../contract/account-fields.ts';
 import { NO_PACKAGE } from '../../contract/plans.ts';
 import { type Migration, required, zero } from '../platform/db/migrate.ts';
 
@@ -35,6 +36,11 @@ export interface PlanTables {
     concurrent_tasks: number | null;
     /** Videos that may wait; null: the default. */
     queued_tasks: number | null;
+    /** Cap of the allowance in each 30 × 24 h from activation; 0: none. */
+    monthly_quota_limit: Generated<number>;
+    /** Spend limit of accounts without their own; both null: none. */
+    spend_limit_amount: number | null;
+    spend_limit_period: SpendPeriod | null;
     created_at: number;
   };
   /** Plans of accounts; at most one is `active` per account. Ended ones are kept as a record. */
@@ -91,6 +97,14 @@ export const planMigrations: readonly Migration[] = [
     async up(trx, { int64 }) {
       await trx.schema.alterTable('plans').addColumn('concurrent_tasks', int64).execute();
       await trx.schema.alterTable('plans').addColumn('queued_tasks', int64).execute();
+    },
+  },
+  {
+    id: '0073-plan-ceilings',
+    async up(trx, { int64, text }) {
+      await trx.schema.alterTable('plans').addColumn('monthly_quota_limit', int64, zero).execute();
+      await trx.schema.alterTable('plans').addColumn('spend_limit_amount', int64).execute();
+      await trx.schema.alterTable('plans').addColumn('spend_limit_period', text).execute();
     },
   },
 ];

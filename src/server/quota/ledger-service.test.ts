@@ -12,8 +12,11 @@ import { auditLedger } from './ledger-audit.ts';
  */
 class Plans implements Allowances {
   left = new Map<number, number>();
-  async haveAllowance(_trx: unknown, requests: readonly unknown[]) {
-    return requests.map(() => true);
+  async findTerms(_trx: unknown, requests: readonly unknown[]) {
+    return requests.map(() => ({ hasAllowance: true, spendLimit: undefined }));
+  }
+  async findSpendLimit() {
+    return undefined;
   }
   async take(_trx: unknown, { userId, amount }: { userId: number; amount: number }) {
     const taken = Math.min(amount, this.left.get(userId) ?? 0);

@@ -9,6 +9,7 @@ import { afterCommit, type Database } from '../platform/db/database.ts';
 import type { Tables, Trx } from '../tables.ts';
 import {
   type Allowances,
+  type AllowanceTerms,
   assertAmount,
   type CallDetail,
   type Charges,
@@ -38,6 +39,8 @@ import type {
 } from './ledger-store.ts';
 import {
   type CountedWindow,
+  kindOf,
+  leftOf,
   parseCountedWindows,
   type SpendLimit,
   type SpendLimitState,
@@ -51,10 +54,11 @@ import {
 
 /** Allowances of an account without a plan: no quota, and every model is permitted. */
 export const NO_ALLOWANCES: Allowances = {
-  haveAllowance: async (_trx, requests) => requests.map(() => false),
+  findTerms: async (_trx, requests) => requests.map(() => ({ hasAllowance: false, spendLimit: undefined })),
   take: async () => ({ taken: 0, slot: '' }),
   giveBack: async () => 0,
   permittedModels: async () => undefined,
+  findSpendLimit: async () => undefined,
 };
 
 interface LedgerServiceDependencies {
@@ -94,6 +98,7 @@ export class LedgerService implements Ledger {
   readonly #amountUnit: () => AmountUnit;
   readonly #charger: Charger;
   readonly #spending: Spending | undefined;
+  readonly #allowances: Allowances;
 
   constructor({
     store,
@@ -106,6 +111,7 @@ export class LedgerService implements Ledger {
     spending,
   }: LedgerServiceDependencies) {
     this.#spending = spending;
+    this.#allowances = allowances;
     this.#store = store;
     this.#clock = clock;
     this.#amountUnit = amountUnit;
@@ -180,7 +186,12 @@ export class LedgerService implements Ledger {
     const states = new Map<SubjectKey, SpendLimitState>();
     if (this.#spending === undefined || subjects.length === 0) return states;
     const { store, timeZone } = this.#spending;
-    for (const [subject, limit] of await store.limitsOf(subjects.map(toSubjectKey))) {
+    const own = await store.limitsOf(subjects.map(toSubjectKey));
+    for (const each of subjects) {
+      const subject = toSubjectKey(each);
+      const limit =
+        own.get(subject) ?? (each.kind === 'account' ? await this.#allowances.findSpendLimit(each.id) : undefined);
+      if (limit === undefined) continue;
       const { startsAt, endsAt } = spendWindowOf(limit.period, this.#clock.now(), timeZone());
       states.set(subject, { ...limit, spent: await store.spentIn(subject, startsAt), renewsAt: endsAt });
     }
@@ -214,7 +225,8 @@ type PlanFunding = Pick<ReservationRow, 'plan_amount' | 'plan_slot'>;
 const NO_PLAN_FUNDING: PlanFunding = { plan_amount: 0, plan_slot: null };
 
 /** A new reservation with the part that the plan pays, and the spend windows it counts in. */
-type FundedReservation = Reservation & PlanFunding & { readonly counted: CountedWindow[] };
+type FundedReservation = Reservation &
+  PlanFunding & { readonly counted: CountedWindow[]; readonly planSpendLimit: SpendLimit | undefined };
 
 const amountOf = ({ amount }: Reservation): number => amount;
 
@@ -324,14 +336,30 @@ class Charger {
     reservations: readonly Reservation[],
   ): Promise<FundedReservation[]> {
     const funding = new Map<Reservation, PlanFunding>();
+    const groups = groupAlike(reservations, (a, b) => a.userId === b.userId && a.model === b.model);
+    const terms = await this.#findTerms(trx, groups);
     const steps = [
       ...this.#returnSteps(trx, closed),
       ...this.#extraSteps(trx, closed.filter(isExceeding)),
-      ...(await this.#takeSteps(trx, reservations, funding)),
+      ...this.#takeSteps(trx, groups, terms, funding),
     ];
     // The sort is stable, so the steps of one account stay in this order.
     for (const { run } of steps.sort((a, b) => a.userId - b.userId)) await run();
-    return reservations.map((each) => ({ ...each, ...(funding.get(each) ?? NO_PLAN_FUNDING), counted: [] }));
+    const limits = new Map(groups.map(([{ userId }], index) => [userId, terms[index]?.spendLimit]));
+    return reservations.map((each) => ({
+      ...each,
+      ...(funding.get(each) ?? NO_PLAN_FUNDING),
+      counted: [],
+      planSpendLimit: limits.get(each.userId),
+    }));
+  }
+
+  #findTerms(trx: Trx, groups: readonly (readonly [Reservation, ...Reservation[]])[]): Promise<AllowanceTerms[]> {
+    if (groups.length === 0) return Promise.resolve([]);
+    return this.#dependencies.allowances.findTerms(
+      trx,
+      groups.map(([first]) => first),
+    );
   }
 
   #returnSteps(trx: Trx, closed: readonly OpenSettlement[]): AllowanceStep[] {
@@ -371,20 +399,15 @@ class Charger {
     });
   }
 
-  async #takeSteps(
+  #takeSteps(
     trx: Trx,
-    reservations: readonly Reservation[],
+    groups: readonly (readonly [Reservation, ...Reservation[]])[],
+    terms: readonly AllowanceTerms[],
     funding: Map<Reservation, PlanFunding>,
-  ): Promise<AllowanceStep[]> {
-    if (reservations.length === 0) return [];
+  ): AllowanceStep[] {
     const { allowances } = this.#dependencies;
-    const groups = groupAlike(reservations, (a, b) => a.userId === b.userId && a.model === b.model);
-    const haveAllowance = await allowances.haveAllowance(
-      trx,
-      groups.map(([first]) => first),
-    );
     return groups
-      .filter((_, index) => haveAllowance[index])
+      .filter((_, index) => terms[index]?.hasAllowance)
       .map((same) => {
         const [{ userId, model }] = same;
         const run = async (): Promise<void> => {
@@ -436,23 +459,34 @@ class Charger {
     const { store, timeZone } = spending;
     const settled = closed.flatMap((each) => toWindowSettlements(each, isExceeding(each) ? 0 : undefined));
     const limits = opened.length === 0 ? NO_LIMITS : await store.limitsOf(toSubjects(opened), trx);
-    if (settled.length === 0 && limits.size === 0) return;
+    const hasLimits = limits.size > 0 || opened.some(({ planSpendLimit }) => planSpendLimit !== undefined);
+    if (settled.length === 0 && !hasLimits) return;
     const taken = opened.flatMap((reservation) =>
       subjectsOf(reservation).flatMap((subject) => {
-        const limit = limits.get(subject);
+        const ofPlan = kindOf(subject) === 'account' ? reservation.planSpendLimit : undefined;
+        const limit = limits.get(subject) ?? ofPlan;
         if (limit === undefined) return [];
         const window = spendWindowOf(limit.period, clock.now(), timeZone());
         reservation.counted.push([subject, window.startsAt]);
         return [{ subject, startsAt: window.startsAt, delta: 0, taken: reservation.amount, limit, window }];
       }),
     );
+    const states = new Map<SubjectKey, SpendLimitState>();
     for (const { subject, startsAt, delta, amount, limit, window } of sumByWindow([...settled, ...taken])) {
       if (delta !== undefined) await store.settle(trx, subject, startsAt, delta);
       if (limit === undefined || window === undefined) continue;
-      if (await store.take(trx, subject, startsAt, amount, limit.amount)) continue;
-      const available = Math.max(0, limit.amount - (await store.spentIn(subject, startsAt, trx)));
-      throw spendLimitError({ needed: amount, available, limit }, window.endsAt, amountUnit());
+      const spent = await store.take(trx, subject, startsAt, amount, limit.amount);
+      const state = {
+        ...limit,
+        spent: spent ?? (await store.spentIn(subject, startsAt, trx)),
+        renewsAt: window.endsAt,
+      };
+      states.set(subject, state);
+      if (spent !== undefined) continue;
+      reportLimits(opened, states);
+      throw spendLimitError({ subject, needed: amount }, state, clock.now(), amountUnit());
     }
+    reportLimits(opened, states);
   }
 
   /** @returns the wallets that pay for reservations */
@@ -673,6 +707,13 @@ interface WindowChange {
   readonly window?: SpendWindow;
 }
 
+function reportLimits(opened: readonly FundedReservation[], states: ReadonlyMap<SubjectKey, SpendLimitState>): void {
+  for (const reservation of opened) {
+    const own = subjectsOf(reservation).flatMap((subject) => states.get(subject) ?? []);
+    if (own.length > 0) reservation.onSpendLimits?.(own);
+  }
+}
+
 const NO_LIMITS: ReadonlyMap<SubjectKey, SpendLimit> = new Map();
 
 const subjectsOf = ({ userId, tokenId }: Reservation): readonly SubjectKey[] => [
@@ -741,21 +782,29 @@ const PERIOD_NAMES: Readonly<Record<SpendPeriod, Localized>> = {
   month: { en: 'month', 'zh-CN': '每月' },
 };
 
+const OWNER_NAMES: Readonly<Record<SpendSubject['kind'], Localized>> = {
+  token: { en: 'this key', 'zh-CN': '此密钥' },
+  account: { en: 'this account', 'zh-CN': '此账户' },
+};
+
 /** The `quota_not_enough` error of a spend limit; it names the limit and when it renews (Unix milliseconds). */
 const spendLimitError = (
-  { needed, available, limit }: Omit<Shortage, 'limit'> & { readonly limit: SpendLimit },
-  renewsAt: number,
+  { subject, needed }: { readonly subject: SubjectKey; readonly needed: number },
+  limit: SpendLimitState,
+  now: number,
   unit: AmountUnit,
 ): AppError =>
   new AppError('quota_not_enough', {
     messageKey: 'spend_limit_reached',
     params: {
+      owner: OWNER_NAMES[kindOf(subject)],
       needed: localizeAmount(needed, unit),
-      available: localizeAmount(available, unit),
+      available: localizeAmount(leftOf(limit), unit),
       limit: localizeAmount(limit.amount, unit),
       period: PERIOD_NAMES[limit.period],
-      renews: new Date(renewsAt).toISOString(),
+      renews: new Date(limit.renewsAt).toISOString(),
     },
+    retryAfterSeconds: Math.max(1, Math.ceil((limit.renewsAt - now) / 1_000)),
   });
 
 /**

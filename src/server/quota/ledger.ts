@@ -13,6 +13,8 @@ export interface Reservation {
   /** The public model name, for the usage figures and for the plan's list of models. */
   readonly model: string;
   readonly amount: number;
+  /** Called with the spend limits that the reservation counts towards, as they are after it or when it is refused. */
+  readonly onSpendLimits?: (limits: readonly SpendLimitState[]) => void;
 }
 
 /** Tokens used by a model call, for the usage figures. */
@@ -165,10 +167,13 @@ export type SettlementListener = (kind: 'settle' | 'refund', count: number) => v
  */
 export interface Allowances {
   /**
-   * Whether each account currently has an allowance to `take` from, in one query for all of them.
+   * The terms of each account's current plan, in one query for all of them.
    * @throws AppError `model_not_allowed` when an account's plan does not cover its model
    */
-  haveAllowance(trx: Trx, requests: readonly { readonly userId: number; readonly model: string }[]): Promise<boolean[]>;
+  findTerms(
+    trx: Trx,
+    requests: readonly { readonly userId: number; readonly model: string }[],
+  ): Promise<AllowanceTerms[]>;
   /** @throws AppError `model_not_allowed` when the plan does not cover this model; nothing was written then */
   take(
     trx: Trx,
@@ -178,6 +183,16 @@ export interface Allowances {
   giveBack(trx: Trx, slot: string, amount: number): Promise<number>;
   /** Models the account's plan permits; undefined: all. */
   permittedModels(userId: number): Promise<ReadonlySet<string> | undefined>;
+  /** The spend limit that the account's plan sets for accounts without their own. */
+  findSpendLimit(userId: number): Promise<SpendLimit | undefined>;
+}
+
+/** Terms of a plan that apply to reservations. */
+export interface AllowanceTerms {
+  /** Whether there is an allowance to `take` from. */
+  readonly hasAllowance: boolean;
+  /** Applies to an account without a spend limit of its own. */
+  readonly spendLimit: SpendLimit | undefined;
 }
 
 /** The sources of a reserved amount. */

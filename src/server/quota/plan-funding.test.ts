@@ -21,8 +21,11 @@ class Plan implements Allowances {
   constructor(left: number) {
     this.left = left;
   }
-  async haveAllowance(_trx: unknown, requests: readonly unknown[]) {
-    return requests.map(() => true);
+  async findTerms(_trx: unknown, requests: readonly unknown[]) {
+    return requests.map(() => ({ hasAllowance: true, spendLimit: undefined }));
+  }
+  async findSpendLimit() {
+    return undefined;
   }
   async take(_trx: unknown, { amount }: { readonly amount: number }) {
     if (this.failure !== undefined) throw this.failure;

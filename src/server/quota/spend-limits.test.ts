@@ -5,7 +5,8 @@ import { openLedger } from '../../../test/ledger-fixture.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { manualClock } from '../platform/clock.ts';
-import { type SpendSubject, spendWindowOf } from './spend-limits.ts';
+import { NO_ALLOWANCES } from './ledger-service.ts';
+import { leftOf, type SpendSubject, spendWindowOf } from './spend-limits.ts';
 
 const at = (text: string): number => Date.parse(text);
 const iso = ({ startsAt, endsAt }: { readonly startsAt: number; readonly endsAt: number }) =>
@@ -108,6 +109,52 @@ describe('spend limits', () => {
       await ledger.spendLimit(TOKEN, undefined);
       assert.equal(await ledger.reserve('c', 1, 5_000, 5), undefined);
       assert.equal(await spent(TOKEN), undefined);
+    });
+
+    it('of a plan hold for accounts without their own', async () => {
+      const database = await open();
+      const findTerms = async (_trx: unknown, requests: readonly unknown[]) =>
+        requests.map(() => ({ hasAllowance: false, spendLimit: { amount: 50, period: 'month' as const } }));
+      const findSpendLimit = async () => ({ amount: 50, period: 'month' as const });
+      const ledger = openLedger(database, { ...NO_ALLOWANCES, findTerms, findSpendLimit });
+      await ledger.open(1, 1_000);
+      const left = async () => [...(await ledger.quota.spendLimits([ACCOUNT])).values()].map(leftOf);
+      assert.equal(await ledger.reserve('a', 1, 40), undefined);
+      assert.deepEqual(await left(), [10]);
+      assert.equal(await ledger.reserve('b', 1, 11), 'quota_not_enough');
+      await ledger.spendLimit(ACCOUNT, { amount: 60, period: 'month' });
+      assert.equal(await ledger.reserve('b', 1, 11), undefined, 'its own limit takes precedence');
+      assert.deepEqual(await left(), [9]);
+    });
+
+    it('are told to the reservation, also when it is refused', async () => {
+      const { database, ledger } = await start();
+      await ledger.spendLimit(TOKEN, { amount: 100, period: 'day' });
+      await ledger.spendLimit(ACCOUNT, { amount: 1_000, period: 'week' });
+      const reported: number[][] = [];
+      const reserve = (ref: string, amount: number) =>
+        database.transaction((trx) =>
+          ledger.quota.reserve(trx, {
+            ...{ ref, userId: 1, tokenId: 5, model: 'film', amount },
+            onSpendLimits: (limits) => reported.push(limits.map(leftOf).toSorted((one, other) => one - other)),
+          }),
+        );
+      await reserve('a', 30);
+      await assert.rejects(reserve('b', 71));
+      assert.deepEqual(reported[0], [70, 970]);
+      assert.equal(reported[1]?.[0], 70);
+    });
+
+    it('T73: grant exactly what fits under 200 parallel calls', async () => {
+      const { ledger, spent } = await start();
+      await ledger.spendLimit(TOKEN, { amount: 1_000, period: 'month' });
+      const outcomes = await Promise.all(
+        Array.from({ length: 200 }, (_, index) => ledger.reserve(`p${index}`, 1, 9, 5)),
+      );
+      assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 111);
+      assert.equal(await spent(TOKEN), 999);
+      await Promise.all(outcomes.map((outcome, index) => outcome ?? ledger.refund(`p${index}`)));
+      assert.equal(await spent(TOKEN), 0);
     });
 
     it('T73: are exact when many reserve and settle at once', async () => {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { SpendPeriod } from '../../contract/account-fields.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { jsonTexts } from '../platform/db/sql.ts';
@@ -23,9 +24,32 @@ export interface SpendLimitState extends SpendLimit {
   readonly renewsAt: number;
 }
 
+/** Remaining quota of a limit; a settlement beyond its reservation may exceed the limit. */
+export const leftOf = ({ amount, spent }: SpendLimitState): number => Math.max(0, amount - spent);
+
+/** The limit that leaves the least, in the terms of rate limits. */
+export function toQuotaFigures(limits: readonly SpendLimitState[], now: number) {
+  const [tightest] = limits.toSorted((one, other) => leftOf(one) - leftOf(other));
+  return (
+    tightest && {
+      limit: tightest.amount,
+      remaining: leftOf(tightest),
+      resetsInMs: Math.max(0, tightest.renewsAt - now),
+    }
+  );
+}
+
+/** A limit as the API shows it. */
+export const toSpendLimitView = (state: SpendLimitState | undefined) =>
+  state === undefined
+    ? null
+    : { amount: state.amount, period: state.period, spent: state.spent, renews_at: toSeconds(state.renewsAt) };
+
 /** Key of a subject in the tables. */
 export type SubjectKey = `${SpendSubject['kind']}:${number}`;
 export const toSubjectKey = ({ kind, id }: SpendSubject): SubjectKey => `${kind}:${id}`;
+
+export const kindOf = (subject: SubjectKey): SpendSubject['kind'] => subject.split(':', 1)[0] as SpendSubject['kind'];
 
 /** The period that a time belongs to. Unix milliseconds. */
 export interface SpendWindow {
@@ -73,7 +97,8 @@ const takeFromWindow = prepareQuery<Tables, { subject: string; start: number; am
           .columns(['subject', 'period_start'])
           .doUpdateSet({ spent: sql<number>`spend_windows.spent + excluded.spent` })
           .where(sql<boolean>`spend_windows.spent + excluded.spent <= ${p('limit')}`),
-      ),
+      )
+      .returning('spent'),
 );
 
 const changeWindow = prepareQuery<Tables, { subject: string; start: number; delta: number }>()((db, p) =>
@@ -125,11 +150,20 @@ export class SpendLimitStore {
       .execute();
   }
 
-  /** Counts a reservation; returns false, and changes nothing, if the window has no room for it. */
-  async take(trx: Trx, subject: SubjectKey, startsAt: number, amount: number, limit: number): Promise<boolean> {
+  /**
+   * Counts a reservation.
+   * @returns what is spent then; undefined if the window has no room for it, and nothing has changed
+   */
+  async take(
+    trx: Trx,
+    subject: SubjectKey,
+    startsAt: number,
+    amount: number,
+    limit: number,
+  ): Promise<number | undefined> {
     // A new row would not be compared with the limit.
-    if (amount > limit) return false;
-    return (await takeFromWindow.changes(trx, { subject, start: startsAt, amount, limit })) === 1;
+    if (amount > limit) return undefined;
+    return (await takeFromWindow.first(trx, { subject, start: startsAt, amount, limit }))?.spent;
   }
 
   /** Changes a window by the difference between cost and reservation. */

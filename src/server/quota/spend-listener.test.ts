@@ -19,7 +19,7 @@ describe('spend listener', () => {
         clock: manualClock(),
         allowances: {
           ...NO_ALLOWANCES,
-          haveAllowance: async (_trx, requests) => requests.map(() => true),
+          findTerms: async (_trx, requests) => requests.map(() => ({ hasAllowance: true, spendLimit: undefined })),
           async take(_trx, { amount }) {
             const taken = Math.min(left, amount);
             left -= taken;

@@ -22,10 +22,11 @@ import type { Database } from '../platform/db/database.ts';
 import type { ModelCaller, RequestContext } from '../platform/http/request-context.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { NO_IMAGES } from '../platform/json-scanner.ts';
-import { type ApiKeyLimiter, tooManyTasksError } from '../platform/limits/key-limiter.ts';
+import { type ApiKeyLimiter, tooManyTasksError, toQuotaHeaders } from '../platform/limits/key-limiter.ts';
 import { runWithinTime } from '../platform/run-within-time.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../quota/ledger.ts';
+import { leftOf, type SpendLimitState, toQuotaFigures } from '../quota/spend-limits.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { toUpstreamModelName } from '../upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
@@ -92,6 +93,7 @@ interface Reservation {
   readonly task: NewTask;
   readonly limits: TaskLimits;
   readonly claimKey: ClaimKeyInTransaction | undefined;
+  readonly addHeaders: AddHeaders | undefined;
 }
 
 /** A submit that finds no room. */
@@ -195,7 +197,7 @@ export class SubmitService {
     await this.#admit(caller, addHeaders);
     const request = await this.#download(prepared);
     const bounds = await limits.limitsOf(caller, plan);
-    const reservation = { caller, task, limits: bounds, claimKey };
+    const reservation = { caller, task, limits: bounds, claimKey, addHeaders };
     const waiting = await this.#findWaiting(task, all, bounds);
     const begun = waiting === undefined ? await this.#begin(reservation, all) : { lane: waiting };
     if ('lane' in begun) {
@@ -236,22 +238,22 @@ export class SubmitService {
    * Reserves the quota and stores the task.
    * @returns the limit that has been reached; nothing has changed then
    */
-  #reserve(
-    { caller, task, limits, claimKey }: Reservation,
-    channel: Channel,
-  ): Promise<'vendor' | 'account' | 'key' | undefined> {
+  #reserve(reservation: Reservation, channel: Channel): Promise<'vendor' | 'account' | 'key' | undefined> {
     const { database, places, limits: counts } = this.#dependencies;
+    const { caller, limits } = reservation;
     return database.transaction(async (trx) => {
       if (!(await places.take(trx, channel))) return 'vendor';
       const exceeded = await counts.findExceeded(trx, caller, limits);
-      if (exceeded === undefined) await this.#store(trx, caller, task, claimKey);
+      if (exceeded === undefined) await this.#store(trx, reservation);
       return exceeded;
     });
   }
 
-  async #store(trx: Trx, { userId, tokenId }: SubmitCaller, task: NewTask, claimKey?: ClaimKeyInTransaction) {
-    const { quota, store } = this.#dependencies;
-    await quota.reserve(trx, { ref: task.id, userId, tokenId, model: task.model, amount: task.price });
+  async #store(trx: Trx, { caller: { userId, tokenId }, task, claimKey, addHeaders }: Reservation): Promise<void> {
+    const { quota, store, clock } = this.#dependencies;
+    const onSpendLimits = (limits: readonly SpendLimitState[]): void =>
+      addHeaders?.(toQuotaHeaders('openai', toQuotaFigures(limits, clock.now()), clock.now()));
+    await quota.reserve(trx, { ref: task.id, userId, tokenId, model: task.model, amount: task.price, onSpendLimits });
     if (!(await store.insert(trx, task)))
       throw invalidRequest('external_task_id is taken by another task.', 'external_task_id');
     await claimKey?.(trx, task.id);
@@ -262,11 +264,12 @@ export class SubmitService {
    * @throws AppError `queue_full`
    */
   async #wait(
-    { caller, task, limits, claimKey }: Reservation,
+    reservation: Reservation,
     { prepared, candidates, remixOf }: WaitingSubmit,
     lane: Lane,
   ): Promise<SubmitResult> {
     const { database, queue, findPlanLevel, faultPoint } = this.#dependencies;
+    const { caller, task, limits } = reservation;
     const { request, adapter, source } = prepared;
     const isHolder = remixOf !== undefined || (request.sourceHandle !== undefined && source !== undefined);
     const queued = {
@@ -283,7 +286,7 @@ export class SubmitService {
     const held = await takeApart(request);
     await database.transaction(async (trx) => {
       await queue.hold(trx, queued, held, limits);
-      await this.#store(trx, caller, task, claimKey);
+      await this.#store(trx, reservation);
     });
     faultPoint('after-reserve');
     queue.wake(task);
@@ -683,6 +686,14 @@ export class PriceQuoteService {
         how_many: howMany ?? null,
       })),
       key_left: outlook.keyLeft ?? null,
+      spend_limits: outlook.spendLimits.map((limit) => ({
+        of: limit.of === 'token' ? ('key' as const) : limit.of,
+        amount: limit.amount,
+        period: limit.period,
+        spent: limit.spent,
+        left: leftOf(limit),
+        renews_at: toSeconds(limit.renewsAt),
+      })),
     };
   }
 }

@@ -9,6 +9,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { DescriptionList, Panel } from '../../components/panel.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../components/route-link.tsx';
+import { SpendLimitText } from '../../components/spend-limit.tsx';
 import { LazyUsageChart } from '../../components/usage-panel.tsx';
 import { costsQuery, performanceQuery } from '../../data/costs.ts';
 import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/format-times.ts';
@@ -64,7 +65,7 @@ export function ApiKeyPage() {
 }
 
 function KeyFacts({ id }: { readonly id: string }) {
-  const { t } = useTranslation('account');
+  const { t } = useTranslation(['account', 'app']);
   const credits = useFormatCredits();
   const { data: key } = useQuery(apiKeyQuery(Number(id)));
   if (key === undefined) return <Skeleton h={90} radius="lg" />;
@@ -79,6 +80,14 @@ function KeyFacts({ id }: { readonly id: string }) {
             limit === null
               ? t('apiKeys.noLimit')
               : t('apiKeys.ofLimit', { used: credits(used), limit: credits(limit) }),
+          ],
+          [
+            t('app:spendLimit.label'),
+            key.spend_limit === null ? (
+              t('app:spendLimit.none')
+            ) : (
+              <SpendLimitText key="spend" limit={key.spend_limit} />
+            ),
           ],
           [t('apiKeys.expires'), expires === null ? t('apiKeys.never') : formatDate(expires)],
           [t('apiKeys.used'), usedAt === null ? t('apiKeys.notUsed') : formatRelativeTime(usedAt)],

@@ -29,9 +29,16 @@ import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { useFormValues } from '../../components/save-form.tsx';
+import { SpendLimitFields, SpendLimitText } from '../../components/spend-limit.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { creditsToQuota, formatDateField, toEndOfDay } from '../../data/field-values.ts';
+import {
+  creditsToQuota,
+  formatDateField,
+  toEndOfDay,
+  toSpendLimitBody,
+  toSpendLimitDraft,
+} from '../../data/field-values.ts';
 import { formatDate } from '../../data/format-times.ts';
 import { type ApiKey, type ApiKeyBody, apiKeysQuery, PAGE_SIZE } from '../../data/keys.ts';
 import { useStatus } from '../../data/self.ts';
@@ -157,10 +164,17 @@ function ApiKeyName({ token: { id, name } }: { readonly token: ApiKey }) {
   );
 }
 
-function SpendingLimit({ token: { quota_limit: limit, quota_used: used } }: { readonly token: ApiKey }) {
+function SpendingLimit({ token }: { readonly token: ApiKey }) {
   const { t } = useTranslation('account');
   const quota = useFormatCredits();
-  return limit === null ? t('apiKeys.noLimit') : t('apiKeys.ofLimit', { used: quota(used), limit: quota(limit) });
+  const { quota_limit: limit, quota_used: used, spend_limit: spendLimit } = token;
+  if (limit === null && spendLimit === null) return t('apiKeys.noLimit');
+  return (
+    <>
+      {limit === null ? null : <div>{t('apiKeys.ofLimit', { used: quota(used), limit: quota(limit) })}</div>}
+      {spendLimit === null ? null : <SpendLimitText limit={spendLimit} />}
+    </>
+  );
 }
 
 function Expiry({ token: { expires_at: at } }: { readonly token: ApiKey }) {
@@ -256,6 +270,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
       const body: ApiKeyBody = {
         name: draft.name.trim(),
         quota_limit: draft.limit === '' ? null : creditsToQuota(Number(draft.limit), perUnit),
+        spend_limit: toSpendLimitBody(draft.spendLimit, perUnit),
         expires_at: toEndOfDay(draft.expires),
         models: [...draft.models],
         allowed_addresses: [...draft.addresses],
@@ -290,6 +305,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         {...text('name')}
       />
       <AmountInput label={t('apiKeys.limit')} description={t('apiKeys.limitHint')} {...value('limit')} />
+      <SpendLimitFields description={t('apiKeys.spendLimitHint')} {...value('spendLimit')} />
       <TextInput
         type="date"
         label={t('apiKeys.expires')}
@@ -314,6 +330,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
 const toDraft = (apiKey: ApiKey | undefined, perUnit: number) => ({
   name: apiKey?.name ?? '',
   limit: (apiKey?.quota_limit == null ? '' : apiKey.quota_limit / perUnit) as number | string,
+  spendLimit: toSpendLimitDraft(apiKey?.spend_limit, perUnit),
   expires: formatDateField(apiKey?.expires_at ?? 0),
   models: (apiKey?.models ?? []) as readonly string[],
   addresses: (apiKey?.allowed_addresses ?? []) as readonly string[],

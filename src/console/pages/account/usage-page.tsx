@@ -5,7 +5,8 @@ import { NO_PACKAGE } from '../../../contract/plans.ts';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
-import { formatDate } from '../../data/format-times.ts';
+import { SpendLimitText } from '../../components/spend-limit.tsx';
+import { formatDate, formatDateTime } from '../../data/format-times.ts';
 import { useSelf } from '../../data/self.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { COST_FILTERS, CostExplorer } from '../costs/cost-explorer.tsx';
@@ -18,13 +19,21 @@ export function UsagePage() {
   return (
     <Page title={t('usage.title')} subtitle={t('usage.lead')} size="xl">
       <Stack gap="lg">
-        <SimpleGrid cols={{ base: 2, xs: 3 }}>
+        <SimpleGrid cols={{ base: 2, xs: self?.spend_limit ? 4 : 3 }}>
           <StatCard name={t('usage.balance')}>
             {self === undefined ? null : <CreditAmount value={self.quota} wraps />}
           </StatCard>
           <StatCard name={t('usage.spent')}>
             {self === undefined ? null : <CreditAmount value={self.used_quota} wraps />}
           </StatCard>
+          {self?.spend_limit ? (
+            <StatCard
+              name={t('usage.spendLimit')}
+              note={t('usage.renews', { at: formatDateTime(self.spend_limit.renews_at) })}
+            >
+              <SpendLimitText limit={self.spend_limit} />
+            </StatCard>
+          ) : null}
           <StatCard
             name={t('usage.plan')}
             note={

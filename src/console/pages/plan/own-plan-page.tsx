@@ -233,6 +233,9 @@ function Allowances({ card: plan }: { readonly card: PurchasablePlan }) {
       {plan.weekly_quota_limit === 0 ? null : (
         <List.Item>{t('perWeek', { amount: quota(plan.weekly_quota_limit) })}</List.Item>
       )}
+      {plan.monthly_quota_limit === 0 ? null : (
+        <List.Item>{t('perMonth', { amount: quota(plan.monthly_quota_limit) })}</List.Item>
+      )}
     </List>
   );
 }

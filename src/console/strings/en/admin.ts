@@ -75,6 +75,7 @@ export default {
     startBalance: 'Starting balance',
     editTitle: 'Edit {{name}}',
     newPassword: 'New password',
+    spendLimitHint: 'Of the account, running work included. Empty: that of its plan',
     newPasswordHint: 'Leave empty to keep it. A new one signs out all sessions and devices.',
     maySignIn: 'Can sign in',
     disable: 'Disable',

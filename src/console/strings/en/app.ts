@@ -4,6 +4,18 @@ export default {
   menu: 'Menu',
   close: 'Close',
   cancel: 'Cancel',
+  spendLimit: {
+    label: 'Spend limit',
+    period: 'Renews',
+    periods: { day: 'every day', week: 'every Monday', month: 'every month' },
+    used: {
+      day: '{{spent}} of {{amount}} today',
+      week: '{{spent}} of {{amount}} this week',
+      month: '{{spent}} of {{amount}} this month',
+    },
+    renews: 'Renews on {{at}}',
+    none: 'none',
+  },
   save: 'Save',
   saved: 'Saved',
   edit: 'Edit',

@@ -9,7 +9,7 @@ export default {
   waiting: 'Next',
   waitingItem_one: '{{name}} for one day, from {{moment}}',
   waitingItem_other: '{{name}} for {{count}} days, from {{moment}}',
-  windows: { day: 'Today', interval: 'This period', week: 'This week' },
+  windows: { day: 'Today', interval: 'This period', week: 'This week', month: 'This month' },
   leftOf: '{{left}} of {{limit}} left',
   leftLabel: '{{name}}: {{percent}} % left',
   refreshes: 'Resets',
@@ -41,4 +41,5 @@ export default {
   everyMinutes_one: 'minute',
   everyMinutes_other: '{{count}} minutes',
   perWeek: 'at most {{amount}} a week',
+  perMonth: 'at most {{amount}} in 30 days',
 };

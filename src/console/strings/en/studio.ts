@@ -196,7 +196,12 @@ export default {
   enoughNow: 'Your balance covers {{now}} more.',
   enoughToday: '{{now}} more now, {{today}} today.',
   allowanceLeft: '{{name}}: {{left}} of {{limit}} left · resets {{when}}',
-  windows: { day: 'Daily allowance', interval: 'Allowance of the period', week: 'Weekly allowance' },
+  windows: {
+    day: 'Daily allowance',
+    interval: 'Allowance of the period',
+    week: 'Weekly allowance',
+    month: 'Monthly allowance',
+  },
   favouriteModel: 'Favourite model',
   missing: 'You need {{amount}} more',
   getCredits: 'Get credits',

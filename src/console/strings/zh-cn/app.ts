@@ -7,6 +7,18 @@ export default {
   menu: '菜单',
   close: '关闭',
   cancel: '取消',
+  spendLimit: {
+    label: '消费上限',
+    period: '重置周期',
+    periods: { day: '每天', week: '每周一', month: '每月' },
+    used: {
+      day: '今日 {{spent}} / {{amount}}',
+      week: '本周 {{spent}} / {{amount}}',
+      month: '本月 {{spent}} / {{amount}}',
+    },
+    renews: '{{at}} 重置',
+    none: '无',
+  },
   save: '保存',
   saved: '已保存',
   edit: '编辑',

@@ -12,7 +12,7 @@ export default {
   waiting: '后续生效',
   waitingItem_one: '{{name}}，{{count}} 天，自 {{moment}} 起',
   waitingItem_other: '{{name}}，{{count}} 天，自 {{moment}} 起',
-  windows: { day: '今日', interval: '本周期', week: '本周' },
+  windows: { day: '今日', interval: '本周期', week: '本周', month: '本月' },
   leftOf: '剩余 {{left}}，共 {{limit}}',
   leftLabel: '{{name}}：剩余 {{percent}}%',
   refreshes: '重置时间：',
@@ -44,4 +44,5 @@ export default {
   everyMinutes_one: '{{count}} 分钟',
   everyMinutes_other: '{{count}} 分钟',
   perWeek: '每周最多 {{amount}}',
+  perMonth: '每 30 天最多 {{amount}}',
 } satisfies Translated<typeof en>;

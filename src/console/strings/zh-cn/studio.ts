@@ -199,7 +199,7 @@ export default {
   enoughNow: '可再生成 {{now}} 个同样的视频。',
   enoughToday: '现在可生成 {{now}} 个同样的视频，今天共 {{today}} 个。',
   allowanceLeft: '{{name}}：剩余 {{left}}，共 {{limit}}，{{when}}恢复。',
-  windows: { day: '每日额度', interval: '本周期额度', week: '每周额度' },
+  windows: { day: '每日额度', interval: '本周期额度', week: '每周额度', month: '每月额度' },
   favouriteModel: '收藏模型',
   missing: '还差 {{amount}}',
   getCredits: '获取积分',

@@ -133,7 +133,7 @@ function once(action: (tokens: number) => void): (tokens: number) => void {
   };
 }
 
-/** A one-minute window of one key. */
+/** The window of one limit. */
 interface WindowFigures {
   readonly limit: number;
   readonly remaining: number;
@@ -148,6 +148,13 @@ interface LimitFigures {
 
 /** The API whose header names are used. Google's API has none: its 429 states the retry delay in the body. */
 type LimitFormat = 'openai' | 'anthropic' | 'gemini';
+
+/** The headers by which clients of a dialect see what a spend limit leaves, in quota. */
+export const toQuotaHeaders = (
+  format: LimitFormat,
+  figures: WindowFigures | undefined,
+  nowMs: number,
+): Readonly<Record<string, string>> => Object.fromEntries(figures ? HEADERS[format]('quota', figures, nowMs) : []);
 
 /** The headers by which clients of a dialect see their remaining limits. */
 function toLimitHeaders(
@@ -180,11 +187,13 @@ const HEADERS: Readonly<
   gemini: () => [],
 };
 
-/** Formats durations of up to a minute like OpenAI: `340ms`, `8.64s`, `1m0s`. */
+/** Formats durations like OpenAI: `340ms`, `8.64s`, `1m0s`, `25h0m3s`. */
 function formatDuration(ms: number): string {
   const whole = Math.max(0, Math.ceil(ms));
   if (whole < 1_000) return `${whole}ms`;
-  const minutes = Math.floor(whole / 60_000);
+  const hours = Math.floor(whole / 3_600_000);
+  const minutes = Math.floor((whole % 3_600_000) / 60_000);
   const seconds = Number(((whole % 60_000) / 1_000).toFixed(3));
+  if (hours > 0) return `${hours}h${minutes}m${Math.floor(seconds)}s`;
   return minutes === 0 ? `${seconds}s` : `${minutes}m${seconds}s`;
 }

@@ -18,6 +18,7 @@ const CARD: Plan = {
   system_builtin: false,
   interval_quota: 1_250_000,
   weekly_quota_limit: 10_000_001,
+  monthly_quota_limit: 20_000_001,
   status: 2,
   created_time: 1,
   models: ['model-a'],
@@ -27,6 +28,7 @@ const CARD: Plan = {
   storage_gb: null,
   concurrent_tasks: null,
   queued_tasks: null,
+  spend_limit: { amount: 3, period: 'week' },
 };
 
 test('a plan survives the round trip through its form', () => {

@@ -1,4 +1,5 @@
 import type { Plan } from '../../../data/admin.ts';
+import { type SpendLimitDraft, toSpendLimitBody, toSpendLimitDraft } from '../../../data/field-values.ts';
 
 const HOUR_SECONDS = 3600;
 
@@ -14,6 +15,8 @@ export interface PlanFormValues {
   readonly hours: number | string;
   readonly credits: number | string;
   readonly weekly: number | string;
+  readonly monthly: number | string;
+  readonly spendLimit: SpendLimitDraft;
   /** Retention of stored videos in days, and their space in GiB; empty: the site's settings apply. */
   readonly storageDays: number | string;
   readonly storageGb: number | string;
@@ -40,6 +43,8 @@ export const EMPTY_PLAN: PlanFormValues = {
   hours: 5,
   credits: 10,
   weekly: 0,
+  monthly: 0,
+  spendLimit: { amount: '', period: 'month' },
   storageDays: '',
   storageGb: '',
   concurrent: '',
@@ -65,6 +70,8 @@ export function toPlanFormValues(card: Plan, perUnit: number): PlanFormValues {
     hours: isDaily ? EMPTY_PLAN.hours : card.refresh_interval_seconds / HOUR_SECONDS,
     credits: (isDaily ? card.daily_quota : card.interval_quota) / perUnit,
     weekly: card.weekly_quota_limit / perUnit,
+    monthly: card.monthly_quota_limit / perUnit,
+    spendLimit: toSpendLimitDraft(card.spend_limit, perUnit),
     storageDays: card.storage_days ?? '',
     storageGb: card.storage_gb ?? '',
     concurrent: card.concurrent_tasks ?? '',
@@ -101,6 +108,8 @@ export function toPlanBody(draft: PlanFormValues, perUnit: number) {
     daily_quota: isDaily ? quota(draft.credits) : 0,
     interval_quota: isDaily ? 0 : quota(draft.credits),
     weekly_quota_limit: quota(draft.weekly),
+    monthly_quota_limit: quota(draft.monthly),
+    spend_limit: toSpendLimitBody(draft.spendLimit, perUnit),
     models: [...draft.models],
     price_factor: Number(draft.factor),
     channels: draft.channels.map(Number),

@@ -13,6 +13,7 @@ import { AmountInput, type AmountInputProps } from '../../../components/amount-i
 import { ModelsSelect } from '../../../components/models-select.tsx';
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
+import { SpendLimitFields } from '../../../components/spend-limit.tsx';
 import { useChannels } from '../../../data/names.ts';
 import type { PlanFormValues } from './plan-form-values.ts';
 
@@ -102,11 +103,13 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
           ]}
         />
       </div>
-      <SimpleGrid cols={{ base: 1, xs: draft.renewal === 'day' ? 2 : 3 }}>
+      <SimpleGrid cols={{ base: 1, xs: draft.renewal === 'day' ? 3 : 4 }}>
         {draft.renewal === 'day' ? null : number('hours', t('hours'), { min: 0.1, max: 8_784, decimalScale: 2 })}
         <AllowanceInput label={t('credits')} {...value('credits')} />
         <AllowanceInput label={t('weekly')} description={t('weeklyHint')} {...value('weekly')} />
+        <AllowanceInput label={t('monthly')} description={t('monthlyHint')} {...value('monthly')} />
       </SimpleGrid>
+      <SpendLimitFields description={t('spendLimitHint')} {...value('spendLimit')} />
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         {number('storageDays', t('storageDays'), { ...OPTIONAL, description: t('storageHint'), max: 36_500 })}
         {number('storageGb', t('storageGb'), { ...OPTIONAL, description: t('storageHint'), min: 1, max: 1e6 })}

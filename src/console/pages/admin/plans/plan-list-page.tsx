@@ -96,6 +96,11 @@ function Allowance({ card: plan }: { readonly card: PlanListItem }) {
           {t('perWeek', { amount: quota(plan.weekly_quota_limit) })}
         </Text>
       )}
+      {plan.monthly_quota_limit === 0 ? null : (
+        <Text size="xs" c="dimmed">
+          {t('perMonth', { amount: quota(plan.monthly_quota_limit) })}
+        </Text>
+      )}
     </>
   );
 }

@@ -29,11 +29,12 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
+import { SpendLimitFields, SpendLimitText } from '../../../components/spend-limit.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, listQuery, type User, useInvalidateQueries, usePlanOptions } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { creditsToQuota } from '../../../data/field-values.ts';
+import { creditsToQuota, toSpendLimitBody, toSpendLimitDraft } from '../../../data/field-values.ts';
 import { formatDate, formatDateTime } from '../../../data/format-times.ts';
 import { useStatus } from '../../../data/self.ts';
 import { ResetSecondFactors } from './reset-second-factors.tsx';
@@ -123,7 +124,7 @@ function UserDetails({ user }: { readonly user: User }) {
 }
 
 function AccountPanel({ user }: { readonly user: User }) {
-  const { t } = useTranslation('admin');
+  const { t } = useTranslation(['admin', 'app']);
   const ofUser = { user_id: user.id };
   return (
     <Panel
@@ -142,6 +143,10 @@ function AccountPanel({ user }: { readonly user: User }) {
           [t('users.balance'), <CreditAmount key="balance" value={user.quota} fw={650} />],
           [t('users.used'), <CreditAmount key="used" value={user.used_quota} />],
           [t('users.requests'), user.request_count.toLocaleString()],
+          [
+            t('app:spendLimit.label'),
+            user.spend_limit === null ? '–' : <SpendLimitText key="spendLimit" limit={user.spend_limit} />,
+          ],
           [t('users.displayName'), user.display_name || '–'],
           [t('users.email'), user.email || '–'],
           [
@@ -174,7 +179,9 @@ function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClo
   const { t } = useTranslation(['admin', 'app']);
   const mayGive = useCanManageRole();
   const old = { display_name: user.display_name, email: user.email, role: user.role, status: toStatus(user.status) };
-  const { draft: form, set, text } = useFormValues({ ...old, password: '' });
+  const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
+  const oldLimit = toSpendLimitDraft(user.spend_limit, perUnit);
+  const { draft: form, set, text, value } = useFormValues({ ...old, password: '', spendLimit: oldLimit });
   const changed = <Field extends keyof typeof old>(field: Field) =>
     form[field] === old[field] ? undefined : form[field];
   const save = useSaveAndClose(
@@ -185,6 +192,10 @@ function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClo
         role: changed('role'),
         status: changed('status'),
         password: form.password || undefined,
+        spend_limit:
+          form.spendLimit.amount === oldLimit.amount && form.spendLimit.period === oldLimit.period
+            ? undefined
+            : toSpendLimitBody(form.spendLimit, perUnit),
       };
       return callApi(adminUpdateUser, { params: { id: String(user.id) }, body });
     },
@@ -213,6 +224,7 @@ function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClo
         onChange={(role) => set({ role: (role ?? form.role) as Role })}
         allowDeselect={false}
       />
+      <SpendLimitFields description={t('users.spendLimitHint')} {...value('spendLimit')} />
       <NewPasswordInput label={t('users.newPassword')} description={t('users.newPasswordHint')} {...text('password')} />
       <Switch
         label={t('users.maySignIn')}
