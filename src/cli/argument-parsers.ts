@@ -29,6 +29,13 @@ export function parseCredits(text: string): number {
   return Number(text);
 }
 
+/** Parses hours, up to a week. */
+export function parseHours(text: string): number {
+  const hours = Number(text);
+  if (!/^\d{1,3}(\.\d+)?$/.test(text) || hours > 168) throw new InvalidArgumentError('Give 0 to 168 hours.');
+  return hours;
+}
+
 /** A spend limit as typed; the amount is in credits. */
 export interface TypedSpendLimit {
   readonly credits: number;

@@ -65,7 +65,14 @@ const ApiToken = Type.Object({
   }),
   created_time: Time,
   last_used_time: TimeOrNull,
+  old_keys: Type.Array(Type.Object({ key_hint: Type.String(), expires_at: Time, last_used_time: TimeOrNull }), {
+    description: 'Secrets that a rotation replaced and that still work.',
+  }),
 });
+
+/** Longest time that a replaced secret still works. */
+export const MAX_OVERLAP_SECONDS = 7 * 86_400;
+export const DEFAULT_OVERLAP_SECONDS = 86_400;
 
 export const listTokens = endpoint({
   method: 'GET',
@@ -110,6 +117,38 @@ export const updateToken = endpoint({
   envelope: 'api',
   params: IdParam,
   body: Type.Object({ name: Type.Optional(TokenName), ...TokenLimits }),
+  response: Done,
+});
+
+export const rotateToken = endpoint({
+  method: 'POST',
+  path: '/api/tokens/:id/rotate',
+  summary: 'Give a token a new secret, shown once; the old one works for a while. Id, limits and usage stay',
+  tag: 'tokens',
+  policy: 'owner',
+  envelope: 'api',
+  secret: true,
+  params: IdParam,
+  body: Type.Object({
+    overlap_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_OVERLAP_SECONDS,
+        description: `How long the old secret still works; default ${DEFAULT_OVERLAP_SECONDS}, 0: it ends at once.`,
+      }),
+    ),
+  }),
+  response: Ok(Type.Object({ id: Type.Integer(), key: Type.String(), old_key_expires_at: TimeOrNull })),
+});
+
+export const endTokenRotation = endpoint({
+  method: 'DELETE',
+  path: '/api/tokens/:id/rotation',
+  summary: 'End the old secrets of a token now',
+  tag: 'tokens',
+  policy: 'owner',
+  envelope: 'api',
+  params: IdParam,
   response: Done,
 });
 

@@ -35,6 +35,8 @@ export interface CreatedToken {
 
 /** Name and limits of a new API key. */
 export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken, 'body'>;
+/** The new secret of a rotated API token. */
+export type RotatedToken = EndpointPart<typeof tokenEndpoints.rotateToken, 'response'>['data'];
 /** Changes of an API token. */
 export type UpdateTokenRequest = EndpointPart<typeof tokenEndpoints.updateToken, 'body'>;
 
@@ -201,6 +203,22 @@ export class Account {
   /** Changes an API token; only the given fields change. @throws ReelgateError `not_exist`, `invalid_request` */
   async updateToken(id: number, changes: UpdateTokenRequest, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(tokenEndpoints.updateToken, { params: { id: String(id) }, body: changes }, options);
+  }
+
+  /**
+   * Gives an API key a new secret, which is returned only here; id, limits and usage stay.
+   *
+   * @param overlapSeconds how long the old secret still works, at most seven days; default: a day
+   * @throws ReelgateError `not_exist`
+   */
+  async rotateToken(id: number, overlapSeconds?: number, options: CallOptions = {}): Promise<RotatedToken> {
+    const body = overlapSeconds === undefined ? {} : { overlap_seconds: overlapSeconds };
+    return (await this.#transport.call(tokenEndpoints.rotateToken, { params: { id: String(id) }, body }, options)).data;
+  }
+
+  /** Ends the old secrets of a rotated API key now. @throws ReelgateError `not_exist` if none still works */
+  async endTokenRotation(id: number, options: CallOptions = {}): Promise<void> {
+    await this.#transport.call(tokenEndpoints.endTokenRotation, { params: { id: String(id) } }, options);
   }
 
   /** Revokes an API key; the service rejects it immediately. @throws ReelgateError `not_exist` */

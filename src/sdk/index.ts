@@ -27,6 +27,7 @@ export type {
   OwnVideo,
   OwnVideoDetail,
   PageQuery,
+  RotatedToken,
   StorageInfo,
   UpdateTokenRequest,
   UsableModel,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { callModelApi } from '../call-model-api.ts';
-import { chatBody, type ChatService, startChat } from '../chat/chat-fixture.ts';
+import { type ChatService, chatBody, startChat } from '../chat/chat-fixture.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { postMcp, toolCall } from '../mcp/mcp-fixture.ts';

@@ -5,6 +5,7 @@ import type { ApiToken, UpdateTokenRequest } from '../../sdk/account.ts';
 import {
   collectValues,
   parseCredits,
+  parseHours,
   parsePositiveInteger,
   parseRowId,
   parseSpendLimit,
@@ -12,7 +13,7 @@ import {
 } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { formatSpendLimit, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
-import { dateTime, formatTable, relativeTime } from '../output.ts';
+import { dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
 import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -37,7 +38,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .description('API keys (sk-…) of the account; asks for your password')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ reelgate keys\n  $ reelgate keys create ci --days 90 --model kling-v3\n  $ reelgate keys revoke 7',
+      '\nExamples:\n  $ reelgate keys\n  $ reelgate keys create ci --days 90 --model kling-v3\n  $ reelgate keys rotate 7 --overlap 48\n  $ reelgate keys revoke 7',
     );
 
   keys
@@ -54,7 +55,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
           rows.map((row) => [
             String(row.id),
             row.name,
-            `${row.key_hint}…`,
+            [row.key_hint, ...row.old_keys.map((old) => old.key_hint)].map((hint) => `${hint}…`).join(', '),
             relativeTime(row.created_time),
             row.last_used_time === null ? 'never' : relativeTime(row.last_used_time),
             row.expires_at === null ? 'never' : dateTime(row.expires_at),
@@ -76,6 +77,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
 
   addCreateCommand(keys, run);
   addLimitCommand(keys, run);
+  addRotateCommand(keys, run);
 
   keys
     .command('revoke')
@@ -124,6 +126,40 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
         );
         session.output.info(`Key ${made.id}. Store it now: it is not shown again.`);
         session.output.result(made, made.key);
+      }),
+    );
+}
+
+const HOUR_SECONDS = 3_600;
+const DEFAULT_OVERLAP_HOURS = 24;
+
+function addRotateCommand(keys: Command, run: RunCommand): void {
+  keys
+    .command('rotate')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .option('--overlap <hours>', 'how long the old secret still works, at most 168 hours; default: 24', parseHours)
+    .option('--end', 'end the old secrets now instead')
+    .description('Give a key a new secret; it is shown only now, and the old one works for a while')
+    .action((id: number, options: { readonly overlap?: number; readonly end?: boolean }, command: Command) =>
+      run(command, async (session) => {
+        if (options.end === true) {
+          await reauthenticateLazily(session, ({ reelgate, headers }) =>
+            reelgate.account.endTokenRotation(id, { headers }),
+          );
+          session.output.result({ id, ended: true }, `The old secrets of key ${id} no longer work.`);
+          return;
+        }
+        const seconds = Math.round((options.overlap ?? DEFAULT_OVERLAP_HOURS) * HOUR_SECONDS);
+        const rotated = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.account.rotateToken(id, seconds, { headers }),
+        );
+        const end = rotated.old_key_expires_at;
+        session.output.info(
+          `New secret of key ${id}. Store it now: it is not shown again. The old one ${
+            end === null ? 'no longer works' : `works until ${formatDateTime(end)}`
+          }.`,
+        );
+        session.output.result(rotated, rotated.key);
       }),
     );
 }

@@ -27,6 +27,7 @@ import { CredentialRevocationWatch } from './credential-watch.ts';
 import { EmailConfirmationService, EmailLinkIssuer, EmailTokenStore, PasswordResetService } from './email.ts';
 import { createFirstAdministrator } from './first-administrator.ts';
 import { KnownSourceStore, KnownSources } from './guess-limit.ts';
+import { KeyRotation } from './key-rotation.ts';
 import { LoginHistory, LoginHistoryStore } from './login-history.ts';
 import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-revocation.ts';
 import { LoginService } from './login-service.ts';
@@ -119,6 +120,7 @@ export interface Accounts {
   readonly sessions: SessionService;
   readonly settings: UserTimeZone;
   readonly waysIn: WaysIn;
+  readonly rotation: KeyRotation;
   readonly tokens: TokenService;
   readonly twoFactors: TwoFactorService;
   readonly userAdministration: UserAdminService;
@@ -232,6 +234,12 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     subject: 'the last use of tokens',
     write: (batch) => tokenStore.recordUse([...batch.keys()], clock.now()),
   });
+  const rotation = new KeyRotation(shared);
+  const oldSecretUse = new PeriodicWriter<true>({
+    log,
+    subject: 'the last use of replaced secrets',
+    write: (batch) => rotation.recordUse([...batch.keys()]),
+  });
   return {
     authenticator: new RequestAuthenticator({
       accounts,
@@ -239,6 +247,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       managementTokens: managementTokenStore,
       tokens: tokenStore,
       tokenUse,
+      oldSecretUse,
       deviceTokens,
       secondFactors,
       keyLimit: defineKeyLimit(dependencies.limits, config.keyRequestsPerMinute),
@@ -279,7 +288,8 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     sessions,
     settings: new UserTimeZone(accounts),
     waysIn,
-    tokens: new TokenService({ database, store: tokenStore, clock, ledger }),
+    rotation,
+    tokens: new TokenService({ database, store: tokenStore, clock, ledger, rotation }),
     twoFactors,
     userAdministration: new UserAdminService({
       ...shared,
@@ -311,11 +321,13 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       await sessions.deleteExpired();
       await logins.deleteExpired();
       await tokens.deleteExpired(clock.now());
+      await rotation.deleteEnded();
       await challenges.deleteExpired();
     },
     async close() {
       credentialWatch.close();
       await tokenUse.close();
+      await oldSecretUse.close();
       await loginHistory.close();
     },
   };

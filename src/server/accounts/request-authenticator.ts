@@ -63,6 +63,7 @@ export interface RequestAuthenticatorDependencies {
   readonly managementTokens: ManagementTokenStore;
   readonly tokens: TokenStore;
   readonly tokenUse: PeriodicWriter<true>;
+  readonly oldSecretUse: PeriodicWriter<true>;
   readonly deviceTokens: DeviceAccessTokens;
   readonly secondFactors: Pick<SecondFactors, 'assertNotMissing'>;
   /** Limits the requests of a key, by its id; undefined: unlimited. */
@@ -114,16 +115,18 @@ export class RequestAuthenticator implements Authenticator {
   }
 
   async model({ headers, clientIp }: Credentials, policy: ModelPolicy = 'model'): Promise<ModelCaller> {
-    const { tokenUse, keyLimit, clock } = this.#dependencies;
+    const { tokenUse, oldSecretUse, keyLimit, clock } = this.#dependencies;
     const key = readModelKey(headers);
     const row = key === undefined ? undefined : await this.#findModelToken(key, policy, clientIp);
-    if (row === undefined || (row.expires_at !== null && row.expires_at <= clock.now()))
+    const endsAt = Math.min(row?.expires_at ?? Infinity, row?.oldSecret?.expiresAt ?? Infinity);
+    if (row === undefined || endsAt <= clock.now())
       throw new AppError('invalid_api_key', this.#challenge(policy, key !== undefined && 'invalid_token'));
     if (row.status !== ENABLED) throw new AppError('account_disabled');
     if (row.allowed_addresses !== null && !createIpCheck(JSON.parse(row.allowed_addresses))(clientIp))
       throw new AppError('address_not_allowed', { params: { address: clientIp } });
     if (keyLimit !== undefined) assertWithinLimit(await keyLimit.consume(String(row.id)));
     tokenUse.record(row.id, true);
+    if (row.oldSecret !== undefined) oldSecretUse.record(row.oldSecret.id, true);
     const models = row.models === null ? ALL_MODELS : (JSON.parse(row.models) as string[]);
     return { kind: 'model', userId: row.user_id, tokenId: row.id, models, limits: toKeyLimits(row) };
   }

@@ -264,7 +264,7 @@ function addLoginRoutes(
 /** The caller's `sk-` tokens and management access token. */
 function addTokenRoutes(
   routes: RouteRegistry,
-  { tokens, managementTokens }: Pick<Accounts, 'tokens' | 'managementTokens'>,
+  { tokens, rotation, managementTokens }: Pick<Accounts, 'tokens' | 'rotation' | 'managementTokens'>,
 ): void {
   routes.add(createManagementToken, async ({ caller, request }) =>
     ok({ access_token: await managementTokens.reissue(caller, toRequestOrigin(request)) }),
@@ -283,6 +283,17 @@ function addTokenRoutes(
 
   routes.add(apiTokensEndpoints.updateToken, async ({ caller, params, body }) => {
     await tokens.update(caller.userId, Number(params.id), body);
+    return done();
+  });
+
+  routes.add(apiTokensEndpoints.rotateToken, async ({ caller, params, body, request }) => {
+    const { overlap_seconds: overlap = apiTokensEndpoints.DEFAULT_OVERLAP_SECONDS } = body;
+    const rotated = await rotation.rotate(caller.userId, Number(params.id), overlap, toRequestOrigin(request));
+    return ok({ id: rotated.id, key: rotated.key, old_key_expires_at: toSecondsOrNull(rotated.oldKeyExpiresAt) });
+  });
+
+  routes.add(apiTokensEndpoints.endTokenRotation, async ({ caller, params, request }) => {
+    await rotation.endOverlap(caller.userId, Number(params.id), toRequestOrigin(request));
     return done();
   });
 
@@ -309,6 +320,11 @@ const toTokenRow = (token: TokenListItem) => ({
   queued_tasks: token.queuedTasks,
   created_time: toSeconds(token.createdAt),
   last_used_time: toSecondsOrNull(token.lastUsedAt),
+  old_keys: token.oldSecrets.map(({ hint, expires_at, last_used_at }) => ({
+    key_hint: hint,
+    expires_at: toSeconds(expires_at),
+    last_used_time: toSecondsOrNull(last_used_at),
+  })),
 });
 
 /** Registration, and the caller's profile and settings. */

@@ -68,6 +68,13 @@ const TEXTS = {
       'zh-CN': '该链接一天内有效，且只能使用一次。如果不是您要求的，请告知管理员。',
     },
   },
+  'key-rotated': {
+    title: { en: 'An API key has a new secret', 'zh-CN': 'API 密钥已轮换' },
+    content: {
+      en: 'The old secret works until the time chosen with the rotation. If this was not you, revoke the key and change your password.',
+      'zh-CN': '旧密钥在轮换时选定的时间前仍然有效。如果不是您本人操作，请撤销该密钥并更改密码。',
+    },
+  },
   'user-token': {
     title: { en: 'A management access token was created', 'zh-CN': '已生成新的管理访问令牌' },
     content: {

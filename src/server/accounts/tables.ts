@@ -85,6 +85,15 @@ export interface AccountTables extends AuditTables, LoginHistoryTables, PasskeyT
     last_used_at: number | null;
     revoked_at: number | null;
   };
+  /** Secrets of keys that a rotation replaced and that work until `expires_at`; SHA-256, as in `tokens`. */
+  old_key_secrets: {
+    id: Generated<number>;
+    token_id: number;
+    hash: string;
+    hint: string;
+    expires_at: number;
+    last_used_at: number | null;
+  };
   two_factors: {
     user_id: number;
     /** Base32 secret, sealed under the master key. */
@@ -135,6 +144,23 @@ export const accountMigrations: readonly Migration[] = [
     },
   },
   { id: '0003-passkeys', up: (trx, dialect) => createPasskeys(trx.schema, dialect) },
+  {
+    id: '0008-token-rotation',
+    async up({ schema }, { int64, text, autoIncrement }) {
+      await schema
+        .createTable('old_key_secrets')
+        .addColumn('id', int64, autoIncrement)
+        .addColumn('token_id', int64, required)
+        .addColumn('hash', text, (column) => column.notNull().unique())
+        .addColumn('hint', text, required)
+        .addColumn('expires_at', int64, required)
+        .addColumn('last_used_at', int64)
+        .execute();
+      const index = (name: string) => schema.createIndex(name).on('old_key_secrets');
+      await index('old_key_secrets_by_token').columns(['token_id', 'expires_at']).execute();
+      await index('old_key_secrets_by_end').column('expires_at').execute();
+    },
+  },
 ];
 
 async function createAccounts(schema: Schema, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {

@@ -93,6 +93,7 @@ describe('token service', () => {
         expires_at: null,
         quota_limit: null,
         quota_used: 0,
+        spend_limit: null,
         models: [],
         allowed_addresses: [],
         requests_per_minute: null,
@@ -102,6 +103,7 @@ describe('token service', () => {
         queued_tasks: null,
         created_time: Math.floor(service.clock.now() / 1000),
         last_used_time: null,
+        old_keys: [],
       });
     });
 

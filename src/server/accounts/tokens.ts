@@ -12,6 +12,7 @@ import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import { type SpendLimit, type SpendLimitState, toSubjectKey } from '../quota/spend-limits.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
+import type { KeyRotation, OldSecret } from './key-rotation.ts';
 
 /** Token settings its owner may change. Undefined keeps a setting, null removes the limit. Times are Unix seconds. */
 interface TokenSettings {
@@ -49,6 +50,8 @@ export interface TokenListItem {
   readonly concurrentCalls: number | null;
   readonly concurrentTasks: number | null;
   readonly queuedTasks: number | null;
+  /** Secrets that a rotation replaced and that still work. */
+  readonly oldSecrets: readonly OldSecret[];
 }
 
 /** A newly created token. `key` is stored only as a hash. */
@@ -62,6 +65,7 @@ interface TokenServiceDependencies {
   readonly store: TokenStore;
   readonly clock: Clock;
   readonly ledger: Ledger;
+  readonly rotation: Pick<KeyRotation, 'listOf'>;
 }
 
 /** The keys of the model paths: `sk-` tokens that users create, and the llm_token of each device sign-in. */
@@ -101,8 +105,9 @@ export class TokenService {
   }
 
   async #toListItems(rows: Awaited<ReturnType<TokenStore['list']>>['rows']): Promise<TokenListItem[]> {
-    const { ledger } = this.#dependencies;
-    const [limits, spending] = await Promise.all([
+    const { ledger, rotation } = this.#dependencies;
+    const [oldSecrets, limits, spending] = await Promise.all([
+      rotation.listOf(rows.map((row) => row.id)),
       ledger.tokenLimits(rows.map((row) => row.id)),
       ledger.spendLimits(rows.map(({ id }) => ({ kind: 'token', id }))),
     ]);
@@ -123,6 +128,7 @@ export class TokenService {
       concurrentCalls: row.concurrent_calls,
       concurrentTasks: row.concurrent_tasks,
       queuedTasks: row.queued_tasks,
+      oldSecrets: oldSecrets.get(row.id) ?? [],
     }));
   }
 
@@ -173,7 +179,7 @@ export class TokenService {
     columns: Pick<Partial<NewToken>, 'expires_at'> = {},
   ): Promise<IssuedToken> {
     const { store, clock } = this.#dependencies;
-    const key = randomToken(CREDENTIAL_PREFIX.model, 42, { checksum: true });
+    const key = newModelKey();
     const id = await store.insert(trx, {
       name: '',
       models: null,
@@ -188,11 +194,11 @@ export class TokenService {
       ...columns,
       kind,
       user_id: userId,
-      hash: hashToken(key),
-      hint: key.slice(0, CREDENTIAL_PREFIX.model.length + 4),
+      hash: hashToken(key.secret),
+      hint: key.hint,
       created_at: clock.now(),
     });
-    return { id, key };
+    return { id, key: key.secret };
   }
 
   #toColumns({
@@ -247,6 +253,8 @@ export interface TokenRow {
   readonly queued_tasks: number | null;
   /** Status of the account. */
   readonly status: number;
+  /** Set if the key was given with a secret that a rotation replaced. */
+  readonly oldSecret?: { readonly id: number; readonly expiresAt: number };
 }
 
 /** `sk`: created by a user; `llm`: created by a device sign-in. Both kinds of key have the same format. */
@@ -314,6 +322,23 @@ const tokensByHashes = prepareQuery<Tables, { hashes: string }>()((db, p) =>
     .where('tokens.hash', 'in', jsonTexts(db, p('hashes'))),
 );
 
+const tokensByOldHashes = prepareQuery<Tables, { hashes: string }>()((db, p) =>
+  activeWithAccounts(db)
+    .innerJoin('old_key_secrets', 'old_key_secrets.token_id', 'tokens.id')
+    .select([
+      'old_key_secrets.hash',
+      'old_key_secrets.id as secret_id',
+      'old_key_secrets.expires_at as secret_expires_at',
+    ])
+    .where('old_key_secrets.hash', 'in', jsonTexts(db, p('hashes'))),
+);
+
+/** A new key of the model paths, and the part of it that lists show. */
+export function newModelKey(): { readonly secret: string; readonly hint: string } {
+  const secret = randomToken(CREDENTIAL_PREFIX.model, 42, { checksum: true });
+  return { secret, hint: secret.slice(0, CREDENTIAL_PREFIX.model.length + 4) };
+}
+
 /** Columns of a token visible to its owner. */
 const LISTED_COLUMNS = [
   'id',
@@ -355,6 +380,16 @@ export class TokenStore {
   }
 
   async #findByHashes(hashes: readonly string[]): Promise<ReadonlyMap<string, TokenRow>> {
+    const found = await this.#findCurrent(hashes);
+    const missing = hashes.filter((hash) => !found.has(hash));
+    if (missing.length === 0) return found;
+    const rows = await tokensByOldHashes.all(this.#database.kysely, { hashes: JSON.stringify(missing) });
+    for (const { hash, secret_id: id, secret_expires_at: expiresAt, ...row } of rows)
+      found.set(hash, { ...row, oldSecret: { id, expiresAt } });
+    return found;
+  }
+
+  async #findCurrent(hashes: readonly string[]): Promise<Map<string, TokenRow>> {
     const { kysely } = this.#database;
     const [hash, second] = hashes;
     if (hash !== undefined && second === undefined) {
@@ -469,6 +504,7 @@ export class TokenStore {
       await trx.deleteFrom('token_limits').where('token_id', 'in', ids).execute();
       const subjects = ids.map((id) => `token:${id}` as const);
       await trx.deleteFrom('spend_limits').where('subject', 'in', subjects).execute();
+      await trx.deleteFrom('old_key_secrets').where('token_id', 'in', ids).execute();
       await trx.deleteFrom('tokens').where('id', 'in', ids).execute();
       return rows.length;
     });

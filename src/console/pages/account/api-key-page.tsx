@@ -19,6 +19,7 @@ import { currentLanguage } from '../../strings/language.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { dayCountOf, toDayRange } from '../costs/day-range.ts';
 import { useOwnRequestColumns } from '../requests/request-columns.tsx';
+import { OldSecrets } from './rotate-key.tsx';
 
 const RECENT = 10;
 
@@ -74,7 +75,13 @@ function KeyFacts({ id }: { readonly id: string }) {
     <Panel title={t('apiKeys.facts')}>
       <DescriptionList
         facts={[
-          [t('apiKeys.key'), <Code key="hint">{key.key_hint}…</Code>],
+          [
+            t('apiKeys.key'),
+            <Stack key="hint" gap={4} align="flex-start">
+              <Code>{key.key_hint}…</Code>
+              <OldSecrets apiKey={key} />
+            </Stack>,
+          ],
           [
             t('apiKeys.limit'),
             limit === null

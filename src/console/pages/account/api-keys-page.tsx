@@ -43,6 +43,7 @@ import { formatDate } from '../../data/format-times.ts';
 import { type ApiKey, type ApiKeyBody, apiKeysQuery, PAGE_SIZE } from '../../data/keys.ts';
 import { useStatus } from '../../data/self.ts';
 import { ConnectDialog, ConnectPanel } from './connect-clients/connect-panel.tsx';
+import { OldSecrets, RotateKeyDialog } from './rotate-key.tsx';
 
 /** API keys of the account. */
 export function ApiKeysPage() {
@@ -52,6 +53,7 @@ export function ApiKeysPage() {
   const selection = useRowSelection<ApiKey>(({ id }) => id);
   const [dialog, setDialog] = useState<ApiKey | 'new'>();
   const [connected, setConnected] = useState<ApiKey>();
+  const [rotated, setRotated] = useState<ApiKey>();
   const tokens = useQuery({ ...apiKeysQuery(page, filters.query.sort), placeholderData: keepPreviousData });
   const make = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog('new')}>
@@ -84,7 +86,12 @@ export function ApiKeysPage() {
             },
             {
               label: t('apiKeys.key'),
-              cell: ({ key_hint: hint }) => <Code style={{ whiteSpace: 'nowrap' }}>{hint}…</Code>,
+              cell: (token) => (
+                <Stack gap={4} align="flex-start">
+                  <Code style={{ whiteSpace: 'nowrap' }}>{token.key_hint}…</Code>
+                  <OldSecrets apiKey={token} />
+                </Stack>
+              ),
             },
             { label: t('apiKeys.limit'), cell: (token) => <SpendingLimit token={token} /> },
             { label: t('apiKeys.expires'), sortKey: 'expires', cell: (token) => <Expiry token={token} /> },
@@ -106,7 +113,12 @@ export function ApiKeysPage() {
               hideLabel: true,
               align: 'right',
               cell: (token) => (
-                <ApiKeyActions token={token} onConnect={() => setConnected(token)} onEdit={() => setDialog(token)} />
+                <ApiKeyActions
+                  token={token}
+                  onConnect={() => setConnected(token)}
+                  onEdit={() => setDialog(token)}
+                  onRotate={() => setRotated(token)}
+                />
               ),
             },
           ]}
@@ -119,6 +131,7 @@ export function ApiKeysPage() {
         {connected === undefined ? null : (
           <ConnectDialog apiKey={connected} page={page} onClose={() => setConnected(undefined)} />
         )}
+        {rotated === undefined ? null : <RotateKeyDialog apiKey={rotated} onClose={() => setRotated(undefined)} />}
         {dialog === undefined ? null : <ApiKeyDialog apiKey={dialog} onClose={() => setDialog(undefined)} />}
       </Suspense>
     </Page>
@@ -191,9 +204,10 @@ interface ApiKeyActionsProps {
   readonly token: ApiKey;
   readonly onConnect: () => void;
   readonly onEdit: () => void;
+  readonly onRotate: () => void;
 }
 
-function ApiKeyActions({ token, onConnect, onEdit }: ApiKeyActionsProps) {
+function ApiKeyActions({ token, onConnect, onEdit, onRotate }: ApiKeyActionsProps) {
   const { t } = useTranslation(['account', 'app', 'connect-clients']);
   const queries = useQueryClient();
   const toasts = useToasts();
@@ -209,6 +223,9 @@ function ApiKeyActions({ token, onConnect, onEdit }: ApiKeyActionsProps) {
       </Button>
       <Button size="compact-sm" variant="subtle" color="gray" onClick={onEdit}>
         {t('app:edit')}
+      </Button>
+      <Button size="compact-sm" variant="subtle" color="gray" onClick={onRotate}>
+        {t('apiKeys.rotate.action')}
       </Button>
       <ConfirmDialog
         title={t('apiKeys.revokeTitle', { name: token.name })}

@@ -92,6 +92,7 @@ export default {
     setting: { update: 'Setting changed' },
     share: { create: 'Share link created', delete: 'Share link deleted' },
     ticket: { reply: 'Ticket answered', update: 'Ticket changed', delete: 'Ticket deleted' },
+    token: { rotate: 'API key rotated', 'end-rotation': 'Old secrets of an API key ended' },
     user: {
       create: 'User created',
       update: 'User changed',

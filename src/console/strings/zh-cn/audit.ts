@@ -86,6 +86,7 @@ export default {
     setting: { update: '修改设置' },
     share: { create: '创建分享链接', delete: '删除分享链接' },
     ticket: { reply: '回复工单', update: '修改工单', delete: '删除工单' },
+    token: { rotate: '轮换 API 密钥', 'end-rotation': '提前结束旧密钥' },
     user: {
       create: '创建用户',
       update: '修改用户',
