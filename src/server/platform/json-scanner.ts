@@ -66,6 +66,8 @@ export class JsonBoundsScanner {
   hasNonAscii = false;
   /** Contains an escape for U+0000 or for a surrogate, which may be a lone one. */
   hasSuspectEscape = false;
+  /** A string contains a byte below 0x20, which JSON forbids. */
+  hasControlCharacter = false;
   /** Contains a member name that may pollute a prototype: `__proto__`, `constructor`, or one with an escape. */
   hasSuspectKey = false;
   /** Contains a number written with a fraction or an exponent. */
@@ -202,7 +204,10 @@ export class JsonBoundsScanner {
           this.#state = AFTER_BACKSLASH;
           break;
         }
-      } else nonAscii |= byte;
+      } else {
+        nonAscii |= byte;
+        if (byte < 0x20) this.hasControlCharacter = true;
+      }
     }
     if (nonAscii > 0x7f) this.hasNonAscii = true;
     const end = Math.min(at, length);
@@ -223,6 +228,8 @@ export class JsonBoundsScanner {
         if (found >= 0) text = text.subarray(0, found);
       }
       if (!this.hasNonAscii && !isAscii(text)) this.hasNonAscii = true;
+      // Here and not in the parser: a loop over 30 MB runs in the interpreter for up to 200 ms before it is compiled.
+      if (!this.hasControlCharacter && hasControlCharacter(text)) this.hasControlCharacter = true;
       if (text.length < window) return at + text.length;
     }
     return length;
@@ -333,6 +340,7 @@ export function parseDecodingImages(
   imageFields: readonly string[],
 ): ParsedBody {
   if (scanner.hasNonAscii && !isUtf8(bytes)) throw new JsonRejectedError('text', 'the body is not UTF-8');
+  if (scanner.hasControlCharacter) throw new JsonRejectedError('syntax', 'a control character in a string');
   const parsed = parseAroundLongStrings(bytes, scanner, imageFields) ?? {
     value: parse(bytes.toString(encodingOf(scanner)), scanner),
     images: NO_IMAGES,
@@ -368,8 +376,7 @@ type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly
 /**
  * Parses the document without its long strings and reinserts them afterwards, so that no string of many megabytes is
  * copied.
- * @returns undefined when `JSON.parse` must see the entire text: a name may be written with escapes or occur twice, or
- * a string contains a control character, which JSON forbids
+ * @returns undefined when `JSON.parse` must see the entire text: a name may be written with escapes or occur twice
  */
 function parseAroundLongStrings(
   bytes: Buffer,
@@ -405,8 +412,7 @@ function parseAroundLongStrings(
     if (image !== undefined) {
       images.set(path.join('.'), image);
       Reflect.set(holder, key, cutText(text.toString('latin1', 0, KEPT_LENGTH), text.length));
-    } else if (hasControlCharacter(text)) return undefined;
-    else Reflect.set(holder, key, text.toString(encoding));
+    } else Reflect.set(holder, key, text.toString(encoding));
   }
   return { value: root.value, images };
 }
