@@ -4,7 +4,8 @@
  * `node scripts/mail-servers.ts /path/to/reelgate.db`.
  */
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import {
   chownSync,
   closeSync,
@@ -12,11 +13,12 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -57,16 +59,35 @@ export interface RealMailOptions {
   readonly webmailNetworks?: readonly string[];
   readonly operator?: string;
   readonly slowsGuessing?: boolean;
+  /** Default: {@link choosePorts}. */
+  readonly choosePorts?: () => Promise<MailPorts>;
 }
+
+type MailPorts = MailServerConfigOptions['ports'];
 
 /** Required programs missing from this machine. */
 export const missingPrograms = (): string[] =>
   ['/usr/sbin/dovecot', '/usr/sbin/postfix', '/usr/bin/doveadm'].filter((path) => !existsSync(path));
 
-/** Starts Dovecot and Postfix. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * Starts Dovecot and Postfix, with new ports if another program has taken one of the chosen ports.
+ *
+ * @throws an error with all that both servers have logged
+ */
 export async function startRealMail(options: RealMailOptions): Promise<RealMailServer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnPorts(options, await (options.choosePorts ?? choosePorts)());
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !/Address already in use/.test(String(error))) throw error;
+    }
+  }
+}
+
+async function startOnPorts(options: RealMailOptions, ports: MailPorts): Promise<RealMailServer> {
   const root = mkdtempSync(join(tmpdir(), 'rg-mail-'));
-  const [imaps, pop3s, smtps, mx, doveadm] = await freePorts();
   const tls = { certFile: join(root, 'tls/cert.pem'), keyFile: join(root, 'tls/key.pem') };
   const certificate = await makeCertificate(options.domain);
   mkdirSync(join(root, 'tls'), { mode: 0o700 });
@@ -77,7 +98,7 @@ export async function startRealMail(options: RealMailOptions): Promise<RealMailS
     domain: options.domain,
     hostname: 'localhost',
     listen: '127.0.0.1',
-    ports: { imaps, pop3s, smtps, mx, doveadm },
+    ports,
     tls,
     database: options.database,
     doveadmKey: randomBytes(24).toString('hex'),
@@ -100,7 +121,7 @@ export async function startRealMail(options: RealMailOptions): Promise<RealMailS
     try {
       execFileSync(command, args, { stdio: ['ignore', log, log], timeout: 30_000 });
     } catch (cause) {
-      throw new Error(`${command} ${args.join(' ')}\n${readFileSync(join(root, 'log/start.log'), 'utf8')}`, { cause });
+      throw new Error(`${command} ${args.join(' ')}\n${readLogs(root)}`, { cause });
     } finally {
       closeSync(log);
     }
@@ -114,7 +135,7 @@ export async function startRealMail(options: RealMailOptions): Promise<RealMailS
       if (await isDovecotUp(auth, 1_000)) return;
       await delay(50);
     }
-    throw new Error(`Dovecot does not answer\n${readFileSync(join(root, 'log/dovecot.log'), 'utf8')}`);
+    throw new Error(`Dovecot does not answer\n${readLogs(root)}`);
   };
   const stopDovecot = async () => {
     const pidFile = join(root, 'dovecot-run/master.pid');
@@ -137,36 +158,61 @@ export async function startRealMail(options: RealMailOptions): Promise<RealMailS
   };
   process.once('exit', abandon);
 
-  // Postfix starts first, because it creates the folder for two of Dovecot's sockets.
-  run('/usr/sbin/postfix', ['-c', postfixConf, 'start']);
-  await startDovecot();
+  const stop = async () => {
+    process.off('exit', abandon);
+    abandon();
+  };
+  try {
+    // Postfix starts first, because it creates the folder for two of Dovecot's sockets.
+    run('/usr/sbin/postfix', ['-c', postfixConf, 'start']);
+    await startDovecot();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return {
-    ports: { imap: imaps, pop3: pop3s, smtp: smtps },
-    mx,
+    ports: { imap: ports.imaps, pop3: ports.pop3s, smtp: ports.smtps },
+    mx: ports.mx,
     ca: certificate.cert,
     auth,
-    adminUrl: `http://127.0.0.1:${doveadm}`,
+    adminUrl: `http://127.0.0.1:${ports.doveadm}`,
     adminKey: layout.doveadmKey,
     stopDovecot,
     startDovecot,
-    async stop() {
-      process.off('exit', abandon);
-      abandon();
-    },
+    stop,
   };
 }
 
-async function freePorts(): Promise<[number, number, number, number, number]> {
-  const servers = await Promise.all(
-    Array.from({ length: 5 }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+/** The output of the start commands and the logs of both servers; Postfix reports failures only in its log. */
+const readLogs = (root: string): string =>
+  readdirSync(join(root, 'log'))
+    .map((name) => `${name}:\n${readFileSync(join(root, 'log', name), 'utf8')}`)
+    .join('\n');
+
+/** Below the range from which Linux takes ports for connections and for servers on port 0, such as other tests'. */
+const PORTS = { first: 10_000, end: 32_768 };
+
+/** Ports that are free on loopback. */
+export async function choosePorts(): Promise<MailPorts> {
+  const servers: Server[] = [];
+  while (servers.length < 5) {
+    const server = createServer().listen(randomInt(PORTS.first, PORTS.end), '127.0.0.1');
+    // A port may be in use: another one is tried.
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (isFree) servers.push(server);
+  }
+  const [imaps, pop3s, smtps, mx, doveadm] = servers.map((server) => (server.address() as AddressInfo).port) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports as [number, number, number, number, number];
+  return { imaps, pop3s, smtps, mx, doveadm };
 }
 
 if (import.meta.main) {

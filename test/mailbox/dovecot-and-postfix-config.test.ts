@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type RealMailServer, startRealMail } from '../../scripts/mail-servers.ts';
+import { choosePorts, type RealMailServer, startRealMail } from '../../scripts/mail-servers.ts';
 import { authenticateWithDovecot } from '../../src/server/mailbox/backends/dovecot.ts';
 import { migrations } from '../../src/server/migrations.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
@@ -30,15 +32,21 @@ describe('our configuration for Dovecot and Postfix', { skip: whyNoDovecot() }, 
   let service: MailboxFixture;
   let app: { user: string; pass: string };
   let webmail: { user: string; pass: string };
+  let attempts = 0;
   before(async () => {
     await migrate(database, migrations);
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port: taken } = other.address() as AddressInfo;
     server = await startRealMail({
       domain: DOMAIN,
       database: { kind: 'sqlite', file },
       webmailNetworks: ['10.9.9.9', '127.0.0.64/26'],
       operator: `ada@${DOMAIN}`,
       slowsGuessing: true,
+      choosePorts: async () => ({ ...(await choosePorts()), ...[{ mx: taken }, { imaps: taken }][attempts++] }),
     });
+    other.close();
     service = await startMailboxFixture(database, {
       config: mailConfig({ mailBackend: 'dovecot', mailDovecotAuthSocket: server.auth }),
     });
@@ -53,6 +61,10 @@ describe('our configuration for Dovecot and Postfix', { skip: whyNoDovecot() }, 
     await server.stop();
     await database.close();
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('is started on new ports when another program has taken one', () => {
+    assert.equal(attempts, 3);
   });
 
   it('accepts the mailbox password only from the webmail, the application password from everywhere', async () => {
