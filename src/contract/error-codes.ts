@@ -174,6 +174,13 @@ export const ERRORS = {
   files_disabled: businessError(403, 'permission_error'),
   storage_full: businessError(409),
 
+  // Batches.
+  batch_not_found: businessError(404),
+  batch_not_running: businessError(409),
+  batch_not_ended: businessError(409),
+  batch_without_failures: businessError(409),
+  batches_full: protocolError(429, 'rate_limit_error', true),
+
   // Video.
   task_not_exist: businessError(400),
   task_not_completed: businessError(400),

@@ -11,7 +11,7 @@ export const FileObject = Type.Object({
   created_at: Type.Integer({ description: 'Time of the upload; Unix seconds.' }),
   expires_at: Type.Integer({ description: 'When the file is deleted; Unix seconds.' }),
   filename: Type.String({ description: 'Name as uploaded, without folders.' }),
-  purpose: Type.String({ description: 'vision, user_data or batch.' }),
+  purpose: Type.String({ description: 'vision, user_data or batch; batch_output for the files of an ended batch.' }),
   status: Type.Literal('processed'),
   mime_type: Type.String({ description: 'Determined by the content, not by the name.' }),
   sha256: Type.String({ description: 'Hexadecimal; quoted, it is the ETag of the content.' }),

@@ -33,6 +33,7 @@ export const TOPICS = {
   'task.failed': { locked: false, mail: false },
   'task.finished': { locked: false, mail: false },
   'video.expiring': { locked: false, mail: true },
+  'batch.ended': { locked: false, mail: false },
   'package.expiring': { locked: false, mail: true },
   'quota.low': { locked: false, mail: true },
   budget: { locked: false, mail: true },

@@ -14,6 +14,7 @@ export const CONSOLE_SECTIONS = [
   'playground',
   'videos',
   'files',
+  'batches',
   'account',
   'packages',
   'mailbox',

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditStore } from './accounts/audit-log.ts';
 import { resolveArtifactsDirectory } from './artifacts/create-storage.ts';
+import { LineCalls } from './batches/routes.ts';
 import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seeds.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
 import type { Events } from './event-log/module.ts';
@@ -73,8 +74,9 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   const site = await makeSite({ ...opened, auditLog: new AuditStore(opened.database, opened.clock) });
   const foundation: Foundation = { ...opened, settings: site.live };
   const modules = await makeModules(foundation, overrides);
-  const http = await makeHttpServer(foundation, modules, overrides);
-  const { video, chat } = await registerRoutes(http, foundation, modules, site, overrides);
+  const lineCalls = new LineCalls((...payer) => modules.accounts.authenticator.callerOf(...payer));
+  const http = await makeHttpServer(foundation, modules, lineCalls, overrides);
+  const { video, chat, batches } = await registerRoutes(http, foundation, modules, site, overrides, lineCalls);
   const {
     accounts,
     deviceAuth,
@@ -125,6 +127,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       ...artifacts.jobs,
       modules.files.job,
       ...video.jobs,
+      ...batches.jobs,
     ],
   });
   return {
@@ -147,6 +150,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       chat.recover().catch((error: unknown) => log.error({ err: error }, 'settlements could not be recovered'));
       const address = await http.listen(config.host, config.port);
       video.start();
+      batches.runner.start();
       mailbox.start();
       mail.queue.start();
       await webhooks.start();
@@ -168,6 +172,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       clearInterval(maintenanceTimer);
       await jobs.stop();
       await modules.operations.monitor.stop();
+      await batches.runner.stop(graceMs);
       metricsServer?.close();
       // Only now: clients that reconnect should find this process removed from load balancing.
       notifications.close();

@@ -1,6 +1,7 @@
 import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Batches } from './batches/module.ts';
 import type { CircuitState } from './channels/circuit-breaker.ts';
 import type { Chat } from './chat/module.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
@@ -15,7 +16,7 @@ import type { Video } from './video/module.ts';
 export function registerOnDemandMetrics(
   foundation: Foundation,
   { channels, notifications, mail, quota, webhooks, artifacts, deviceAuth }: Modules,
-  { video, chat }: { readonly video: Video; readonly chat: Chat },
+  { video, chat, batches }: { readonly video: Video; readonly chat: Chat; readonly batches: Pick<Batches, 'store'> },
 ): void {
   const { metrics } = foundation;
   // First, because the other readings use connections themselves.
@@ -36,6 +37,7 @@ export function registerOnDemandMetrics(
     },
   });
   registerReconciliationMetrics(foundation, video);
+  registerBatchMetrics(foundation, batches);
   registerAuditMetrics(foundation, quota.audit);
   metrics.register({
     name: 'mail_backlog',
@@ -111,6 +113,23 @@ function registerReconciliationMetrics({ metrics }: Foundation, { reconciliation
         ];
       });
     },
+  });
+}
+
+function registerBatchMetrics({ metrics }: Foundation, { store }: Pick<Batches, 'store'>): void {
+  metrics.register({
+    name: 'batches_open',
+    help: 'Batches that have not ended, of all processes.',
+    labelNames: ['status'],
+    read: async () =>
+      (await store.figures()).batches.map(({ name, count }) => ({ labels: { status: name }, value: Number(count) })),
+  });
+  metrics.register({
+    name: 'batch_lines_open',
+    help: 'Lines of batches that have not ended: not sent yet, model calls in flight, running videos.',
+    labelNames: ['state'],
+    read: async () =>
+      (await store.figures()).lines.map(({ name, count }) => ({ labels: { state: name }, value: Number(count) })),
   });
 }
 

@@ -1,5 +1,6 @@
 import { accountMigrations } from './accounts/tables.ts';
 import { artifactMigrations } from './artifacts/tables.ts';
+import { batchMigrations } from './batches/tables.ts';
 import { budgetMigrations } from './budgets/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
 import { deviceAuthMigrations } from './device-auth/tables.ts';
@@ -48,4 +49,5 @@ export const migrations: readonly Migration[] = [
   ...siteMigrations,
   ...fileMigrations,
   ...identityMigrations,
+  ...batchMigrations,
 ];

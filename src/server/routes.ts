@@ -4,6 +4,8 @@ import { addAccountRoutes } from './accounts/routes.ts';
 import { SESSION_MS } from './accounts/sessions.ts';
 import { addReferenceRoutes } from './api-reference/routes.ts';
 import { addArtifactRoutes } from './artifacts/routes.ts';
+import { makeBatches } from './batches/module.ts';
+import { addBatchRoutes, type LineCalls, renderLineError } from './batches/routes.ts';
 import { addBudgetRoutes } from './budgets/routes.ts';
 import { addChannelRoutes } from './channels/routes.ts';
 import { type ChatTimeLimits, makeChat } from './chat/module.ts';
@@ -74,6 +76,7 @@ export async function registerRoutes(
   modules: Modules,
   site: Site,
   { onFaultPoint, chatTimeLimits }: RouteOverrides,
+  lineCalls: LineCalls,
 ) {
   const { config, settings, clock, masterKey, rateLimits } = foundation;
   const { accounts, notifications, allowances, channels, artifacts } = modules;
@@ -126,6 +129,15 @@ export async function registerRoutes(
     masterKeys: [masterKey, ...foundation.previousMasterKeys],
     timeLimits: chatTimeLimits,
   });
+  const batches = makeBatches({
+    ...foundation,
+    ...{ video, chat, files: modules.files, ledger: modules.quota.ledger, notifier: notifications.notifier },
+    callerOf: (userId, tokenId) => accounts.authenticator.callerOf(userId, tokenId),
+    callModel: (call) => lineCalls.send(http.fastify, call),
+    renderError: renderLineError,
+    faultPoint: onFaultPoint ?? (() => {}),
+  });
+  addBatchRoutes(routes, batches);
   addMcp(routes, foundation, modules, video);
   const support = createSupport(foundation, modules, video);
   const cookies = createCookies(http, config.baseUrl);
@@ -138,8 +150,8 @@ export async function registerRoutes(
   addMoneyRoutes(routes, foundation, modules, video);
   addChannels(routes, foundation, modules, { ...plans, video });
   await addPages(http, foundation, site);
-  registerOnDemandMetrics(foundation, modules, { video, chat });
-  return { video, chat };
+  registerOnDemandMetrics(foundation, modules, { video, chat, batches });
+  return { video, chat, batches };
 }
 
 /** Accounts and every way to sign in to one: passwords, identity providers, devices, OAuth and Claude Code. */
@@ -294,12 +306,13 @@ function createCookies(http: HttpServer, baseUrl: string): LoginCookies {
 export function makeHttpServer(
   { config, log, metrics, tracing }: Foundation,
   { accounts }: Modules,
+  lineCalls: LineCalls,
   { port, connectionsPerIp = CONNECTIONS_PER_IP }: RouteOverrides,
 ): Promise<HttpServer> {
   return createHttpServer({
     port,
     log,
-    authenticator: accounts.authenticator,
+    authenticator: lineCalls.wrap(accounts.authenticator),
     defaultLocale: config.defaultLocale,
     baseUrl: config.baseUrl,
     corsOrigins: config.corsOrigins,

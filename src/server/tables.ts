@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { AccountTables } from './accounts/tables.ts';
 import type { ArtifactTables } from './artifacts/tables.ts';
+import type { BatchTables } from './batches/tables.ts';
 import type { BudgetTables } from './budgets/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
@@ -52,6 +53,7 @@ export interface Tables
     EventTables,
     ArtifactTables,
     FileTables,
+    BatchTables,
     WebhookTables,
     PlanTables,
     SupportTables,

@@ -99,7 +99,7 @@ export interface AccountsDependencies {
 
 /** The part of this capability that other capabilities and app.ts use. */
 export interface Accounts {
-  readonly authenticator: Authenticator;
+  readonly authenticator: Authenticator & Pick<RequestAuthenticator, 'callerOf'>;
   readonly access: AccountAccess;
   /** Ends long responses when the credential they were opened with ends. */
   readonly credentialWatch: CredentialRevocationWatch;

@@ -127,8 +127,25 @@ export class RequestAuthenticator implements Authenticator {
     if (keyLimit !== undefined) assertWithinLimit(await keyLimit.consume(String(row.id)));
     tokenUse.record(row.id, true);
     if (row.oldSecret !== undefined) oldSecretUse.record(row.oldSecret.id, true);
-    const models = row.models === null ? ALL_MODELS : (JSON.parse(row.models) as string[]);
-    return { kind: 'model', userId: row.user_id, tokenId: row.id, models, limits: toKeyLimits(row) };
+    return toModelCaller(row);
+  }
+
+  /**
+   * The caller that a key, sign-in or account is now, for work that it has ordered; addresses are not checked again.
+   * @param tokenId 0: the account itself
+   * @throws AppError `invalid_api_key`, `account_disabled`
+   */
+  async callerOf(userId: number, tokenId: number): Promise<ModelCaller> {
+    const { accounts, tokens, clock } = this.#dependencies;
+    if (tokenId === 0) {
+      if ((await accounts.findAccess(userId))?.status !== ENABLED) throw new AppError('account_disabled');
+      return { kind: 'model', userId, tokenId, models: ALL_MODELS };
+    }
+    const row = await tokens.findActive(tokenId);
+    if (row === undefined || (row.expires_at !== null && row.expires_at <= clock.now()))
+      throw new AppError('invalid_api_key');
+    if (row.status !== ENABLED) throw new AppError('account_disabled');
+    return toModelCaller(row);
   }
 
   /** The row of `tokens` behind an `sk-` token or access_token. @throws insufficient_scope */
@@ -205,6 +222,14 @@ export class RequestAuthenticator implements Authenticator {
     };
   }
 }
+
+const toModelCaller = (row: TokenRow): ModelCaller => ({
+  kind: 'model',
+  userId: row.user_id,
+  tokenId: row.id,
+  models: row.models === null ? ALL_MODELS : (JSON.parse(row.models) as string[]),
+  limits: toKeyLimits(row),
+});
 
 /** Undefined for a key without limits, the common case, whose requests are not counted. */
 function toKeyLimits(row: TokenRow): KeyLimits | undefined {

@@ -116,10 +116,7 @@ export class CallCharge {
   ): Promise<void> {
     this.#payer = { userId: caller.userId, tokenId: caller.tokenId };
     this.#maxOutputTokens = maxOutputTokens;
-    const amount = this.#maxCost({
-      promptTokens: this.#request.estimatedPromptTokens,
-      completionTokens: maxOutputTokens,
-    });
+    const amount = this.maximum(maxOutputTokens);
     try {
       await this.#reserve(model, amount);
     } catch (error) {
@@ -128,6 +125,12 @@ export class CallCharge {
       if (counted === undefined || counted >= amount) throw error;
       await this.#reserve(model, counted);
     }
+  }
+
+  /** The amount that {@link reserve} sets aside if the balance covers it. */
+  maximum(maxOutputTokens: number): number {
+    const { estimatedPromptTokens: promptTokens } = this.#request;
+    return this.#maxCost({ promptTokens, completionTokens: maxOutputTokens });
   }
 
   /** Ends a call whose reservation did not reach the disk. */

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Authenticator } from '../platform/http/request-context.ts';
+import type { Authenticator, ModelCaller } from '../platform/http/request-context.ts';
 import type { HttpServer } from '../platform/http/server.ts';
+import { parseRequestJson } from '../platform/json-scanner.ts';
 import type { ApiKeyLimiter } from '../platform/limits/key-limiter.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
@@ -14,10 +16,11 @@ import type { RequestLog } from '../request-log/request-log.ts';
 import type { Tables } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ChargeBatcher } from './charge.ts';
+import { findDialect } from './dialects.ts';
 import { ImageTaskRelay, type ImageTaskRelayDependencies } from './image-tasks.ts';
 import { recoverJournals } from './journal-recovery.ts';
 import { Relay } from './relay.ts';
-import { OutputSpeedsAndHiddenReasoning } from './request.ts';
+import { OutputSpeedsAndHiddenReasoning, parseChatRequest } from './request.ts';
 import { addChatRoutes, type SpendHeaders } from './routes.ts';
 import { SettlementJournal } from './settlement-journal.ts';
 import { TokenCounter } from './token-counter.ts';
@@ -53,6 +56,12 @@ export interface Chat {
   readonly maxCallDurationMs: number;
   /** Number of streamed responses in flight. */
   readonly openStreams: number;
+  /**
+   * The most that a call can cost, in quota.
+   * @param path of the dialect, such as `/v1/chat/completions`
+   * @throws AppError for every reason a call is refused before it reserves
+   */
+  quote(caller: ModelCaller, path: string, body: Buffer): Promise<number>;
   /** Waits until every call is settled, or a few seconds without a database; unsettled calls stay in the journal. */
   close(): Promise<void>;
   /**
@@ -117,6 +126,11 @@ export function makeChat(http: HttpServer, dependencies: ChatDependencies): Chat
     maxCallDurationMs: Math.max(3 * timeouts.totalMs, IMAGE_TOTAL_MS) + SETTLEMENT_RETRY_ALLOWANCE_MS,
     get openStreams() {
       return relay.openStreams;
+    },
+    async quote(caller, path, body) {
+      const dialect = findDialect(path);
+      if (dialect === undefined) throw new AppError('not_found');
+      return relay.quote(caller, parseChatRequest(dialect, body, parseRequestJson(body)));
     },
     async close() {
       relay.close();

@@ -141,6 +141,20 @@ export class Relay {
   }
 
   /**
+   * The most that a call can cost, in quota; nothing is reserved or sent.
+   *
+   * @throws AppError for every reason a call is refused before it reserves
+   */
+  async quote(caller: ModelCaller, request: ChatRequest): Promise<number> {
+    const { batcher, log } = this.#dependencies;
+    const { model, candidates, surcharge, planFactor } = await this.prepare(caller, request);
+    const price = this.#determinePrice(model, request, planFactor);
+    const terms = { batcher, request, ref: '', price, surcharge, planFactor, admission: undefined, model, log };
+    const charge = new CallCharge({ ...terms, client: '', begunAt: 0, onSpendLimits: () => {} });
+    return charge.maximum(reservedOutputTokens(request, model.target, candidates));
+  }
+
+  /**
    * Determines which channels may serve a call; nothing is reserved or sent.
    *
    * @throws AppError `model_not_found`, `model_not_allowed`, `upstream_unavailable`, `invalid_request`

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import {
   FILE_LIFETIME_SECONDS,
@@ -16,7 +16,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { createSigner, randomText, type Signer } from '../platform/tokens.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables, Trx } from '../tables.ts';
 import { FileCheck, type FileKind, type FileLimits } from './file-check.ts';
 import { type FileFilter, type FileRow, FileStore } from './file-store.ts';
 
@@ -36,6 +36,7 @@ const MAX_FILES = 10_000;
 const DEFAULT_LIFETIME_MS = 30 * DAY_MS;
 /** Vendors fetch an input while they accept the job, or while it waits in their queue. */
 const FETCH_LIFETIME_MS = HOUR_MS;
+const CHUNK_LENGTH = 256 * 1024;
 /** An open transfer notices within this time that its file was deleted. */
 const RECHECK_MS = 800;
 
@@ -137,6 +138,46 @@ export class FileService {
     return { ...opened, body: this.#endWithFile(opened.body, row) };
   }
 
+  /**
+   * Writes a file of this service itself, which no limit of uploads applies to.
+   * @param alongside further writes of the transaction that makes the file visible; may throw to refuse it
+   * @throws AppError `files_disabled`, `storage_full`
+   */
+  async write(
+    userId: number,
+    file: { readonly filename: string; readonly purpose: FilePurpose | 'batch_output'; readonly lifetimeMs: number },
+    content: AsyncIterable<string> | Iterable<string>,
+    alongside: (trx: Trx, id: string) => Promise<void> = async () => {},
+  ): Promise<FileObject> {
+    const { artifacts, clock } = this.#dependencies;
+    const { uploads } = artifacts;
+    if (uploads === undefined) throw new AppError('files_disabled');
+    const body = Readable.from(toBuffers(content));
+    const received = await uploads.receive(userId, { body, announcedBytes: undefined }, () => {});
+    try {
+      const createdAt = clock.now();
+      const row = {
+        id: `file-${randomText(24)}`,
+        user_id: userId,
+        purpose: file.purpose,
+        filename: file.filename,
+        bytes: received.bytes,
+        sha256: received.sha256,
+        mime_type: 'application/jsonl',
+        created_at: createdAt,
+        expires_at: createdAt + file.lifetimeMs,
+      };
+      const kept = { fileId: row.id, mimeType: row.mime_type, expiresAt: row.expires_at };
+      await received.keep(kept, async (trx) => {
+        await this.#store.insert(trx, row);
+        await alongside(trx, row.id);
+      });
+      return toFileObject(row);
+    } finally {
+      await received.release();
+    }
+  }
+
   /** A file as the input of a video; undefined for an unknown id, an expired file and another account's. */
   async findInput(id: string, { userId }: { readonly userId: number }) {
     const { artifacts, clock, baseUrl } = this.#dependencies;
@@ -198,6 +239,18 @@ export class FileService {
   }
 }
 
+/** Joins short texts, because every chunk is written on its own. */
+async function* toBuffers(texts: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Buffer> {
+  let joined = '';
+  for await (const text of texts) {
+    joined += text;
+    if (joined.length < CHUNK_LENGTH) continue;
+    yield Buffer.from(joined);
+    joined = '';
+  }
+  if (joined !== '') yield Buffer.from(joined);
+}
+
 type FileRequestParts = Parameters<Artifacts['storedFiles']['openUpload']>[1];
 
 /** The query of a list, as strings. */
@@ -214,7 +267,7 @@ function toFilter({ purpose, after, limit = '100', order = 'desc' }: FileQuery):
   if (!/^\d{1,5}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_LIMIT)
     throw invalidRequest('limit must be from 1 to 10000.', 'limit');
   if (order !== 'asc' && order !== 'desc') throw invalidRequest('order must be asc or desc.', 'order');
-  if (purpose !== undefined && !isPurpose(purpose)) throw unknownPurpose();
+  if (purpose !== undefined && purpose !== 'batch_output' && !isPurpose(purpose)) throw unknownPurpose();
   return { purpose, after, limit: Number(limit), order };
 }
 

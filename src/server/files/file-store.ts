@@ -9,7 +9,7 @@ export type FileRow = Selectable<Tables['files']>;
 
 /** Which files a list shows. */
 export interface FileFilter {
-  readonly purpose: FilePurpose | undefined;
+  readonly purpose: FilePurpose | 'batch_output' | undefined;
   /** Id of the last file of the page before. */
   readonly after: string | undefined;
   readonly limit: number;

@@ -111,6 +111,8 @@ type SubmitCaller = Pick<ModelCaller, 'userId' | 'models' | 'limits'> & { readon
 interface SubmitOptions {
   /** The claim of the request's Idempotency-Key, if any. */
   readonly idempotency?: IdempotencyClaim;
+  /** Runs in the transaction that reserves the quota, in place of an Idempotency-Key; may throw to refuse the submit. */
+  readonly claim?: ClaimKeyInTransaction;
   readonly remixOf?: Task;
   /** User-Agent of the request. */
   readonly client?: string;
@@ -148,9 +150,9 @@ export class SubmitService {
   async submit(
     caller: SubmitCaller,
     request: GenerationRequest,
-    { idempotency, ...origin }: SubmitOptions = {},
+    { idempotency, claim, ...origin }: SubmitOptions = {},
   ): Promise<SubmitResult> {
-    if (idempotency === undefined) return this.#start(caller, request, origin);
+    if (idempotency === undefined) return this.#start(caller, request, origin, claim);
     return this.#dependencies.idempotency.runOnce(idempotency, (claimKey) =>
       this.#start(caller, request, origin, claimKey),
     );
@@ -179,7 +181,7 @@ export class SubmitService {
   async #start(
     caller: SubmitCaller,
     generation: GenerationRequest,
-    { remixOf, client = '', addHeaders }: Omit<SubmitOptions, 'idempotency'>,
+    { remixOf, client = '', addHeaders }: Omit<SubmitOptions, 'idempotency' | 'claim'>,
     claimKey?: ClaimKeyInTransaction,
   ): Promise<SubmitResult> {
     const { attempts, newTaskId, faultPoint, limits } = this.#dependencies;

@@ -335,7 +335,11 @@ export type FaultPoint =
   | 'after-send'
   | 'after-answer'
   | 'before-settle'
-  | 'mid-refund';
+  | 'mid-refund'
+  | 'batch-half-checked'
+  | 'batch-line-sent'
+  | 'batch-line-answered'
+  | 'batch-half-written';
 
 /** Called at every fault point; does nothing outside tests. */
 export type OnFaultPoint = (point: FaultPoint) => void;

@@ -1,0 +1,474 @@
+import { randomUUID } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { BATCH_KEPT_DAYS } from '../../contract/batches.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
+import type { FileService } from '../files/file-service.ts';
+import { isAppError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { Video } from '../video/module.ts';
+import type { OnFaultPoint } from '../video/task-completion.ts';
+import { cleanLine, InputCheck, type LineRequest, parseLine, readLines } from './batch-input.ts';
+import type { BatchRow, BatchStore, LineRow, NewLine } from './batch-store.ts';
+import { type LineErrorCode, toLineEnd, toLineError } from './line-results.ts';
+import { failureOf, type LineSender } from './line-sender.ts';
+
+interface BatchRunnerDependencies {
+  readonly database: Database<Tables>;
+  readonly store: BatchStore;
+  readonly sender: LineSender;
+  readonly files: Pick<FileService, 'open' | 'write'>;
+  readonly ledger: Pick<Ledger, 'refund' | 'grant'>;
+  readonly video: Pick<Video, 'services' | 'store' | 'queue'>;
+  /** Called in the transaction that ends a batch. */
+  readonly onEnded: (trx: Trx, batch: BatchRow) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly faultPoint: OnFaultPoint;
+}
+
+/** A process that has not renewed its lease for this long is dead or stalled; another one takes over. */
+const LEASE_MS = 15_000;
+const RENEW_MS = 4_000;
+/** Batches that one process works on at a time. */
+const MAX_HELD = 16;
+/** Lines of a batch that are being sent at a time: a batch must leave room for interactive calls. */
+const MAX_SENDING = 8;
+/** Videos of a batch that wait for a place; more would only fill the queue of the account. */
+const MAX_WAITING = 8;
+/** Videos of a batch in progress. */
+const MAX_RUNNING = 500;
+const LOOK_MS = 500;
+/** Lines, and bytes of the input file, that are read at once. */
+const READ_LINES = 64;
+const READ_BYTES = 16 * 1024 ** 2;
+const CHUNK = 500;
+const STORAGE_RETRY_MS = 60_000;
+
+/** The final status and the column of its time. */
+const ENDS = {
+  completed: 'completed_at',
+  expired: 'expired_at',
+  cancelled: 'cancelled_at',
+} as const satisfies Record<NonNullable<BatchRow['ending']>, keyof BatchRow>;
+
+/** Why the pending lines of a batch that ends are not sent. */
+const PENDING_ERRORS: Readonly<Record<NonNullable<BatchRow['ending']>, LineErrorCode>> = {
+  completed: 'budget_reached',
+  expired: 'batch_expired',
+  cancelled: 'batch_cancelled',
+};
+
+/** A batch that this process works on. */
+interface HeldBatch {
+  readonly id: string;
+  /** Identifies the lease; a later lease of the same process has another one. */
+  readonly owner: string;
+  /** Lines that were read and not sent. */
+  readonly ready: { readonly line: LineRow; readonly request: LineRequest }[];
+  /** Lines being sent, by number. */
+  readonly sending: Map<number, Promise<void>>;
+  /** The last line that was read. */
+  cursor: number;
+  renewedAt: number;
+  /** What the batch had spent when its budget did not cover a line. */
+  blockedAt: number | undefined;
+  isLost: boolean;
+}
+
+/**
+ * Works on batches: checks their files, sends their lines, collects the ends of videos and writes the files. A lease
+ * decides which process works on a batch, and every write is conditional on the lease or on the state of a line, so
+ * that a process that was stalled changes nothing.
+ */
+export class BatchRunner {
+  readonly #dependencies: BatchRunnerDependencies;
+  readonly #held = new Map<string, Promise<void>>();
+  readonly #stopping = new AbortController();
+  #looks: Promise<void> | undefined;
+  #wake = Promise.withResolvers<void>();
+
+  constructor(dependencies: BatchRunnerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Works on batches until `stop`. */
+  start(): void {
+    this.#looks = this.#lookUntilStopped();
+  }
+
+  /** Looks for new work now. */
+  wake(): void {
+    this.#wake.resolve();
+  }
+
+  /** Starts nothing more, and waits at most `graceMs` for the lines that are being sent. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    this.wake();
+    await this.#looks;
+    await Promise.race([Promise.all(this.#held.values()), pause(graceMs, undefined, { ref: false })]);
+  }
+
+  async #lookUntilStopped(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      await this.#look().catch((error: unknown) => this.#dependencies.log.warn({ err: error }, 'batches not read'));
+      await this.#sleep(LOOK_MS);
+      this.#wake = Promise.withResolvers<void>();
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { store, clock } = this.#dependencies;
+    const room = MAX_HELD - this.#held.size;
+    if (room <= 0) return;
+    const now = clock.now();
+    for (const id of await store.listUnheld(now, room)) {
+      const owner = randomUUID();
+      if (this.#held.has(id) || !(await store.lease(id, owner, now, now + LEASE_MS))) continue;
+      const held = {
+        id,
+        owner,
+        ready: [],
+        sending: new Map(),
+        cursor: 0,
+        renewedAt: now,
+        blockedAt: undefined,
+        isLost: false,
+      };
+      this.#held.set(
+        id,
+        this.#work(held).finally(() => void this.#held.delete(id)),
+      );
+    }
+  }
+
+  async #work(held: HeldBatch): Promise<void> {
+    const { store, clock, log } = this.#dependencies;
+    const renewal = setInterval(() => {
+      const now = clock.now();
+      store.renew(held.id, held.owner, now + LEASE_MS).then(
+        (isOurs) => {
+          held.isLost ||= !isOurs;
+        },
+        () => {},
+      );
+    }, RENEW_MS);
+    try {
+      while (!this.#stopping.signal.aborted && !held.isLost) {
+        const isOver = await this.#advance(held).catch((error: unknown) => {
+          log.warn({ err: error, batch: held.id }, 'a batch could not be advanced');
+          return false;
+        });
+        if (isOver) break;
+        await Promise.race([...held.sending.values(), this.#sleep(held.sending.size > 0 ? LOOK_MS / 2 : LOOK_MS)]);
+      }
+      await Promise.all(held.sending.values());
+    } finally {
+      clearInterval(renewal);
+      await store.release(held.id, held.owner).catch(() => {});
+    }
+  }
+
+  /** One step. @returns whether the batch has ended */
+  async #advance(held: HeldBatch): Promise<boolean> {
+    const batch = await this.#dependencies.store.findById(held.id);
+    if (batch === undefined || batch.lease_owner !== held.owner) return true;
+    if (batch.status === 'validating') return this.#validate(batch, held);
+    if (batch.status === 'in_progress') return this.#progress(batch, held);
+    if (batch.status === 'finalizing' || batch.status === 'cancelling') return this.#end(batch, held);
+    return true;
+  }
+
+  /** Reads the input file and stores where its lines are. A check that was interrupted begins again. */
+  async #validate(batch: BatchRow, held: HeldBatch): Promise<boolean> {
+    const { database, store, files, clock, faultPoint } = this.#dependencies;
+    const check = new InputCheck(batch.endpoint);
+    const save = (lines: readonly NewLine[]) =>
+      database.transaction(async (trx) => {
+        if (!(await store.changeHeld(trx, held, ['validating'], { retry_at: 0 }))) throw new LeaseLostError();
+        if (lines.length > 0) await store.insertLines(trx, batch.id, lines);
+      });
+    await database.transaction(async (trx) => {
+      if (!(await store.changeHeld(trx, held, ['validating'], { retry_at: 0 }))) throw new LeaseLostError();
+      await store.deleteLines(trx, batch.id);
+    });
+    let lines: NewLine[] = [];
+    const opened = await files.open(batch.user_id, batch.input_file_id, {}).catch((error: unknown) => {
+      if (isAppError(error, 'file_not_found')) return undefined;
+      throw error;
+    });
+    for await (const found of opened === undefined ? [] : readLines(opened.body as AsyncIterable<Buffer>)) {
+      const line = check.push(found);
+      if (line !== undefined) lines.push(line);
+      if (lines.length >= CHUNK) {
+        await save(lines);
+        lines = [];
+      }
+      if (check.isStopped) break;
+    }
+    opened?.body.destroy();
+    faultPoint('batch-half-checked');
+    const missing = {
+      code: 'file_not_found',
+      line: null,
+      message: 'The input file does not exist.',
+      param: 'input_file_id',
+    };
+    const defects = opened === undefined ? [missing] : check.end();
+    const now = clock.now();
+    await save(lines);
+    if (defects.length === 0) {
+      const set = {
+        status: 'in_progress',
+        in_progress_at: now,
+        total: check.lineCount,
+        model: check.model ?? null,
+      } as const;
+      await store.changeHeld(database.kysely, held, ['validating'], set);
+      return false;
+    }
+    const errors = JSON.stringify({ object: 'list', data: defects });
+    await this.#close(batch, held, { status: 'failed', failed_at: now, errors });
+    return true;
+  }
+
+  async #progress(batch: BatchRow, held: HeldBatch): Promise<boolean> {
+    const { store, database, clock } = this.#dependencies;
+    await this.#failInterrupted(held);
+    await this.#collect(held);
+    const unsettled = await this.#settle(held.id);
+    const now = clock.now();
+    const finish = (ending: NonNullable<BatchRow['ending']>) =>
+      store.changeHeld(database.kysely, held, ['in_progress'], { status: 'finalizing', finalizing_at: now, ending });
+    if (now >= batch.expires_at) await finish('expired');
+    else if (batch.paused_at === null && batch.retry_at <= now) await this.#fill(batch, held);
+    if (held.sending.size > 0 || unsettled > 0 || (await store.countIn(held.id, ['running', 'sending'])) > 0)
+      return false;
+    const pending = await store.countIn(held.id, ['pending']);
+    if (pending === 0) await finish('completed');
+    else if (held.blockedAt !== undefined && batch.paused_at === null) {
+      const current = await store.findById(held.id);
+      // Nothing is running that could release money any more.
+      if (current?.spent === held.blockedAt) await finish('completed');
+      else held.blockedAt = undefined;
+    } else if (held.ready.length === 0) held.cursor = 0;
+    return false;
+  }
+
+  /** Sends lines as long as there is room. */
+  async #fill(batch: BatchRow, held: HeldBatch): Promise<void> {
+    for (let room = await this.#roomOf(batch, held); room > 0 && held.blockedAt === undefined; room--) {
+      if (held.ready.length === 0) await this.#read(batch, held);
+      const next = held.ready.shift();
+      if (next === undefined) return;
+      const sent = this.#send(batch, held, next).finally(() => void held.sending.delete(next.line.line));
+      held.sending.set(next.line.line, sent);
+    }
+  }
+
+  async #roomOf({ id, endpoint }: BatchRow, { sending }: HeldBatch): Promise<number> {
+    const { store } = this.#dependencies;
+    const room = MAX_SENDING - sending.size;
+    if (room <= 0 || endpoint !== '/v1/videos') return room;
+    const waiting = await store.listWaiting(id, MAX_WAITING);
+    const running = await store.countIn(id, ['running']);
+    return Math.min(room, MAX_WAITING - waiting.length - sending.size, MAX_RUNNING - running - sending.size);
+  }
+
+  async #send(batch: BatchRow, held: HeldBatch, next: HeldBatch['ready'][number]): Promise<void> {
+    const { sender, store, database, clock, log } = this.#dependencies;
+    try {
+      const outcome = await sender.send(batch, held, next.line, next.request);
+      if (outcome === 'ended' || outcome === 'started') return;
+      held.ready.unshift(next);
+      held.ready.sort((one, other) => one.line.line - other.line.line);
+      if (outcome === 'blocked') {
+        const current = await store.findById(held.id);
+        held.blockedAt = current?.spent;
+      } else
+        await store.changeHeld(database.kysely, held, ['in_progress'], {
+          retry_at: clock.now() + outcome.retryAfterMs,
+        });
+    } catch (error) {
+      log.warn({ err: error, batch: held.id, line: next.line.line }, 'a line of a batch could not be sent');
+      held.cursor = 0;
+      held.ready.length = 0;
+    }
+  }
+
+  /** Reads the next pending lines with their requests. */
+  async #read(batch: BatchRow, held: HeldBatch): Promise<void> {
+    const { store, files } = this.#dependencies;
+    const pending = (await store.listPending(held.id, held.cursor, READ_LINES)).filter(
+      ({ line }) => !held.sending.has(line),
+    );
+    const [first] = pending;
+    if (first === undefined) return;
+    const lines = pending.filter(({ start, bytes }, index) => index === 0 || start + bytes - first.start <= READ_BYTES);
+    const last = lines.at(-1) ?? first;
+    const range = `bytes=${first.start}-${last.start + last.bytes - 1}`;
+    const opened = await files.open(batch.user_id, batch.input_file_id, { range }).catch((error: unknown) => {
+      if (isAppError(error, 'file_not_found')) return undefined;
+      throw error;
+    });
+    if (opened === undefined) return this.#failPending(batch, 'input_file_not_found');
+    const bytes = await buffer(opened.body);
+    for (const line of lines) {
+      const from = line.start - first.start;
+      const request = parseLine(cleanLine(bytes.subarray(from, from + line.bytes), line.line), batch.endpoint);
+      if ('code' in request) throw new Error(`line ${line.line} has changed since its file was checked`);
+      held.ready.push({ line, request });
+    }
+    held.cursor = last.line;
+  }
+
+  /** Ends the model calls of a process that died: their responses are lost, and sending them again could double them. */
+  async #failInterrupted({ id, owner }: HeldBatch): Promise<void> {
+    const { database, store, ledger } = this.#dependencies;
+    const batch = await store.findById(id);
+    for (const line of await store.listInterrupted(id, owner, CHUNK)) {
+      const ref = line.ref ?? '';
+      for (const each of await store.listReservations(database.kysely, ref))
+        await database.transaction((trx) => ledger.refund(trx, each));
+      await database.transaction(async (trx) => {
+        const charged = (await store.findCharge(trx, ref)) ?? 0;
+        const end = toLineError(line, 'interrupted');
+        const set = { ...end, owner: null, amount: 0, is_settled: 1 } as const;
+        if (!(await store.moveLine(trx, line, { states: ['sending'], owner: line.owner ?? '' }, set))) return;
+        await store.countEnd(trx, id, { ...end, released: line.amount });
+        const grant = { userId: batch?.user_id ?? 0, amount: charged, ref: `${id}:${line.line}`, note: 'interrupted' };
+        if (charged > 0) await ledger.grant(trx, grant);
+      });
+    }
+  }
+
+  /** Ends the lines whose videos have ended. */
+  async #collect(held: HeldBatch): Promise<void> {
+    const { store, video, sender, database } = this.#dependencies;
+    for (const line of await store.listEnded(held.id, CHUNK)) {
+      // The outcome of a submit in progress is its sender's to judge.
+      if (held.sending.has(line.line) || line.ref === null) continue;
+      const task = await video.store.findById(line.ref);
+      const charge = await store.findCharge(database.kysely, line.ref);
+      if (task === undefined || charge === undefined) continue;
+      const origin = task.remixed_from === null ? undefined : await video.store.findById(task.remixed_from);
+      const body = video.services.renderer.complete(task, origin?.public_id);
+      const error = task.status === 'SUCCESS' ? null : failureOf(body);
+      const end = toLineEnd(line, { status: 200, requestId: task.id, body }, error);
+      await sender.finish(line, { state: 'running', ref: line.ref }, { ...end, charge });
+    }
+  }
+
+  /** Replaces the reservations of ended model calls by their charges. @returns how many are still open */
+  async #settle(id: string): Promise<number> {
+    const { store, database } = this.#dependencies;
+    let open = 0;
+    for (const line of await store.listUnsettled(id, CHUNK)) {
+      const charge = line.ref === null ? 0 : await store.findCharge(database.kysely, line.ref);
+      if (charge === undefined) {
+        open++;
+        continue;
+      }
+      await database.transaction(async (trx) => {
+        const set = { amount: charge, is_settled: 1 } as const;
+        if (await store.moveLine(trx, line, { states: ['completed', 'failed'], isSettled: 0 }, set))
+          await store.unspend(trx, id, line.amount - charge);
+      });
+    }
+    return open;
+  }
+
+  /** Sends nothing more, waits for the running lines, and writes the files. @returns whether the batch has ended */
+  async #end(batch: BatchRow, held: HeldBatch): Promise<boolean> {
+    const { store, video } = this.#dependencies;
+    const ending = batch.status === 'cancelling' ? 'cancelled' : (batch.ending ?? 'completed');
+    await this.#failInterrupted(held);
+    await this.#failPending(batch, PENDING_ERRORS[ending]);
+    if (ending !== 'completed')
+      for (const { ref } of await store.listWaiting(held.id, CHUNK)) {
+        const task = await video.store.findById(ref);
+        if (task !== undefined) await video.queue.cancel(task);
+      }
+    await this.#collect(held);
+    const unsettled = await this.#settle(held.id);
+    const open = await store.countIn(held.id, ['pending', 'sending', 'running']);
+    if (held.sending.size > 0 || unsettled > 0 || open > 0) return false;
+    if (batch.retry_at > this.#dependencies.clock.now()) return false;
+    try {
+      await this.#writeFile(batch, held, 'output', 'completed');
+      this.#dependencies.faultPoint('batch-half-written');
+      await this.#writeFile(batch, held, 'error', 'failed');
+    } catch (error) {
+      if (!isAppError(error, 'storage_full')) throw error;
+      this.#dependencies.log.warn({ batch: held.id }, 'no space for the files of a batch');
+      const retryAt = this.#dependencies.clock.now() + STORAGE_RETRY_MS;
+      await store.changeHeld(this.#dependencies.database.kysely, held, [batch.status], { retry_at: retryAt });
+      return false;
+    }
+    await this.#close(batch, held, { status: ending, [ENDS[ending]]: this.#dependencies.clock.now() });
+    return true;
+  }
+
+  async #failPending(batch: BatchRow, code: LineErrorCode): Promise<void> {
+    const { store, database } = this.#dependencies;
+    for (;;) {
+      const lines = await store.listPending(batch.id, 0, CHUNK);
+      if (lines.length === 0) return;
+      const ended = lines.map((line) => ({ line: line.line, result: toLineError(line, code).result }));
+      await database.transaction((trx) => store.failPending(trx, batch.id, ended));
+    }
+  }
+
+  /** Writes one of the files, once: its row and its id in the batch are one transaction. */
+  async #writeFile(
+    batch: BatchRow,
+    held: HeldBatch,
+    kind: 'output' | 'error',
+    state: 'completed' | 'failed',
+  ): Promise<void> {
+    const { store, files } = this.#dependencies;
+    if (batch[`${kind}_file_id`] !== null || (await store.countIn(batch.id, [state])) === 0) return;
+    const file = {
+      filename: `${batch.id}_${kind}.jsonl`,
+      purpose: 'batch_output',
+      lifetimeMs: batch.output_lifetime_ms ?? BATCH_KEPT_DAYS * DAY_MS,
+    } as const;
+    await files.write(batch.user_id, file, this.#results(batch.id, state), async (trx, id) => {
+      if (!(await store.changeHeld(trx, held, [batch.status], { [`${kind}_file_id`]: id }))) throw new LeaseLostError();
+    });
+  }
+
+  async *#results(id: string, state: 'completed' | 'failed'): AsyncGenerator<string> {
+    let after = 0;
+    for (;;) {
+      const rows = await this.#dependencies.store.listResults(id, state, after, CHUNK);
+      for (const { result } of rows) yield `${result}\n`;
+      after = rows.at(-1)?.line ?? after;
+      if (rows.length < CHUNK) return;
+    }
+  }
+
+  /** Ends the batch; its input file is kept as long as its other files. */
+  async #close(batch: BatchRow, held: HeldBatch, set: Parameters<BatchStore['changeHeld']>[3]): Promise<void> {
+    const { store, database, clock, onEnded } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      if (!(await store.changeHeld(trx, held, [batch.status], set))) throw new LeaseLostError();
+      if (set.status === 'failed') await store.deleteLines(trx, batch.id);
+      await store.expireFile(trx, batch.input_file_id, clock.now() + BATCH_KEPT_DAYS * DAY_MS);
+      const ended = await store.findById(batch.id, trx);
+      if (ended !== undefined) await onEnded(trx, ended);
+    });
+  }
+
+  #sleep(ms: number): Promise<unknown> {
+    return Promise.race([pause(ms, undefined, { signal: this.#stopping.signal }).catch(() => {}), this.#wake.promise]);
+  }
+}
+
+/** Another process works on the batch, or its owner has cancelled it. */
+class LeaseLostError extends Error {}
