@@ -10,6 +10,8 @@ import { assertAccessible } from './find-accessibility-issues.ts';
 const VARIANTS: readonly BrowserContextOptions[] = [
   { locale: 'en', colorScheme: 'light', viewport: { width: 320, height: 640 } },
   { locale: 'zh-CN', colorScheme: 'dark', viewport: { width: 320, height: 640 } },
+  { locale: 'en', colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+  { locale: 'zh-CN', colorScheme: 'light', viewport: { width: 390, height: 844 } },
   { locale: 'en', colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
   { locale: 'zh-CN', colorScheme: 'light', viewport: { width: 1280, height: 800 } },
 ];

@@ -95,6 +95,34 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
     await page.getByRole('button', { name: 'Allow with a passkey' }).click();
     await page.locator('h1.good').waitFor();
 
+    // So does the page of an application, which keeps the limits that were typed.
+    clock.advance(13 * HOUR_MS);
+    await service.root.ok('POST', '/api/admin/device-clients', {
+      client_id: 'app',
+      name: 'App',
+      type: 'public',
+      redirect_uris: ['https://app.example/cb'],
+    });
+    await page.route('https://app.example/**', (route) => route.fulfill({ body: 'signed in' }));
+    const request = new URLSearchParams({
+      client_id: 'app',
+      redirect_uri: 'https://app.example/cb',
+      response_type: 'code',
+      scope: 'models',
+      code_challenge: 'x'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+    await page.goto(`/oauth/authorize?${request}`);
+    await assertAccessible(page, 'consent with a passkey');
+    await page.getByLabel('It may spend at most').fill('2.5');
+    await page.getByRole('button', { name: 'Allow with a passkey' }).click();
+    await page.waitForURL(/app\.example\/cb\?code=/);
+    const [entry] = await service.root.ok<{ after: { spend_limit: object } }[]>(
+      'GET',
+      '/api/admin/audit?action=grant.approve',
+    );
+    assert.deepEqual(entry?.after.spend_limit, { amount: 2.5 * 500_000, period: 'month' });
+
     // A new sign-in: the browser chooses the only passkey among the suggestions of the user name field.
     await page.context().clearCookies();
     await page.goto('/sign-in');
