@@ -41,6 +41,7 @@ const CARD_FIELDS = [
   'refresh_interval_seconds',
   'interval_quota',
   'weekly_quota_limit',
+  'monthly_quota_limit',
   'status',
   'models',
 ];

@@ -465,7 +465,8 @@ class Charger {
       subjectsOf(reservation).flatMap((subject) => {
         const ofPlan = kindOf(subject) === 'account' ? reservation.planSpendLimit : undefined;
         const limit = limits.get(subject) ?? ofPlan;
-        if (limit === undefined) return [];
+        // What is free is never refused.
+        if (limit === undefined || reservation.amount === 0) return [];
         const window = spendWindowOf(limit.period, clock.now(), timeZone());
         reservation.counted.push([subject, window.startsAt]);
         return [{ subject, startsAt: window.startsAt, delta: 0, taken: reservation.amount, limit, window }];

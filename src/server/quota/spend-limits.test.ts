@@ -61,6 +61,7 @@ describe('spend limits', () => {
       assert.equal(await ledger.settle('c', 120), 120, 'the work is done');
       assert.equal(await spent(TOKEN), 130);
       assert.equal(await ledger.reserve('d', 1, 1, 5), 'quota_not_enough');
+      assert.equal(await ledger.reserve('free', 1, 0, 5), undefined);
       assert.equal(await ledger.reserve('d', 1, 1_000, 6), undefined, 'another token');
       assert.equal(await ledger.reserve('e', 1, 1_000), undefined, 'no token');
       assert.equal((await ledger.quota.wallet(1)).balance, 10_000 - 130 - 2_000);
