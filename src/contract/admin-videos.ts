@@ -85,3 +85,20 @@ export const getTask = endpoint({
   params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 200 }) }),
   response: Ok(AdminTask),
 });
+
+export const listWaitingVideos = endpoint({
+  ...admin,
+  path: '/api/admin/tasks/waiting',
+  summary: 'Videos that wait for a place, by model and what they wait for; the longest wait first',
+  response: Ok(
+    Type.Array(
+      Type.Object({
+        model: Type.String(),
+        waits_for: Type.Enum(['channel', 'account', 'key'], { description: 'Whose limit is reached.' }),
+        channel_ids: Type.Array(Type.Integer(), { description: 'The channels that can serve them.' }),
+        count: Type.Integer(),
+        oldest_time: Type.Integer({ description: 'Unix seconds: when the oldest was submitted.' }),
+      }),
+    ),
+  ),
+});

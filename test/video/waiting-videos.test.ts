@@ -166,6 +166,11 @@ describe('videos that wait for a place', () => {
       const before = await balance();
       const [one, two, three] = [await submit(key, 'b'), await submit(key, 'c'), await submit(key, 'd')];
       assert.ok((await balance()) < before);
+      const waiting = await service.operator.requestData<object[]>('GET', '/api/admin/tasks/waiting');
+      const oldest = (waiting[0] as { oldest_time: number } | undefined)?.oldest_time ?? 0;
+      assert.ok(Math.abs(oldest - Date.now() / 1_000) < 60);
+      const row = { model: 'sora-2', waits_for: 'channel', channel_ids: made.slice(-1), count: 3, oldest_time: oldest };
+      assert.deepEqual(waiting, [row]);
       const cancelled = await callModelApi(service.baseUrl, key, 'POST', `/v1/videos/${one.video.id}/cancel`, {});
       assert.equal(cancelled.status, 200);
       assert.deepEqual((cancelled.body as unknown as Video).error?.code, 'cancelled');

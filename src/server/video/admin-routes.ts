@@ -11,6 +11,7 @@ import { PollFailed } from '../upstreams/vendor-errors.ts';
 import { toVideoRow } from './formats.ts';
 import type { Reconciliation, VendorAccountState } from './reconciliation.ts';
 import type { ReconciliationRow, ReconciliationStore } from './reconciliation-store.ts';
+import type { TaskQueue } from './task-queue.ts';
 import type { TaskAdminStore } from './task-reports.ts';
 import type { Task } from './task-store.ts';
 
@@ -29,6 +30,7 @@ export interface LedgerHistory {
 
 interface TaskAdminRouteDependencies {
   readonly store: TaskAdminStore;
+  readonly queue: Pick<TaskQueue, 'waiting'>;
   readonly channels: Pick<ChannelDirectory, 'byId'>;
   readonly ledgerHistory: LedgerHistory;
 }
@@ -36,7 +38,7 @@ interface TaskAdminRouteDependencies {
 /** Registers the admin endpoints for the tasks of all accounts. */
 export function addTaskAdminRoutes(
   routes: RouteRegistry,
-  { store, channels, ledgerHistory }: TaskAdminRouteDependencies,
+  { store, queue, channels, ledgerHistory }: TaskAdminRouteDependencies,
 ): void {
   routes.add(endpoints.listTasks, async ({ query }) => {
     const { task_id, status, model, user_id, channel_id, unfinished, from, to } = query;
@@ -55,6 +57,18 @@ export function addTaskAdminRoutes(
     );
     return longList(rows.map(toAdminRow), page);
   });
+
+  routes.add(endpoints.listWaitingVideos, async () =>
+    ok(
+      (await queue.waiting()).map(({ model, kind, channelIds, count, oldest }) => ({
+        model,
+        waits_for: kind === 'vendor' ? ('channel' as const) : kind,
+        channel_ids: channelIds,
+        count,
+        oldest_time: toSeconds(oldest),
+      })),
+    ),
+  );
 
   routes.add(endpoints.getTask, async ({ params }) => {
     const task = await store.find(params.id);

@@ -26,6 +26,7 @@ import { useSelf } from '../../../data/self.ts';
 import { currentLanguage } from '../../../strings/language.ts';
 import { needsAttention } from '../channels/channel-status.tsx';
 import { ServiceStatus, UsersWithRefusedCalls } from './service-status.tsx';
+import { WaitingPanel } from './waiting-panel.tsx';
 
 const PERIODS = ['7', '30', '90'] as const;
 const REFRESH_MS = 30_000;
@@ -66,6 +67,7 @@ export function OverviewPage() {
         <GettingStarted channels={channels.data?.data} />
         <ServiceStatus state={operations} />
         <OverviewStats days={days} nowMs={nowMs} usage={usage.data?.total} channels={channels.data?.data} />
+        <WaitingPanel />
         <UsagePanel rows={usage.data?.rows} days={days} nowMs={nowMs} />
         <SimpleGrid cols={{ base: 1, lg: 2 }}>
           <ModelOrUserUsageRanking title={t('overview.topModels')} rows={usage.data?.rows} by="model" days={days} />
