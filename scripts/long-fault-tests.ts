@@ -6,6 +6,7 @@
  * - kills: the service runs in a separate process, which SIGKILL ends at a named point of the money path and which is
  *   then restarted; likewise during model calls that stream, converted ones too, and during responses to device
  *   sign-ins; at each point a process is also paused until another has taken over its work
+ * - queue: eight processes that are killed in turn share a limit of five videos; none is lost or doubled
  * - power: what a disk may hold after a power failure is checked: every write that was reported, none in part
  * - restarts: PostgreSQL is stopped under load and restarted; two processes behind HAProxy and nginx are restarted
  *   alternately until the given number of requests was sent, none of which may fail; databases freeze, stop responding
@@ -52,6 +53,8 @@ const { values, positionals: chosen } = parseArgs({
     races: { type: 'string', default: '200' },
     /** Kills of an import, per database. */
     imports: { type: 'string', default: '100' },
+    /** Submits that wait at a limit of five while eight processes are killed, per database. */
+    queue: { type: 'string', default: '1000' },
     /** Tested orders in which the events of a task arrive. */
     histories: { type: 'string', default: '5000' },
     /** Receipts compared with the ledger, per database; `--receipts 1000000` for a million. */
@@ -94,6 +97,8 @@ const strength = {
   POWER_SEED: values.seed,
   RACE_ROUNDS: values.races,
   IMPORT_KILLS: values.imports,
+  QUEUE_SUBMITS: values.queue,
+  QUEUE_PROCESSES: '8',
   CUTS: values.cuts,
   WRONG_CODES: values.codes,
   HISTORIES: values.histories,

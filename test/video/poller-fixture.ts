@@ -56,6 +56,7 @@ export function makePoller(database: Database<Tables>, quota: Ledger, clock: Man
       adapters: { get: () => adapter as VendorAdapter },
       calls: new UpstreamCalls({} as ConstructorParameters<typeof UpstreamCalls>[0], clock),
     }),
+    retryLost: async () => false,
     syncPeriodMs: 1_000,
     ambiguousTtlMs: HOUR_MS,
     taskTimeoutMs: 24 * HOUR_MS,

@@ -52,7 +52,7 @@ import { TaskFollower } from './task-follower.ts';
 import { TaskLimitStore } from './task-limits.ts';
 import { TaskQueue } from './task-queue.ts';
 import { TaskAdminStore, UnfinishedTaskStatisticsStore, VideoDurationStatisticsStore } from './task-reports.ts';
-import { TaskStore } from './task-store.ts';
+import { type Task, TaskStore } from './task-store.ts';
 import { Base64VideoCache, createVideoCopySources, UrlRefresher, VendorFiles } from './vendor-files.ts';
 import { addVendorCompatibleRoutes, addVendorFormatRoutes } from './vendor-format-routes.ts';
 import { VideoModels } from './video-models.ts';
@@ -153,7 +153,8 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const inlineFileCache = new Base64VideoCache(stopping);
   const vendorFiles = new VendorFiles({ ...shared, urlRefresher, inlineFileCache });
   const results = new ResultCheck({ vendorFiles, log });
-  const poller = new TaskPoller({ ...shared, completion, results });
+  const retryLost = (task: Task): Promise<boolean> => queue.retryLost(task);
+  const poller = new TaskPoller({ ...shared, completion, results, retryLost });
   const pollScheduler = makePollScheduler({ ...dependencies, poller, periodMs: syncPeriodMs });
 
   const downloadSlots = new DownloadSlots();
@@ -187,7 +188,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addShareRoutes(routes, new ShareService({ ...shared, shares }));
   addSharePageRoutes(routes, { ...shared, contentDelivery, access: new ShareAccess({ ...shared, shares }) });
   const { reconciliations, reconciliation } = makeReconciliation(routes, dependencies, upstreamCalls);
-  addTaskAdminRoutes(routes, { store: adminStore, channels, ledgerHistory: dependencies.ledgerHistory });
+  addTaskAdminRoutes(routes, { store: adminStore, queue, channels, ledgerHistory: dependencies.ledgerHistory });
 
   return {
     store,

@@ -47,6 +47,8 @@ interface TaskPollerDependencies {
   readonly taskTimeoutMs: number;
   /** Time after its submit during which a vendor may not know a task yet. */
   readonly submitVisibilityMs: number;
+  /** Lets a video wait again that its vendor never received; returns false if it did not wait before. */
+  readonly retryLost: (task: Task) => Promise<boolean>;
 }
 
 /** Consecutive odd polls that fail a task once its submit must be visible. */
@@ -201,8 +203,8 @@ export class TaskPoller {
   }
 
   /**
-   * Handles a submit whose response was lost: searches the vendor by our own id where supported; otherwise the task
-   * fails after the deadline.
+   * Handles a submit whose response was lost: searches the vendor by our own id where supported. After the deadline a
+   * video that the vendor does not know waits again if it waited before; any other fails.
    */
   async #recoverLostSubmit(
     task: Task,
@@ -210,12 +212,15 @@ export class TaskPoller {
     isOverdue: boolean,
     signal: AbortSignal,
   ): Promise<PollResult> {
-    const { store, database, clock, completion, syncPeriodMs, log } = this.#dependencies;
+    const { store, database, clock, completion, syncPeriodMs, log, retryLost } = this.#dependencies;
     const hint = JSON.parse(task.find_task_hint ?? 'null');
+    let isUnknownThere = false;
     try {
-      const handle = await upstream.call(signal, async (adapter, _, context) =>
-        adapter.findTask?.({ taskId: task.id, hint }, context),
-      );
+      const handle = await upstream.call(signal, async (adapter, _, context) => {
+        const found = await adapter.findTask?.({ taskId: task.id, hint }, context);
+        isUnknownThere = adapter.findTask !== undefined && found === undefined;
+        return found;
+      });
       if (handle !== undefined) {
         const now = clock.now();
         await store.markAccepted(database.kysely, {
@@ -234,6 +239,7 @@ export class TaskPoller {
       if (!isOverdue) return resultOf(error);
     }
     if (!isOverdue) return 'same';
+    if (isUnknownThere && (await retryLost(task))) return 'ended';
     await completion.fail(task, {
       cause: 'unconfirmed',
       message: 'the vendor never confirmed this task',

@@ -181,6 +181,30 @@ export class TaskQueueStore {
       .execute();
   }
 
+  async hasRequest(trx: Trx, taskId: string): Promise<boolean> {
+    const part = await trx
+      .selectFrom('queued_requests')
+      .select('part')
+      .where('task_id', '=', taskId)
+      .limit(1)
+      .executeTakeFirst();
+    return part !== undefined;
+  }
+
+  /** Puts a video whose submit was lost first in its lane. */
+  async putFirst(trx: Trx, task: Omit<NewQueuedTask, 'level'>): Promise<void> {
+    const parts = await trx
+      .selectFrom('queued_requests')
+      .select('content')
+      .where('task_id', '=', task.task_id)
+      .execute();
+    const bytes = parts.reduce((sum, { content }) => sum + content.length, 0);
+    await trx
+      .insertInto('queued_tasks')
+      .values({ ...task, level: 0, turn: 0, bytes, not_before: 0 })
+      .execute();
+  }
+
   /** Moves a video to the lane of what it waits for now; within its lane it keeps its turn. */
   async move(trx: Trx, task: QueuedTask, lane: Lane, channels: string): Promise<void> {
     const { id, user_id: userId } = task;
@@ -249,6 +273,26 @@ export class TaskQueueStore {
       .execute();
   }
 
+  /** Waiting videos by model, kind of lane and channels, the longest wait first. */
+  async countByModel() {
+    const kind = sql<'vendor' | 'account' | 'key'>`case when lane like 'vendor:%' then 'vendor'
+      when lane like 'account:%' then 'account' else 'key' end`;
+    const rows = await this.#database.kysely
+      .selectFrom('queued_tasks')
+      .select(({ fn }) => [
+        'model',
+        'channels',
+        kind.as('kind'),
+        fn.countAll<number>().as('count'),
+        fn.min('created_at').as('oldest'),
+      ])
+      .groupBy(['model', 'channels', kind])
+      .orderBy('oldest')
+      .limit(MAX_REPORTED)
+      .execute();
+    return rows.map((row) => ({ ...row, count: Number(row.count), oldest: Number(row.oldest) }));
+  }
+
   /** How long the running videos of these filters have run, and the newest ended ones took, in milliseconds. */
   async running(filter: OpenTasks, now: number): Promise<{ readonly ages: number[]; readonly durations: number[] }> {
     const { kysely } = this.#database;
@@ -315,6 +359,7 @@ export type OpenTasks =
   | { readonly tokenId: number };
 
 const MAX_RUNNING = 1_000;
+const MAX_REPORTED = 100;
 const MAX_ENDED = 200;
 
 const tasksOf = (executor: Executor) => executor.selectFrom('tasks').select(['submit_time', 'finish_time']);

@@ -156,6 +156,38 @@ export class TaskQueue {
     return true;
   }
 
+  /**
+   * Lets a video wait again, as the first of its lane, whose process died before its vendor received it.
+   * @returns false if it did not wait before, or has moved on
+   */
+  async retryLost(task: Task): Promise<boolean> {
+    const { database, clock } = this.#dependencies;
+    const { id, channel_id: channelId, user_id, token_id, vendor, model, created_at } = task;
+    if (channelId === null) return false;
+    const channels = channelsKey([{ id: channelId }], task.remixed_from !== null);
+    const queued = {
+      task_id: id,
+      user_id,
+      token_id,
+      vendor,
+      model,
+      lane: laneOf('vendor', task),
+      channels,
+      created_at,
+    };
+    const isWaitingAgain = await database.transaction(async (trx) => {
+      if (!(await this.#queued.hasRequest(trx, id))) return false;
+      if (!(await this.#queued.stop(trx, id, task.attempt, clock.now()))) return false;
+      await this.#queued.putFirst(trx, queued);
+      return true;
+    });
+    if (isWaitingAgain) {
+      this.#isUsed = true;
+      this.wake(task);
+    }
+    return isWaitingAgain;
+  }
+
   /** Places and forecasts of the tasks that wait, by id. */
   async placesOf(
     tasks: readonly Pick<Task, 'id' | 'status' | 'next_poll_at'>[],
@@ -195,6 +227,11 @@ export class TaskQueue {
   /** Waiting videos by vendor, and since when the oldest waits, for the metrics. */
   figures(): ReturnType<TaskQueueStore['countByVendor']> {
     return this.#queued.countByVendor();
+  }
+
+  /** Waiting videos by model and what they wait for, the longest wait first. Times are Unix milliseconds. */
+  async waiting() {
+    return (await this.#queued.countByModel()).map(({ channels, ...row }) => ({ ...row, channelIds: idsOf(channels) }));
   }
 
   async #sweepUntilStopped(): Promise<void> {
