@@ -32,6 +32,7 @@ export const BENCHES = [
 /** Benches that run only by their whole name, and the reason why. */
 export const BENCHES_RUN_ALONE: Readonly<Record<string, string>> = {
   'compare-heap-snapshots': 'compares what memory-soak has written',
+  'submit-versions': 'needs a checkout of another version',
   'adapter-cpu': 'prints a line for each vendor',
   'backup-restore-audit': 'needs the databases sqlite-to-postgres made',
   'chat-pass-through': 'compares two dialects',

@@ -54,7 +54,7 @@ export function RotateKeyDialog({ apiKey, onClose }: RotateKeyDialogProps) {
       <Select
         label={t('apiKeys.rotate.overlap')}
         allowDeselect={false}
-        data={OVERLAP_HOURS.map((hours) => ({ value: hours, label: t(`apiKeys.rotate.hours.${hours}`) }))}
+        data={OVERLAP_HOURS.map((hours) => ({ value: hours, label: t(`apiKeys.rotate.hours.h${hours}`) }))}
         {...value('hours')}
       />
     </FormDialog>

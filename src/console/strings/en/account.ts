@@ -63,7 +63,7 @@ export default {
       title: 'New secret for "{{name}}"',
       text: 'The key keeps its limits, budgets and usage. Programs that use the old secret must change over before it ends.',
       overlap: 'The old secret works for',
-      hours: { 0: 'no longer', 1: 'one hour', 24: 'one day', 72: 'three days', 168: 'seven days' },
+      hours: { h0: 'no longer', h1: 'one hour', h24: 'one day', h72: 'three days', h168: 'seven days' },
       done: 'This is the new secret. The old one works until {{at}}.',
       doneNow: 'This is the new secret. The old one no longer works.',
       old: 'Old secret {{hint}}… works until {{at}}.',
