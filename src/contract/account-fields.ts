@@ -54,10 +54,13 @@ export const Quota = Type.Integer({ minimum: 0, maximum: 1e15 });
 export const SPEND_PERIODS = ['day', 'week', 'month'] as const;
 export type SpendPeriod = (typeof SPEND_PERIODS)[number];
 /** A hard limit: reservations count as soon as they are made. */
-export const SpendLimit = Type.Object({
-  amount: Type.Integer({ minimum: 1, maximum: 1e15, description: 'Quota.' }),
-  period: Type.Enum([...SPEND_PERIODS], { description: 'Weeks start on Monday, in the time zone of the site.' }),
-});
+export const SpendLimit = Type.Object(
+  {
+    amount: Type.Integer({ minimum: 1, maximum: 1e15, description: 'Quota.' }),
+    period: Type.Enum([...SPEND_PERIODS], { description: 'Weeks start on Monday, in the time zone of the site.' }),
+  },
+  { additionalProperties: false },
+);
 /** A spend limit with what is spent of it. */
 export const SpendLimitState = Type.Object({
   ...SpendLimit.properties,

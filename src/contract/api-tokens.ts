@@ -24,6 +24,8 @@ const RateLimits = {
   concurrent_tasks: PositiveOrNull(MAX_AT_ONCE, 'videos in progress at once; null: any number'),
   queued_tasks: PositiveOrNull(MAX_QUEUED, 'videos that may wait for a place; null: as many as the account may have'),
 };
+/** Refuses unknown fields by name: a misspelled limit would otherwise not apply. */
+const CLOSED = { additionalProperties: false } as const;
 const TokenLimits = {
   ...RateLimits,
   expires_at: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 253_402_300_799 }), Type.Null()])),
@@ -104,7 +106,7 @@ export const createToken = endpoint({
   policy: 'owner',
   envelope: 'api',
   secret: true,
-  body: Type.Object({ name: TokenName, ...TokenLimits }),
+  body: Type.Object({ name: TokenName, ...TokenLimits }, CLOSED),
   response: Ok(Type.Object({ id: Type.Integer(), key: Type.String() })),
 });
 
@@ -116,7 +118,7 @@ export const updateToken = endpoint({
   policy: 'owner',
   envelope: 'api',
   params: IdParam,
-  body: Type.Object({ name: Type.Optional(TokenName), ...TokenLimits }),
+  body: Type.Object({ name: Type.Optional(TokenName), ...TokenLimits }, CLOSED),
   response: Done,
 });
 
@@ -129,15 +131,18 @@ export const rotateToken = endpoint({
   envelope: 'api',
   secret: true,
   params: IdParam,
-  body: Type.Object({
-    overlap_seconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: MAX_OVERLAP_SECONDS,
-        description: `How long the old secret still works; default ${DEFAULT_OVERLAP_SECONDS}, 0: it ends at once.`,
-      }),
-    ),
-  }),
+  body: Type.Object(
+    {
+      overlap_seconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: MAX_OVERLAP_SECONDS,
+          description: `How long the old secret still works; default ${DEFAULT_OVERLAP_SECONDS}, 0: it ends at once.`,
+        }),
+      ),
+    },
+    CLOSED,
+  ),
   response: Ok(Type.Object({ id: Type.Integer(), key: Type.String(), old_key_expires_at: TimeOrNull })),
 });
 

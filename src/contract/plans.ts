@@ -113,7 +113,10 @@ export const adminCreatePackageCard = endpoint({
   method: 'POST',
   path: '/api/admin/package-cards',
   summary: 'Make a package card',
-  body: Type.Object({ package_code, name, level, duration_days, ...Type.Partial(Type.Object(optional)).properties }),
+  body: Type.Object(
+    { package_code, name, level, duration_days, ...Type.Partial(Type.Object(optional)).properties },
+    { additionalProperties: false },
+  ),
   response: Ok(Type.Object({ id: Type.Integer() })),
 });
 export const adminGetPackageCard = endpoint({
@@ -130,7 +133,7 @@ export const adminUpdatePackageCard = endpoint({
   path: '/api/admin/package-cards/:id',
   summary: 'Change a package card, for its holders too; only the named keys change',
   params: IdParam,
-  body: Type.Partial(Type.Object(PackageCardFields)),
+  body: Type.Object(Type.Partial(Type.Object(PackageCardFields)).properties, { additionalProperties: false }),
   response: Done,
 });
 export const adminDeletePackageCard = endpoint({

@@ -143,7 +143,10 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
     'options.max_concurrent_tasks must be a whole number from # to #',
     'options.max_concurrent_tasks 须为 # 至 # 的整数',
   ],
-  ['A key has at most # old secrets that still work; end them first', '一个密钥最多有 # 个仍有效的旧密钥，请先使其失效'],
+  [
+    'A key has at most # old secrets that still work; end them first',
+    '一个密钥最多有 # 个仍有效的旧密钥，请先使其失效',
+  ],
   ['credentials are too long', '凭证过长'],
   ['Give credentials or credential_list', '请填写 credentials 或 credential_list'],
   ['Give either credentials or credential_list', 'credentials 与 credential_list 只能填写一个'],

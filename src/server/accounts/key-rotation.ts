@@ -2,7 +2,6 @@ import { MAX_OVERLAP_SECONDS } from '../../contract/api-tokens.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import { wasChanged } from '../platform/db/sql.ts';
 import type { RequestOrigin } from '../platform/http/request-context.ts';
 import { hashToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
@@ -89,7 +88,7 @@ export class KeyRotation {
         .where('token_id', '=', id)
         .where('expires_at', '>', clock.now())
         .executeTakeFirst();
-      if (!wasChanged(ended)) throw notExistError('rotation');
+      if (ended.numUpdatedRows === 0n) throw notExistError('rotation');
       await auditLog.record(trx, { actorId: userId, action: 'token.end-rotation', target: `token:${id}`, ...origin });
     });
   }

@@ -94,10 +94,10 @@ export class RouteRegistry {
         };
         request.isHandled = true;
         try {
-          const body = await handler(input as Parameters<typeof handler>[0]);
-          if (request.responseHeaders !== undefined && !reply.sent) reply.headers(request.responseHeaders);
-          return body;
+          return await handler(input as Parameters<typeof handler>[0]);
         } finally {
+          // Of errors too: a refused call states what its limits leave.
+          if (request.responseHeaders !== undefined && !reply.sent) reply.headers(request.responseHeaders);
           request.rawBody?.discard();
         }
       },
