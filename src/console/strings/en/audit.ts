@@ -30,6 +30,7 @@ export default {
     setting: 'Setting {{id}}',
     share: 'Share link {{id}}',
     ticket: 'Ticket {{id}}',
+    token: 'API key {{id}}',
     user: 'User {{id}}',
     webhook: 'Webhook {{id}}',
   },

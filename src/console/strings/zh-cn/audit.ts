@@ -32,6 +32,7 @@ export default {
     setting: '设置 {{id}}',
     share: '分享链接 {{id}}',
     ticket: '工单 {{id}}',
+    token: 'API 密钥 {{id}}',
     user: '用户 {{id}}',
     webhook: 'Webhook {{id}}',
   },
