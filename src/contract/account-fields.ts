@@ -1,5 +1,6 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import type { Localized } from './messages/format-message.ts';
+import { toSeconds } from './time-units.ts';
 
 /** Roles of accounts, in ascending rank. `root` is the role of the first account. */
 export const ROLES = ['user', 'admin', 'root'] as const;
@@ -67,6 +68,16 @@ export const SpendLimitState = Type.Object({
   spent: Type.Integer({ description: 'in this period, running work included' }),
   renews_at: Type.Integer({ description: 'Unix seconds' }),
 });
+/** Remaining quota; a settlement beyond its reservation may exceed the limit. */
+export const leftOf = ({ amount, spent }: { readonly amount: number; readonly spent: number }): number =>
+  Math.max(0, amount - spent);
+/** A limit as the API shows it. @param state its times are Unix milliseconds */
+export const toSpendLimitState = (
+  state: (Static<typeof SpendLimit> & { readonly spent: number; readonly renewsAt: number }) | undefined,
+): Static<typeof SpendLimitState> | null =>
+  state === undefined
+    ? null
+    : { amount: state.amount, period: state.period, spent: state.spent, renews_at: toSeconds(state.renewsAt) };
 export const SpendLimitStateOrNull = Type.Union([SpendLimitState, Type.Null()], { description: 'null: none' });
 /** Sets or, with null, removes a spend limit; absent keeps it. */
 export const SpendLimitChange = Type.Optional(Type.Union([SpendLimit, Type.Null()], { description: 'null: none' }));

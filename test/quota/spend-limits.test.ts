@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, chatBody, startChat } from '../chat/chat-fixture.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { retryWhileUnavailable } from '../faults/submit-steps-and-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { postMcp, toolCall } from '../mcp/mcp-fixture.ts';
 
@@ -132,7 +133,7 @@ describe('spend limits', () => {
 
     it('T73: of a key grant exactly what fits under 200 parallel submits', async () => {
       const { key, row } = await make({ amount: 4_000, period: 'day' });
-      const answers = await Promise.all(Array.from({ length: 200 }, () => submit(key)));
+      const answers = await Promise.all(Array.from({ length: 200 }, () => retryWhileUnavailable(() => submit(key))));
       const count = (status: number) => answers.filter((answer) => answer.status === status).length;
       assert.deepEqual([count(200), count(403)], [10, 190]);
       assert.equal((await row()).spend_limit?.spent, 4_000);

@@ -7,14 +7,7 @@ import { hashToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { SecurityNotices } from './security-notices.ts';
-import { newModelKey } from './tokens.ts';
-
-/** A secret that a rotation replaced and that still works. Times are Unix milliseconds. */
-export interface OldSecret {
-  readonly hint: string;
-  readonly expires_at: number;
-  readonly last_used_at: number | null;
-}
+import { newModelKey, type OldSecret } from './tokens.ts';
 
 interface KeyRotationDependencies {
   readonly database: Database<Tables>;

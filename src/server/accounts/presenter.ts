@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
+import { toSpendLimitState } from '../../contract/account-fields.ts';
 import type { Session } from '../../contract/accounts.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { AccountCaller } from '../platform/http/request-context.ts';
-import { toSpendLimitView } from '../quota/spend-limits.ts';
 import type { Account } from './account-store.ts';
 import type { Profile } from './registration.ts';
 import type { SessionService } from './sessions.ts';
@@ -47,7 +47,7 @@ export const toUserRow = ({ account, wallet, plan, spendLimit, ...profile }: Pro
   has_2fa: profile.hasTwoFactor,
   phone_bound: profile.phoneBound,
   messaging_bound: profile.messagingBound,
-  spend_limit: toSpendLimitView(spendLimit),
+  spend_limit: toSpendLimitState(spendLimit),
   created_time: toSeconds(account.created_at),
 });
 

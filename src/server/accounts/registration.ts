@@ -9,7 +9,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import { type SpendLimitState, toSubjectKey } from '../quota/spend-limits.ts';
+import type { SpendLimitState } from '../quota/spend-limits.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountFilter, AccountStore } from './account-store.ts';
 import type { BindingStore } from './bindings.ts';
@@ -225,7 +225,7 @@ export class RegistrationAndProfileService {
           account,
           wallet,
           plan,
-          spendLimit: spendLimits.get(toSubjectKey(subject)),
+          spendLimit: spendLimits.get(`account:${account.id}`),
           hasTwoFactor: withTwoFactor.has(account.id),
           phoneBound: kinds?.has('phone') ?? false,
           messagingBound: kinds?.has('messaging') ?? false,

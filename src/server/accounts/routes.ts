@@ -1,3 +1,4 @@
+import { toSpendLimitState } from '../../contract/account-fields.ts';
 import * as emailConfirmationEndpoints from '../../contract/accounts.ts';
 import * as passwordReset from '../../contract/accounts.ts';
 import * as registrationLoginAndOwnAccountEndpoints from '../../contract/accounts.ts';
@@ -11,7 +12,6 @@ import { notExistError } from '../platform/app-error.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { toActor, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { toSpendLimitView } from '../quota/spend-limits.ts';
 import type { LoginAttemptRow } from './login-history.ts';
 import type { Accounts } from './module.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';
@@ -310,7 +310,7 @@ const toTokenRow = (token: TokenListItem) => ({
   expires_at: toSecondsOrNull(token.expiresAt),
   quota_limit: token.quotaLimit,
   quota_used: token.quotaUsed,
-  spend_limit: toSpendLimitView(token.spendLimit),
+  spend_limit: toSpendLimitState(token.spendLimit),
   models: [...token.models],
   allowed_addresses: [...token.allowedAddresses],
   requests_per_minute: token.requestsPerMinute,

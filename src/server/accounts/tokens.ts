@@ -10,9 +10,8 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { jsonTexts, nullsLast, wasChanged } from '../platform/db/sql.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import { type SpendLimit, type SpendLimitState, toSubjectKey } from '../quota/spend-limits.ts';
+import type { SpendLimit, SpendLimitState } from '../quota/spend-limits.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { KeyRotation, OldSecret } from './key-rotation.ts';
 
 /** Token settings its owner may change. Undefined keeps a setting, null removes the limit. Times are Unix seconds. */
 interface TokenSettings {
@@ -54,6 +53,13 @@ export interface TokenListItem {
   readonly oldSecrets: readonly OldSecret[];
 }
 
+/** A secret that a rotation replaced and that still works. Times are Unix milliseconds. */
+export interface OldSecret {
+  readonly hint: string;
+  readonly expires_at: number;
+  readonly last_used_at: number | null;
+}
+
 /** A newly created token. `key` is stored only as a hash. */
 interface IssuedToken {
   readonly id: number;
@@ -65,7 +71,7 @@ interface TokenServiceDependencies {
   readonly store: TokenStore;
   readonly clock: Clock;
   readonly ledger: Ledger;
-  readonly rotation: Pick<KeyRotation, 'listOf'>;
+  readonly rotation: { listOf(tokenIds: readonly number[]): Promise<ReadonlyMap<number, readonly OldSecret[]>> };
 }
 
 /** The keys of the model paths: `sk-` tokens that users create, and the llm_token of each device sign-in. */
@@ -122,7 +128,7 @@ export class TokenService {
       lastUsedAt: row.last_used_at,
       quotaLimit: limits.get(row.id)?.limit ?? null,
       quotaUsed: limits.get(row.id)?.used ?? 0,
-      spendLimit: spending.get(toSubjectKey({ kind: 'token', id: row.id })),
+      spendLimit: spending.get(`token:${row.id}`),
       requestsPerMinute: row.requests_per_minute,
       tokensPerMinute: row.tokens_per_minute,
       concurrentCalls: row.concurrent_calls,

@@ -7,7 +7,6 @@ import type { Clock } from '../platform/clock.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import { type Admission, type ApiKeyLimiter, type LimitedKey, toQuotaHeaders } from '../platform/limits/key-limiter.ts';
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
-import { toQuotaFigures } from '../quota/spend-limits.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import {
@@ -100,10 +99,7 @@ export class Relay {
       surcharge,
       planFactor,
       admission,
-      onSpendLimits: (limits) => {
-        const now = clock.now();
-        clientResponse.setHeaders(toQuotaHeaders(request.dialect.vendor, toQuotaFigures(limits, now), now));
-      },
+      onSpendLimits: (limits) => clientResponse.setHeaders(toQuotaHeaders(request.dialect.vendor, limits, clock.now())),
       model,
       client,
       begunAt,

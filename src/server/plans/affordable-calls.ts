@@ -1,5 +1,6 @@
+import { leftOf } from '../../contract/account-fields.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import { kindOf, leftOf, type SpendLimitState, type SpendSubject } from '../quota/spend-limits.ts';
+import type { SpendLimitState, SpendSubject } from '../quota/spend-limits.ts';
 import type { PlanAllowances, WindowUsage } from './allowances.ts';
 import { grantsAllowance } from './catalog.ts';
 
@@ -14,7 +15,7 @@ interface AffordableCalls {
   readonly balance: number;
   readonly keyLeft: number | undefined;
   /** Of the account and of the key. */
-  readonly spendLimits: readonly (SpendLimitState & { readonly of: SpendSubject['kind'] })[];
+  readonly spendLimits: readonly (SpendLimitState & { readonly of: 'account' | 'key' })[];
   readonly fromAllowance: number;
   readonly windows: readonly (Pick<WindowUsage, 'kind' | 'limit' | 'endsAt'> & {
     readonly left: number;
@@ -46,7 +47,10 @@ export class AffordableCallCounts {
     const { plan } = usage.current;
     const windows = grantsAllowance(plan) ? usage.windows : [];
     const [main, ...caps] = windows;
-    const spendLimits = [...spending].map(([subject, state]) => ({ ...state, of: kindOf(subject) }));
+    const spendLimits = [...spending].map(([subject, state]) => ({
+      ...state,
+      of: subject.startsWith('token:') ? ('key' as const) : ('account' as const),
+    }));
     const ceiling = Math.min(keyLeft ?? Infinity, ...spendLimits.map(leftOf));
     const { balance } = wallet;
     const left = windows.map((window) => Math.max(0, window.limit - window.used));

@@ -306,9 +306,8 @@ function assertExists(plan: PlanRow | undefined): PlanRow {
 function toColumns({ purchasable, models, channels, spend_limit: limit, ...rest }: PlanUpdate) {
   const columns = {
     ...rest,
-    ...(limit === undefined
-      ? {}
-      : { spend_limit_amount: limit?.amount ?? null, spend_limit_period: limit?.period ?? null }),
+    spend_limit_amount: limit === null ? null : limit?.amount,
+    spend_limit_period: limit === null ? null : limit?.period,
     purchasable: purchasable === undefined ? undefined : Number(purchasable),
     models: models && JSON.stringify(models),
     channels: channels && JSON.stringify(channels),

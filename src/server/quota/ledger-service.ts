@@ -1,4 +1,4 @@
-import type { SpendPeriod } from '../../contract/account-fields.ts';
+import { leftOf, type SpendPeriod } from '../../contract/account-fields.ts';
 import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
@@ -40,7 +40,6 @@ import type {
 import {
   type CountedWindow,
   kindOf,
-  leftOf,
   parseCountedWindows,
   type SpendLimit,
   type SpendLimitState,
@@ -785,7 +784,7 @@ const PERIOD_NAMES: Readonly<Record<SpendPeriod, Localized>> = {
 
 const OWNER_NAMES: Readonly<Record<SpendSubject['kind'], Localized>> = {
   token: { en: 'this key', 'zh-CN': '此密钥' },
-  account: { en: 'this account', 'zh-CN': '此账户' },
+  account: { en: 'this account', 'zh-CN': '此账号' },
 };
 
 /** The `quota_not_enough` error of a spend limit; it names the limit and when it renews (Unix milliseconds). */

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
+import { leftOf } from '../../contract/account-fields.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { manualClock } from '../platform/clock.ts';
 import { NO_ALLOWANCES } from './ledger-service.ts';
-import { leftOf, type SpendSubject, spendWindowOf } from './spend-limits.ts';
+import { type SpendSubject, spendWindowOf } from './spend-limits.ts';
 
 const at = (text: string): number => Date.parse(text);
 const iso = ({ startsAt, endsAt }: { readonly startsAt: number; readonly endsAt: number }) =>

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { SpendPeriod } from '../../contract/account-fields.ts';
-import { toSeconds } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { jsonTexts } from '../platform/db/sql.ts';
@@ -23,27 +22,6 @@ export interface SpendLimitState extends SpendLimit {
   readonly spent: number;
   readonly renewsAt: number;
 }
-
-/** Remaining quota of a limit; a settlement beyond its reservation may exceed the limit. */
-export const leftOf = ({ amount, spent }: SpendLimitState): number => Math.max(0, amount - spent);
-
-/** The limit that leaves the least, in the terms of rate limits. */
-export function toQuotaFigures(limits: readonly SpendLimitState[], now: number) {
-  const [tightest] = limits.toSorted((one, other) => leftOf(one) - leftOf(other));
-  return (
-    tightest && {
-      limit: tightest.amount,
-      remaining: leftOf(tightest),
-      resetsInMs: Math.max(0, tightest.renewsAt - now),
-    }
-  );
-}
-
-/** A limit as the API shows it. */
-export const toSpendLimitView = (state: SpendLimitState | undefined) =>
-  state === undefined
-    ? null
-    : { amount: state.amount, period: state.period, spent: state.spent, renews_at: toSeconds(state.renewsAt) };
 
 /** Key of a subject in the tables. */
 export type SubjectKey = `${SpendSubject['kind']}:${number}`;
@@ -101,6 +79,14 @@ const takeFromWindow = prepareQuery<Tables, { subject: string; start: number; am
       .returning('spent'),
 );
 
+const spentInWindow = prepareQuery<Tables, { subject: string; start: number }>()((db, p) =>
+  db
+    .selectFrom('spend_windows')
+    .select('spent')
+    .where('subject', '=', p('subject'))
+    .where('period_start', '=', p('start')),
+);
+
 const changeWindow = prepareQuery<Tables, { subject: string; start: number; delta: number }>()((db, p) =>
   db
     .updateTable('spend_windows')
@@ -127,13 +113,7 @@ export class SpendLimitStore {
   }
 
   async spentIn(subject: SubjectKey, startsAt: number, db: Executor = this.#database.kysely): Promise<number> {
-    const row = await db
-      .selectFrom('spend_windows')
-      .select('spent')
-      .where('subject', '=', subject)
-      .where('period_start', '=', startsAt)
-      .executeTakeFirst();
-    return row?.spent ?? 0;
+    return (await spentInWindow.first(db, { subject, start: startsAt }))?.spent ?? 0;
   }
 
   /** Sets a limit, or removes it (undefined). Earlier reservations do not count towards it. */
@@ -161,8 +141,8 @@ export class SpendLimitStore {
     amount: number,
     limit: number,
   ): Promise<number | undefined> {
-    // A new row would not be compared with the limit.
-    if (amount > limit) return undefined;
+    // A new row would not be compared with the limit. Without the read, refusals would queue for the row's lock.
+    if ((await this.spentIn(subject, startsAt, trx)) + amount > limit) return undefined;
     return (await takeFromWindow.first(trx, { subject, start: startsAt, amount, limit }))?.spent;
   }
 

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import { leftOf } from '../../contract/account-fields.ts';
 import { asObject, defined, isObject } from '../../contract/objects.ts';
 import type { Quote } from '../../contract/own-videos.ts';
 import {
@@ -26,7 +27,7 @@ import { type ApiKeyLimiter, tooManyTasksError, toQuotaHeaders } from '../platfo
 import { runWithinTime } from '../platform/run-within-time.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../quota/ledger.ts';
-import { leftOf, type SpendLimitState, toQuotaFigures } from '../quota/spend-limits.ts';
+import type { SpendLimitState } from '../quota/spend-limits.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { toUpstreamModelName } from '../upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
@@ -254,7 +255,7 @@ export class SubmitService {
   async #store(trx: Trx, { caller: { userId, tokenId }, task, claimKey, addHeaders }: Reservation): Promise<void> {
     const { quota, store, clock } = this.#dependencies;
     const onSpendLimits = (limits: readonly SpendLimitState[]): void =>
-      addHeaders?.(toQuotaHeaders('openai', toQuotaFigures(limits, clock.now()), clock.now()));
+      addHeaders?.(toQuotaHeaders('openai', limits, clock.now()));
     await quota.reserve(trx, { ref: task.id, userId, tokenId, model: task.model, amount: task.price, onSpendLimits });
     if (!(await store.insert(trx, task)))
       throw invalidRequest('external_task_id is taken by another task.', 'external_task_id');
@@ -689,7 +690,7 @@ export class PriceQuoteService {
       })),
       key_left: outlook.keyLeft ?? null,
       spend_limits: outlook.spendLimits.map((limit) => ({
-        of: limit.of === 'token' ? ('key' as const) : limit.of,
+        of: limit.of,
         amount: limit.amount,
         period: limit.period,
         spent: limit.spent,

@@ -18,7 +18,7 @@ import { useTranslation } from 'react-i18next';
 import { createToken, revokeToken, TOKEN_SORTS, updateToken } from '../../../contract/api-tokens.ts';
 import { AmountInput } from '../../components/amount-input.tsx';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
-import { DataTable, type RowSelection, useRowSelection } from '../../components/data-table.tsx';
+import { type Column, DataTable, type RowSelection, useRowSelection } from '../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { BulkBar } from '../../components/list/bulk-bar.tsx';
@@ -55,6 +55,7 @@ export function ApiKeysPage() {
   const [connected, setConnected] = useState<ApiKey>();
   const [rotated, setRotated] = useState<ApiKey>();
   const tokens = useQuery({ ...apiKeysQuery(page, filters.query.sort), placeholderData: keepPreviousData });
+  const columns = useApiKeyColumns({ onConnect: setConnected, onEdit: setDialog, onRotate: setRotated });
   const make = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog('new')}>
       {t('apiKeys.make')}
@@ -78,50 +79,7 @@ export function ApiKeysPage() {
           sort={filters.sort}
           onSort={filters.setSort}
           selection={selection}
-          columns={[
-            {
-              label: t('apiKeys.name'),
-              sortKey: 'name',
-              cell: (token) => <ApiKeyName token={token} />,
-            },
-            {
-              label: t('apiKeys.key'),
-              cell: (token) => (
-                <Stack gap={4} align="flex-start">
-                  <Code style={{ whiteSpace: 'nowrap' }}>{token.key_hint}…</Code>
-                  <OldSecrets apiKey={token} />
-                </Stack>
-              ),
-            },
-            { label: t('apiKeys.limit'), cell: (token) => <SpendingLimit token={token} /> },
-            { label: t('apiKeys.expires'), sortKey: 'expires', cell: (token) => <Expiry token={token} /> },
-            {
-              label: t('apiKeys.models'),
-              cell: ({ models }) => (
-                <Text size="sm" maw={200} truncate title={models.join(', ')}>
-                  {models.length === 0 ? t('apiKeys.allModels') : models.join(', ')}
-                </Text>
-              ),
-            },
-            {
-              label: t('apiKeys.used'),
-              sortKey: 'used',
-              cell: ({ last_used_time: at }) => <RelativeTime at={at} never={t('apiKeys.notUsed')} size="sm" />,
-            },
-            {
-              label: t('app:edit'),
-              hideLabel: true,
-              align: 'right',
-              cell: (token) => (
-                <ApiKeyActions
-                  token={token}
-                  onConnect={() => setConnected(token)}
-                  onEdit={() => setDialog(token)}
-                  onRotate={() => setRotated(token)}
-                />
-              ),
-            },
-          ]}
+          columns={columns}
         />
       ) : null}
       <Pager page={page} total={tokens.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={filters.setPage} />
@@ -136,6 +94,60 @@ export function ApiKeysPage() {
       </Suspense>
     </Page>
   );
+}
+
+interface ApiKeyColumnActions {
+  readonly onConnect: (token: ApiKey) => void;
+  readonly onEdit: (token: ApiKey) => void;
+  readonly onRotate: (token: ApiKey) => void;
+}
+
+function useApiKeyColumns({ onConnect, onEdit, onRotate }: ApiKeyColumnActions): readonly Column<ApiKey>[] {
+  const { t } = useTranslation(['account', 'app']);
+  return [
+    {
+      label: t('apiKeys.name'),
+      sortKey: 'name',
+      cell: (token) => <ApiKeyName token={token} />,
+    },
+    {
+      label: t('apiKeys.key'),
+      cell: (token) => (
+        <Stack gap={4} align="flex-start">
+          <Code style={{ whiteSpace: 'nowrap' }}>{token.key_hint}…</Code>
+          <OldSecrets apiKey={token} />
+        </Stack>
+      ),
+    },
+    { label: t('apiKeys.limit'), cell: (token) => <SpendingLimit token={token} /> },
+    { label: t('apiKeys.expires'), sortKey: 'expires', cell: (token) => <Expiry token={token} /> },
+    {
+      label: t('apiKeys.models'),
+      cell: ({ models }) => (
+        <Text size="sm" maw={200} truncate title={models.join(', ')}>
+          {models.length === 0 ? t('apiKeys.allModels') : models.join(', ')}
+        </Text>
+      ),
+    },
+    {
+      label: t('apiKeys.used'),
+      sortKey: 'used',
+      cell: ({ last_used_time: at }) => <RelativeTime at={at} never={t('apiKeys.notUsed')} size="sm" />,
+    },
+    {
+      label: t('app:edit'),
+      hideLabel: true,
+      align: 'right',
+      cell: (token) => (
+        <ApiKeyActions
+          token={token}
+          onConnect={() => onConnect(token)}
+          onEdit={() => onEdit(token)}
+          onRotate={() => onRotate(token)}
+        />
+      ),
+    },
+  ];
 }
 
 /** Bulk actions for the selected keys. */

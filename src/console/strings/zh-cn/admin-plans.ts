@@ -25,7 +25,7 @@ export default {
   weeklyHint: '七天内的上限。0 表示不限。',
   monthly: '每月上限',
   monthlyHint: '三十天内的上限。0 表示不限。',
-  spendLimitHint: '适用于未单独设置的账户，包含余额消费。留空表示不限',
+  spendLimitHint: '适用于未单独设置的账号，包含余额消费。留空表示不限',
   duration: '有效天数',
   storageDays: '视频保留天数',
   storageGb: '视频空间（GiB）',

@@ -25,7 +25,7 @@ export default {
     unfinished: '生成中的视频',
     waiting: {
       title: '排队中的视频',
-      account: '已达账户上限',
+      account: '已达账号上限',
       key: '已达密钥上限',
       count_one: '{{count}} 个视频',
       count_other: '{{count}} 个视频',
@@ -86,7 +86,7 @@ export default {
     startBalance: '初始余额',
     editTitle: '编辑 {{name}}',
     newPassword: '新密码',
-    spendLimitHint: '账户在每个周期内的上限，含进行中的任务。留空则按套餐',
+    spendLimitHint: '账号在每个周期内的上限，含进行中的任务。留空则按套餐',
     newPasswordHint: '留空则不变。设置新密码会结束其所有会话和设备登录。',
     maySignIn: '允许登录',
     disable: '停用',

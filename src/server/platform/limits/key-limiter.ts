@@ -1,3 +1,4 @@
+import { leftOf } from '../../../contract/account-fields.ts';
 import type { MessageKey } from '../../../contract/messages/format-message.ts';
 import { AppError } from '../app-error.ts';
 import type { Clock } from '../clock.ts';
@@ -149,12 +150,18 @@ interface LimitFigures {
 /** The API whose header names are used. Google's API has none: its 429 states the retry delay in the body. */
 type LimitFormat = 'openai' | 'anthropic' | 'gemini';
 
-/** The headers by which clients of a dialect see what a spend limit leaves, in quota. */
-export const toQuotaHeaders = (
+/** The headers by which clients of a dialect see what the spend limit leaves that leaves the least, in quota. */
+export function toQuotaHeaders(
   format: LimitFormat,
-  figures: WindowFigures | undefined,
+  limits: readonly { readonly amount: number; readonly spent: number; readonly renewsAt: number }[],
   nowMs: number,
-): Readonly<Record<string, string>> => Object.fromEntries(figures ? HEADERS[format]('quota', figures, nowMs) : []);
+): Readonly<Record<string, string>> {
+  const [tightest] = limits.toSorted((one, other) => leftOf(one) - leftOf(other));
+  if (tightest === undefined) return {};
+  const resetsInMs = Math.max(0, tightest.renewsAt - nowMs);
+  const figures = { limit: tightest.amount, remaining: leftOf(tightest), resetsInMs };
+  return Object.fromEntries(HEADERS[format]('quota', figures, nowMs));
+}
 
 /** The headers by which clients of a dialect see their remaining limits. */
 function toLimitHeaders(
