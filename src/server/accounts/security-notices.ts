@@ -99,7 +99,7 @@ export class SecurityNotices {
       topic: 'security',
       type: 'system',
       ...TEXTS[change],
-      targetUrl: '/account/security',
+      targetUrl: change === 'key-rotated' ? '/account/tokens' : '/account/security',
       ...defined({ deduplicationKey }),
     });
   }
