@@ -7,6 +7,7 @@
  *   then restarted; likewise during model calls that stream, converted ones too, and during responses to device
  *   sign-ins; at each point a process is also paused until another has taken over its work
  * - queue: eight processes that are killed in turn share a limit of five videos; none is lost or doubled
+ * - batches: the process that works on batches of 10,000 lines is killed; each line reaches its vendor once at most
  * - power: what a disk may hold after a power failure is checked: every write that was reported, none in part
  * - restarts: PostgreSQL is stopped under load and restarted; two processes behind HAProxy and nginx are restarted
  *   alternately until the given number of requests was sent, none of which may fail; databases freeze, stop responding
@@ -59,6 +60,9 @@ const { values, positionals: chosen } = parseArgs({
     histories: { type: 'string', default: '5000' },
     /** Receipts compared with the ledger, per database; `--receipts 1000000` for a million. */
     receipts: { type: 'string', default: '20000' },
+    /** Lines of batches per database, and kills of the process that works on them. */
+    lines: { type: 'string', default: '10000' },
+    'batch-kills': { type: 'string', default: '24' },
     /** Model calls to upstreams that deviate from their documentation. */
     calls: { type: 'string', default: '100000' },
     /** Videos at vendors that deviate from their documentation. */
@@ -110,6 +114,8 @@ const strength = {
   INVALID_SUBMIT_SEED: values.seed,
   RECEIPT_CASES: values.receipts,
   RECEIPT_DATABASE_CASES: values.receipts,
+  BATCH_LINES: values.lines,
+  BATCH_KILLS: values['batch-kills'],
   DEVIATING_CALLS: values.calls,
   DEVIATING_VIDEOS: values.videos,
   DEVIATION_SEED: values.seed,
@@ -128,6 +134,7 @@ const WORDS = [
   'fuzz/',
   'vendors/listed-models',
   'artifacts/kill-during-copying',
+  'batches/killed-batches',
   'artifacts/vendor-file-faults',
   'operations/database-outages',
   'operations/drain',

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CLI_OAUTH_CLIENT } from '../src/contract/device-auth.ts';
 import type { Endpoint } from '../src/contract/endpoint.ts';
 import { TestUser } from './accounts/test-user-client.ts';
@@ -29,6 +30,7 @@ describe("an account's data", () => {
     let task: string;
     let code: string;
     let file: string;
+    let batch: string;
     let folder: string;
     const secrets = new Map<string, string>();
     const word = (what: string): string => {
@@ -105,18 +107,43 @@ describe("an account's data", () => {
       });
       file = ((await upload.json()) as { id: string }).id;
       secrets.set('file', file);
+      batch = await fillBatch(authorization);
       const ticket = { title: word('ticket'), content: word('ticket text'), task_id: task };
       const { id } = await ada.ok<{ id: number }>('POST', '/api/tickets', ticket);
       await operator.requestData('POST', `/api/admin/tickets/${id}/replies`, { content: word('answer') });
       await ada.ok('POST', '/api/beta-applications', { feature: word('feature'), reason: word('reason') });
       const card = { package_code: 'gold', name: 'Gold', level: 3, duration_days: 30 };
       await operator.requestData('POST', '/api/admin/package-cards', card);
-      const batch = await operator.requestData<{ codes: string[] }>('POST', '/api/admin/redemption-codes', {
+      const cards = await operator.requestData<{ codes: string[] }>('POST', '/api/admin/redemption-codes', {
         package_code: 'gold',
         count: 1,
       });
-      code = batch.codes[0] ?? '';
+      code = cards.codes[0] ?? '';
       await ada.ok('POST', '/api/user/redeem', { code });
+    }
+
+    /** A batch that has ended before it sent anything, so that nothing of it changes later. */
+    async function fillBatch(authorization: string): Promise<string> {
+      const form = new FormData();
+      form.set('purpose', 'batch');
+      form.set('file', new Blob([JSON.stringify({ custom_id: 'a' })]), 'lines.jsonl');
+      const send = async <T>(path: string, init: RequestInit): Promise<T> =>
+        (await (await fetch(service.baseUrl + path, init)).json()) as T;
+      const input = await send<{ id: string }>('/v1/files', { method: 'POST', headers: { authorization }, body: form });
+      const { id } = await send<{ id: string }>('/v1/batches', {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          input_file_id: input.id,
+          endpoint: '/v1/videos',
+          metadata: { name: word('batch name') },
+        }),
+      });
+      for (;;) {
+        const { status } = await send<{ status: string }>(`/v1/batches/${id}`, { headers: { authorization } });
+        if (status === 'failed') return id;
+        await pause(50);
+      }
     }
 
     /** Everything the owner can read, without times of last use. */
@@ -138,6 +165,8 @@ describe("an account's data", () => {
         '/api/notifications',
         '/api/usage',
         '/api/files',
+        '/api/batches',
+        `/api/batches/${batch}`,
       ];
       const seen = [];
       for (const path of paths) seen.push([path, (await ada.send('GET', path)).body]);
@@ -168,7 +197,7 @@ describe("an account's data", () => {
      */
     function addressesOf({ path, method }: Endpoint): string[] {
       if (path.startsWith('/jimeng')) return [`${path}?Action=CVSync2AsyncGetResult&Version=2022-08-31`];
-      const names = [task, file, 'ada', code, ...Array.from({ length: 8 }, (_, index) => String(index + 1))];
+      const names = [task, file, batch, 'ada', code, ...Array.from({ length: 8 }, (_, index) => String(index + 1))];
       const kind = /sessions/.test(path) ? 'session' : /tokens/.test(path) ? 'token' : '';
       const filled = /:\w+/.test(path)
         ? names.filter((name) => !eveOwn.has(`${kind} ${name}`)).map((name) => path.replace(/:\w+/g, name))
@@ -188,6 +217,7 @@ describe("an account's data", () => {
         'answer',
         'prompt',
         'file name',
+        'batch name',
       ])
         assert.ok(before.includes(secrets.get(what) ?? '?'), `its owner sees the ${what}`);
       const cookie = [...eve.cookies].map(([name, value]) => `${name}=${value}`).join('; ');

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { Command, type CommanderError } from 'commander';
 import { addAdminCommands } from './commands/admin.ts';
+import { addBatchCommands } from './commands/batch.ts';
 import { addChatCommand } from './commands/chat.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addConfigCommands } from './commands/config.ts';
@@ -79,6 +80,7 @@ export function createProgram(asJson: boolean): Command {
     addWhoamiCommand,
     addVideoCommands,
     addFileCommands,
+    addBatchCommands,
     addChatCommand,
     addModelsCommand,
     addConfigCommands,

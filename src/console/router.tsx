@@ -133,6 +133,16 @@ const filesRoute = createRoute({
   path: '/files',
   component: lazyPage(async () => (await import('./pages/files/files-page.tsx')).FilesPage),
 });
+const batchesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/batches',
+  component: lazyPage(async () => (await import('./pages/batches/batches-page.tsx')).BatchesPage),
+});
+const batchRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/batches/$batchId',
+  component: lazyPage(async () => (await import('./pages/batches/batch-page.tsx')).BatchPage),
+});
 const sharesRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/videos/shares',
@@ -263,6 +273,8 @@ const appRoutes = [
   videosRoute,
   videoRoute,
   filesRoute,
+  batchesRoute,
+  batchRoute,
   sharesRoute,
   tokensRoute,
   tokenRoute,

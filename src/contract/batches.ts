@@ -34,6 +34,9 @@ export const BATCH_LIMITS = {
   sheetMb: 10,
 } as const;
 
+/** `User-Agent` of the requests of batches, whose ends are not notified one by one. */
+export const BATCH_CLIENT = 'reelgate-batch';
+
 /** Days that the files and lines of an ended batch are kept. */
 export const BATCH_KEPT_DAYS = 7;
 
@@ -248,4 +251,101 @@ export const retryOwnBatch = endpoint({
   summary: 'Repeat the failed lines of an own batch as a new batch',
   response: Ok(Batch),
   spends: true,
+});
+
+/** Columns of a sheet of videos; `metadata.` and a name is a column too. */
+export const SHEET_COLUMNS = [
+  'custom_id',
+  'prompt',
+  'model',
+  'seconds',
+  'size',
+  'mode',
+  'first_frame',
+  'last_frame',
+  'reference',
+  'video',
+  'audio',
+  'callback_url',
+] as const;
+
+/** A sheet of videos, one row each. */
+export const NewSheet = Type.Object({
+  csv: Type.String({ maxLength: BATCH_LIMITS.sheetMb * 1024 ** 2, description: SHEET_COLUMNS.join(', ') }),
+  start: Type.Optional(Type.Boolean({ description: 'Default false: the rows are only checked and priced.' })),
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Of rows that name none.' })),
+  completion_window: Type.Optional(Window),
+  metadata: Type.Optional(Metadata),
+  budget: Type.Optional(Budget),
+});
+export type NewSheet = Static<typeof NewSheet>;
+
+const SheetRow = Type.Object({
+  line: Type.Integer({ description: 'Line of the text in which the row begins, from 1.' }),
+  custom_id: Type.String(),
+  cells: Type.Array(Type.String(), { description: 'In the order of `columns`.' }),
+  quota: Nullable(Type.Integer({ description: 'What it would reserve; null for a row with errors.' })),
+  errors: Type.Array(
+    Type.Object({
+      column: Nullable(Type.String({ description: 'null: the row as a whole.' })),
+      message: Type.String(),
+    }),
+  ),
+  dropped: Type.Array(Type.String(), { description: 'Columns that this model does not take.' }),
+});
+export type SheetRow = Static<typeof SheetRow>;
+
+/** A checked sheet with its quote, and its batch once it is started. */
+export const Sheet = Type.Object({
+  columns: Type.Array(Type.String()),
+  rows: Type.Array(SheetRow),
+  valid: Type.Integer(),
+  invalid: Type.Integer(),
+  quota: Type.Integer({ description: 'Of all valid rows together.' }),
+  balance: Type.Integer({ description: 'Of the wallet.' }),
+  batch: Nullable(Batch),
+});
+export type Sheet = Static<typeof Sheet>;
+
+export const createSheetBatch = endpoint({
+  ...ofAccount,
+  method: 'POST',
+  path: '/api/batches/csv',
+  summary: 'Check and price a sheet of videos; `start: true` starts it as a batch if every row is valid',
+  bodyLimit: (BATCH_LIMITS.sheetMb + 2) * 1024 ** 2,
+  body: NewSheet,
+  response: Ok(Sheet),
+  spends: true,
+});
+
+/** A line of an own batch, for the console. */
+export const BatchLine = Type.Object({
+  line: Type.Integer(),
+  custom_id: Type.String(),
+  state: Type.Enum(['pending', 'sending', 'running', 'completed', 'failed']),
+  quota: Type.Integer({ description: 'Charged, or reserved while it runs.' }),
+  video_id: Nullable(Type.String()),
+  error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+});
+export type BatchLine = Static<typeof BatchLine>;
+
+export const listOwnBatchLines = endpoint({
+  ...ofAccount,
+  method: 'GET',
+  path: '/api/batches/:batch_id/lines',
+  summary: 'Lines of an own batch in order; kept for 7 days after its end',
+  params: BatchParam,
+  query: Type.Object({
+    after: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$', description: '`next` of the page before.' })),
+    state: Type.Optional(Type.Enum(['pending', 'running', 'completed', 'failed'])),
+  }),
+  response: Ok(Type.Object({ lines: Type.Array(BatchLine), next: Nullable(Type.String()) })),
+});
+export const exportOwnBatch = endpoint({
+  ...ofAccount,
+  method: 'GET',
+  path: '/api/batches/:batch_id/results.csv',
+  summary: 'Results of an own batch as CSV without live formulas',
+  params: BatchParam,
+  responseTypes: ['text/csv'],
 });

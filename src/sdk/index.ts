@@ -1,5 +1,6 @@
 import { Account } from './account.ts';
 import { Channels, Reconciliations, SiteSettings } from './admin.ts';
+import { Batches } from './batches.ts';
 import { Chat } from './chat.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Files } from './files.ts';
@@ -46,6 +47,16 @@ export type {
   SiteSettingInfo,
   SiteSettings,
 } from './admin.ts';
+export type {
+  Batches,
+  BatchInfo,
+  BatchLineInfo,
+  BatchLinePage,
+  BatchPage,
+  NewBatch,
+  NewSheet,
+  SheetInfo,
+} from './batches.ts';
 export type {
   Chat,
   ChatEvent,
@@ -158,6 +169,8 @@ export class Reelgate {
   readonly videos: Videos;
   /** Uploaded files, as inputs of videos. */
   readonly files: Files;
+  /** Many requests from one file. */
+  readonly batches: Batches;
   /** Channels to providers; requires an administrator. */
   readonly channels: Channels;
   /** Language models. */
@@ -196,6 +209,7 @@ export class Reelgate {
     this.transport = new Transport({ ...rest, baseUrl: options.baseUrl.replace(/\/+$/, ''), credentials: read });
     this.videos = new Videos(this.transport);
     this.files = new Files(this.transport);
+    this.batches = new Batches(this.transport);
     this.channels = new Channels(this.transport);
     this.chat = new Chat(this.transport);
     this.account = new Account(this.transport);

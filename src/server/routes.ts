@@ -132,6 +132,7 @@ export async function registerRoutes(
   const batches = makeBatches({
     ...foundation,
     ...{ video, chat, files: modules.files, ledger: modules.quota.ledger, notifier: notifications.notifier },
+    outlook: modules.plans.outlook,
     callerOf: (userId, tokenId) => accounts.authenticator.callerOf(userId, tokenId),
     callModel: (call) => lineCalls.send(http.fastify, call),
     renderError: renderLineError,

@@ -290,6 +290,63 @@ describe('batches', () => {
       assert.equal((await openai.batches.cancel(batch.id)).status, 'cancelled');
     });
 
+    it('an expired batch sends nothing more and refunds what waits', async () => {
+      upstream.finishes = false;
+      const batch = await start(
+        '/v1/videos',
+        Array.from({ length: 12 }, (_, index) => video(`e${index}`)),
+      );
+      await until(batch.id, ({ spent }) => spent > 0);
+      await openai.post(`/batches/${batch.id}/pause`);
+      await service.app.database.kysely
+        .updateTable('batches')
+        .set({ expires_at: 1 })
+        .where('id', '=', batch.id)
+        .execute();
+      upstream.finishes = true;
+      const done = await ended(batch.id);
+      assert.equal(done.status, 'expired');
+      const [output, errors] = [await read(done.output_file_id), await read(done.error_file_id)];
+      assert.equal(output.length + errors.length, 12);
+      assert.equal(done.spent, output.length * price);
+      for (const { error } of errors) assert.equal(error?.code, 'batch_expired');
+    });
+
+    it('the end of a batch is one notification and one event', async () => {
+      const batch = await start('/v1/videos', [video('a'), video('b')]);
+      await ended(batch.id);
+      const { data } = await service.operator.request<{ target_url: string }[]>(
+        'GET',
+        '/api/notifications/?page_size=50',
+      );
+      assert.equal(data.filter(({ target_url }) => target_url === `/batches/${batch.id}`).length, 1);
+      const { events } = await service.operator.requestData<{ events: { type: string; data: { id?: string } }[] }>(
+        'GET',
+        '/api/events?limit=100',
+      );
+      const types = events.filter((event) => event.data.id === batch.id).map(({ type }) => type);
+      assert.deepEqual(types, ['batch.completed']);
+    });
+
+    it('a line of a key that was revoked is refused, not sent', async () => {
+      const client = new OpenAI({ apiKey: '', baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+      const made = await service.operator.requestData<{ id: number; key: string }>('POST', '/api/tokens', {
+        name: 'short',
+      });
+      client.apiKey = made.key;
+      const batch = await start('/v1/videos', [video('a')]);
+      await ended(batch.id);
+      const created = await client.batches.create({
+        input_file_id: batch.input_file_id,
+        endpoint: '/v1/videos',
+        completion_window: '24h',
+      });
+      await service.operator.requestData('DELETE', `/api/tokens/${made.id}`);
+      const done = await ended(created.id);
+      const sent = submitted.length - 1;
+      assert.equal(done.request_counts?.failed, 1 - sent);
+    });
+
     it('a paused batch starts nothing until it is resumed', async () => {
       const batch = await start('/v1/videos', [video('a')]);
       const paused = (await openai.post(`/batches/${batch.id}/pause`)) as Own;

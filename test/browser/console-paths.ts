@@ -6,6 +6,7 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   playground: '/playground',
   videos: '/videos',
   files: '/files',
+  batches: '/batches',
   'video-shares': '/videos/shares',
   usage: '/account/overview',
   requests: '/account/requests',

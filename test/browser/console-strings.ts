@@ -11,6 +11,7 @@ import enAdminSettings from '../../src/console/strings/en/admin-settings.ts';
 import enAdminTickets from '../../src/console/strings/en/admin-tickets.ts';
 import enApp from '../../src/console/strings/en/app.ts';
 import enAudit from '../../src/console/strings/en/audit.ts';
+import enBatches from '../../src/console/strings/en/batches.ts';
 import enPalette from '../../src/console/strings/en/command-palette.ts';
 import enConnect from '../../src/console/strings/en/connect-clients.ts';
 import enCosts from '../../src/console/strings/en/costs.ts';
@@ -41,6 +42,7 @@ import zhAdminSettings from '../../src/console/strings/zh-cn/admin-settings.ts';
 import zhAdminTickets from '../../src/console/strings/zh-cn/admin-tickets.ts';
 import zhApp from '../../src/console/strings/zh-cn/app.ts';
 import zhAudit from '../../src/console/strings/zh-cn/audit.ts';
+import zhBatches from '../../src/console/strings/zh-cn/batches.ts';
 import zhPalette from '../../src/console/strings/zh-cn/command-palette.ts';
 import zhConnect from '../../src/console/strings/zh-cn/connect-clients.ts';
 import zhCosts from '../../src/console/strings/zh-cn/costs.ts';
@@ -82,6 +84,7 @@ export const STRINGS = {
     connect: enConnect,
     costs: enCosts,
     failures: enFailures,
+    batches: enBatches,
     files: enFiles,
     list: enList,
     logins: enLogins,
@@ -114,6 +117,7 @@ export const STRINGS = {
     connect: zhConnect,
     costs: zhCosts,
     failures: zhFailures,
+    batches: zhBatches,
     files: zhFiles,
     list: zhList,
     logins: zhLogins,

@@ -12,6 +12,7 @@ import type adminSettings from './en/admin-settings.ts';
 import type adminTickets from './en/admin-tickets.ts';
 import type app from './en/app.ts';
 import type audit from './en/audit.ts';
+import type batches from './en/batches.ts';
 import type palette from './en/command-palette.ts';
 import type connect from './en/connect-clients.ts';
 import type costs from './en/costs.ts';
@@ -48,6 +49,7 @@ interface Resources {
   'connect-clients': typeof connect;
   costs: typeof costs;
   'video-failures': typeof failures;
+  batches: typeof batches;
   files: typeof files;
   list: typeof list;
   'login-history': typeof logins;

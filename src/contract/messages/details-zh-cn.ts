@@ -11,6 +11,19 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# must be a JSON object', '# 须为 JSON 对象'],
   ['# is nested too deeply', '# 嵌套过深'],
   ['# must have at most # bytes', '# 最多 # 字节'],
+  // Batches.
+  ['endpoint must be #', 'endpoint 须为 #'],
+  ['completion_window must be from 1h to 168h, or from 1d to 7d', 'completion_window 须为 1h 至 168h 或 1d 至 7d'],
+  [
+    'metadata has at most 16 keys of at most 64 characters, with values of at most 512 characters',
+    'metadata 最多 16 个键，键名最多 64 个字符，值最多 512 个字符',
+  ],
+  ['input_file_id must be a file with the purpose batch', 'input_file_id 须为用途是 batch 的文件'],
+  ['csv needs a header and a row', 'csv 须有表头和至少一行'],
+  ['csv has more than # rows', 'csv 超过 # 行'],
+  ['csv has the unknown column "#"', 'csv 有未知的列“#”'],
+  ['csv has the column "#" twice', 'csv 的列“#”重复'],
+  ['csv has a quote in line # that is not closed', 'csv 第 # 行的引号未闭合'],
   // Inputs of videos.
   ['inputs may hold # at most', 'inputs 最多 # 项'],
   ['inputs must be a list of objects', 'inputs 须为对象列表'],

@@ -32,8 +32,8 @@ interface BatchRunnerDependencies {
 }
 
 /** A process that has not renewed its lease for this long is dead or stalled; another one takes over. */
-const LEASE_MS = 15_000;
-const RENEW_MS = 4_000;
+const LEASE_MS = 8_000;
+const RENEW_MS = 2_500;
 /** Batches that one process works on at a time. */
 const MAX_HELD = 16;
 /** Lines of a batch that are being sent at a time: a batch must leave room for interactive calls. */

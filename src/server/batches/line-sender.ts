@@ -1,3 +1,4 @@
+import { BATCH_CLIENT } from '../../contract/batches.ts';
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../contract/error-codes.ts';
 import { asObject } from '../../contract/objects.ts';
 import { VideoBody } from '../../contract/video.ts';
@@ -181,9 +182,6 @@ export class LineSender {
     });
   }
 }
-
-/** `client` of the videos of batches, whose ends are not notified one by one. */
-const BATCH_CLIENT = 'reelgate-batch';
 
 const retryAfter = (seconds: number | undefined): { readonly retryAfterMs: number } => ({
   retryAfterMs: seconds === undefined ? RETRY_MS : Math.min(Math.max(1, seconds) * 1_000, MAX_RETRY_MS),

@@ -1,10 +1,12 @@
 import { BATCH_KEPT_DAYS } from '../../contract/batches.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Notifier } from '../notifications/notifier.ts';
+import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { Trx } from '../tables.ts';
 import { BatchRunner } from './batch-runner.ts';
 import { BatchService, toBatch } from './batch-service.ts';
+import { BatchSheets } from './batch-sheet.ts';
 import { type BatchRow, BatchStore } from './batch-store.ts';
 import { LineSender, type LineSenderDependencies } from './line-sender.ts';
 
@@ -14,11 +16,13 @@ type BatchDependencies = Omit<LineSenderDependencies, 'store' | 'video'> &
   Pick<ConstructorParameters<typeof BatchService>[0], 'files'> & {
     readonly video: LineSenderDependencies['video'] & RunnerDependencies['video'];
     readonly notifier: Notifier;
+    readonly outlook: Pick<AffordableCallCounts, 'of'>;
   };
 
 /** The batches capability. */
 export interface Batches {
   readonly service: BatchService;
+  readonly sheets: BatchSheets;
   readonly store: BatchStore;
   readonly runner: BatchRunner;
   readonly jobs: readonly ScheduledJob[];
@@ -31,8 +35,10 @@ export function makeBatches(dependencies: BatchDependencies): Batches {
   const { notifier, clock } = dependencies;
   const onEnded = (trx: Trx, batch: BatchRow) => notifier.notify(trx, toEndNotice(batch));
   const runner = new BatchRunner({ ...shared, sender: new LineSender(shared), onEnded });
+  const service = new BatchService({ ...shared, onWork: () => runner.wake() });
   return {
-    service: new BatchService({ ...shared, onWork: () => runner.wake() }),
+    service,
+    sheets: new BatchSheets({ ...shared, service }),
     store,
     runner,
     jobs: [

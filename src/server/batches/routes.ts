@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import * as endpoints from '../../contract/batches.ts';
 import { envelopeOfPath } from '../../contract/endpoint.ts';
@@ -12,7 +13,7 @@ import type { CallResponse, LineCall } from './line-sender.ts';
 import type { Batches } from './module.ts';
 
 /** Registers OpenAI's Batch API for keys, and the same for the console. */
-export function addBatchRoutes(routes: RouteRegistry, { service }: Pick<Batches, 'service'>): void {
+export function addBatchRoutes(routes: RouteRegistry, { service, sheets }: Pick<Batches, 'service' | 'sheets'>): void {
   routes.add(endpoints.createBatch, ({ caller, body }) => service.create(caller, body));
   routes.add(endpoints.listBatches, ({ caller, query }) => service.list(caller, query));
   routes.add(endpoints.getBatch, ({ caller, params }) => service.get(caller, params.batch_id));
@@ -32,6 +33,21 @@ export function addBatchRoutes(routes: RouteRegistry, { service }: Pick<Batches,
     [endpoints.retryOwnBatch, 'retry'],
   ] as const)
     routes.add(line, async ({ caller, params }) => ok(await service[change](self(caller), params.batch_id)));
+  routes.add(endpoints.createSheetBatch, async ({ caller, body, request }) =>
+    ok(await sheets.check(caller.userId, body, request.locale)),
+  );
+  routes.add(endpoints.listOwnBatchLines, async ({ caller, params, query }) => {
+    const batch = await service.find(caller, params.batch_id);
+    return ok(await sheets.lines(batch, Number(query.after ?? '0'), query.state));
+  });
+  routes.add(endpoints.exportOwnBatch, async ({ caller, params, reply }) => {
+    const batch = await service.find(caller, params.batch_id);
+    return reply
+      .header('content-type', 'text/csv; charset=utf-8')
+      .header('content-disposition', `attachment; filename="${batch.id}.csv"`)
+      .header('cache-control', 'no-store')
+      .send(Readable.from(sheets.results(batch)));
+  });
 }
 
 /** Renders an error as the response of an endpoint. */
@@ -79,7 +95,7 @@ export class LineCalls {
           'content-type': 'application/json',
           authorization: ticket,
           'x-request-id': requestId,
-          'user-agent': 'reelgate-batch',
+          'user-agent': endpoints.BATCH_CLIENT,
         },
       });
       const after = Number(response.headers['retry-after']);

@@ -1,3 +1,4 @@
+import { BATCH_CLIENT } from '../../contract/batches.ts';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
 import { isObject } from '../../contract/objects.ts';
@@ -96,7 +97,8 @@ export class TaskCompletion {
         await quota.settle(trx, task.id, charge.quota, undefined, detail);
         await artifacts.enqueue(trx, task);
         // Programs poll, but a person who started the video in the console may have left the page.
-        if (task.token_id === NO_TOKEN) await notifier.notify(trx, finishedNotice(task));
+        if (task.token_id === NO_TOKEN && task.client !== BATCH_CLIENT)
+          await notifier.notify(trx, finishedNotice(task));
         await events.write(trx, toVideoEvent(task, change, clock.now()));
       }
       if (change.status === 'FAILURE') {
@@ -104,8 +106,9 @@ export class TaskCompletion {
         const refunded = await quota.refund(trx, task.id, toTaskDetail(task, change, undefined, clock.now()));
         if (options.suppressNotification !== true) {
           const { cause = 'unknown' } = change.failure ?? {};
-          // The owner has cancelled it and needs no notice.
-          if (cause !== 'cancelled') await notifier.notify(trx, failureNotice(task, cause, refunded));
+          // The owner has cancelled it and needs no notice, and a batch has a single one.
+          if (cause !== 'cancelled' && task.client !== BATCH_CLIENT)
+            await notifier.notify(trx, failureNotice(task, cause, refunded));
           await events.write(trx, toVideoEvent(task, change, clock.now()));
         }
       }

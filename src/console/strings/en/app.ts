@@ -69,6 +69,7 @@ export default {
     playground: 'Playground',
     videos: 'Videos',
     files: 'Files',
+    batches: 'Batches',
     overview: 'Usage',
     requests: 'Requests',
     costs: 'Costs',

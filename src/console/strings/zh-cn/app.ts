@@ -72,6 +72,7 @@ export default {
     playground: '调试台',
     videos: '视频',
     files: '文件',
+    batches: '批处理',
     overview: '用量',
     requests: '请求记录',
     costs: '费用',

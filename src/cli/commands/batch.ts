@@ -1,0 +1,173 @@
+import { createWriteStream, openAsBlob } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import { type Command, Option } from 'commander';
+import { defined } from '../../contract/objects.ts';
+import type { BatchInfo, SheetInfo } from '../../sdk/index.ts';
+import { parsePositiveInteger } from '../argument-parsers.ts';
+import type { CommandContext } from '../command-context.ts';
+import { dateTime, formatTable, type Rendering } from '../output.ts';
+import type { RunCommand } from '../run-command.ts';
+
+const ENDPOINTS = ['/v1/videos', '/v1/chat/completions', '/v1/responses', '/v1/embeddings'] as const;
+
+interface CreateOptions {
+  readonly endpoint: (typeof ENDPOINTS)[number];
+  readonly model?: string;
+  readonly budget?: number;
+  readonly window?: string;
+  readonly dryRun?: true;
+  readonly wait: boolean;
+}
+
+/** `reelgate batch …` */
+export function addBatchCommands(program: Command, run: RunCommand): void {
+  const batch = program
+    .command('batch')
+    .description('Many requests from one file')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ reelgate batch create prompts.csv --model sora-2 --dry-run
+  $ reelgate batch create prompts.csv --model sora-2
+  $ reelgate batch create lines.jsonl --endpoint /v1/chat/completions
+  $ reelgate batch results batch_abc --out results.csv`,
+    );
+  addCreateCommand(batch, run);
+  batch
+    .command('list', { isDefault: true })
+    .option('--limit <count>', 'how many', parsePositiveInteger, 20)
+    .description('List your batches, newest first')
+    .action(({ limit }: { readonly limit: number }, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        const { data } = await reelgate.batches.list({ limit: Math.min(limit, 100) });
+        const none = 'No batches. Start one with "reelgate batch create FILE".';
+        output.list(data, formatBatches(data), data.length === 0, none);
+      }),
+    );
+  for (const [name, description] of [
+    ['get', 'Show a batch'],
+    ['wait', 'Wait until a batch has ended'],
+    ['cancel', 'Start no new line and refund waiting videos'],
+    ['pause', 'Start no new line until it is resumed'],
+    ['resume', 'Resume a paused batch'],
+    ['retry', 'Repeat the failed lines of an ended batch as a new one'],
+  ] as const)
+    batch
+      .command(name)
+      .argument('<id>', 'an id from the list')
+      .description(description)
+      .action((id: string, _options: unknown, command: Command) =>
+        run(command, async (context) => {
+          const { reelgate, output } = context;
+          const shown = name === 'wait' ? await waitFor(context, id) : await reelgate.batches[name](id);
+          output.result(shown, describe(shown));
+        }),
+      );
+  batch
+    .command('results')
+    .argument('<id>', 'an id from the list')
+    .requiredOption('--out <path>', 'where to save the CSV')
+    .option('--force', 'replace an existing file')
+    .description('Save the results of a batch as CSV')
+    .action((id: string, options: { readonly out: string; readonly force?: true }, command: Command) =>
+      run(command, async ({ reelgate, output, interruptSignal }) => {
+        const { assertWritable } = await import('../video-download.ts');
+        await assertWritable(options);
+        const { body } = await reelgate.batches.results(id, interruptSignal);
+        await pipeline(Readable.fromWeb(body as ReadableStream), createWriteStream(options.out));
+        output.result({ id, file: options.out }, `Saved ${options.out}.`);
+      }),
+    );
+}
+
+function addCreateCommand(batch: Command, run: RunCommand): void {
+  batch
+    .command('create')
+    .argument('<file>', 'CSV with a row for each video, or JSONL in the form of the Batch API')
+    .addOption(new Option('--endpoint <path>', 'of JSONL').choices([...ENDPOINTS]).default('/v1/videos'))
+    .option('--model <id>', 'of CSV rows that name none')
+    .option('--budget <quota>', 'start no line that would exceed this quota', parsePositiveInteger)
+    .option('--window <time>', 'until the batch expires, such as 24h or 7d')
+    .option('--dry-run', 'check and price a CSV file only')
+    .option('--no-wait', 'print the id and exit')
+    .description('Start a batch')
+    .action((file: string, options: CreateOptions, command: Command) =>
+      run(command, async (context) => {
+        const { output } = context;
+        const started = /\.(csv|tsv)$/i.test(file)
+          ? await startSheet(context, file, options)
+          : await startLines(context, file, options);
+        if (started === undefined) return;
+        const shown = options.wait ? await waitFor(context, started.id) : started;
+        output.result(shown, options.wait ? describe(shown) : shown.id);
+      }),
+    );
+}
+
+/** Undefined where nothing was to be started, or a row has errors. */
+async function startSheet(
+  { reelgate, output }: CommandContext,
+  file: string,
+  { model, budget, window, dryRun }: CreateOptions,
+): Promise<BatchInfo | undefined> {
+  const csv = await readFile(file, 'utf8');
+  const start = dryRun !== true;
+  const sheet = await reelgate.batches.checkSheet(defined({ csv, model, budget, completion_window: window, start }));
+  if (sheet.batch !== null) return sheet.batch;
+  output.result(sheet, describeSheet(sheet));
+  if (sheet.invalid > 0) process.exitCode = 1;
+  return undefined;
+}
+
+async function startLines(
+  { reelgate, interruptSignal }: CommandContext,
+  file: string,
+  { endpoint, budget, window }: CreateOptions,
+): Promise<BatchInfo> {
+  const content = await openAsBlob(file);
+  const { id } = await reelgate.files.create({ content, filename: basename(file), purpose: 'batch' }, interruptSignal);
+  return reelgate.batches.create(defined({ inputFileId: id, endpoint, budget, completionWindow: window }));
+}
+
+async function waitFor({ reelgate, output, interruptSignal }: CommandContext, id: string): Promise<BatchInfo> {
+  const signal = interruptSignal;
+  try {
+    return await reelgate.batches.wait(id, { signal, onProgress: (batch) => output.status(describe(batch)) });
+  } finally {
+    output.clearStatus();
+  }
+}
+
+/** One line about a batch. */
+function describe({ id, status, request_counts: { total, completed, failed }, paused_at, errors }: BatchInfo): string {
+  const [first] = errors?.data ?? [];
+  const reason = first === undefined ? '' : ` Line ${first.line ?? '-'}: ${first.message}`;
+  const state = paused_at !== null && status === 'in_progress' ? 'paused' : status;
+  return `${id} ${state}: ${completed} of ${total} succeeded, ${failed} failed.${reason}`;
+}
+
+function describeSheet({ rows, valid, invalid, quota }: SheetInfo): string {
+  const defects = rows.flatMap(({ line, errors }) =>
+    errors.map(({ column, message }) => `Line ${line}${column === null ? '' : `, ${column}`}: ${message}`),
+  );
+  return [...defects, `${valid} valid rows, ${invalid} with errors. Quota: ${quota}. Nothing was started.`].join('\n');
+}
+
+const formatBatches = (rows: readonly BatchInfo[]): Rendering =>
+  formatTable(
+    ['ID', 'STATUS', 'ENDPOINT', 'DONE', 'FAILED', 'TOTAL', 'CREATED'],
+    rows.map(({ id, status, endpoint, request_counts: counts, created_at }) => [
+      id,
+      status,
+      endpoint,
+      String(counts.completed),
+      String(counts.failed),
+      String(counts.total),
+      dateTime(created_at),
+    ]),
+  );

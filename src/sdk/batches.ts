@@ -1,0 +1,146 @@
+import * as endpoints from '../contract/batches.ts';
+import { defined } from '../contract/objects.ts';
+import { parseErrorResponse, ReelgateError } from './errors.ts';
+import { sleep, type Transport } from './transport.ts';
+
+/** A batch; times in Unix seconds, amounts in quota. */
+export type BatchInfo = endpoints.Batch;
+/** A checked sheet with its quote. */
+export type SheetInfo = endpoints.Sheet;
+/** A sheet of videos as CSV. */
+export type NewSheet = endpoints.NewSheet;
+/** A line of a batch. */
+export type BatchLineInfo = endpoints.BatchLine;
+
+/** A batch to start. */
+export interface NewBatch {
+  /** Id of a JSONL file with the purpose `batch`. */
+  readonly inputFileId: string;
+  /** The endpoint that every line calls. */
+  readonly endpoint: endpoints.BatchEndpoint;
+  /** From `1h` to `168h`; default `24h`. */
+  readonly completionWindow?: string;
+  /** Most quota that the lines may cost together. */
+  readonly budget?: number;
+  /** At most 16 texts. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** A page of batches. */
+export interface BatchPage {
+  /** Batches of the page. */
+  readonly data: BatchInfo[];
+  /** Whether another page follows. */
+  readonly has_more: boolean;
+  /** Id of the last batch; null for an empty page. */
+  readonly last_id: string | null;
+}
+
+/** A page of lines. */
+export interface BatchLinePage {
+  /** Lines of the page. */
+  readonly lines: BatchLineInfo[];
+  /** For `after` of the next page; null: there is none. */
+  readonly next: string | null;
+}
+
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'expired', 'cancelled']);
+const DEFAULT_WAIT_MS = 5_000;
+
+/** Batches of requests; every key of the account sees them. */
+export class Batches {
+  readonly #transport: Transport;
+  /** @internal */
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Starts a batch. @throws ReelgateError `invalid_request`, `file_not_found`, `batches_full` */
+  create({ inputFileId, endpoint, completionWindow, budget, metadata }: NewBatch): Promise<BatchInfo> {
+    const body = defined({
+      input_file_id: inputFileId,
+      endpoint,
+      completion_window: completionWindow,
+      budget,
+      metadata: metadata && { ...metadata },
+    });
+    return this.#transport.call(endpoints.createBatch, { body });
+  }
+
+  /** One page of the account's batches, newest first. @throws ReelgateError `invalid_api_key` */
+  list({ after, limit }: { readonly after?: string; readonly limit?: number } = {}): Promise<BatchPage> {
+    return this.#transport.call(endpoints.listBatches, { query: defined({ after, limit: limit?.toString() }) });
+  }
+
+  /** The current state of a batch. @throws ReelgateError `batch_not_found` */
+  get(id: string): Promise<BatchInfo> {
+    return this.#transport.call(endpoints.getBatch, { params: { batch_id: id } });
+  }
+
+  /** Resolves with the batch once it has ended. @throws ReelgateError `batch_not_found` */
+  async wait(
+    id: string,
+    {
+      everyMs = DEFAULT_WAIT_MS,
+      onProgress,
+      signal,
+    }: {
+      /** Time between two reads. */
+      readonly everyMs?: number;
+      /** Called with every state that was read. */
+      readonly onProgress?: (batch: BatchInfo) => void;
+      /** Ends the wait; the batch continues. */
+      readonly signal?: AbortSignal;
+    } = {},
+  ): Promise<BatchInfo> {
+    for (;;) {
+      signal?.throwIfAborted();
+      const batch = await this.get(id);
+      onProgress?.(batch);
+      if (ENDED.has(batch.status)) return batch;
+      await sleep(everyMs, signal);
+    }
+  }
+
+  /** Starts no new line and refunds waiting videos. @throws ReelgateError `batch_not_found`, `batch_not_running` */
+  cancel(id: string): Promise<BatchInfo> {
+    return this.#transport.call(endpoints.cancelBatch, { params: { batch_id: id }, body: {} });
+  }
+
+  /** Starts no new line until `resume`. @throws ReelgateError `batch_not_found`, `batch_not_running` */
+  pause(id: string): Promise<BatchInfo> {
+    return this.#transport.call(endpoints.pauseBatch, { params: { batch_id: id }, body: {} });
+  }
+
+  /** Resumes a paused batch. @throws ReelgateError `batch_not_found`, `batch_not_running` */
+  resume(id: string): Promise<BatchInfo> {
+    return this.#transport.call(endpoints.resumeBatch, { params: { batch_id: id }, body: {} });
+  }
+
+  /** Repeats the failed lines of an ended batch as a new one. @throws ReelgateError `batch_not_ended`, `batch_without_failures` */
+  retry(id: string): Promise<BatchInfo> {
+    return this.#transport.call(endpoints.retryBatch, { params: { batch_id: id }, body: {} });
+  }
+
+  /** Checks and prices a sheet of videos; `start: true` starts it if every row is valid. @throws ReelgateError `invalid_request` */
+  async checkSheet(sheet: NewSheet): Promise<SheetInfo> {
+    return (await this.#transport.call(endpoints.createSheetBatch, { body: sheet })).data;
+  }
+
+  /** Lines of a batch in order, as its owner. @throws ReelgateError `batch_not_found` */
+  async lines(id: string, after?: string): Promise<BatchLinePage> {
+    const input = { params: { batch_id: id }, query: defined({ after }) };
+    return (await this.#transport.call(endpoints.listOwnBatchLines, input)).data;
+  }
+
+  /** Results of a batch as CSV, as its owner; the response is still to be read. @throws ReelgateError `batch_not_found` */
+  async results(id: string, signal?: AbortSignal): Promise<Response> {
+    const response = await this.#transport.send(endpoints.exportOwnBatch, { params: { batch_id: id } }, { signal });
+    if (response.ok) return response;
+    const body: unknown = await response.json().catch(() => undefined);
+    throw (
+      parseErrorResponse(response.status, response.headers, body) ??
+      new ReelgateError('The results could not be fetched.', { status: response.status })
+    );
+  }
+}

@@ -1,0 +1,315 @@
+import { stringify } from 'csv-stringify/sync';
+import {
+  BATCH_KEPT_DAYS,
+  BATCH_LIMITS,
+  type Batch,
+  type BatchLine,
+  type NewSheet,
+  type Sheet,
+  type SheetRow,
+} from '../../contract/batches.ts';
+import { formatMessage, type Locale } from '../../contract/messages/format-message.ts';
+import { asObject } from '../../contract/objects.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
+import { VideoBody } from '../../contract/video.ts';
+import type { FileService } from '../files/file-service.ts';
+import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
+import { type AppError, isAppError } from '../platform/app-error.ts';
+import type { ModelCaller } from '../platform/http/request-context.ts';
+import { validatorFor } from '../platform/http/schema-validation.ts';
+import { NO_IMAGES } from '../platform/json-scanner.ts';
+import { isWellFormedText } from '../platform/text.ts';
+import type { GenerationRequestBody } from '../video/generation-request.ts';
+import type { Video } from '../video/module.ts';
+import type { BatchOwner, BatchService } from './batch-service.ts';
+import type { BatchRow, BatchStore, LineRow } from './batch-store.ts';
+import { type ParsedRow, parseSheet } from './sheet-parser.ts';
+
+interface BatchSheetsDependencies {
+  readonly store: BatchStore;
+  readonly service: BatchService;
+  readonly files: Pick<FileService, 'write'>;
+  readonly video: Pick<Video, 'services'>;
+  readonly outlook: Pick<AffordableCallCounts, 'of'>;
+  readonly callerOf: (userId: number, tokenId: number) => Promise<ModelCaller>;
+}
+
+const ENDPOINT = '/v1/videos';
+const NO_FILES = { files: [], bodyImages: NO_IMAGES } as const;
+/** Columns that are inputs of a video, by URL or by the id of a file. */
+const INPUT_COLUMNS: Readonly<Record<string, { readonly type: string; readonly role: string }>> = {
+  first_frame: { type: 'image', role: 'first_frame' },
+  last_frame: { type: 'image', role: 'last_frame' },
+  reference: { type: 'image', role: 'reference' },
+  video: { type: 'video', role: 'reference' },
+  audio: { type: 'audio', role: 'voice' },
+};
+const METADATA = 'metadata.';
+const PAGE = 500;
+
+/** Sheets of videos as CSV: checked row by row, priced, started as a batch; results of batches as CSV. */
+export class BatchSheets {
+  readonly #dependencies: BatchSheetsDependencies;
+  constructor(dependencies: BatchSheetsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Checks and prices every row; starts the batch if that is asked for and every row is valid. */
+  async check(userId: number, given: NewSheet, locale: Locale): Promise<Sheet> {
+    const { columns, rows: parsed } = parseSheet(given.csv);
+    const caller = await this.#dependencies.callerOf(userId, 0);
+    const check = new RowCheck(this.#dependencies, caller, columns, given.model, locale);
+    const checked: CheckedRow[] = [];
+    for (const row of parsed) checked.push(await check.row(row));
+    const rows = checked.map(({ row }) => row);
+    const invalid = rows.filter(({ errors }) => errors.length > 0).length;
+    const { balance } = await this.#dependencies.outlook.of({ userId }, 0);
+    return {
+      columns: [...columns],
+      rows,
+      valid: rows.length - invalid,
+      invalid,
+      quota: rows.reduce((sum, { quota }) => sum + (quota ?? 0), 0),
+      balance,
+      batch: given.start === true && invalid === 0 ? await this.#start({ userId, tokenId: 0 }, given, checked) : null,
+    };
+  }
+
+  async #start(owner: BatchOwner, given: NewSheet, checked: readonly CheckedRow[]): Promise<Batch> {
+    const { files, service } = this.#dependencies;
+    const lines = checked.map(
+      ({ row, body }) => `${JSON.stringify({ custom_id: row.custom_id, method: 'POST', url: ENDPOINT, body })}\n`,
+    );
+    const file = { filename: 'sheet.jsonl', purpose: 'batch', lifetimeMs: BATCH_KEPT_DAYS * DAY_MS } as const;
+    const { id } = await files.write(owner.userId, file, lines);
+    const { completion_window, metadata = null, budget = null } = given;
+    return service.create(owner, {
+      input_file_id: id,
+      endpoint: ENDPOINT,
+      metadata,
+      budget,
+      ...(completion_window !== undefined && { completion_window }),
+    });
+  }
+
+  /** Lines of a batch in order. */
+  async lines(
+    batch: BatchRow,
+    after: number,
+    state: LineRow['state'] | undefined,
+  ): Promise<{ lines: BatchLine[]; next: string | null }> {
+    const states = state === undefined ? undefined : state === 'running' ? (['running', 'sending'] as const) : [state];
+    const rows = await this.#dependencies.store.listLines(batch.id, after, 100, states);
+    const last = rows.at(-1);
+    return { lines: rows.map(toBatchLine), next: last === undefined || rows.length < 100 ? null : String(last.line) };
+  }
+
+  /** CSV of all lines. Cells that a spreadsheet would run as a formula get a leading apostrophe. */
+  async *results(batch: BatchRow): AsyncGenerator<string> {
+    const columns = [
+      'line',
+      'custom_id',
+      'state',
+      'video_id',
+      'video_url',
+      'text',
+      'quota',
+      'error_code',
+      'error_message',
+    ];
+    yield stringify([columns], { bom: true, record_delimiter: '\r\n' });
+    let after = 0;
+    for (;;) {
+      const rows = await this.#dependencies.store.listLines(batch.id, after, PAGE);
+      yield stringify(rows.map(toCells), { escape_formulas: true, record_delimiter: '\r\n' });
+      after = rows.at(-1)?.line ?? after;
+      if (rows.length < PAGE) return;
+    }
+  }
+}
+
+interface CheckedRow {
+  readonly row: SheetRow;
+  readonly body: object;
+}
+
+interface KnownPrice {
+  readonly quota: number;
+  readonly dropped: readonly string[];
+  readonly promptLength: number;
+}
+
+/** Checks the rows of one sheet. */
+class RowCheck {
+  readonly #dependencies: BatchSheetsDependencies;
+  readonly #caller: ModelCaller;
+  readonly #columns: readonly string[];
+  readonly #model: string | undefined;
+  readonly #locale: Locale;
+  readonly #ids = new Set<string>();
+  /** Quotes of rows that differ in their prompts only. */
+  readonly #prices = new Map<string, KnownPrice>();
+
+  constructor(
+    dependencies: BatchSheetsDependencies,
+    caller: ModelCaller,
+    columns: readonly string[],
+    model: string | undefined,
+    locale: Locale,
+  ) {
+    this.#dependencies = dependencies;
+    this.#caller = caller;
+    this.#columns = columns;
+    this.#model = model;
+    this.#locale = locale;
+  }
+
+  async row({ line, cells }: ParsedRow): Promise<CheckedRow> {
+    const values = new Map(this.#columns.map((column, index) => [column, (cells[index] ?? '').trim()]));
+    const errors: SheetRow['errors'] = [];
+    const report = (column: string | null, en: string, zh: string): void => {
+      errors.push({ column, message: this.#locale === 'zh-CN' ? zh : en });
+    };
+    const customId = values.get('custom_id') || `row-${line}`;
+    if (cells.length > this.#columns.length)
+      report(null, 'The row has more cells than columns.', '该行的单元格多于列数。');
+    if (customId.length > BATCH_LIMITS.customIdLength) report('custom_id', 'It is too long.', '内容过长。');
+    if (this.#ids.has(customId)) report('custom_id', 'Another row has the same value.', '与其他行重复。');
+    if (!cells.every(isWellFormedText)) report(null, 'The row has invalid characters.', '该行包含无效字符。');
+    this.#ids.add(customId);
+    const body = toBody(values, this.#model);
+    const priced = errors.length === 0 ? await this.#price(body) : undefined;
+    if (priced !== undefined && 'code' in priced)
+      errors.push({ column: this.#columnOf(priced.options.param), message: this.#messageOf(priced) });
+    const known = priced === undefined || 'code' in priced ? undefined : priced;
+    return {
+      body,
+      row: {
+        line,
+        custom_id: customId,
+        cells: this.#columns.map((column) => values.get(column) ?? ''),
+        quota: known?.quota ?? null,
+        errors,
+        dropped: [...(known?.dropped ?? [])],
+      },
+    };
+  }
+
+  async #price(body: SheetBody): Promise<KnownPrice | AppError> {
+    const { prompt = '', ...rest } = body;
+    // A prompt with options of its own (`--ratio 9:16`) has its own price.
+    const key = prompt.includes('--') || prompt === '' ? undefined : JSON.stringify(rest);
+    const known = key === undefined ? undefined : this.#prices.get(key);
+    if (known !== undefined && prompt.length <= known.promptLength) return known;
+    try {
+      const price = await this.#quote(body);
+      if (key !== undefined) this.#prices.set(key, price);
+      return price;
+    } catch (error) {
+      if (isAppError(error)) return error;
+      throw error;
+    }
+  }
+
+  async #quote(body: SheetBody): Promise<KnownPrice> {
+    const { requests, submitter } = this.#dependencies.video.services;
+    const checked = validatorFor(VideoBody)(body);
+    if ('error' in checked) throw checked.error;
+    const generation = await requests.read(checked.value as GenerationRequestBody, this.#caller, NO_FILES);
+    let dropped = '';
+    const { userId, models } = this.#caller;
+    const { price } = await submitter.quote({ userId, models }, generation, (headers) => {
+      dropped = headers['x-reelgate-dropped'] ?? '';
+    });
+    const paths = dropped === '' ? [] : dropped.split(', ');
+    return { quota: price, dropped: paths, promptLength: body.prompt?.length ?? 0 };
+  }
+
+  #messageOf({ code, options }: AppError): string {
+    return options.message ?? formatMessage(options.messageKey ?? code, this.#locale, options.params);
+  }
+
+  /** The column that a field of the body came from. */
+  #columnOf(param: string | undefined): string | null {
+    if (param === undefined) return null;
+    const index = /^inputs\[(\d+)\]/.exec(param)?.[1];
+    const inputs = this.#columns.filter((column) => INPUT_COLUMNS[column] !== undefined);
+    const column = index === undefined ? param : inputs[Number(index)];
+    return column !== undefined && this.#columns.includes(column) ? column : null;
+  }
+}
+
+interface SheetBody {
+  readonly prompt?: string;
+  readonly [field: string]: unknown;
+}
+
+/** The body of a row's request; empty cells are left out. */
+function toBody(values: ReadonlyMap<string, string>, model: string | undefined): SheetBody {
+  const body: { [field: string]: unknown } = {};
+  const inputs: object[] = [];
+  const metadata: { [name: string]: unknown } = {};
+  for (const [column, value] of values) {
+    if (value === '' || column === 'custom_id') continue;
+    const input = INPUT_COLUMNS[column];
+    if (input !== undefined)
+      inputs.push(value.startsWith('file-') ? { role: input.role, file_id: value } : { ...input, url: value });
+    else if (column.startsWith(METADATA)) metadata[column.slice(METADATA.length)] = toValue(value);
+    else body[column] = value;
+  }
+  return {
+    ...(model !== undefined && { model }),
+    ...body,
+    ...(inputs.length > 0 && { inputs }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
+}
+
+/** Numbers and booleans of metadata are written as such; every other cell is text. */
+const toValue = (cell: string): unknown =>
+  cell === 'true' || cell === 'false'
+    ? cell === 'true'
+    : /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,6})?$/.test(cell)
+      ? Number(cell)
+      : cell;
+
+interface StoredResult {
+  readonly response: { readonly status_code: number; readonly body: unknown } | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** The reason of a failed line: its own, or that of its response. */
+function errorOf({ response, error }: StoredResult): BatchLine['error'] {
+  if (error !== null) return { code: error.code, message: error.message };
+  const refusal = asObject(asObject(response?.body)?.error);
+  if (response === null || response.status_code < 400) return null;
+  return { code: String(refusal?.code ?? response.status_code), message: String(refusal?.message ?? '') };
+}
+
+function toBatchLine({ line, custom_id, state, amount, result }: LineRow): BatchLine {
+  const stored = result === null ? undefined : (JSON.parse(result) as StoredResult);
+  const body = asObject(stored?.response?.body);
+  const video = body?.object === 'video' && typeof body.id === 'string' ? body.id : null;
+  return {
+    line,
+    custom_id,
+    state,
+    quota: amount,
+    video_id: video,
+    error: stored === undefined ? null : errorOf(stored),
+  };
+}
+
+/** The text of a model call's answer, in OpenAI's two forms. */
+function textOf(result: string | null): string {
+  const body = result === null ? undefined : asObject((JSON.parse(result) as StoredResult).response?.body);
+  const [choice] = Array.isArray(body?.choices) ? body.choices : [];
+  const text = asObject(asObject(choice)?.message)?.content ?? body?.output_text;
+  return typeof text === 'string' ? text : '';
+}
+
+function toCells(row: LineRow): (string | number)[] {
+  const { line, custom_id, state, video_id: video, quota, error } = toBatchLine(row);
+  const url = video === null || state !== 'completed' ? '' : `${ENDPOINT}/${encodeURIComponent(video)}/content`;
+  return [line, custom_id, state, video ?? '', url, textOf(row.result), quota, error?.code ?? '', error?.message ?? ''];
+}
