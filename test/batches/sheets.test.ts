@@ -54,7 +54,7 @@ describe('sheets of videos', () => {
 
     it('prices valid rows and names the cell of every error, before anything is sent', async () => {
       const csv =
-        'custom_id,prompt,seconds,size\r\na,"A ""cat"", running",4,720x1280\r\nb,,4,\r\nc,A dog,99,\r\na,Twice,4,\r\n\r\n';
+        'custom_id,prompt,seconds,size\r\na,"A ""cat"", running",4,720x1280\r\nb,,4,\r\nc,A dog,many,\r\na,Twice,4,\r\n\r\n';
       const sheet = await check(csv);
       assert.deepEqual(sheet.columns, ['custom_id', 'prompt', 'seconds', 'size']);
       assert.deepEqual(
@@ -94,7 +94,7 @@ describe('sheets of videos', () => {
       assert.equal(rows[0]?.errors.length, 1);
     });
 
-    it('starts as a batch, and its results are CSV without live formulas', async () => {
+    it('T87: starts as a batch, and its results are CSV without live formulas', async () => {
       const dangerous = ['=1+1', '+1', '-1', '@a', 'plain'];
       const { batch, quota } = await check(
         `custom_id,prompt,seconds\n${dangerous.map((id, index) => `${id},video ${index},4`).join('\n')}`,
