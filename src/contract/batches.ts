@@ -1,11 +1,7 @@
 import Type, { type Static } from 'typebox';
+import { BATCH_ENDPOINTS } from './batch-endpoints.ts';
 import { endpoint } from './endpoint.ts';
 import { Ok } from './responses.ts';
-
-/** Endpoints that the lines of a batch can call. */
-export const BATCH_ENDPOINTS = ['/v1/videos', '/v1/chat/completions', '/v1/responses', '/v1/embeddings'] as const;
-/** The endpoint of a batch. */
-export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
 /** States of a batch, as in OpenAI's Batch API. */
 export const BATCH_STATUSES = [

@@ -1,3 +1,4 @@
+import type { BatchEndpoint } from '../contract/batch-endpoints.ts';
 import * as endpoints from '../contract/batches.ts';
 import { defined } from '../contract/objects.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
@@ -17,7 +18,7 @@ export interface NewBatch {
   /** Id of a JSONL file with the purpose `batch`. */
   readonly inputFileId: string;
   /** The endpoint that every line calls. */
-  readonly endpoint: endpoints.BatchEndpoint;
+  readonly endpoint: BatchEndpoint;
   /** From `1h` to `168h`; default `24h`. */
   readonly completionWindow?: string;
   /** Most quota that the lines may cost together. */

@@ -329,22 +329,22 @@ describe('batches', () => {
     });
 
     it('a line of a key that was revoked is refused, not sent', async () => {
-      const client = new OpenAI({ apiKey: '', baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
       const made = await service.operator.requestData<{ id: number; key: string }>('POST', '/api/tokens', {
-        name: 'short',
+        name: 'x',
       });
-      client.apiKey = made.key;
-      const batch = await start('/v1/videos', [video('a')]);
-      await ended(batch.id);
-      const created = await client.batches.create({
-        input_file_id: batch.input_file_id,
+      const client = new OpenAI({ apiKey: made.key, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+      const batch = await client.batches.create({
+        input_file_id: await upload(linesOf('/v1/videos', [video('a')])),
         endpoint: '/v1/videos',
         completion_window: '24h',
       });
+      await client.post(`/batches/${batch.id}/pause`);
       await service.operator.requestData('DELETE', `/api/tokens/${made.id}`);
-      const done = await ended(created.id);
-      const sent = submitted.length - 1;
-      assert.equal(done.request_counts?.failed, 1 - sent);
+      await openai.post(`/batches/${batch.id}/resume`);
+      const done = await ended(batch.id);
+      // The line may have been sent before the batch was paused.
+      assert.equal(done.request_counts?.failed, 1 - submitted.length);
+      for (const { response } of await read(done.error_file_id)) assert.equal(response?.status_code, 401);
     });
 
     it('a paused batch starts nothing until it is resumed', async () => {

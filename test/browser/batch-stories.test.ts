@@ -52,7 +52,7 @@ describe('batches in the console', { skip: chromiumPath === undefined && !proces
     const text = await readFile(await download.path(), 'utf8');
     assert.match(text, /\r\n2?\d*,'=one,completed,/);
     await page.getByRole('link', { name: batches.back }).click();
-    await page.getByRole('link', { name: /^batch_/ }).waitFor();
+    await page.getByRole('link', { name: 'shots.csv' }).waitFor();
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { type Command, Option } from 'commander';
+import { BATCH_ENDPOINTS, type BatchEndpoint } from '../../contract/batch-endpoints.ts';
 import { defined } from '../../contract/objects.ts';
 import type { BatchInfo, SheetInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
@@ -12,10 +13,8 @@ import type { CommandContext } from '../command-context.ts';
 import { dateTime, formatTable, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
-const ENDPOINTS = ['/v1/videos', '/v1/chat/completions', '/v1/responses', '/v1/embeddings'] as const;
-
 interface CreateOptions {
-  readonly endpoint: (typeof ENDPOINTS)[number];
+  readonly endpoint: BatchEndpoint;
   readonly model?: string;
   readonly budget?: number;
   readonly window?: string;
@@ -89,7 +88,7 @@ function addCreateCommand(batch: Command, run: RunCommand): void {
   batch
     .command('create')
     .argument('<file>', 'CSV with a row for each video, or JSONL in the form of the Batch API')
-    .addOption(new Option('--endpoint <path>', 'of JSONL').choices([...ENDPOINTS]).default('/v1/videos'))
+    .addOption(new Option('--endpoint <path>', 'of JSONL').choices([...BATCH_ENDPOINTS]).default('/v1/videos'))
     .option('--model <id>', 'of CSV rows that name none')
     .option('--budget <quota>', 'start no line that would exceed this quota', parsePositiveInteger)
     .option('--window <time>', 'until the batch expires, such as 24h or 7d')

@@ -1,11 +1,5 @@
-import {
-  BATCH_ENDPOINTS,
-  BATCH_KEPT_DAYS,
-  BATCH_LIMITS,
-  type Batch,
-  type BatchEndpoint,
-  type NewBatch,
-} from '../../contract/batches.ts';
+import { BATCH_ENDPOINTS, type BatchEndpoint } from '../../contract/batch-endpoints.ts';
+import { BATCH_KEPT_DAYS, BATCH_LIMITS, type Batch, type NewBatch } from '../../contract/batches.ts';
 import { DAY_MS, HOUR_MS, toSeconds } from '../../contract/time-units.ts';
 import type { FileService } from '../files/file-service.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';

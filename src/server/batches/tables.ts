@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely';
-import type { BatchEndpoint, BatchStatus } from '../../contract/batches.ts';
+import type { BatchEndpoint } from '../../contract/batch-endpoints.ts';
+import type { BatchStatus } from '../../contract/batches.ts';
 import { type Migration, required, zero } from '../platform/db/migrate.ts';
 
 /** State of a line: `sending` is a model call in flight, `running` a video whose task exists. */

@@ -178,7 +178,7 @@ function FileErrors({ errors }: { readonly errors: NonNullable<Batch['errors']>[
           {errors.map(({ line, code, message }) => (
             <Table.Tr key={`${line}:${code}`}>
               <Table.Td>{line ?? '–'}</Table.Td>
-              <Table.Td>{message}</Table.Td>
+              <Table.Td>{t(`defects.${code as 'empty_file'}`, { defaultValue: message })}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

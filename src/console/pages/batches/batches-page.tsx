@@ -28,12 +28,12 @@ export function BatchesPage() {
   const { t } = useTranslation(['batches', 'app']);
   const batches = useInfiniteQuery(batchPagesQuery);
   const isOff = useQuery(storageQuery).data?.enabled === false;
-  const [csv, setCsv] = useState<string>();
+  const [sheet, setSheet] = useState<{ readonly name: string; readonly csv: string }>();
   const [lines, setLines] = useState<File>();
   const choose = async (file: File | null): Promise<void> => {
     if (file === null) return;
     if (/\.jsonl$/i.test(file.name)) setLines(file);
-    else setCsv(await file.text());
+    else setSheet({ name: file.name, csv: await file.text() });
   };
   const rows = batches.data?.pages.flatMap(({ data }) => data);
   const upload = isOff ? null : (
@@ -53,10 +53,10 @@ export function BatchesPage() {
   return (
     <Page title={t('title')} subtitle={t('lead')} actions={upload}>
       <Stack gap="lg">
-        {csv === undefined ? null : <SheetPanel key={csv} csv={csv} onClose={() => setCsv(undefined)} />}
+        {sheet === undefined ? null : <SheetPanel key={sheet.csv} {...sheet} onClose={() => setSheet(undefined)} />}
         <ErrorAlert error={batches.error} retry={() => void batches.refetch()} />
         {rows === undefined && batches.error === null ? <PageLoadingIndicator /> : null}
-        {rows?.length === 0 && csv === undefined ? (
+        {rows?.length === 0 && sheet === undefined ? (
           <EmptyState icon={<IconStack2 size={28} />} title={t('emptyTitle')}>
             {t(isOff ? 'offText' : 'emptyText')}
           </EmptyState>

@@ -13,6 +13,8 @@ import { checkSheet, type Sheet } from '../../data/batches.ts';
 import { usableModelsQuery } from '../../data/models.ts';
 
 interface SheetPanelProps {
+  /** Of the file. */
+  readonly name: string;
   readonly csv: string;
   readonly onClose: () => void;
 }
@@ -21,7 +23,7 @@ interface SheetPanelProps {
 const ROWS_AT_A_TIME = 50;
 
 /** A sheet before it costs anything: errors of every cell, one quote, and the start. */
-export function SheetPanel({ csv, onClose }: SheetPanelProps) {
+export function SheetPanel({ name, csv, onClose }: SheetPanelProps) {
   const { t } = useTranslation(['batches', 'app']);
   const [model, setModel] = useState('');
   const [budget, setBudget] = useState<number | string>('');
@@ -37,6 +39,7 @@ export function SheetPanel({ csv, onClose }: SheetPanelProps) {
       checkSheet({
         csv: sheet === undefined ? csv : toCsv(sheet, edits),
         start,
+        metadata: { name: name.slice(0, 512) },
         ...(model !== '' && { model }),
         ...(typeof budget === 'number' && { budget: Math.round(budget * quotaPerCredit) }),
       }),
