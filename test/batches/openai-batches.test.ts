@@ -29,6 +29,7 @@ describe('batches', () => {
     let service: SandboxService;
     let upstream: SoraUpstream;
     let folder: string;
+    let channel: number;
     let openai: OpenAI;
     let stranger: OpenAI;
     let price: number;
@@ -42,7 +43,7 @@ describe('batches', () => {
       service = await startSandboxService(await freshUrl(), {
         env: { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' },
       });
-      await service.operator.addChannel({
+      channel = await service.operator.addChannel({
         vendor: 'sora',
         name: 'videos',
         base_url: upstream.url,
@@ -345,6 +346,30 @@ describe('batches', () => {
       // The line may have been sent before the batch was paused.
       assert.equal(done.request_counts?.failed, 1 - submitted.length);
       for (const { response } of await read(done.error_file_id)) assert.equal(response?.status_code, 401);
+    });
+
+    it('lines that a full queue refuses are sent later, once each', async () => {
+      const { operator, app } = service;
+      const limit = (most: number | null, queued: number | null) =>
+        Promise.all([
+          operator.requestData('PUT', `/api/admin/channels/${channel}`, { max_concurrent_tasks: most }),
+          operator.requestData('PUT', `/api/admin/users/${operator.id}`, { queued_tasks: queued }),
+        ]);
+      await limit(1, 1);
+      upstream.finishes = false;
+      const prompts = Array.from({ length: 5 }, (_, index) => `full ${index}`);
+      const batch = await start('/v1/videos', prompts.map(video));
+      const rows = app.database.kysely;
+      const retryAt = async () =>
+        (await rows.selectFrom('batches').select('retry_at').where('id', '=', batch.id).executeTakeFirstOrThrow())
+          .retry_at;
+      while ((await retryAt()) === 0) await pause(20);
+      upstream.finishes = true;
+      await limit(null, null);
+      await rows.updateTable('batches').set({ retry_at: 0 }).where('id', '=', batch.id).execute();
+      const done = await ended(batch.id);
+      assert.deepEqual(done.request_counts, { total: 5, completed: 5, failed: 0 });
+      assert.deepEqual(submitted.sort(), prompts);
     });
 
     it('a paused batch starts nothing until it is resumed', async () => {
