@@ -37,14 +37,14 @@ describe('batches in the console', { skip: chromiumPath === undefined && !proces
     const start = page.getByRole('button', { name: /^Start \d/ });
     await page.getByText('1 row with errors').waitFor();
     assert.equal(await start.isDisabled(), true);
-    await assertAccessible(page);
+    await assertAccessible(page, 'the sheet');
     await page.getByLabel(`prompt, ${batches.row} 3`).fill('A train [time=1]');
     await page.getByRole('button', { name: batches.check }).click();
     await page.getByText('2 valid rows').waitFor();
     await start.click();
     await page.getByText(batches.statuses.completed, { exact: true }).waitFor({ timeout: 60_000 });
     await page.getByText('2 of 2 done, 0 failed').first().waitFor();
-    await assertAccessible(page);
+    await assertAccessible(page, 'the batch');
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: batches.results }).click(),

@@ -48,6 +48,8 @@ const READ_LINES = 64;
 const READ_BYTES = 16 * 1024 ** 2;
 const CHUNK = 500;
 const STORAGE_RETRY_MS = 60_000;
+/** How often the ends of a batch's videos are read. */
+const COLLECT_MS = 300;
 
 /** The final status and the column of its time. */
 const ENDS = {
@@ -74,9 +76,14 @@ interface HeldBatch {
   readonly sending: Map<number, Promise<void>>;
   /** The last line that was read. */
   cursor: number;
-  renewedAt: number;
-  /** What the batch had spent when its budget did not cover a line. */
-  blockedAt: number | undefined;
+  /**
+   * Whether the budget covers more lines. A line that it did not cover is tried again, alone, once nothing is running
+   * that could release money.
+   */
+  budget: 'open' | 'blocked' | 'last-try' | 'reached';
+  /** When the ends of videos and the charges were last read. */
+  collectedAt: number;
+  isRecovered: boolean;
   isLost: boolean;
 }
 
@@ -130,15 +137,9 @@ export class BatchRunner {
     for (const id of await store.listUnheld(now, room)) {
       const owner = randomUUID();
       if (this.#held.has(id) || !(await store.lease(id, owner, now, now + LEASE_MS))) continue;
-      const held = {
-        id,
-        owner,
-        ready: [],
-        sending: new Map(),
-        cursor: 0,
-        renewedAt: now,
-        blockedAt: undefined,
-        isLost: false,
+      const held: HeldBatch = {
+        ...{ id, owner, ready: [], sending: new Map(), cursor: 0 },
+        ...{ budget: 'open', collectedAt: 0, isRecovered: false, isLost: false },
       };
       this.#held.set(
         id,
@@ -239,30 +240,27 @@ export class BatchRunner {
 
   async #progress(batch: BatchRow, held: HeldBatch): Promise<boolean> {
     const { store, database, clock } = this.#dependencies;
-    await this.#failInterrupted(held);
-    await this.#collect(held);
-    const unsettled = await this.#settle(held.id);
+    await this.#recover(held);
     const now = clock.now();
     const finish = (ending: NonNullable<BatchRow['ending']>) =>
       store.changeHeld(database.kysely, held, ['in_progress'], { status: 'finalizing', finalizing_at: now, ending });
     if (now >= batch.expires_at) await finish('expired');
     else if (batch.paused_at === null && batch.retry_at <= now) await this.#fill(batch, held);
-    if (held.sending.size > 0 || unsettled > 0 || (await store.countIn(held.id, ['running', 'sending'])) > 0)
-      return false;
-    const pending = await store.countIn(held.id, ['pending']);
-    if (pending === 0) await finish('completed');
-    else if (held.blockedAt !== undefined && batch.paused_at === null) {
-      const current = await store.findById(held.id);
-      // Nothing is running that could release money any more.
-      if (current?.spent === held.blockedAt) await finish('completed');
-      else held.blockedAt = undefined;
-    } else if (held.ready.length === 0) held.cursor = 0;
+    if (Math.abs(now - held.collectedAt) < COLLECT_MS) return false;
+    held.collectedAt = now;
+    await this.#collect(held);
+    const unsettled = await this.#settle(held.id);
+    const isBusy = held.sending.size > 0 || unsettled > 0 || (await store.countIn(held.id, ['running', 'sending'])) > 0;
+    if (isBusy) return false;
+    if ((await store.countIn(held.id, ['pending'])) === 0 || held.budget === 'reached') await finish('completed');
+    else if (held.budget === 'blocked') held.budget = 'last-try';
+    else if (held.ready.length === 0) held.cursor = 0;
     return false;
   }
 
   /** Sends lines as long as there is room. */
   async #fill(batch: BatchRow, held: HeldBatch): Promise<void> {
-    for (let room = await this.#roomOf(batch, held); room > 0 && held.blockedAt === undefined; room--) {
+    for (let room = await this.#roomOf(batch, held); room > 0 && held.budget !== 'blocked'; room--) {
       if (held.ready.length === 0) await this.#read(batch, held);
       const next = held.ready.shift();
       if (next === undefined) return;
@@ -271,8 +269,9 @@ export class BatchRunner {
     }
   }
 
-  async #roomOf({ id, endpoint }: BatchRow, { sending }: HeldBatch): Promise<number> {
+  async #roomOf({ id, endpoint }: BatchRow, { sending, budget }: HeldBatch): Promise<number> {
     const { store } = this.#dependencies;
+    if (budget !== 'open') return budget === 'last-try' && sending.size === 0 ? 1 : 0;
     const room = MAX_SENDING - sending.size;
     if (room <= 0 || endpoint !== '/v1/videos') return room;
     const waiting = await store.listWaiting(id, MAX_WAITING);
@@ -284,13 +283,14 @@ export class BatchRunner {
     const { sender, store, database, clock, log } = this.#dependencies;
     try {
       const outcome = await sender.send(batch, held, next.line, next.request);
-      if (outcome === 'ended' || outcome === 'started') return;
+      if (outcome === 'ended' || outcome === 'started') {
+        if (held.budget === 'last-try') held.budget = 'open';
+        return;
+      }
       held.ready.unshift(next);
       held.ready.sort((one, other) => one.line.line - other.line.line);
-      if (outcome === 'blocked') {
-        const current = await store.findById(held.id);
-        held.blockedAt = current?.spent;
-      } else
+      if (outcome === 'blocked') held.budget = held.budget === 'last-try' ? 'reached' : 'blocked';
+      else
         await store.changeHeld(database.kysely, held, ['in_progress'], {
           retry_at: clock.now() + outcome.retryAfterMs,
         });
@@ -328,7 +328,9 @@ export class BatchRunner {
   }
 
   /** Ends the model calls of a process that died: their responses are lost, and sending them again could double them. */
-  async #failInterrupted({ id, owner }: HeldBatch): Promise<void> {
+  async #recover(held: HeldBatch): Promise<void> {
+    if (held.isRecovered) return;
+    const { id, owner } = held;
     const { database, store, ledger } = this.#dependencies;
     const batch = await store.findById(id);
     for (const line of await store.listInterrupted(id, owner, CHUNK)) {
@@ -345,6 +347,7 @@ export class BatchRunner {
         if (charged > 0) await ledger.grant(trx, grant);
       });
     }
+    held.isRecovered = true;
   }
 
   /** Ends the lines whose videos have ended. */
@@ -387,7 +390,7 @@ export class BatchRunner {
   async #end(batch: BatchRow, held: HeldBatch): Promise<boolean> {
     const { store, video } = this.#dependencies;
     const ending = batch.status === 'cancelling' ? 'cancelled' : (batch.ending ?? 'completed');
-    await this.#failInterrupted(held);
+    await this.#recover(held);
     await this.#failPending(batch, PENDING_ERRORS[ending]);
     if (ending !== 'completed')
       for (const { ref } of await store.listWaiting(held.id, CHUNK)) {
