@@ -14,7 +14,7 @@ import {
   type WireResponse,
 } from './faults.ts';
 import type { Job, JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
-import { clip, loadMedia, type MediaFile, serveFile } from './media.ts';
+import { clip, loadMedia, type MediaFile, poster, sameClip, serveFile } from './media.ts';
 import {
   type Operation,
   PROBLEM_KINDS,
@@ -39,6 +39,8 @@ export interface RunningSimulator {
   artifactUrl(path: string): string;
   /** Whether file URLs contain their time of issue, so that the artifact host can expire them. */
   readonly urlsExpire: boolean;
+  /** Chooses clips by the words of the prompt and by vendor; otherwise all jobs of a shape have the same. */
+  readonly clipsByPrompt: boolean;
   /** Derives a job's file from the clip or image shared by all jobs of that shape. */
   fileOf(file: MediaFile, jobId: string): MediaFile;
   /** The last response per operation, for the fault `duplicate`. */
@@ -110,8 +112,14 @@ const PREVIOUS_STATE: Readonly<Partial<Record<JobSnapshot['phase'], JobSnapshot>
   filtered: { phase: 'running', progress: 10, hasArtifact: false },
 };
 
-const sharedFile = (job: Job, kind: 'video' | 'thumbnail' = 'video'): MediaFile =>
-  kind === 'thumbnail' ? loadMedia('thumbnail.webp') : clip(job.shape, job.audio);
+function sharedFile(
+  job: Job,
+  { simulator: { name, vendor = name }, clipsByPrompt }: RunningSimulator,
+  kind: 'video' | 'thumbnail' = 'video',
+): MediaFile {
+  if (!clipsByPrompt) return kind === 'thumbnail' ? loadMedia('sea-1.webp') : sameClip(job);
+  return kind === 'thumbnail' ? poster(job, vendor) : clip(job, vendor);
+}
 
 function toContext(running: RunningSimulator, fault: Fault | undefined, touched: TouchedJob): SimulatorContext {
   const { simulator, jobs } = running;
@@ -132,10 +140,10 @@ function toContext(running: RunningSimulator, fault: Fault | undefined, touched:
       touched.snapshot = snapshot;
       return fault?.kind === 'reordered' ? (PREVIOUS_STATE[snapshot.phase] ?? snapshot) : snapshot;
     },
-    media: (job, kind) => running.fileOf(sharedFile(job, kind), job.id),
+    media: (job, kind) => running.fileOf(sharedFile(job, running, kind), job.id),
     artifactUrl(job, kind) {
       const issued = running.urlsExpire ? `${Date.now()}/` : '';
-      const { name } = sharedFile(job, kind);
+      const { name } = sharedFile(job, running, kind);
       return running.artifactUrl(`/${simulator.name}/${encodeURIComponent(job.id)}/${issued}${name}`);
     },
     fileOf: running.fileOf,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { FAULT_KINDS, type FaultKind } from './faults.ts';
 import { type JobSnapshot, manualClock } from './jobs.ts';
+import { CLIP_NAMES, clip, loadMedia } from './media.ts';
 import { openaiSimulator } from './openai.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 import { defineSimulator, jsonResponse } from './simulator.ts';
@@ -39,6 +40,35 @@ const toySimulator = defineSimulator({
     { method: 'POST', path: '/token', operation: 'token', open: true, handle: () => jsonResponse(200, { token: 't' }) },
   ],
 });
+
+test('a clip follows the words of the prompt, the look of its vendor, its shape and its sound', () => {
+  const name = (prompt: string, vendor = 'kling') => clip({ prompt, shape: '16:9', audio: true }, vendor).name;
+  assert.deepEqual(
+    [name('a boat on the ocean'), name('海边的日落'), name('the skyline')],
+    ['sea-1.mp4', 'sea-1.mp4', 'city-1.mp4'],
+  );
+  const looks = ['kling', 'sora', 'seedance', 'veo'].map((vendor) => name('a neon street', vendor));
+  assert.equal(new Set(looks).size, 4);
+  assert.equal(name('qwerty'), name('qwerty'));
+  assert.equal(clip({ prompt: 'the sea', shape: '9:16', audio: true }).name, 'sea-tall.mp4');
+  assert.equal(clip({ prompt: 'a paper boat in the rain', shape: '9:16', audio: true }).name, 'street-tall.mp4');
+  assert.equal(clip({ prompt: 'zzz', shape: '1:1', audio: true }).name.endsWith('-square.mp4'), true);
+});
+
+test('a clip without sound is the same file with its sound track as free space', () => {
+  const [loud, silent] = [true, false].map((audio) => clip({ prompt: 'sea', shape: '16:9', audio }).bytes);
+  assert.equal(loud?.length, silent?.length);
+  assert.equal(countTracks(loud), 2);
+  assert.equal(countTracks(silent), 1);
+});
+
+test('every clip and its poster are in the package', () => {
+  for (const each of CLIP_NAMES)
+    for (const type of ['mp4', 'webp']) assert.ok(loadMedia(`${each}.${type}`).bytes.length);
+});
+
+const countTracks = (file: Buffer | undefined): number =>
+  (file?.toString('latin1').match(/trak[\s\S]{4}tkhd/g) ?? []).length;
 
 let running: Sandbox | undefined;
 afterEach(async () => {

@@ -21,6 +21,8 @@ export interface SandboxOptions {
   readonly keepRequests?: number;
   /** Lifetime of file URLs, of which every query of a job issues a new one; default: they do not expire. */
   readonly urlLifetimeMs?: number;
+  /** Chooses clips by the words of the prompt and by vendor; default: all jobs of a shape have the same. */
+  readonly clipsByPrompt?: boolean;
   /** Derives the file of a job from the shared one; default: the shared file itself. */
   readonly fileOf?: (file: MediaFile, jobId: string) => MediaFile;
   /** Sends realistic instead of documented responses to a share of the requests; default: none. */
@@ -85,6 +87,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     latencyMs = 0,
     keepRequests = 1_000,
     urlLifetimeMs,
+    clipsByPrompt = false,
     fileOf = (file) => file,
     port = () => 0,
     deviations,
@@ -103,6 +106,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     now,
     artifactUrl: (path: string) => `${artifacts.url}${path}`,
     urlsExpire: urlLifetimeMs !== undefined,
+    clipsByPrompt,
     fileOf,
     deviating,
   };

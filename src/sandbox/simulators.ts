@@ -27,6 +27,7 @@ export async function startAllSimulators() {
     simulators: ALL_SIMULATORS,
     timing: JOB_TIMINGS.interactive,
     keepRequests: 0,
+    clipsByPrompt: true,
   });
   return {
     /** One channel per simulator, with those of the given models it serves. */

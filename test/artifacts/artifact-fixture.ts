@@ -14,7 +14,7 @@ import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
-export const CLIP = loadMedia('wide.mp4').bytes;
+export const CLIP = loadMedia('sea-1-silent.mp4').bytes;
 
 /** A source that delivers the whole clip with its correct length. */
 export const openWholeClip: OpenSource = async () => ({ body: Readable.from([CLIP]), bytes: CLIP.length });

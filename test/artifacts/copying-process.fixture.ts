@@ -30,8 +30,8 @@ export interface CopyingOrder {
 
 const order = await readInstruction<CopyingOrder>();
 const database = openDatabase<Tables>(order.databaseUrl);
-const CLIP = readFileSync(join(order.media, 'wide.mp4'));
-const COVER = readFileSync(join(order.media, 'thumbnail.webp'));
+const CLIP = readFileSync(join(order.media, 'sea-1.mp4'));
+const COVER = readFileSync(join(order.media, 'sea-1.webp'));
 const CHUNK = 8 * 1024;
 const MOST_KEPT = 200;
 

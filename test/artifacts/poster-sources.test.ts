@@ -10,7 +10,7 @@ import { idOf, startVideoService, type VideoService } from '../flows/video-fixtu
 import { forEachDatabase } from '../for-each-database.ts';
 import { CLIP, makeArtifactFixture, openWholeClip } from './artifact-fixture.ts';
 
-const COVER = loadMedia('thumbnail.webp').bytes;
+const COVER = loadMedia('sea-1.webp').bytes;
 const FRAME = loadMedia('spritesheet.jpg').bytes;
 
 describe('posters', () => {

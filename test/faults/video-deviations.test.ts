@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type DeviationEffect, vendorDeviations } from '../../src/sandbox/deviations.ts';
 import { JOB_TIMINGS } from '../../src/sandbox/jobs.ts';
-import { clip } from '../../src/sandbox/media.ts';
+import { sameClip } from '../../src/sandbox/media.ts';
 import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-fixture.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
@@ -175,7 +175,7 @@ describe(`videos of deviating vendors (seed ${SEED})`, () => {
       if (bytes === undefined) continue;
       if (response.status === 200) {
         assert.match(response.headers.get('content-type') ?? '', /^(?:video\/mp4|application\/octet-stream)$/);
-        assert.ok(clip(job.shape, job.audio).bytes.equals(bytes), `${bytes.length} bytes of another file`);
+        assert.ok(sameClip(job).bytes.equals(bytes), `${bytes.length} bytes of another file`);
         return;
       }
       assert.ok(response.status >= 400 && response.status !== 500, `HTTP ${response.status}`);

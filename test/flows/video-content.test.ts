@@ -10,7 +10,7 @@ import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { ApiCaller, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
-const CLIP = loadMedia('wide.mp4').bytes;
+const CLIP = loadMedia('sea-1-silent.mp4').bytes;
 const SAFE = {
   'cache-control': 'private, max-age=86400',
   vary: 'Authorization',

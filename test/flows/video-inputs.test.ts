@@ -17,7 +17,7 @@ const MODELS = [
   { name: 'veo-omni', model: 'gemini-omni-1.2-flash' },
 ];
 const PNG = new Uint8Array(loadMedia('image.png').bytes);
-const MP4 = new Uint8Array(loadMedia('wide.mp4').bytes);
+const MP4 = new Uint8Array(loadMedia('sea-1-silent.mp4').bytes);
 const image = { type: 'image', data: Buffer.from(PNG).toString('base64') };
 const reference = { ...image, role: 'reference' };
 const clip = { type: 'video', role: 'reference', url: 'https://media.example/clip.mp4' };

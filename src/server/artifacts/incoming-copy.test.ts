@@ -14,7 +14,7 @@ import { BadVideoError } from '../platform/media.ts';
 import { openOutbound } from '../platform/outbound/client.ts';
 import { IncomingCopy } from './artifact-copier.ts';
 
-const CLIP = loadMedia('wide.mp4').bytes;
+const CLIP = loadMedia('sea-1-silent.mp4').bytes;
 const HALF = CLIP.length >> 1;
 const anyGrowth = async (): Promise<void> => {};
 

@@ -33,7 +33,7 @@ describe('byte ranges of buffered files (RFC 9110, section 14)', () => {
 });
 
 describe('validate poster image', () => {
-  const WEBP = loadMedia('thumbnail.webp').bytes;
+  const WEBP = loadMedia('sea-1.webp').bytes;
   const JPEG = loadMedia('spritesheet.jpg').bytes;
 
   it('only a complete still JPEG or WebP image is a poster, without truncation or trailing bytes', () => {
@@ -52,7 +52,7 @@ describe('validate poster image', () => {
     for (const bad of [
       animated,
       loadMedia('image.png').bytes,
-      loadMedia('wide.mp4').bytes,
+      loadMedia('sea-1-silent.mp4').bytes,
       Buffer.alloc(0),
       Buffer.alloc(64),
     ])
@@ -108,7 +108,7 @@ describe('verify partial content', () => {
 });
 
 describe('video check', () => {
-  const CLIP = loadMedia('wide.mp4').bytes;
+  const CLIP = loadMedia('sea-1-silent.mp4').bytes;
 
   function check(bytes: Buffer, step = bytes.length) {
     const video = new VideoCheck();
@@ -195,7 +195,7 @@ describe('video check', () => {
       for (const bytes of [
         Buffer.from('<!DOCTYPE html><html>'),
         Buffer.from('{"error": "expired"}'),
-        loadMedia('thumbnail.webp').bytes,
+        loadMedia('sea-1.webp').bytes,
         Buffer.alloc(0),
         Buffer.alloc(40),
       ])
