@@ -4,6 +4,7 @@ import {
   asFieldList,
   asFields,
   chooseCalls,
+  composeReply,
   countWords,
   type Directives,
   exampleForSchema,
@@ -106,7 +107,7 @@ function planContent(
   if (calls.length > 0) return { content: [...thinking, ...calls], isCut: false };
   const format = asFields(asFields(body.output_config).format);
   const json = format.type === 'json_schema' ? JSON.stringify(exampleForSchema(format.schema)) : undefined;
-  const { pieces, isCut } = planText(directives, body.max_tokens, json);
+  const { pieces, isCut } = planText(directives, body.max_tokens, json, composeReply(body.system, body.messages));
   return { content: [...thinking, { type: 'text', text: pieces.join('') }], isCut };
 }
 

@@ -13,14 +13,21 @@ const JSON_FRAGMENT_LENGTH = 8;
 /**
  * Plans the parts of the text, and whether `limit` (`max_tokens` and equivalent parameters) cuts them short. `json`
  * replaces the words if the caller requested structured output; it is never cut, because half an object helps no test.
+ * `reply` replaces them too.
  */
 export function planText(
   directives: Directives,
   limit: unknown,
   json?: string,
+  reply?: string,
 ): { readonly pieces: readonly string[]; readonly isCut: boolean } {
   if (json !== undefined) {
     return { pieces: json.match(new RegExp(`.{1,${JSON_FRAGMENT_LENGTH}}`, 'gs')) ?? [], isCut: false };
+  }
+  if (reply !== undefined && directives('chunks') === undefined) {
+    const words = reply.match(/\s*\S+/g) ?? [];
+    const end = typeof limit === 'number' ? limit : words.length;
+    return { pieces: words.slice(0, end), isCut: end < words.length };
   }
   const wanted = directives('chunks') ?? DEFAULT_WORDS;
   const length = typeof limit === 'number' ? Math.min(wanted, limit) : wanted;
@@ -28,6 +35,34 @@ export function planText(
   const big = thousands === undefined ? undefined : 'a'.repeat(thousands * 1_000);
   return { pieces: Array.from({ length }, (_, index) => big ?? wordAt(index)), isCut: length < wanted };
 }
+
+/** Requests for the prompt of a video, as the console and people word them. */
+const ASKS_FOR_PROMPT = /(?=[\s\S]*(?:video|视频))(?=[\s\S]*(?:prompt|提示词))/i;
+const SUBJECT = /(?:prompt[^:]*?\b(?:of|about|showing)\b|prompt:|提示词[：:])\s*/i;
+const NUMBERED = /\b([2-9])\s+(?:ideas|titles|names|prompts|examples)\b(?:\s+(?:for|of|about)\s+(.+))?/i;
+
+/** The reply of the simulated models where the conversation says what to write; undefined: the fixed words. */
+export function composeReply(system: unknown, messages: unknown): string | undefined {
+  const last = asFieldList(messages).findLast(({ role }) => role === 'user');
+  const asked = textOf(last?.content).trim();
+  const [, count, topic = 'a sea at dawn'] = NUMBERED.exec(asked) ?? [];
+  if (count !== undefined)
+    return Array.from({ length: Number(count) }, (_, index) => `${index + 1}. ${topic}, take ${index + 1}`).join('\n');
+  const instructions = asFieldList(messages).filter(({ role }) => role === 'system' || role === 'developer');
+  const whole = [textOf(system), ...instructions.map(({ content }) => textOf(content)), asked].join('\n');
+  if (asked === '' || !ASKS_FOR_PROMPT.test(whole)) return undefined;
+  const subject = (asked.split(SUBJECT).at(-1) ?? asked).replace(/[.。\s]+$/, '');
+  return /[\u4e00-\u9fff]/.test(subject)
+    ? `${subject}，缓慢推镜，柔和的晨光，浅景深，细节丰富，35 毫米胶片质感`
+    : `${subject}, slow dolly in, soft morning light, shallow depth of field, fine detail, 35 mm film`;
+}
+
+const textOf = (content: unknown): string =>
+  typeof content === 'string'
+    ? content
+    : asFieldList(content)
+        .map(({ text }) => (typeof text === 'string' ? text : ''))
+        .join(' ');
 
 const wordCounts = new Map<number, number>();
 /** Number of words sent in response to requests with `[tag=…]`, whether or not they were received. */

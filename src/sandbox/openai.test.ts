@@ -170,3 +170,14 @@ test('rejects what OpenAI would reject, in chat and in responses', async () => {
   const orphan = { type: 'function_call_output', call_id: 'call_2', output: 'sunny' } as const;
   await assert.rejects(openai.responses.create({ model, input: [say('x'), orphan] }), /No tool call found/);
 });
+
+test('chat: writes the prompt of a video it is asked for, in the language of the request', async () => {
+  const ask = async (messages: OpenAI.ChatCompletionMessageParam[]) =>
+    (await openai.chat.completions.create({ model: 'sandbox-chat', messages })).choices[0]?.message.content;
+  const system = { role: 'system', content: 'Rewrite the text as a prompt for a video model.' } as const;
+  assert.match((await ask([system, { role: 'user', content: 'a boat at sea' }])) ?? '', /^a boat at sea, .*light/);
+  assert.match((await ask([system, { role: 'user', content: '海上的船' }])) ?? '', /^海上的船，.*晨光/);
+  const plain = [{ role: 'user', content: 'Write a prompt for a video of a lighthouse.' }] as const;
+  assert.match((await ask([...plain])) ?? '', /^a lighthouse, /);
+  assert.match((await ask([{ role: 'user', content: '3 ideas for a short film' }])) ?? '', /^1\. .*\n2\. .*\n3\. /);
+});

@@ -3,6 +3,7 @@ import {
   asFieldList,
   asFields,
   chooseCalls,
+  composeReply,
   countWords,
   type Directives,
   exampleForSchema,
@@ -35,7 +36,12 @@ function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Pr
   if (fault !== undefined) return errorResponse('invalid', fault);
   const directives = parseDirectives(request);
   const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
-  const text = planText(directives, body.max_completion_tokens ?? body.max_tokens, chooseJson(body));
+  const text = planText(
+    directives,
+    body.max_completion_tokens ?? body.max_tokens,
+    chooseJson(body),
+    composeReply(undefined, body.messages),
+  );
   const usage = usageOf(body, text.pieces.length, directives('usage'));
   const base = { id: newId('chatcmpl'), created: nowSeconds(), model: body.model, system_fingerprint: 'fp_sandbox' };
   const finish = calls.length > 0 ? 'tool_calls' : text.isCut ? 'length' : 'stop';
