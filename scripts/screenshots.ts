@@ -10,15 +10,17 @@ import {
 } from '../test/browser/browser-fixture.ts';
 import { CONSOLE_PATHS, findLinkedPath, LINKED_PAGES } from '../test/browser/console-paths.ts';
 import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
+import { captureReadmePictures } from './readme-pictures.ts';
 
 /**
  * Screenshots of every console page, wide and narrow, light and dark, in both languages: `npm run screenshots [word…]`;
  * SIZES=all adds desktop and tablet sizes. Files are written to out/screenshots (overridden by SCREENSHOTS); those
- * shown in documents are updated in docs/screenshots.
+ * shown in documents are updated in docs/screenshots. `npm run screenshots readme` only takes the README's pictures.
  */
 const OUTPUT_FOLDER = process.env.SCREENSHOTS ?? join(import.meta.dirname, '../out/screenshots');
 const DOCUMENTS_FOLDER = join(import.meta.dirname, '../docs/screenshots');
 const QUALITY = 0.8;
+const PREVIEW_QUALITY = 0.6;
 
 const VARIANTS: readonly (readonly [suffix: string, options: ContextOptions])[] = [
   ['', { width: 1440, height: 900 }],
@@ -49,6 +51,9 @@ async function main(): Promise<void> {
   try {
     await fillWithDemoData(rig);
     const encoderPage = await rig.open();
+    if (isWanted('readme'))
+      await captureReadmePictures(rig, DOCUMENTS_FOLDER, (png, width) => toWebp(png, encoderPage, width));
+    if (words.length === 1 && words[0] === 'readme') return;
     for (const [suffix, options] of VARIANTS) {
       const page = await rig.open(options);
       const capture = async ([name, path]: readonly [string, string]): Promise<void> => {
@@ -82,13 +87,14 @@ async function captureScreenshot(page: Page, path: string, file: string, encoder
 }
 
 /** Converts to WebP, a tenth of the PNG's size, with the browser as the encoder. */
-async function toWebp(png: Buffer, encoderPage: Page): Promise<Buffer> {
+async function toWebp(png: Buffer, encoderPage: Page, width?: number): Promise<Buffer> {
   const base64 = await encoderPage.evaluate(`(async () => {
     const bytes = Uint8Array.fromBase64('${png.toString('base64')}');
     const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
-    const canvas = new OffscreenCanvas(image.width, image.height);
-    canvas.getContext('2d').drawImage(image, 0, 0);
-    const blob = await canvas.convertToBlob({ type: 'image/webp', quality: ${QUALITY} });
+    const width = ${width ?? 'image.width'};
+    const canvas = new OffscreenCanvas(width, Math.round((image.height * width) / image.width));
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    const blob = await canvas.convertToBlob({ type: 'image/webp', quality: ${width === undefined ? QUALITY : PREVIEW_QUALITY} });
     return new Uint8Array(await blob.arrayBuffer()).toBase64();
   })()`);
   return Buffer.from(String(base64), 'base64');

@@ -6,14 +6,15 @@ import type { BrowserFixture } from './browser-fixture.ts';
 /** The first administrator of the test service. */
 export const ROOT = { username: 'root', password: 'root-password-1' };
 
+/** The newest is what the studio shows first, so it is neither the failed one nor the shortest. */
 const VIDEO_REQUESTS = [
+  { model: 'kling-v1-6', prompt: 'A clock melts on a table [fail]', metadata: { negative_prompt: 'people' } },
+  { model: 'viduq2', prompt: 'Snow falls on a pine forest in slow motion', duration: 4 },
+  { model: 'sora-2', prompt: 'A sailing boat at sunset, slow dolly, 35 mm film', seconds: '8' },
   {
     model: 'kling-v1-6',
     prompt: 'A paper boat drifts down a rainy street at dusk, neon reflections, low tracking shot',
   },
-  { model: 'sora-2', prompt: 'Slow dolly through a sunlit greenhouse, dust in the air, 35 mm film', seconds: '8' },
-  { model: 'viduq2', prompt: 'A red fox leaps through fresh snow in slow motion', duration: 4 },
-  { model: 'kling-v1-6', prompt: 'A clock melts on a table [fail]', metadata: { negative_prompt: 'people' } },
 ];
 
 const PHONE = '+4915112345678';
