@@ -7,7 +7,9 @@ import { readUserId } from './data/browser-storage.ts';
 /** An unknown URL keeps the menu for signed-in users. */
 const UnknownAddress = () =>
   readUserId() === undefined ? (
-    <NotFound />
+    <main>
+      <NotFound />
+    </main>
   ) : (
     <AppLayout>
       <NotFound />

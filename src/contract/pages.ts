@@ -1,3 +1,4 @@
+import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 
 /**
@@ -33,7 +34,7 @@ export const consolePage = endpoint({
   envelope: 'page',
 });
 
-const open = { method: 'GET', tag: 'service', policy: 'public', envelope: 'page' } as const;
+const open = { method: 'GET', tag: 'service', policy: 'public', envelope: 'page', compressed: true } as const;
 
 export const openApiFile = endpoint({
   ...open,
@@ -44,8 +45,15 @@ export const openApiFile = endpoint({
 export const referencePage = endpoint({
   ...open,
   path: '/docs',
-  summary: 'This reference as a page',
+  summary: 'Guide and reference as a page, in English and Chinese',
+  query: Type.Object({ lang: Type.Optional(Type.String({ maxLength: 16 })) }),
   responseTypes: ['text/html'],
+});
+export const referenceScript = endpoint({
+  ...open,
+  path: '/docs.js',
+  summary: 'Script of that page, which works without it',
+  responseTypes: ['text/javascript'],
 });
 export const referenceMarkdown = endpoint({
   ...open,

@@ -44,14 +44,29 @@ section>:last-child,form>:last-child{margin-bottom:0}
 .good{color:var(--rg-color-good)}
 body>footer{padding-top:1rem;padding-bottom:2rem;color:var(--rg-color-muted);font-size:.875rem}
 .reference{padding-bottom:4rem}
-.reference h2{border-bottom:1px solid var(--rg-color-line);font-size:var(--rg-text-h2);margin:2.5rem 0 .75rem;padding-bottom:.25rem;text-transform:capitalize}
+.reference h2{border-bottom:1px solid var(--rg-color-line);font-size:var(--rg-text-h2);margin:2.5rem 0 .75rem;padding-bottom:.25rem}
+.reference details,.reference section{scroll-margin-top:4.5rem}
+.reference h3{font-size:.9375rem;margin:1rem 0 .375rem}
 .reference details{background:var(--rg-color-surface);border:1px solid var(--rg-color-line);border-radius:var(--rg-radius-md);margin:.5rem 0}
 .reference summary{cursor:pointer;padding:.5rem .75rem;display:flex;flex-wrap:wrap;gap:.25rem .75rem;align-items:baseline}
 .reference summary code{font-weight:600;font-size:.9375rem}
 .reference summary b{font:600 .75rem var(--rg-font-mono);min-width:3.5rem;color:var(--rg-color-link)}
 .reference details>div{padding:0 .75rem .75rem}
 .reference pre{background:var(--rg-color-ground);border-radius:var(--rg-radius-md);overflow:auto;padding:.625rem;font-size:.8125rem}
-.reference nav{display:flex;flex-wrap:wrap;gap:.25rem .9rem;text-transform:capitalize}
+.reference nav{display:flex;flex-wrap:wrap;gap:.25rem .9rem;margin:.75rem 0}
+.reference #search{position:sticky;top:.5rem;z-index:1}
+.reference #guide{background:var(--rg-color-surface);border:1px solid var(--rg-color-line);border-radius:var(--rg-radius-lg);padding:.25rem 1.5rem 1.25rem;margin-top:1.25rem}
+.reference #guide h2{border:0;margin:1.25rem 0 .375rem;padding:0}
+.reference #guide .button{width:auto;margin:0}
+.reference .tabs{display:flex;gap:.375rem}
+.reference .tabs button{width:auto;min-height:2.25rem;margin:0;padding:.25rem .75rem;background:none;border:1px solid var(--rg-color-control);color:inherit}
+.reference .tabs button[aria-pressed=true]{background:var(--rg-color-accent);border-color:var(--rg-color-accent);color:var(--rg-color-on-accent)}
+.reference pre{white-space:pre;overflow-wrap:normal;max-height:32rem}
+.reference textarea{width:100%;font:.8125rem var(--rg-font-mono);color:inherit;background:var(--rg-color-surface);border:1px solid var(--rg-color-control);border-radius:var(--rg-radius-md);padding:.5rem}
+.reference form.try button{width:auto;margin-top:.75rem}
+.reference form.try output{display:block;white-space:pre-wrap;font:.8125rem var(--rg-font-mono);background:var(--rg-color-ground);border-radius:var(--rg-radius-md);padding:.625rem;margin-top:.75rem;max-height:24rem;overflow:auto}
+.reference form.try output[hidden]{display:none}
+.reference form.try label input{margin-top:.25rem}
 .short{max-width:24rem}
 video{display:block;width:100%;max-height:78vh;border-radius:var(--rg-radius-md);background:#000}
 .caption{display:flex;flex-wrap:wrap;justify-content:space-between;align-items:center;gap:.5rem 1rem;margin-top:1rem}

@@ -1,6 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import {
   IconBell,
+  IconBook2,
   IconChartBar,
   IconCreditCard,
   IconDeviceLaptop,
@@ -77,6 +78,10 @@ export function Navigation() {
       {(mode === 'administration' ? ADMIN_SECTIONS : USER_SECTIONS).map((section) => (
         <NavigationGroup key={section.title} {...section} />
       ))}
+      <a href="/docs" target="_blank" rel="noopener" className="menu-link">
+        <IconBook2 size={18} />
+        {t('pages.apiGuide')}
+      </a>
     </Stack>
   );
 }

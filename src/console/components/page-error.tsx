@@ -1,4 +1,4 @@
-import { Button, Center, Container, Loader, Stack, Text, Title } from '@mantine/core';
+import { Button, Center, Container, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { IconMovieOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type ErrorComponentProps, Link } from '@tanstack/react-router';
@@ -76,7 +76,14 @@ export function NotFound() {
       icon={<IconMovieOff size={28} />}
       order={1}
       title={t('notFound.title')}
-      action={<Button renderRoot={(props) => <Link to="/studio" {...props} />}>{t('notFound.action')}</Button>}
+      action={
+        <Group justify="center">
+          <Button renderRoot={(props) => <Link to="/studio" {...props} />}>{t('notFound.action')}</Button>
+          <Button component="a" href="/docs" variant="default">
+            {t('pages.apiGuide')}
+          </Button>
+        </Group>
+      }
     >
       {t('notFound.text')}
     </EmptyState>

@@ -98,8 +98,9 @@ export function useCommandPaletteItems(search: string): readonly CommandPaletteG
   const actions = [...ACTIONS, ...(admin ? ADMIN_ACTIONS : [])].map(([id, to]) =>
     item(id, t(`actions.${id}`), { to } as NavigateOptions),
   );
+  const guide = { id: 'docs', label: t('app:pages.apiGuide'), open: () => window.location.assign('/docs') };
   const groups: readonly CommandPaletteGroup[] = [
-    { id: 'pages', items: matching(pages) },
+    { id: 'pages', items: matching([...pages, guide]) },
     { id: 'actions', items: matching(actions) },
     {
       id: 'users',

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { Value } from 'typebox/value';
 import { type SandboxService, startSandboxService } from '../../../test/service-with-sandbox.ts';
+import { exampleOf } from './schema-example.ts';
 
 describe('the API reference', () => {
   let running: SandboxService;
@@ -50,11 +52,50 @@ describe('the API reference', () => {
     assert.deepEqual(unbounded, []);
   });
 
-  test('is a page that loads nothing from other hosts and runs no script', async () => {
+  test('is a page that loads nothing from other hosts and names every endpoint, videos first', async () => {
     const { headers, text } = await read('/docs');
-    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
-    assert.doesNotMatch(text, /<script|src="http|href="http/);
+    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*script-src 'self'/);
+    assert.deepEqual(text.match(/<script[^>]*>/g), ['<script src="/docs.js" defer>']);
+    assert.doesNotMatch(text, /src="http|href="http| style=|\son\w+=/);
     for (const { path } of running.app.http.routes.endpoints) assert.ok(text.includes(path), path);
+    const order = ['id="guide"', 'id="video"', 'id="chat"', 'id="accounts"', 'id="admin"'].map((at) =>
+      text.indexOf(at),
+    );
+    assert.deepEqual(
+      order.toSorted((a, b) => a - b),
+      order,
+    );
+    assert.match((await read('/docs.js')).headers.get('content-type') ?? '', /javascript/);
+  });
+
+  test('is in the language of the reader or of the link', async () => {
+    const chinese = await fetch(`${running.baseUrl}/docs`, { headers: { 'accept-language': 'zh-CN' } });
+    assert.match(await chinese.text(), /<html lang="zh-CN">[\s\S]*生成视频/);
+    assert.match((await read('/docs?lang=zh-CN')).text, /接口参考/);
+    assert.match((await read('/docs?lang=xx')).text, /Start here/);
+  });
+
+  test('is sent compressed, and so are the files for tools', async () => {
+    for (const path of ['/docs', '/docs.md', '/openapi.json']) {
+      const { headers } = await fetch(`${running.baseUrl}${path}`, { headers: { 'accept-encoding': 'gzip' } });
+      assert.equal(headers.get('content-encoding'), 'gzip', path);
+    }
+  });
+
+  test('gives each JSON body an example that its schema accepts', () => {
+    const refused = running.app.http.routes.endpoints.flatMap(({ method, path, body, accepts }) =>
+      body === undefined || accepts === 'upload' || Value.Check(body, exampleOf(body, true))
+        ? []
+        : [`${method} ${path} ${JSON.stringify(exampleOf(body, true))}`],
+    );
+    assert.deepEqual(refused, []);
+  });
+
+  test('gives each response an example that its schema accepts', () => {
+    const refused = running.app.http.routes.endpoints.flatMap(({ method, path, response }) =>
+      response === undefined || Value.Check(response, exampleOf(response, false)) ? [] : [`${method} ${path}`],
+    );
+    assert.deepEqual(refused, []);
   });
 
   test('has a Markdown version and a summary for language models', async () => {

@@ -1,9 +1,11 @@
 import type { Endpoint } from '../../contract/endpoint.ts';
 import * as apiReferenceEndpoints from '../../contract/pages.ts';
 import type { Live } from '../platform/config.ts';
-import { html, type Markup, STANDALONE_PAGE_HEADERS, standalonePage } from '../platform/html.ts';
+import { SCRIPTED_PAGE_HEADERS } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { toOpenApi } from './openapi.ts';
+import { REFERENCE_LOCALES, toReferencePage } from './reference-page.ts';
+import { REFERENCE_SCRIPT } from './reference-script.ts';
 
 /** Registers the reference of all registered endpoints, as a file and as a page that loads nothing from other hosts. */
 export function addReferenceRoutes(
@@ -16,7 +18,7 @@ export function addReferenceRoutes(
   },
 ): void {
   let file: string | undefined;
-  let page: { readonly siteName: string; readonly text: string } | undefined;
+  const pages = new Map<string, string>();
   routes.add(apiReferenceEndpoints.openApiFile, async ({ reply }) => {
     file ??= JSON.stringify(toOpenApi(routes.endpoints, about));
     return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(file);
@@ -27,56 +29,21 @@ export function addReferenceRoutes(
   routes.add(apiReferenceEndpoints.llmsText, async ({ reply }) =>
     reply.type('text/plain; charset=utf-8').send(toLlmsText(about.baseUrl)),
   );
-  routes.add(apiReferenceEndpoints.referencePage, async ({ reply }) => {
+  routes.add(apiReferenceEndpoints.referencePage, async ({ query, request, reply }) => {
     const { siteName } = about.site.current();
-    if (page?.siteName !== siteName)
-      page = { siteName, text: toReferencePage(routes.endpoints, about.version, siteName) };
-    return reply.headers({ ...STANDALONE_PAGE_HEADERS, 'cache-control': 'no-cache' }).send(page.text);
+    const locale = REFERENCE_LOCALES.find((each) => each === query.lang) ?? request.locale;
+    const key = `${locale} ${siteName}`;
+    const page = pages.get(key) ?? toReferencePage(routes.endpoints, { ...about, siteName, locale });
+    if (!pages.has(key)) {
+      // A renamed site leaves pages of its former name behind.
+      if (pages.size >= REFERENCE_LOCALES.length) pages.clear();
+      pages.set(key, page);
+    }
+    return reply.headers({ ...SCRIPTED_PAGE_HEADERS, 'cache-control': 'no-cache', vary: 'Accept-Language' }).send(page);
   });
-}
-
-const CREDENTIAL_LABELS: Readonly<Record<Endpoint['policy'], string>> = {
-  public: 'no credential',
-  self: 'see the description',
-  model: 'sk- token, llm_token, or OAuth access token with the scope models',
-  mcp: 'sk- token, llm_token, or OAuth access token for /mcp',
-  'claude-code': 'access token of a Claude Code sign-in',
-  account: 'session, user access token or device access token, with the user-id header',
-  owner: 'session or user access token, with the user-id header',
-  admin: 'administrator, with the user-id header',
-  root: 'root, with the user-id header',
-};
-
-/** The reference as one page without scripts: every endpoint of the contract with its schemas. */
-function toReferencePage(endpoints: readonly Endpoint[], version: string, siteName: string): string {
-  const tags = [...new Set(endpoints.map(({ tag }) => tag))].sort();
-  const sections = tags.map((tag) => {
-    const rows = endpoints.filter((endpoint) => endpoint.tag === tag).map(toSection);
-    return html`<section id="${tag}"><h2>${tag}</h2>${rows}</section>`;
-  });
-  return standalonePage({
-    locale: 'en',
-    siteName,
-    title: 'API reference',
-    wide: true,
-    nav: html`<nav><a href="/openapi.json">openapi.json</a> <a href="/docs.md">Markdown</a></nav>`,
-    main: html`<div class="reference"><h1>API reference</h1><p>Version ${version}.</p>
-<nav aria-label="Subjects">${tags.map((tag) => html`<a href="#${tag}">${tag}</a> `)}</nav>
-${sections}</div>`,
-  });
-}
-
-function toSection(endpoint: Endpoint): Markup {
-  const parts: readonly [string, unknown][] = [
-    ['Path', endpoint.params],
-    ['Query', endpoint.query],
-    ['Body', endpoint.body],
-    ['Response', endpoint.response],
-  ];
-  const schemas = parts
-    .filter(([, schema]) => schema !== undefined)
-    .map(([name, schema]) => html`<h3>${name}</h3><pre tabindex="0">${JSON.stringify(schema, null, 2)}</pre>`);
-  return html`<details><summary><b>${endpoint.method}</b><code>${endpoint.path}</code><span>${endpoint.summary}</span></summary><div><p class="note">Credential: ${CREDENTIAL_LABELS[endpoint.policy]}.</p>${schemas}</div></details>`;
+  routes.add(apiReferenceEndpoints.referenceScript, async ({ reply }) =>
+    reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-cache').send(REFERENCE_SCRIPT),
+  );
 }
 
 /** The reference as Markdown: the same content as the page, for programs. */

@@ -74,6 +74,7 @@ export default {
     requests: 'Requests',
     costs: 'Costs',
     apiKeys: 'API keys',
+    apiGuide: 'API guide',
     webhooks: 'Webhooks',
     devices: 'Devices',
     security: 'Security',
@@ -101,6 +102,7 @@ export default {
     adminBeta: 'Beta applications',
     announcements: 'Announcements',
   },
+  leftOfPlan: { day: '{{left}} left today', interval: '{{left}} left', week: '{{left}} left this week' },
   notFound: {
     title: 'Page not found',
     text: 'The URL may be mistyped, or the page was removed.',

@@ -77,6 +77,7 @@ export default {
     requests: '请求记录',
     costs: '费用',
     apiKeys: 'API 密钥',
+    apiGuide: 'API 指南',
     webhooks: 'Webhook',
     devices: '设备',
     security: '安全',
@@ -104,5 +105,6 @@ export default {
     adminBeta: '内测审批',
     announcements: '公告',
   },
+  leftOfPlan: { day: '今日剩余 {{left}}', interval: '剩余 {{left}}', week: '本周剩余 {{left}}' },
   notFound: { title: '页面不存在', text: '地址可能有误，或内容已被删除。', action: '前往工作室' },
 } satisfies Translated<typeof en>;
