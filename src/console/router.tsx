@@ -241,10 +241,22 @@ const ticketsRoute = createRoute({
   }),
   component: lazyPage(async () => (await import('./pages/support/ticket-list-page.tsx')).TicketListPage),
 });
+/** Values that prefill a ticket. */
+interface NewTicketSearch {
+  readonly task?: string;
+  readonly title?: string;
+  readonly content?: string;
+  readonly category?: string;
+}
 const newTicketRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/tickets/new',
-  validateSearch: ({ task }: Record<string, unknown>): { task?: string } => parseText('task', task, 200),
+  validateSearch: ({ task, title, content, category }: Record<string, unknown>): NewTicketSearch => ({
+    ...parseText('task', task, 200),
+    ...parseText('title', title, 200),
+    ...parseText('content', content, 2_000),
+    ...parseText('category', category, 40),
+  }),
   component: lazyPage(async () => (await import('./pages/support/new-ticket-page.tsx')).NewTicketPage),
 });
 const ticketRoute = createRoute({

@@ -25,9 +25,12 @@ const PACKAGE_CARD = {
   created_time: Time,
   monthly_quota_limit: Type.Integer({ description: 'Cap of each 30 × 24 h from activation; 0: none.' }),
 };
-export const PackageCard = Type.Object(PACKAGE_CARD);
+/** Absent where users request the plan by a ticket. */
+const OrderLink = Type.String({ description: 'Where the plan is bought; absent: users request it by a ticket.' });
+export const PackageCard = Type.Object({ ...PACKAGE_CARD, order_url: Type.Optional(OrderLink) });
 const AdminPackageCard = Type.Object({
   ...PACKAGE_CARD,
+  order_url: Type.String({ description: 'Where the plan is bought; empty: users request it by a ticket.' }),
   models: Type.Array(Type.String(), { description: 'Empty: all.' }),
   price_factor: Type.Number({ description: 'What prices are multiplied by for its holders.' }),
   channels: Type.Array(Type.Integer(), { description: 'Channels that serve its holders; empty: all.' }),
@@ -59,6 +62,7 @@ export const listPackageCards = endpoint({
 });
 
 const Seconds = Type.Integer({ minimum: 0, maximum: 366 * 86_400 });
+const OrderUrl = Type.String({ maxLength: 2_000, pattern: '^(https://[^\\s"<>]+)?$' });
 const TaskLimit = Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]);
 const PackageCardFields = {
   package_code: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' }),
@@ -74,6 +78,7 @@ const PackageCardFields = {
   weekly_quota_limit: Quota,
   monthly_quota_limit: Quota,
   status: Type.Union([Type.Literal(1), Type.Literal(2)]),
+  order_url: OrderUrl,
   models: Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN_TEXT_PATTERN }), {
     maxItems: 500,
     uniqueItems: true,

@@ -48,6 +48,13 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
+  it('tells users where a plan is bought, if its operator set a link with https', async () => {
+    await plansApp.card({ package_code: 'linked', level: 40, order_url: 'https://shop.example/studio?plan=1' });
+    const body = (await plansApp.app.http.fastify.inject({ url: '/api/package-cards' })).json();
+    const links = body.data.map(({ package_code, order_url }: Record<string, string>) => [package_code, order_url]);
+    assert.deepEqual(links.at(-1), ['linked', 'https://shop.example/studio?plan=1']);
+  });
+
   it('lets administrators change plans, and never remove the built-in one', async () => {
     const { body } = await plansApp.root.send('GET', '/api/admin/package-cards');
     const [none] = body.data as { id: number; package_code: string; system_builtin: boolean }[];
@@ -74,6 +81,8 @@ forEachDatabase((_name, _open, freshUrl) => {
       { status: 3 },
       { price_amount: -1 },
       { package_code: 'A B' },
+      { order_url: 'javascript:alert(1)' },
+      { order_url: 'http://shop.example/' },
     ])
       await plansApp.root.fails(400, 'PUT', `/api/admin/package-cards/${id}`, junk);
     await plansApp.codesFor({ package_code: 'to-change', count: 1 });

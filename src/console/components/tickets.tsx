@@ -76,9 +76,9 @@ export const submitOnCtrlEnter = (isReady: boolean, submit: () => void) => ({
 });
 
 /** A text kept in this browser when the user leaves the page, until it is sent or the user signs out. */
-export function useDraftText(name: string): readonly [string, (text: string) => void] {
+export function useDraftText(name: string, given?: string): readonly [string, (text: string) => void] {
   const key = `${DRAFT_KEY_PREFIX}.${name}`;
-  const [text, setText] = useState(() => localStorage.getItem(key) ?? '');
+  const [text, setText] = useState(() => given ?? localStorage.getItem(key) ?? '');
   const change = useCallback(
     (next: string) => {
       setText(next);

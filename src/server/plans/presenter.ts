@@ -25,11 +25,13 @@ export const toPackageCard = (plan: PlanRow): Static<typeof PackageCard> => ({
   status: plan.status,
   created_time: toSeconds(plan.created_at),
   monthly_quota_limit: plan.monthly_quota_limit,
+  ...(plan.order_url === '' ? {} : { order_url: plan.order_url }),
 });
 
 /** A plan as shown to administrators. */
 export const toAdminPackageCard = (plan: PlanRow) => ({
   ...toPackageCard(plan),
+  order_url: plan.order_url,
   models: allowedModels(plan),
   price_factor: plan.price_factor,
   channels: JSON.parse(plan.channels) as number[],

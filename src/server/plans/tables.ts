@@ -41,6 +41,8 @@ export interface PlanTables {
     /** Spend limit of accounts without their own; both null: none. */
     spend_limit_amount: number | null;
     spend_limit_period: SpendPeriod | null;
+    /** Where users buy the plan; empty: they request it by a ticket. */
+    order_url: Generated<string>;
     created_at: number;
   };
   /** Plans of accounts; at most one is `active` per account. Ended ones are kept as a record. */
@@ -105,6 +107,15 @@ export const planMigrations: readonly Migration[] = [
       await trx.schema.alterTable('plans').addColumn('monthly_quota_limit', int64, zero).execute();
       await trx.schema.alterTable('plans').addColumn('spend_limit_amount', int64).execute();
       await trx.schema.alterTable('plans').addColumn('spend_limit_period', text).execute();
+    },
+  },
+  {
+    id: '0074-plan-order-url',
+    async up(trx, { text }) {
+      await trx.schema
+        .alterTable('plans')
+        .addColumn('order_url', text, (column) => column.notNull().defaultTo(''))
+        .execute();
     },
   },
 ];

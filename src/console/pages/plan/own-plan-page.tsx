@@ -15,7 +15,7 @@ import {
 } from '@mantine/core';
 import { IconCheck } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useSearch } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { formatListPrice } from '../../../contract/amounts.ts';
@@ -209,7 +209,35 @@ function PurchasablePlanCard({
         </Text>
       )}
       <Allowances card={plan} />
+      {own ? null : <GetPlanButton plan={plan} price={price} />}
     </Card>
+  );
+}
+
+/** Opens the operator's page where the plan is bought, or a ticket that requests it. */
+function GetPlanButton({ plan, price }: { readonly plan: PurchasablePlan; readonly price: string }) {
+  const { t } = useTranslation('plan');
+  const { name, order_url: orderUrl = '', duration_days: count } = plan;
+  if (orderUrl !== '')
+    return (
+      <Button component="a" href={orderUrl} target="_blank" rel="noopener noreferrer" mt="md" fullWidth>
+        {t('buy')}
+      </Button>
+    );
+  const search = {
+    category: 'billing',
+    title: t('requestTitle', { name }),
+    content: t('requestText', { name, price, duration: t('forDays', { count }) }),
+  };
+  return (
+    <Button
+      variant="default"
+      mt="md"
+      fullWidth
+      renderRoot={(props) => <Link to="/tickets/new" search={search} {...props} />}
+    >
+      {t('request')}
+    </Button>
   );
 }
 

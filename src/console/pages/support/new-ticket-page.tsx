@@ -14,16 +14,18 @@ import { videosQuery } from '../../data/videos.ts';
 
 const CATEGORIES = ['video', 'billing', 'account', 'mailbox', 'other'] as const;
 
-/** Opens a ticket; `?task=` names the video concerned. */
+/** Opens a ticket; `?task=` names the video concerned, and other pages may prefill the remaining fields. */
 export function NewTicketPage() {
   const { t } = useTranslation('support');
-  const { task: linkedTask } = useSearch({ from: '/app/tickets/new' });
+  const { task: linkedTask, ...given } = useSearch({ from: '/app/tickets/new' });
   const navigate = useNavigate();
   const queries = useQueryClient();
   const toasts = useToasts();
-  const [title, setTitle] = useDraftText('ticket.title');
-  const [content, setContent] = useDraftText('ticket.content');
-  const [category, setCategory] = useState<string | null>(linkedTask === undefined ? null : 'video');
+  const [title, setTitle] = useDraftText('ticket.title', given.title);
+  const [content, setContent] = useDraftText('ticket.content', given.content);
+  const [category, setCategory] = useState<string | null>(
+    CATEGORIES.find((each) => each === given.category) ?? (linkedTask === undefined ? null : 'video'),
+  );
   const [task, setTask] = useState<string | null>(linkedTask ?? null);
   const open = useMutation({
     mutationFn: async () =>

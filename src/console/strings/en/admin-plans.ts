@@ -11,6 +11,8 @@ export default {
   levelHint: 'A higher plan runs first.',
   price: 'Price',
   priceHint: 'Shown only; nothing is charged.',
+  orderUrl: 'Link to buy it',
+  orderUrlHint: 'The “Get this plan” button opens it. Empty: the button prepares a ticket.',
   description: 'Description',
   allowance: 'Allowance',
   each: 'Renewed',

@@ -14,6 +14,8 @@ export default {
   levelHint: '等级高的优先生效。',
   price: '价格',
   priceHint: '仅供展示，此处不收费。',
+  orderUrl: '购买链接',
+  orderUrlHint: '“获取此套餐”按钮打开此链接。留空则按钮预填一张工单。',
   description: '说明',
   allowance: '额度',
   each: '刷新',

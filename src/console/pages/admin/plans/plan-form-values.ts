@@ -10,6 +10,7 @@ export interface PlanFormValues {
   readonly description: string;
   readonly level: number | string;
   readonly price: number | string;
+  readonly orderUrl: string;
   readonly days: number | string;
   readonly renewal: 'day' | 'period';
   readonly hours: number | string;
@@ -38,6 +39,7 @@ export const EMPTY_PLAN: PlanFormValues = {
   description: '',
   level: 1,
   price: 0,
+  orderUrl: '',
   days: 30,
   renewal: 'day',
   hours: 5,
@@ -65,6 +67,7 @@ export function toPlanFormValues(card: Plan, perUnit: number): PlanFormValues {
     description: card.description,
     level: card.level,
     price: card.price_amount,
+    orderUrl: card.order_url,
     days: card.duration_days,
     renewal: isDaily ? 'day' : 'period',
     hours: isDaily ? EMPTY_PLAN.hours : card.refresh_interval_seconds / HOUR_SECONDS,
@@ -86,7 +89,7 @@ export function toPlanFormValues(card: Plan, perUnit: number): PlanFormValues {
 
 /** The editable fields of the default plan (accounts without a plan): its level, duration and price have no effect. */
 export function toBuiltinPlanBody(draft: PlanFormValues, perUnit: number) {
-  const { package_code, level, price_amount, duration_days, purchasable, status, ...editable } = toPlanBody(
+  const { package_code, level, price_amount, order_url, duration_days, purchasable, status, ...editable } = toPlanBody(
     draft,
     perUnit,
   );
@@ -103,6 +106,7 @@ export function toPlanBody(draft: PlanFormValues, perUnit: number) {
     description: draft.description.trim(),
     level: Number(draft.level),
     price_amount: Number(draft.price),
+    order_url: draft.orderUrl.trim(),
     duration_days: Number(draft.days),
     refresh_interval_seconds: isDaily ? 0 : Math.round(Number(draft.hours) * HOUR_SECONDS),
     daily_quota: isDaily ? quota(draft.credits) : 0,

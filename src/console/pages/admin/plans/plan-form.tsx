@@ -89,6 +89,17 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
           {number('days', t('duration'), { allowDecimal: false, min: 1, max: 36_500 })}
         </SimpleGrid>
       )}
+      {isBuiltin ? null : (
+        <TextInput
+          label={`${t('orderUrl')} (${t('app:optional')})`}
+          description={t('orderUrlHint')}
+          placeholder="https://"
+          type="url"
+          pattern="https://.*"
+          maxLength={2_000}
+          {...text('orderUrl')}
+        />
+      )}
       <div>
         <Text size="sm" fw={600} mb={4} id="renewed">
           {t('allowance')}
