@@ -16,6 +16,7 @@ export const LedgerRow = Type.Object({
   user_id: Type.Integer(),
   kind: Type.String(),
   amount: Type.Integer({ description: 'What it changed in the wallet, with its sign.' }),
+  plan_amount: Type.Integer({ description: 'What it changed in the allowance of the plan, with its sign.' }),
   task_id: Type.String({ description: 'Empty unless it belongs to a video.' }),
   request_id: Type.String({ description: 'Empty unless it belongs to a model call; of grants their cause.' }),
   created_time: Type.Integer(),

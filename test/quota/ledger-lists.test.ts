@@ -83,6 +83,7 @@ describe('ledger and usage lists', () => {
         'user_id',
         'kind',
         'amount',
+        'plan_amount',
         'task_id',
         'request_id',
         'created_time',

@@ -12,14 +12,16 @@ import {
 } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { NO_PACKAGE } from '../../contract/plans.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import { fetchStatus } from '../data/api-client.ts';
+import { currentPlanQuery } from '../data/plans.ts';
 import { useSelf, useSiteName } from '../data/self.ts';
-import { CreditAmount } from './credit-amount.tsx';
+import { CreditAmount, useFormatCredits } from './credit-amount.tsx';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 import { LanguageAndThemeMenus } from './menus.tsx';
 import { Navigation } from './navigation.tsx';
@@ -109,13 +111,30 @@ function AccountMenuButton() {
           <VisuallyHidden>{t('accountMenu')}</VisuallyHidden>
           <Group gap="xs" wrap="nowrap">
             <Text size="sm" fw={600} miw={72} ta="right" visibleFrom="xs">
-              {self === undefined ? '' : <CreditAmount value={self.quota} />}
+              {self === undefined ? (
+                ''
+              ) : (
+                <SpendableAmount packageCode={self.current_package_code} wallet={self.quota} />
+              )}
             </Text>
             <span className="initial">{name.slice(0, 1).toUpperCase()}</span>
           </Group>
         </UnstyledButton>
       }
     />
+  );
+}
+
+/** What calls are paid from: the allowance of the plan while some is left, otherwise the wallet. */
+function SpendableAmount({ packageCode, wallet }: { readonly packageCode: string; readonly wallet: number }) {
+  const { t } = useTranslation();
+  const formatCredits = useFormatCredits();
+  const plan = useQuery({ ...currentPlanQuery, enabled: packageCode !== NO_PACKAGE });
+  const tightest = plan.data?.windows.toSorted((a, b) => a.left - b.left)[0];
+  return tightest !== undefined && tightest.left > 0 ? (
+    <>{t(`leftOfPlan.${tightest.kind}`, { left: formatCredits(tightest.left) })}</>
+  ) : (
+    <CreditAmount value={wallet} />
   );
 }
 

@@ -1,4 +1,5 @@
 import { Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from './credit-amount.tsx';
 
 /** Amount of a ledger entry. The sign is always shown, because colour alone would not be accessible. */
@@ -14,5 +15,31 @@ export function SignedAmount({ value }: { readonly value: number }) {
       {value > 0 ? '+' : value < 0 ? '−' : ''}
       {quota(Math.abs(value))}
     </Text>
+  );
+}
+
+interface LedgerAmounts {
+  readonly amount: number;
+  readonly plan_amount: number;
+}
+
+/** What a ledger entry changed: the wallet, and the plan's allowance where it paid. */
+export function WalletAndPlanAmount({ amount, plan_amount: planAmount }: LedgerAmounts) {
+  const { t } = useTranslation('admin');
+  const ofPlan = (
+    <>
+      {t('tasks.ofPlan')} <SignedAmount value={planAmount} />
+    </>
+  );
+  if (planAmount !== 0 && amount === 0) return ofPlan;
+  return (
+    <>
+      <SignedAmount value={amount} />
+      {planAmount === 0 ? null : (
+        <Text size="xs" c="dimmed">
+          {ofPlan}
+        </Text>
+      )}
+    </>
   );
 }

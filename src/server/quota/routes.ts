@@ -82,12 +82,13 @@ const toNumber = (text: string | undefined): number | undefined => (text === und
 const isTask = (ref: string): boolean => ref.startsWith('task_');
 
 function toLedgerRow(entry: LedgerEntry, names: ReadonlyMap<string, string>): Static<typeof ledgerEndpoints.LedgerRow> {
-  const { id, user_id, kind, amount, ref, created_at } = entry;
+  const { id, user_id, kind, amount, plan_amount, ref, created_at } = entry;
   return {
     id,
     user_id,
     kind,
     amount,
+    plan_amount,
     task_id: isTask(ref) ? (names.get(ref) ?? ref) : '',
     request_id: isTask(ref) ? '' : ref,
     created_time: Math.floor(created_at / 1000),

@@ -11,7 +11,7 @@ import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
-import { SignedAmount } from '../../../components/signed-amount.tsx';
+import { WalletAndPlanAmount } from '../../../components/signed-amount.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { listQuery } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
@@ -75,7 +75,7 @@ export function LedgerPage() {
             cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} />,
           },
           { label: t('ledger.for'), cell: (entry) => <EntrySource {...entry} /> },
-          { label: t('ledger.amount'), align: 'right', cell: ({ amount }) => <SignedAmount value={amount} /> },
+          { label: t('ledger.amount'), align: 'right', cell: (entry) => <WalletAndPlanAmount {...entry} /> },
         ]}
       />
     </Page>
@@ -153,7 +153,7 @@ interface ExportLedgerProps {
 const PAGE_SIZE = 50;
 /** Limit of the export; a database query is the better tool above it. */
 const MAX_ROWS = 20_000;
-const COLUMNS = ['id', 'created_time', 'user_id', 'kind', 'amount', 'task_id', 'request_id'] as const;
+const COLUMNS = ['id', 'created_time', 'user_id', 'kind', 'amount', 'plan_amount', 'task_id', 'request_id'] as const;
 
 /** Exports the filtered list as CSV, with amounts in quota. */
 function ExportLedger({ filter, total }: ExportLedgerProps) {

@@ -11,7 +11,7 @@ import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink, UserOrChannelLink, useRouteId } from '../../../components/route-link.tsx';
-import { SignedAmount } from '../../../components/signed-amount.tsx';
+import { WalletAndPlanAmount } from '../../../components/signed-amount.tsx';
 import { TaskStatusBadge } from '../../../components/task-status.tsx';
 import { dataQuery, type Task } from '../../../data/admin.ts';
 import { formatDateTime, formatElapsed } from '../../../data/format-times.ts';
@@ -234,12 +234,7 @@ function TaskLedgerEntries({ money: entries }: { readonly money: Task['money'] }
                 </Text>
               </Table.Td>
               <Table.Td ta="right">
-                <SignedAmount value={amount} />
-                {planAmount === 0 ? null : (
-                  <Text size="xs" c="dimmed">
-                    {t('tasks.ofPlan')} <SignedAmount value={planAmount} />
-                  </Text>
-                )}
+                <WalletAndPlanAmount amount={amount} plan_amount={planAmount} />
               </Table.Td>
             </Table.Tr>
           ))}
