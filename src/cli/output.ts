@@ -252,8 +252,18 @@ export function formatDuration(seconds: number): string {
 }
 
 /** Formats a number of bytes. */
-export const formatBytes = (bytes: number): string =>
-  bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+export const formatBytes = (bytes: number): string => {
+  const unit = BYTE_UNITS.find(([, size]) => bytes >= size) ?? ['KB', 1024];
+  const [name, size] = unit;
+  const amount = bytes / size;
+  return name === 'KB' ? `${Math.ceil(amount)} KB` : `${Number(amount.toFixed(1))} ${name}`;
+};
+
+const BYTE_UNITS: readonly (readonly [name: string, size: number])[] = [
+  ['TB', 1024 ** 4],
+  ['GB', 1024 ** 3],
+  ['MB', 1024 ** 2],
+];
 
 const BAR_CELLS = 20;
 

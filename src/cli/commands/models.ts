@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { UsableModel, VideoDuration } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
-import { hasAccount } from '../credential-provider.ts';
+import { hasAccount, usesApiKey } from '../credential-provider.ts';
 import { loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
 import { formatDuration, formatTable, styled } from '../output.ts';
@@ -27,7 +27,7 @@ export function addModelsCommand(program: Command, run: RunCommand): void {
     .addHelpText('after', '\nExamples:\n  $ reelgate models --kind video\n  $ reelgate models --search "kling pro"')
     .action((options: ListOptions, command: Command) =>
       run(command, async (context) =>
-        (await hasAccount(context)) ? listOfAccount(context, options) : listOfKey(context, options),
+        (await hasAccount(context)) && !usesApiKey() ? listOfAccount(context, options) : listOfKey(context, options),
       ),
     );
 }

@@ -273,15 +273,24 @@ const styledStatus = (video: VideoSummary): Rendering => styled(STATUS_STYLES[vi
 
 const formatList = (videos: readonly VideoSummary[]): Rendering =>
   formatTable(
-    ['TASK', 'STATUS', 'MODEL', 'STARTED', 'REASON'],
+    ['TASK', 'STATUS', 'MODEL', 'STARTED', 'PROMPT', 'REASON'],
     videos.map((each) => [
       each.id,
       styledStatus(each),
       each.model,
       each.created_at > 0 ? relativeTime(each.created_at) : '',
+      shorten(each.prompt ?? ''),
       each.cause === undefined ? (each.error?.message ?? '') : FAILURES_EN[each.cause].text,
     ]),
   );
+
+const PROMPT_LENGTH = 48;
+
+/** The start of a prompt in one line. */
+const shorten = (prompt: string): string => {
+  const line = prompt.replace(/\s+/g, ' ').trim();
+  return line.length > PROMPT_LENGTH ? `${line.slice(0, PROMPT_LENGTH - 1)}…` : line;
+};
 
 const formatDetails = (video: VideoSummary, cost?: string): Rendering =>
   formatKeyValues({
