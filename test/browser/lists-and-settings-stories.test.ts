@@ -148,13 +148,18 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
     await waitForContent(page);
     const setting = (name: string) => page.locator(`[data-setting=${name}]`);
     const field = setting('SITE_NAME').getByRole('textbox');
-    await setting('SITE_NAME').getByText(adminSettings.source.default).waitFor();
+    const save = (name: string) =>
+      page.locator('form', { has: setting(name) }).getByRole('button', { name: adminSettings.save, exact: true });
+    assert.equal(await save('SITE_NAME').isDisabled(), true);
     await field.fill('Film studio');
-    await setting('SITE_NAME').getByRole('button', { name: adminSettings.save, exact: true }).click();
+    await setting('SIGN_IN_NOTICE').getByRole('textbox').fill('Welcome');
+    await page.getByText('2 unsaved changes').waitFor();
+    await save('SITE_NAME').click();
+    await setting('SIGN_IN_NOTICE').getByText(adminSettings.source.database).waitFor();
     await setting('SITE_NAME').getByText(adminSettings.source.database).waitFor();
     await waitForExpression(page, `document.title.endsWith('Film studio')`);
     await setting('CURRENCY').getByRole('textbox').fill('CNY');
-    await setting('CURRENCY').getByRole('button', { name: adminSettings.save, exact: true }).click();
+    await save('CURRENCY').click();
     await setting('CURRENCY').getByText(adminSettings.source.database).waitFor();
     await setting('RETENTION_AUDIT_DAYS').getByText(adminSettings.source.environment).waitFor();
     assert.equal(await setting('RETENTION_AUDIT_DAYS').getByRole('textbox').isDisabled(), true);
@@ -176,9 +181,9 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
       .getByRole('textbox', { name: app.amountIn.replace('{{label}}', amount).replace('{{unit}}', 'CNY') })
       .waitFor();
     await page.goto('/admin/settings');
-    for (const name of ['SITE_NAME', 'CURRENCY']) {
+    for (const name of ['SITE_NAME', 'CURRENCY', 'SIGN_IN_NOTICE']) {
       await setting(name).getByRole('button', { name: adminSettings.reset }).click();
-      await setting(name).getByText(adminSettings.source.default).waitFor();
+      await setting(name).getByText(adminSettings.source.database).waitFor({ state: 'detached' });
     }
     await page.goto('/admin/audit?action=setting.update');
     await page.getByText('Setting CURRENCY').first().waitFor();

@@ -105,7 +105,7 @@ function useSaveProviders(): (providers: readonly ShownProvider[]) => Promise<vo
   return async (providers) => {
     const value = providers.length === 0 ? null : JSON.stringify(providers);
     await callApi(updateSiteSetting, { params: { name: 'OIDC_PROVIDERS' }, body: { value } });
-    toasts.success(t('saved'));
+    toasts.success(t('saved', { count: 1 }));
     await queries.invalidateQueries();
   };
 }

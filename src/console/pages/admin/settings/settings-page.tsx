@@ -27,7 +27,7 @@ import { useStatus } from '../../../data/self.ts';
 import type en from '../../../strings/en/admin-settings.ts';
 import { IdentityProviders } from './identity-providers.tsx';
 
-/** Site settings by subject; each is saved separately and shows the source of its value. */
+/** Site settings by subject, with one button to save for each. */
 export function SettingsPage() {
   const { t } = useTranslation(['admin-settings', 'app']);
   const settings = useQuery(dataQuery(listSiteSettings, {}));
@@ -38,67 +38,137 @@ export function SettingsPage() {
       {settings.isLoading ? <Skeleton h={480} radius="lg" /> : null}
       <Stack gap="lg">
         {groups.map((group) => (
-          <SettingsSection key={group} title={t(`groups.${group}`)}>
-            <Stack gap="lg">
-              {settings.data
-                ?.filter((setting: SiteSetting) => setting.group === group)
-                .map((setting) =>
-                  setting.kind === 'providers' ? (
-                    <IdentityProviders key={setting.name} setting={setting} />
-                  ) : (
-                    <SettingRow key={`${setting.name} ${setting.value}`} setting={setting} />
-                  ),
-                )}
-              {group === 'accounts' ? <PasskeyNote /> : null}
-            </Stack>
-          </SettingsSection>
+          <SettingsGroup
+            key={group}
+            group={group}
+            settings={(settings.data ?? []).filter((setting) => setting.group === group)}
+          />
         ))}
       </Stack>
     </Page>
   );
 }
 
-const SOURCE_COLORS = { environment: 'blue', database: 'teal', default: 'gray' } as const;
+interface SettingsGroupProps {
+  readonly group: SiteSetting['group'];
+  readonly settings: readonly SiteSetting[];
+}
 
-/** One setting: its input, the source of its value, and its actions. */
-function SettingRow({ setting }: { readonly setting: SiteSetting }) {
+/** Settings of one subject with a common button, which saves those that were changed. */
+function SettingsGroup({ group, settings }: SettingsGroupProps) {
+  const { t } = useTranslation('admin-settings');
+  const [drafts, setDrafts] = useState<Readonly<Record<string, string>>>({});
+  const { save, errors } = useSaveSettings();
+  const fields = settings.filter(({ kind }) => kind !== 'providers');
+  const changed = fields.filter(({ name, value }) => drafts[name] !== undefined && drafts[name] !== value);
+  const submit = async (): Promise<void> => {
+    const saved = await save.mutateAsync(changed.map(({ name }) => [name, drafts[name] ?? '']));
+    setDrafts((kept) => Object.fromEntries(Object.entries(kept).filter(([name]) => !saved.includes(name))));
+  };
+  return (
+    <SettingsSection title={t(`groups.${group}`)}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <Stack gap="lg">
+          {fields.map((setting) => (
+            <SettingRow
+              key={setting.name}
+              setting={setting}
+              value={drafts[setting.name] ?? setting.value}
+              error={errors[setting.name]}
+              onChange={(value) => setDrafts((kept) => ({ ...kept, [setting.name]: value }))}
+              onReset={() => save.mutate([[setting.name, null]])}
+            />
+          ))}
+          {group === 'accounts' ? <PasskeyNote /> : null}
+          {fields.some(({ editable }) => editable) ? (
+            <Group>
+              <Button type="submit" disabled={changed.length === 0} loading={save.isPending}>
+                {t('save')}
+              </Button>
+              {changed.length === 0 ? null : (
+                <>
+                  <Button variant="default" onClick={() => setDrafts({})}>
+                    {t('discard')}
+                  </Button>
+                  <Text size="sm" role="status">
+                    {t('unsaved', { count: changed.length })}
+                  </Text>
+                </>
+              )}
+            </Group>
+          ) : null}
+        </Stack>
+      </form>
+      {settings
+        .filter(({ kind }) => kind === 'providers')
+        .map((setting) => (
+          <IdentityProviders key={setting.name} setting={setting} />
+        ))}
+    </SettingsSection>
+  );
+}
+
+type Change = readonly [name: string, value: string | null];
+
+/** Saves settings one after another: a refused one keeps its error and its draft, the others are saved. */
+function useSaveSettings() {
   const { t } = useTranslation('admin-settings');
   const queries = useQueryClient();
   const toasts = useToasts();
-  const [value, setValue] = useState(setting.value);
+  const [errors, setErrors] = useState<Readonly<Record<string, unknown>>>({});
   const save = useMutation({
-    mutationFn: (text: string | null) =>
-      callApi(updateSiteSetting, { params: { name: setting.name }, body: { value: text } }),
-    onSuccess: async () => {
-      toasts.success(t('saved'));
+    mutationFn: async (changes: readonly Change[]): Promise<readonly string[]> => {
+      const failed: Record<string, unknown> = {};
+      for (const [name, value] of changes)
+        await callApi(updateSiteSetting, { params: { name }, body: { value } }).catch((error: unknown) => {
+          failed[name] = error;
+        });
+      setErrors(failed);
+      return changes.map(([name]) => name).filter((name) => failed[name] === undefined);
+    },
+    onSuccess: async (saved) => {
+      if (saved.length === 0) return;
+      toasts.success(t('saved', { count: saved.length }));
       refreshLook();
       await queries.invalidateQueries();
     },
   });
+  return { save, errors };
+}
+
+const SOURCE_COLORS = { environment: 'blue', database: 'teal' } as const;
+
+interface SettingRowProps {
+  readonly setting: SiteSetting;
+  readonly value: string;
+  readonly error: unknown;
+  readonly onChange: (value: string) => void;
+  readonly onReset: () => void;
+}
+
+/** One setting: its input, the source of its value unless that is the default, and its error. */
+function SettingRow({ setting, value, error, onChange, onReset }: SettingRowProps) {
+  const { t } = useTranslation('admin-settings');
+  const { source } = setting;
   return (
     <Stack gap={6} data-setting={setting.name}>
-      <Group align="flex-end" gap="xs" wrap="nowrap">
-        <SettingField setting={setting} value={value} onChange={setValue} />
-        {setting.editable ? (
-          <Button
-            variant="default"
-            disabled={value === setting.value}
-            loading={save.isPending}
-            onClick={() => save.mutate(value)}
-          >
-            {t('save')}
-          </Button>
-        ) : null}
-      </Group>
-      <Group gap="xs">
-        <Badge color={SOURCE_COLORS[setting.source]}>{t(`source.${setting.source}`)}</Badge>
-        {setting.source === 'database' ? (
-          <Button size="compact-xs" variant="subtle" color="gray" onClick={() => save.mutate(null)}>
-            {t('reset')}
-          </Button>
-        ) : null}
-      </Group>
-      <ErrorAlert error={save.error} />
+      <SettingField setting={setting} value={value} onChange={onChange} />
+      {source === 'default' ? null : (
+        <Group gap="xs">
+          <Badge color={SOURCE_COLORS[source]}>{t(`source.${source}`)}</Badge>
+          {source === 'database' ? (
+            <Button size="compact-xs" variant="subtle" color="gray" onClick={onReset}>
+              {t('reset')}
+            </Button>
+          ) : null}
+        </Group>
+      )}
+      {error === undefined ? null : <ErrorAlert error={error} />}
     </Stack>
   );
 }
