@@ -41,6 +41,8 @@ const ENGLISH: readonly (readonly [not: RegExp, but: string])[] = [
   [/\bbroke(n)? off\b/i, 'interrupted, ended too early'],
   [/\bunder way\b/i, 'in progress'],
   [/\b(calls itself|who asks)\b/i, 'reported name, requested by'],
+  [/\bdelivered again\b/i, 'redeliver'],
+  [/\blike this\b(?!:)/i, 'name the thing'],
 ];
 
 /** Phrases of prose for developers and operators, which no native engineer writes (comments, test titles, documents). */
@@ -72,6 +74,8 @@ const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
   [/API Key\b(?!s)/, 'API 密钥'],
   [/令牌(或套餐|自身)/, 'API 密钥'],
   [/套餐卡/, '套餐'],
+  [/试用/, '体验：试用意为免费'],
+  [/消费额度|参数模式/, '消耗积分、参数结构'],
 ];
 
 /** Texts that use the banned wording on purpose, by location and beginning. */

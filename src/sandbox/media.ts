@@ -26,9 +26,11 @@ const SCENES = {
   aurora: 'aurora|northern light|stars|starry|night sky|winter night|极光|星空|夜空',
   sea: 'sea|ocean|wave|beach|sail|boat|ship|lake|river|water|surf|海|浪|船|湖|河|水',
   forest: 'forest|tree|wood|jungle|greenhouse|leaf|leaves|deer|bear|森林|树|林|温室|叶|鹿|熊',
+  desert: 'desert|dune|sand|camel|mars|canyon|沙|骆驼|火星|峡谷',
   planet: 'space|planet|earth|orbit|galaxy|moon|astronaut|rocket|太空|星球|地球|银河|月|宇航|火箭',
   road: 'road|car\\b|drive|driving|highway|train|bicycle|motorbike|horse|路|车|驾|火车|马',
   city: 'city|skyline|tower|building|tokyo|paris|london|shanghai|robot|cyber|城|楼|塔|东京|巴黎|上海|机器人|赛博',
+  clouds: 'cloud|sky|plane|fly|flight|bird|kite|balloon|eagle|云|天空|飞|鸟|风筝|气球|鹰',
   mountains:
     'mountain|hill|valley|fog|mist|landscape|castle|sunrise|sunset|dawn|dusk|山|谷|雾|风景|城堡|日出|日落|黄昏',
   silk: 'abstract|ink|paint|smoke|silk|liquid|macro|texture|logo|melt|dream|抽象|墨|颜料|烟|丝绸|液体|微距|梦',

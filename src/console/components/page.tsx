@@ -1,5 +1,5 @@
 import { Box, Center, Group, Loader, Stack, Text, ThemeIcon, Title } from '@mantine/core';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { WIDTHS } from '../../design/tokens.ts';
 import { useSiteName } from '../data/self.ts';
 
@@ -17,6 +17,7 @@ interface PageProps {
 /** Frame of every page: title, subtitle and actions. All page widths share the same left edge. */
 export function Page({ title, tabTitle = title, subtitle, actions, size = 'lg', children }: PageProps) {
   const siteName = useSiteName();
+  const heading = useFocusAfterNavigation();
   useEffect(() => {
     document.title = `${tabTitle} · ${siteName}`;
   }, [tabTitle, siteName]);
@@ -24,7 +25,9 @@ export function Page({ title, tabTitle = title, subtitle, actions, size = 'lg', 
     <Box maw={WIDTHS[size]}>
       <Group justify="space-between" align="flex-start" mb="lg" gap="sm">
         <Box maw={680}>
-          <Title order={1}>{title}</Title>
+          <Title order={1} ref={heading} tabIndex={-1} style={{ overflowWrap: 'anywhere' }}>
+            {title}
+          </Title>
           {subtitle === undefined ? null : (
             <Text c="dimmed" size="sm" mt={4}>
               {subtitle}
@@ -36,6 +39,22 @@ export function Page({ title, tabTitle = title, subtitle, actions, size = 'lg', 
       {children}
     </Box>
   );
+}
+
+let hasShownPage = false;
+
+/**
+ * Moves the focus to the heading of a page opened within the console, past the menu; a field or dialog that already has
+ * the focus keeps it.
+ */
+function useFocusAfterNavigation() {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    const isTaken = document.activeElement?.closest('input, textarea, [role=dialog]') != null;
+    if (hasShownPage && !isTaken) heading.current?.focus({ preventScroll: true });
+    hasShownPage = true;
+  }, []);
+  return heading;
 }
 
 /** Shown while a page loads. */

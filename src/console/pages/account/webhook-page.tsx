@@ -59,7 +59,7 @@ function WebhookSettings({ webhook }: { readonly webhook: Webhook }) {
         ]}
       />
       {webhook.failing_since === null ? null : (
-        <Text size="sm" c="red" mt="xs">
+        <Text size="sm" c="light-dark(var(--mantine-color-red-9), var(--mantine-color-red-4))" mt="xs">
           {t('webhooks.failsSince')} <RelativeTime at={webhook.failing_since} never="" />
         </Text>
       )}

@@ -109,7 +109,7 @@ export default {
     },
   },
   channels: {
-    lead: 'Accounts with vendors. Calls go to the first one that works; the others take over when it fails.',
+    lead: 'Vendor accounts. If one fails, calls move to the next.',
     make: 'Add channel',
     saveAndTest: 'Save and test',
     emptyTitle: 'No channels yet',

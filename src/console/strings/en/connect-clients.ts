@@ -3,7 +3,7 @@ export default {
   created: 'API key created',
   client: 'Client',
   copyNow: 'Copy it now: it is not shown again.',
-  keyHidden: 'The key is shown only when it is created. Replace YOUR_API_KEY with it.',
+  keyHidden: 'Replace YOUR_API_KEY with your key. Keys are shown only once.',
   terminal: 'Terminal',
   openIn: 'Open in {{client}}',
   opensApp: 'Opens the app with the address and the key filled in; it asks before it saves.',

@@ -16,7 +16,7 @@ export default {
   topicsTitle: 'Notify me about',
   topicsLead: 'Security notices are always on.',
   always: 'always on',
-  console: 'Here',
+  console: 'In app',
   mail: {
     channel: 'E-mail',
     title: 'By e-mail',

@@ -124,7 +124,8 @@ export default {
     older: '较早',
     replay: '重放事件',
     replayHours: '最近 {{hours}} 小时',
-    replayed: '已重新推送 {{count}} 个事件。',
+    replayed_one: '已重新推送 {{count}} 个事件。',
+    replayed_other: '已重新推送 {{count}} 个事件。',
     status: { pending: '等待中', delivered: '已送达', failed: '失败' },
   },
   usage: {

@@ -67,7 +67,7 @@ export default {
     added_other: '已添加 {{count}} 个模型',
     usable: '现在可用任一 API 密钥调用。',
     estimate: '估算价格',
-    try: '立即试用',
+    try: '去体验',
   },
   health: {
     none: '最近没有调用。',

@@ -109,7 +109,7 @@ export default {
     free: '免费',
   },
   schema: {
-    label: '参数模式',
+    label: '参数结构（JSON Schema）',
     hint: '描述额外参数的 JSON Schema。工作室据此生成表单，调用时据此校验。',
     placeholder: '无：仅使用视频通用参数',
     noObject: '这是 JSON，但模式必须是对象：{ … }。',

@@ -21,7 +21,7 @@ export default {
     video: '生成视频',
     key: '创建 API 密钥',
     ticket: '联系支持人员',
-    redeem: '兑换码',
+    redeem: '兑换套餐或积分',
     password: '修改密码',
     twoStep: '设置两步验证',
     device: '确认设备代码',

@@ -27,7 +27,7 @@ export default {
     anthropicSdk: '使用 Anthropic 官方 JavaScript 库，可调用任何对话模型。',
     googleSdk: '使用 Google 官方 JavaScript 库，可调用任何对话模型。',
     claudeCode: '设置这些变量，然后在同一终端中启动 Claude Code。',
-    mcp: '让 AI 助手生成视频。Claude Code 运行此命令即可；其他客户端请填写此地址和请求头。助手会消费额度，建议为该密钥设置单独的限额。',
+    mcp: '让 AI 助手生成视频。Claude Code 运行此命令即可；其他客户端请填写此地址和请求头。助手会消耗积分，建议为该密钥设置单独的限额。',
     codex: '在 Codex 配置中添加供应商，然后使用密钥启动。',
     geminiCli: '设置这些变量，在同一终端中启动 Gemini CLI，并在询问时选择“Use Gemini API key”。',
     cherryStudio: '点击按钮打开应用，或用此地址和密钥添加 OpenAI 类型的供应商。',

@@ -2,7 +2,7 @@ import type en from '../en/playground.ts';
 import type { Translated } from '../namespaces.ts';
 
 export default {
-  lead: '试用对话和图片模型，费用与普通调用相同。',
+  lead: '体验对话和图片模型，费用与普通调用相同。',
   mode: '模型类型',
   model: '模型',
   chooseModel: '选择模型',

@@ -95,7 +95,7 @@ function OpenIncident({ incident }: { readonly incident: Incident }) {
             ))}
           </Group>
           <Text size="sm">{t(`incidents.${id}.advice`)}</Text>
-          <Text size="xs" c="dimmed">
+          <Text size="xs">
             {t('since')} <RelativeTime at={incident.since} />
           </Text>
         </div>
