@@ -159,7 +159,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
         const queued = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.replay(id, { since }, { headers }),
         );
-        context.output.result({ queued }, `${queued} events are delivered again.`);
+        context.output.result({ queued }, `${queued} events are being redelivered.`);
       }),
     );
   webhooks

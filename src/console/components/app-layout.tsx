@@ -132,7 +132,7 @@ function SpendableAmount({ packageCode, wallet }: { readonly packageCode: string
   const plan = useQuery({ ...currentPlanQuery, enabled: packageCode !== NO_PACKAGE });
   const tightest = plan.data?.windows.toSorted((a, b) => a.left - b.left)[0];
   return tightest !== undefined && tightest.left > 0 ? (
-    <>{t(`leftOfPlan.${tightest.kind}`, { left: formatCredits(tightest.left) })}</>
+    t(`leftOfPlan.${tightest.kind}`, { left: formatCredits(tightest.left) })
   ) : (
     <CreditAmount value={wallet} />
   );

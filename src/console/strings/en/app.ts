@@ -102,7 +102,12 @@ export default {
     adminBeta: 'Beta applications',
     announcements: 'Announcements',
   },
-  leftOfPlan: { day: '{{left}} left today', interval: '{{left}} left', week: '{{left}} left this week' },
+  leftOfPlan: {
+    day: '{{left}} left today',
+    interval: '{{left}} left',
+    week: '{{left}} left this week',
+    month: '{{left}} left this month',
+  },
   notFound: {
     title: 'Page not found',
     text: 'The URL may be mistyped, or the page was removed.',

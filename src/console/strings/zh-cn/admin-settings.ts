@@ -85,7 +85,7 @@ export default {
     RETENTION_LEDGER_DAYS: '更早的月份将按账号合并为一条，总额不变。0 表示不合并。',
     OAUTH_CLIENT_METADATA: '应用在其客户端 ID（https 网址）处发布说明文档，由每位用户自行决定是否允许访问。',
     TIME_ZONE: 'IANA 名称，例如 Asia/Shanghai。消费上限在该时区的零点、每周一和每月一日重置。',
-    LOW_QUOTA: '钱包低于此值时通知；0 表示从不通知。',
+    LOW_QUOTA: '余额低于此值时通知；0 表示从不通知。',
     QUOTA_PER_UNIT: '所有价格的单位，须在环境变量中修改并重启。',
     RETENTION_TASK_DETAIL_DAYS: '0 表示永久保留。',
     RETENTION_REQUESTS_DAYS: '0 表示永久保留。',

@@ -105,6 +105,11 @@ export default {
     adminBeta: '内测审批',
     announcements: '公告',
   },
-  leftOfPlan: { day: '今日剩余 {{left}}', interval: '剩余 {{left}}', week: '本周剩余 {{left}}' },
+  leftOfPlan: {
+    day: '今日剩余 {{left}}',
+    interval: '剩余 {{left}}',
+    week: '本周剩余 {{left}}',
+    month: '本月剩余 {{left}}',
+  },
   notFound: { title: '页面不存在', text: '地址可能有误，或内容已被删除。', action: '前往工作室' },
 } satisfies Translated<typeof en>;

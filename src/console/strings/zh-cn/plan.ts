@@ -7,7 +7,7 @@ export default {
   none: '暂无套餐',
   noneText: '调用从余额扣费。在下方兑换即可获得套餐或积分。',
   until: '到期时间：',
-  wallet: '钱包余额',
+  wallet: '余额',
   models: '适用模型',
   waiting: '后续生效',
   waitingItem_one: '{{name}}，{{count}} 天，自 {{moment}} 起',
