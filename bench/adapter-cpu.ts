@@ -2,7 +2,7 @@ import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { openOutbound } from '../src/server/platform/outbound/client.ts';
 import type { AdapterContext } from '../src/server/upstreams/upstream.ts';
 import type { VideoRequest } from '../src/server/vendors/adapter.ts';
-import { CONTRACT_CASES } from '../test/vendors/load-adapter-contract-cases.ts';
+import { CONTRACT_CASES } from '../test/vendors/load-contract-cases.ts';
 
 /**
  * CPU cost of a submit in each adapter compared with Sora's, which passes bodies through: building, signing and

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { makeTestImporter, requestFor } from '../importer/test/test-importer-and-imported-rows.ts';
+import { makeTestImporter, requestFor } from '../importer/test/imported-rows.ts';
 import { writeManyAccounts } from '../importer/test/write-many-accounts.ts';
 import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';

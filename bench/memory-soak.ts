@@ -22,7 +22,7 @@ import { ALL_SIMULATORS } from '../src/sandbox/simulators.ts';
 import { AdminClient } from '../test/admin-client.ts';
 import { callModelApi } from '../test/call-model-api.ts';
 import { chatBody } from '../test/chat/chat-fixture.ts';
-import { addChatModelOf, prepare, VIDEO_MODELS } from '../test/faults/submit-steps-and-assertions.ts';
+import { addChatModelOf, prepare, VIDEO_MODELS } from '../test/faults/submit-steps.ts';
 import { freePort, SERVER, ServerProcess } from '../test/operations/server-process.ts';
 import { startPostgres } from '../test/start-postgres.ts';
 import { reportFigure } from './support/report-figure.ts';

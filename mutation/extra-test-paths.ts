@@ -3,15 +3,15 @@
  * `test/`. A service that a test starts as a separate program has no mutants.
  */
 export const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
-  'src/server/quota': ['test/plans/allowances', 'test/channels/channel-and-model-administration'],
+  'src/server/quota': ['test/plans/allowances', 'test/channels/administration'],
   'src/server/accounts': [
     'test/role-hierarchy',
-    'test/flows/video-access-ends-with-credential',
+    'test/flows/video-access-ends',
     'src/server/device-auth/oauth.test',
     'src/server/device-auth/page-logins.test',
   ],
-  'src/server/device-auth': ['test/mailbox/signed-out-device-saw-password-notices'],
-  'src/server/platform/http': ['test/http-guards-limits-and-headers', 'test/route-authentication'],
+  'src/server/device-auth': ['test/mailbox/device-notices'],
+  'src/server/platform/http': ['test/http-guards', 'test/route-authentication'],
   'src/server/platform/outbound': [
     'test/vendors/adapter-contract',
     'test/channels/vendor-list',

@@ -2,7 +2,7 @@
  * `node scripts/save-release-databases.ts`, part of `npm run release`: saves the databases of this release, with data,
  * for the tests that upgrade from it: test/upgrades/releases/VERSION/sqlite.sql and postgres.sql. Those of the previous
  * release are kept for operators who skip a release; older ones are deleted. Until the first release, run this after
- * schema changes too, as test/upgrades/upgrade-of-release-fixtures.test.ts says.
+ * schema changes too, as test/upgrades/release-fixtures.test.ts says.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { ALL_SIMULATORS } from '../src/sandbox/simulators.ts';
 import { AdminClient } from '../test/admin-client.ts';
 import { fillWithDemoData } from '../test/browser/demo-data.ts';
 import { startFakeSmsService } from '../test/browser/fake-sms-service.ts';
-import { addChatModelOf, prepare, submitAll } from '../test/faults/submit-steps-and-assertions.ts';
+import { addChatModelOf, prepare, submitAll } from '../test/faults/submit-steps.ts';
 import { startPostgres } from '../test/start-postgres.ts';
 import { startTestService } from '../test/test-service.ts';
 import {

@@ -246,7 +246,11 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     good: { 'src/console/pages/home-page.tsx': '' },
   },
   'file names have at most three words and 28 characters': {
-    bad: { 'src/server/chat/count-tokens-at-upstream.ts': '', 'src/console/reconciliations-of-installations.tsx': '' },
+    bad: {
+      'src/server/chat/count-tokens-at-upstream.ts': '',
+      'src/console/reconciliations-of-installations.tsx': '',
+      'test/flows/plan-pays-for-videos.test.ts': '',
+    },
     good: { 'src/server/chat/token-counter.test.ts': '', 'src/contract/messages/zh-cn.ts': '' },
   },
   'a file is named after its main export': {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { buildConsoleIfOutdated } from './browser/build-console-if-outdated.ts';
+import { buildConsoleIfOutdated } from './browser/build-console.ts';
 import { startTestService, type TestService } from './test-service.ts';
 
 /** Parses `script-src 'self'; …` into sources by directive. */

@@ -177,7 +177,7 @@ test('the project explains itself without naming anything outside it', () => {
 });
 
 /** Generated documents by path prefix; one test runs all code blocks of each group. */
-const RUN_AS_A_WHOLE = { 'docs/models.md': 'test/flows/docs-models-curl-examples.test.ts' } as const;
+const RUN_AS_A_WHOLE = { 'docs/models.md': 'test/flows/model-examples.test.ts' } as const;
 
 /** Code blocks whose preceding comment names neither the test that runs them nor a reason why none does. */
 function unexplainedBlocks(path: string, text: string): string[] {

@@ -12,7 +12,7 @@ const FIXTURE_PROGRAMS = [
   'test/faults/device-auth-server.fixture.ts',
   'test/faults/event-delivery-process.fixture.ts',
   'test/mailbox/kill-during-provisioning.fixture.ts',
-  'test/plans/kill-during-plan-operations.fixture.ts',
+  'test/plans/plan-kills.fixture.ts',
 ] as const;
 
 /** The bundle that `npm test` builds before the first file, for {@link fixtureProgram}. */

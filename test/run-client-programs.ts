@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { type ChatService, PRICE, startChat } from './chat/chat-fixture.ts';
-import { type RecordingProxy, startRecordingProxy } from './client-feature-recording-proxy.ts';
+import { type RecordingProxy, startRecordingProxy } from './feature-recording-proxy.ts';
 
 const run = promisify(execFile);
 const folder = join(import.meta.dirname, '..', 'clients');

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { CONTRACT_CASES } from '../../test/vendors/load-adapter-contract-cases.ts';
+import { CONTRACT_CASES } from '../../test/vendors/load-contract-cases.ts';
 
 /**
  * One simulator per vendor, with jobs that take an hour. `/channels` returns their URLs, `/polls` the number of polls.

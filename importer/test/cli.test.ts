@@ -10,8 +10,8 @@ import { CliMachine, parseJsonOutput } from '../../test/cli-process-harness.ts';
 import { freePort } from '../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../test/for-each-database.ts';
 import { testEnvironment } from '../../test/service-with-sandbox.ts';
+import { newSqliteUrl } from './imported-rows.ts';
 import { OLD_PASSWORD, oldKey } from './source-rows.ts';
-import { newSqliteUrl } from './test-importer-and-imported-rows.ts';
 import { openWriter, writeSource } from './write-source.ts';
 
 forEachDatabase((name, _open, freshUrl, emptyUrl) => {

@@ -11,8 +11,8 @@ import { callModelApi } from '../../test/call-model-api.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../test/chat/scripted-upstream.ts';
 import { forEachDatabase } from '../../test/for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../../test/service-with-sandbox.ts';
+import { makeTestImporter, newSqliteUrl, requestFor } from './imported-rows.ts';
 import { NOW_SECONDS, OLD_PASSWORD, oldKey } from './source-rows.ts';
-import { makeTestImporter, newSqliteUrl, requestFor } from './test-importer-and-imported-rows.ts';
 import { writeSource } from './write-source.ts';
 
 const GENERATION = 'new-api with task ids';

@@ -1,6 +1,6 @@
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { makeTestImporter, requestFor } from './test-importer-and-imported-rows.ts';
+import { makeTestImporter, requestFor } from './imported-rows.ts';
 
 /**
  * Imports in a separate process that kills itself at the end of a page, before or after its commit, as its arguments

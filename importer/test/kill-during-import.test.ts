@@ -11,7 +11,7 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { fixtureProgram } from '../../test/fixture-programs.ts';
 import { forEachDatabase } from '../../test/for-each-database.ts';
-import { makeTestImporter, newSqliteUrl, requestFor, stateOf } from './test-importer-and-imported-rows.ts';
+import { makeTestImporter, newSqliteUrl, requestFor, stateOf } from './imported-rows.ts';
 import { writeManyAccounts } from './write-many-accounts.ts';
 
 /** `npm run hammer` sets the number of kills for releases. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { forEachDatabase } from '../../test/for-each-database.ts';
 import type { Generation } from '../source.ts';
-import { makeTestImporter, newSqliteUrl, requestFor } from './test-importer-and-imported-rows.ts';
+import { makeTestImporter, newSqliteUrl, requestFor } from './imported-rows.ts';
 import { openWriter, writeSource } from './write-source.ts';
 
 const GENERATION: Generation = 'new-api with several keys';

@@ -14,16 +14,9 @@ import { forEachDatabase } from '../../test/for-each-database.ts';
 import { hasMariadb, type MariadbServer, startMariadb } from '../../test/mariadb.ts';
 import type { ImportReport } from '../report.ts';
 import { assertEndedTasks, assertUnfinishedTasks } from './assert-imported-tasks.ts';
+import { makeTestImporter, newPostgresUrl, newSqliteUrl, requestFor, stateOf, VAULT } from './imported-rows.ts';
 import { OLD_PASSWORD, oldKey } from './source-rows.ts';
 import { GENERATIONS } from './source-schemas.ts';
-import {
-  makeTestImporter,
-  newPostgresUrl,
-  newSqliteUrl,
-  requestFor,
-  stateOf,
-  VAULT,
-} from './test-importer-and-imported-rows.ts';
 import { writeSource } from './write-source.ts';
 
 forEachDatabase((name, open, freshUrl) => {

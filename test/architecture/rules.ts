@@ -187,11 +187,7 @@ export const rules: Rule[] = [
     name: 'file names have at most three words and 28 characters',
     why: 'a name is a concept; the folder is its context, and a sentence names no concept',
     find: (files) =>
-      files
-        .filter(
-          ({ path }) => /^(src|importer(?!\/test))\//.test(path) && isLongName(basename(path).split('.', 1)[0] ?? ''),
-        )
-        .map((file) => file.path),
+      files.filter(({ path }) => isLongName(basename(path).split('.', 1)[0] ?? '')).map((file) => file.path),
   },
   {
     name: 'a file is named after its main export',

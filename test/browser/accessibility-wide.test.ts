@@ -1,3 +1,3 @@
-import { checkAccessibilityOfEveryPage } from './check-accessibility-of-every-page.ts';
+import { checkAccessibilityOfEveryPage } from './check-accessibility.ts';
 
 checkAccessibilityOfEveryPage({ language: 'en', scheme: 'light', width: 1280, height: 860 });

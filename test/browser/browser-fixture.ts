@@ -6,7 +6,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import type { AppOverrides } from '../../src/server/app.ts';
 import { copySqliteTemplate } from '../database-templates.ts';
 import { startTestService, type TestService } from '../test-service.ts';
-import { buildConsoleIfOutdated } from './build-console-if-outdated.ts';
+import { buildConsoleIfOutdated } from './build-console.ts';
 import { acquireChromium } from './chromium.ts';
 import { type FakeSmsService, startFakeSmsService } from './fake-sms-service.ts';
 

@@ -7,7 +7,7 @@ import { PASSWORD } from '../accounts/test-user-client.ts';
 import { freePort } from '../operations/server-process.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { signIn, waitForContent } from './browser-fixture.ts';
-import { buildConsoleIfOutdated } from './build-console-if-outdated.ts';
+import { buildConsoleIfOutdated } from './build-console.ts';
 import { acquireChromium, chromiumPath } from './chromium.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
 

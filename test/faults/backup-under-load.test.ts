@@ -8,7 +8,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { startSandboxService } from '../service-with-sandbox.ts';
 import { findPostgres } from '../start-postgres.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
-import { assertTasksExist, submitAll, untilAllEnded } from './submit-steps-and-assertions.ts';
+import { assertTasksExist, submitAll, untilAllEnded } from './submit-steps.ts';
 
 const VENDORS = [
   { name: 'kling', model: 'kling-v1-6' },

@@ -12,13 +12,7 @@ import { startVideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { type CrashingServer, startCrashingServer } from './start-crashing-server.ts';
-import {
-  prepare,
-  retryWhileUnavailable,
-  submitAll,
-  untilAllEnded,
-  VIDEO_MODELS,
-} from './submit-steps-and-assertions.ts';
+import { prepare, retryWhileUnavailable, submitAll, untilAllEnded, VIDEO_MODELS } from './submit-steps.ts';
 
 /** Longer than the first six seconds, after which the wrong clock is set back. */
 const CODE_TTL_MS = 10_000;

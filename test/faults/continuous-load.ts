@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { chatBody } from '../chat/chat-fixture.ts';
-import { VIDEO_MODELS } from './submit-steps-and-assertions.ts';
+import { VIDEO_MODELS } from './submit-steps.ts';
 
 /** Pause between two requests of one caller. */
 const PAUSE_MS = 20;

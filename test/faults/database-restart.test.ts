@@ -6,7 +6,7 @@ import { idOf, startVideoService, type VideoService } from '../flows/video-fixtu
 import { forEachDatabase } from '../for-each-database.ts';
 import { type PostgresServer, startPostgres } from '../start-postgres.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
-import { addChatModel, untilAllEnded } from './submit-steps-and-assertions.ts';
+import { addChatModel, untilAllEnded } from './submit-steps.ts';
 
 /** `npm run hammer` sets more. */
 const ROUNDS = Number(process.env.RESTART_ROUNDS ?? '2');

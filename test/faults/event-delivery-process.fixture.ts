@@ -12,8 +12,8 @@ import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { makeWebhooks } from '../../src/server/webhooks/module.ts';
+import { reportedEventRowName } from './event-row-names.ts';
 import { readInstruction } from './read-instruction-line.ts';
-import { reportedEventRowName } from './reported-event-row-names.ts';
 
 /** Instruction to the process, as one line of JSON. */
 export interface EventProcessOrder {

@@ -5,7 +5,7 @@ import { chatBody } from '../chat/chat-fixture.ts';
 import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
-import { addChatModel, untilAllEnded } from './submit-steps-and-assertions.ts';
+import { addChatModel, untilAllEnded } from './submit-steps.ts';
 
 const MODEL = 'kling-v1-6';
 

@@ -7,7 +7,7 @@ import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { startCrashingServer } from './start-crashing-server.ts';
-import { assertOneJobEach, prepare, untilAllEnded, VIDEO_MODELS } from './submit-steps-and-assertions.ts';
+import { assertOneJobEach, prepare, untilAllEnded, VIDEO_MODELS } from './submit-steps.ts';
 
 const ENV = { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' };
 /**

@@ -7,7 +7,7 @@ import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
-import { retryWhileUnavailable } from './submit-steps-and-assertions.ts';
+import { retryWhileUnavailable } from './submit-steps.ts';
 
 /**
  * Malformed bodies for both of our formats and both official ones: never an internal error, and a refusal reserves

@@ -8,14 +8,7 @@ import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { type CrashingServer, startCrashingServer } from './start-crashing-server.ts';
-import {
-  assertOneJobEach,
-  assertTasksExist,
-  FAULT_POINTS,
-  prepare,
-  submitAll,
-  untilAllEnded,
-} from './submit-steps-and-assertions.ts';
+import { assertOneJobEach, assertTasksExist, FAULT_POINTS, prepare, submitAll, untilAllEnded } from './submit-steps.ts';
 
 /** Rounds over both databases; `npm run hammer` sets more. */
 const ROUNDS = Number(process.env.KILL_ROUNDS ?? '20');

@@ -18,7 +18,7 @@ import {
   trySubmits,
   untilAllEnded,
   VIDEO_MODELS,
-} from './submit-steps-and-assertions.ts';
+} from './submit-steps.ts';
 
 /** Before the request, after the response, and inside a transaction; `npm run hammer` tries every point. */
 const STOPS =

@@ -8,10 +8,10 @@ import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import { chatBody, PRICE } from '../chat/chat-fixture.ts';
 import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { CONTRACT_CASES } from '../vendors/load-adapter-contract-cases.ts';
+import { CONTRACT_CASES } from '../vendors/load-contract-cases.ts';
 import { FlakyPostgresProxy } from './flaky-postgres-proxy.ts';
+import { openWithShortTimeouts } from './impatient-client.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
-import { openWithShortTimeouts } from './outbound-client-with-short-timeouts.ts';
 
 /** Videos on each database; `npm run hammer` generates more, with another seed. */
 const TASKS = Number(process.env.RANDOM_FAULT_TASKS ?? '45');

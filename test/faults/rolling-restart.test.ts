@@ -9,7 +9,7 @@ import { type LoadBalancer, startHaproxy, startNginx } from '../operations/load-
 import { freePort, ServerProcess } from '../operations/server-process.ts';
 import { ContinuousLoad } from './continuous-load.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
-import { addChatModelOf, prepare, untilAllEnded } from './submit-steps-and-assertions.ts';
+import { addChatModelOf, prepare, untilAllEnded } from './submit-steps.ts';
 
 /** Each round restarts both processes once. `npm run hammer` sets the minimum number of requests. */
 const REQUESTS = Number(process.env.ROLLING_REQUESTS ?? '400');

@@ -5,7 +5,7 @@ import { CLI } from '../device-auth/device-auth-fixture.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
-import { addChatModel, untilAllEnded, VIDEO_MODELS } from './submit-steps-and-assertions.ts';
+import { addChatModel, untilAllEnded, VIDEO_MODELS } from './submit-steps.ts';
 
 const EACH = 25;
 const VENDORS = [{ name: 'kling', model: VIDEO_MODELS.kling }] as const;

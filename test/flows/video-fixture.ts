@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Job } from '../../src/sandbox/jobs.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
-import { CONTRACT_CASES } from '../vendors/load-adapter-contract-cases.ts';
+import { CONTRACT_CASES } from '../vendors/load-contract-cases.ts';
 
 /** A JSON object. */
 export type Fields = { readonly [key: string]: unknown };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { forEachDatabase } from '../for-each-database.ts';
-import { startAndFuzzService } from './start-and-fuzz-service.ts';
+import { startAndFuzzService } from './fuzz-service.ts';
 
 /** Requests on each database; `npm run fuzz` sends more, from other seeds. */
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? '1500');

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { copyPostgresTemplate, copySqliteTemplate } from '../database-templates.ts';
 import { assertResponsesDescribed } from '../openapi-response-check.ts';
 import { startPostgres } from '../start-postgres.ts';
-import { startAndFuzzService } from './start-and-fuzz-service.ts';
+import { startAndFuzzService } from './fuzz-service.ts';
 
 // Runs the exit handlers, which above all stop this process's PostgreSQL.
 process.once('SIGTERM', () => process.exit(143));

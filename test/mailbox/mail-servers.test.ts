@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import { PASSWORD } from '../accounts/test-user-client.ts';
 import { ALL_ACCEPTED, ALL_REFUSED, imapClient, sendAndRead, tryLogins } from '../mail-clients.ts';
-import { forEachMailServer, type MailServerFixture } from './for-each-mail-server.ts';
+import { forEachMailServer, type MailServerFixture } from './mail-server-suites.ts';
 import {
   APP_PASSWORD,
   APPLY,

@@ -15,7 +15,7 @@ import { SignInBrowser } from '../identity-providers/sign-in-browser.ts';
 import { startTestService } from '../test-service.ts';
 import { startWebhookService, walletEvent } from '../webhooks/webhook-fixture.ts';
 import { assertAlerts, hasPromtool, type Scrape, scrapeAsPrometheus } from './assert-alerts.ts';
-import { DelayingOrRefusingProxy, dialPostgres, throughProxy } from './delaying-or-refusing-proxy.ts';
+import { DelayingOrRefusingProxy, dialPostgres, throughProxy } from './delaying-proxy.ts';
 import { METRICS_TOKEN, waitForMetrics } from './fetch-metrics.ts';
 
 const skip = hasPromtool() || process.env.CI ? false : 'promtool is not installed';

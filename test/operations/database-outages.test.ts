@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openPubSub } from '../../src/server/platform/db/pub-sub.ts';
+import { readCpuWaitMs } from '../cpu-wait-time.ts';
 import { FlakyPostgresProxy } from '../faults/flaky-postgres-proxy.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
-import { untilAllEnded } from '../faults/submit-steps-and-assertions.ts';
+import { untilAllEnded } from '../faults/submit-steps.ts';
 import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { readCpuWaitMs } from '../read-cpu-wait-time.ts';
 import { startPostgres } from '../start-postgres.ts';
 import { startReplicatedPostgres } from './replicated-postgres.ts';
 

@@ -5,7 +5,7 @@ import { VERSION } from '../../src/server/package-root.ts';
 import { chatBody } from '../chat/chat-fixture.ts';
 import { addScriptedModels } from '../chat/scripted-chat-fixture.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
-import { addChatModel } from '../faults/submit-steps-and-assertions.ts';
+import { addChatModel } from '../faults/submit-steps.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { fetchMetrics, METRICS_TOKEN, parseMetrics, sumOf, waitForMetrics } from './fetch-metrics.ts';

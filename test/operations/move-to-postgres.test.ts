@@ -13,7 +13,7 @@ import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
 import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-process-harness.ts';
 import { freePort } from '../device-auth/device-auth-fixture.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { prepare, submitAll, untilAllEnded } from '../faults/submit-steps-and-assertions.ts';
+import { prepare, submitAll, untilAllEnded } from '../faults/submit-steps.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 import { temporarySqlitePath } from '../temporary-sqlite-path.ts';

@@ -5,7 +5,7 @@ import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { chatBody } from '../chat/chat-fixture.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
-import { addChatModel, untilAllEnded } from '../faults/submit-steps-and-assertions.ts';
+import { addChatModel, untilAllEnded } from '../faults/submit-steps.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';

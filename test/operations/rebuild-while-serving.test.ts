@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { replaceFolder } from '../../scripts/replace-folder.ts';
-import { buildConsoleIfOutdated } from '../browser/build-console-if-outdated.ts';
+import { buildConsoleIfOutdated } from '../browser/build-console.ts';
 import { freePort, ServerProcess } from './server-process.ts';
 
 const run = promisify(execFile);

@@ -8,7 +8,7 @@ import { ALL_SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { CHILD_PROCESS_ENVIRONMENT } from '../child-process-environment.ts';
 import { ContinuousLoad } from '../faults/continuous-load.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
-import { untilAllEnded } from '../faults/submit-steps-and-assertions.ts';
+import { untilAllEnded } from '../faults/submit-steps.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type LoadBalancer, startHaproxy } from '../operations/load-balancers.ts';
 import { freePort, ServerProcess } from '../operations/server-process.ts';

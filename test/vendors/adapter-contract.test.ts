@@ -11,8 +11,8 @@ import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';
 import { type ErrorReason, PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { type ContextOptions, sandboxContext, videoRequest } from './adapter-context.ts';
-import type { ExpectedRequest } from './adapter-contract-case-types.ts';
-import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
+import type { ExpectedRequest } from './contract-cases.ts';
+import { CONTRACT_CASES } from './load-contract-cases.ts';
 
 /** The contract that every vendor's adapter fulfils: one script, run against each simulator. */
 

@@ -5,7 +5,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type ErrorReason, UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
 import type { MediaInput } from '../../src/server/vendors/adapter.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
-import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
+import { CONTRACT_CASES } from './load-contract-cases.ts';
 
 /** Reasons that disable a channel, or a model on it, after a single response. */
 const RESTING: readonly (ErrorReason | undefined)[] = ['auth', 'billing', 'model'];

@@ -5,7 +5,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
 import type { MediaInput } from '../../src/server/vendors/adapter.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
-import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
+import { CONTRACT_CASES } from './load-contract-cases.ts';
 
 const bytes = Buffer.concat([loadMedia('image.png').bytes, Buffer.alloc(90_000, 'image')]);
 const base64 = bytes.toString('base64');

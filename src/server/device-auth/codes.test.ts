@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import {
-  type DeviceAuthWithoutHttp,
-  startDeviceAuthWithoutHttp,
-} from '../../../test/device-auth/device-auth-without-http-fixture.ts';
+import { type DeviceAuthWithoutHttp, startDeviceAuthWithoutHttp } from '../../../test/device-auth/bare-device-auth.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
 import { formatUserCode, newUserCode, parseUserCode, toSingleLine } from './codes.ts';

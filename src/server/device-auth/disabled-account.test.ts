@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startDeviceAuthWithoutHttp } from '../../../test/device-auth/device-auth-without-http-fixture.ts';
+import { startDeviceAuthWithoutHttp } from '../../../test/device-auth/bare-device-auth.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DISABLED } from '../../contract/account-fields.ts';
 

@@ -11,7 +11,7 @@ import {
   mailConfig,
   startMailboxFixture,
 } from '../../../test/mailbox/mailbox-fixture.ts';
-import { makeSandboxMailServerHandle } from '../../../test/mailbox/sandbox-mail-server-handle.ts';
+import { makeSandboxMailServerHandle } from '../../../test/mailbox/sandbox-mail-handle.ts';
 
 const RECORD_KEYS = [
   'has_app_password',

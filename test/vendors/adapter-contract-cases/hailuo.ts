@@ -1,6 +1,6 @@
 import { hailuo as simulator } from '../../../src/sandbox/vendors/hailuo.ts';
 import { hailuo } from '../../../src/server/vendors/hailuo/adapter.ts';
-import type { ContractCase } from '../adapter-contract-case-types.ts';
+import type { ContractCase } from '../contract-cases.ts';
 
 const model = 'MiniMax-Hailuo-02';
 const first = 'https://images.example/deer-1.png';

@@ -1,6 +1,6 @@
 import { jimeng as simulator } from '../../../src/sandbox/vendors/jimeng.ts';
 import { jimeng } from '../../../src/server/vendors/jimeng/adapter.ts';
-import type { ContractCase } from '../adapter-contract-case-types.ts';
+import type { ContractCase } from '../contract-cases.ts';
 
 const image = 'https://images.example/crane.png';
 

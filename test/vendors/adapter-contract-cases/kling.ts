@@ -1,6 +1,6 @@
 import { kling as simulator } from '../../../src/sandbox/vendors/kling.ts';
 import { kling } from '../../../src/server/vendors/kling/adapter.ts';
-import type { ContractCase } from '../adapter-contract-case-types.ts';
+import type { ContractCase } from '../contract-cases.ts';
 
 const image = 'https://images.example/fox.png';
 const metadata = {

@@ -1,6 +1,6 @@
 import { runway as simulator } from '../../../src/sandbox/vendors/runway.ts';
 import { runway } from '../../../src/server/vendors/runway/adapter.ts';
-import type { ContractCase } from '../adapter-contract-case-types.ts';
+import type { ContractCase } from '../contract-cases.ts';
 
 const image = 'https://images.example/lantern.png';
 

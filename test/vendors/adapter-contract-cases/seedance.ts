@@ -1,6 +1,6 @@
 import { seedance as simulator } from '../../../src/sandbox/vendors/seedance.ts';
 import { seedance } from '../../../src/server/vendors/seedance/adapter.ts';
-import type { ContractCase } from '../adapter-contract-case-types.ts';
+import type { ContractCase } from '../contract-cases.ts';
 
 const model = 'doubao-seedance-1-5-pro-251215';
 const first = 'https://images.example/heron-1.png';

@@ -1,6 +1,6 @@
 import { sora as simulator } from '../../../src/sandbox/vendors/sora.ts';
 import { sora } from '../../../src/server/vendors/sora/adapter.ts';
-import type { ContractCase } from '../adapter-contract-case-types.ts';
+import type { ContractCase } from '../contract-cases.ts';
 
 const image = 'https://images.example/owl.png';
 

@@ -3,7 +3,7 @@ import { veo as geminiSimulator, serviceAccount, veoVertex } from '../../../src/
 import { veoInteractions } from '../../../src/sandbox/vendors/veo-interactions.ts';
 import type { MediaInput } from '../../../src/server/vendors/adapter.ts';
 import { veo } from '../../../src/server/vendors/veo/adapter.ts';
-import type { ContractCase } from '../adapter-contract-case-types.ts';
+import type { ContractCase } from '../contract-cases.ts';
 
 const { bytes } = loadMedia('image.png');
 const data = bytes.toString('base64');

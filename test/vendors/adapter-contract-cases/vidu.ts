@@ -1,6 +1,6 @@
 import { vidu as simulator } from '../../../src/sandbox/vendors/vidu.ts';
 import { vidu } from '../../../src/server/vendors/vidu/adapter.ts';
-import type { ContractCase } from '../adapter-contract-case-types.ts';
+import type { ContractCase } from '../contract-cases.ts';
 
 const image = 'https://images.example/boat.png';
 

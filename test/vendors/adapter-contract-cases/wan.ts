@@ -1,6 +1,6 @@
 import { wan as simulator } from '../../../src/sandbox/vendors/wan.ts';
 import { wan } from '../../../src/server/vendors/wan/adapter.ts';
-import type { ContractCase } from '../adapter-contract-case-types.ts';
+import type { ContractCase } from '../contract-cases.ts';
 
 const model = 'wan2.5-t2v-preview';
 const image = 'https://images.example/pond.png';

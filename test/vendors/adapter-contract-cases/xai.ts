@@ -1,6 +1,6 @@
 import { xai as simulator } from '../../../src/sandbox/vendors/xai.ts';
 import { xai } from '../../../src/server/vendors/xai/adapter.ts';
-import type { ContractCase } from '../adapter-contract-case-types.ts';
+import type { ContractCase } from '../contract-cases.ts';
 
 const image = 'https://images.example/dunes.png';
 const common = { model: 'grok-imagine-video-1.5', duration: 5, resolution: '720p' };

@@ -13,10 +13,10 @@ import type { Tables } from '../../src/server/tables.ts';
 import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertAllowancesConsistent } from './assert-allowances-consistent.ts';
-import type { KillOrder, Point } from './kill-during-plan-operations.fixture.ts';
+import type { KillOrder, Point } from './plan-kills.fixture.ts';
 import { ACTOR, addPlan, asUser, openPlansFixture, type PlansFixture } from './plans-fixture.ts';
 
-const PROGRAM = fixtureProgram('test/plans/kill-during-plan-operations.fixture.ts');
+const PROGRAM = fixtureProgram('test/plans/plan-kills.fixture.ts');
 
 const TABLES = ['subscriptions', 'allowance_usage', 'redemption_codes', 'ledger', 'wallets', 'reservations'] as const;
 

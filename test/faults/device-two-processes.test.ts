@@ -6,7 +6,7 @@ import type { Database } from '../../src/server/platform/db/database.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { DeviceAuthServerProcess, type OwnerHeaders } from './start-device-auth-server.ts';
+import { DeviceAuthServerProcess, type OwnerHeaders } from './start-device-server.ts';
 
 /** `npm run hammer` sets more. */
 const ROUNDS = Number(process.env.RACE_ROUNDS ?? '6');

@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
+import { openWithShortTimeouts, resolveTestNames } from './impatient-client.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
-import { openWithShortTimeouts, resolveTestNames } from './outbound-client-with-short-timeouts.ts';
 import {
   expectedContentOutcome,
   expectedSubmitOutcome,
@@ -13,7 +13,7 @@ import {
   isMisconfiguration,
   toMisconfiguredUrl,
   toSandboxFault,
-} from './vendor-api-fault-matrix-faults-and-outcomes.ts';
+} from './vendor-faults.ts';
 
 /** Every vendor API × every fault, at the submit, at a query and at the file, with the outcome of each combination. */
 interface Cell {

@@ -21,7 +21,7 @@ import {
   startMailboxFixture,
 } from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';
-import { makeSandboxMailServerHandle } from './sandbox-mail-server-handle.ts';
+import { makeSandboxMailServerHandle } from './sandbox-mail-handle.ts';
 
 /** A mail server behind a service, as the shared suite drives it. */
 export interface MailServerFixture {

@@ -10,7 +10,7 @@ import { ALL_SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { PortLifecycle } from '../../src/server/platform/http/lifecycle.ts';
 import { AdminClient } from '../admin-client.ts';
 import { chatBody } from '../chat/chat-fixture.ts';
-import { addChatModelOf, prepare } from '../faults/submit-steps-and-assertions.ts';
+import { addChatModelOf, prepare } from '../faults/submit-steps.ts';
 import { startPostgres } from '../start-postgres.ts';
 import { startTestService } from '../test-service.ts';
 import { freePort, ServerProcess } from './server-process.ts';

@@ -9,8 +9,8 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
 import { WebhookReceiver } from '../webhooks/receiver.ts';
 import type { EventProcessOrder } from './event-delivery-process.fixture.ts';
+import { REPORTED_EVENT_ROW_NAMES, reportedEventNumber } from './event-row-names.ts';
 import { ProcessesInTurn } from './processes-in-turn.ts';
-import { REPORTED_EVENT_ROW_NAMES, reportedEventNumber } from './reported-event-row-names.ts';
 
 const PROGRAM = fixtureProgram('test/faults/event-delivery-process.fixture.ts');
 const KILLS = Number(process.env.EVENT_KILLS ?? 4);

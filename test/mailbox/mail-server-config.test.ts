@@ -12,7 +12,7 @@ import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { ALL_ACCEPTED, ALL_REFUSED, readByImap, smtpClient, tryLogins } from '../mail-clients.ts';
-import { whyNoDovecot } from './for-each-mail-server.ts';
+import { whyNoDovecot } from './mail-server-suites.ts';
 import {
   APP_PASSWORD,
   APPLY,

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { VENDORS } from '../../src/contract/model-kinds.ts';
-import type { ContractCase } from './adapter-contract-case-types.ts';
+import type { ContractCase } from './contract-cases.ts';
 
 const require = createRequire(import.meta.url);
 

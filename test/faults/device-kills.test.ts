@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import type { Tokens } from '../device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { DeviceAuthServerProcess, type OwnerHeaders } from './start-device-auth-server.ts';
+import { DeviceAuthServerProcess, type OwnerHeaders } from './start-device-server.ts';
 
 /** `npm run hammer` sets more. */
 const ROUNDS = Number(process.env.DEVICE_KILL_ROUNDS ?? '3');

@@ -12,7 +12,7 @@ import { tokenOf } from '../accounts/email-fixture.ts';
 import { PASSWORD, TestUser } from '../accounts/test-user-client.ts';
 import { readByImap } from '../mail-clients.ts';
 import { startTestService, type TestService } from '../test-service.ts';
-import { whyNoDovecot } from './for-each-mail-server.ts';
+import { whyNoDovecot } from './mail-server-suites.ts';
 import { DOMAIN } from './mailbox-fixture.ts';
 
 /** The service sends over SMTP to a real Postfix, which delivers into the mailbox of one of its accounts. */

@@ -1,5 +1,5 @@
 import type { FaultKind } from '../../src/sandbox/faults.ts';
-import { TEST_NAMES } from './outbound-client-with-short-timeouts.ts';
+import { TEST_NAMES } from './impatient-client.ts';
 
 /** Where the base URL of a misconfigured channel leads, instead of to its simulator. */
 export type ChannelMisconfiguration = 'refused' | 'name' | 'tls' | 'connect-hang';
