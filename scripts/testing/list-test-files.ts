@@ -18,6 +18,8 @@ export const listTestFiles = (root: string, words: readonly string[]): string[] 
 
 /** More files would delay the end of the run; fewer load and compile the service more often. */
 const MAX_GROUP_FILES = 12;
+/** Browser tests take a minute per file and end the run: with larger groups one worker would finish minutes later. */
+const MAX_BROWSER_FILES = 6;
 /** The folder: `src/server/accounts`, `test/chat` or `test`. */
 const subjectOf = (path: string): string =>
   dirname(path)
@@ -28,7 +30,8 @@ const subjectOf = (path: string): string =>
 export function groupTestFiles(root: string, files: readonly string[]): string[][] {
   const bySubject = Map.groupBy(files, (path) => (runsAlone(root, path) ? path : subjectOf(path)));
   return [...bySubject.values()].flatMap((paths) => {
-    const size = Math.ceil(paths.length / Math.ceil(paths.length / MAX_GROUP_FILES));
+    const max = paths[0]?.startsWith('test/browser/') ? MAX_BROWSER_FILES : MAX_GROUP_FILES;
+    const size = Math.ceil(paths.length / Math.ceil(paths.length / max));
     return Array.from({ length: Math.ceil(paths.length / size) }, (_, i) => paths.slice(i * size, (i + 1) * size));
   });
 }
