@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, chatBody, startChat } from '../chat/chat-fixture.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { retryWhileUnavailable } from '../faults/submit-steps-and-assertions.ts';
+import { retryWhileUnavailable } from '../faults/submit-steps.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { postMcp, toolCall } from '../mcp/mcp-fixture.ts';
 

@@ -29,6 +29,7 @@ const CARD: Plan = {
   concurrent_tasks: null,
   queued_tasks: null,
   spend_limit: { amount: 3, period: 'week' },
+  order_url: '',
 };
 
 test('a plan survives the round trip through its form', () => {
