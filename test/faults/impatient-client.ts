@@ -7,14 +7,22 @@ const TOTAL_MS = 5_000;
 
 const withShortTimeouts = <R extends OutboundRequest>(request: R): R => ({ ...request, ...BOUNDS });
 
-/** The real outbound client, with timeouts of a few seconds for everything except a body that keeps arriving. */
-export function openWithShortTimeouts(options: OutboundOptions = {}): OutboundClient {
+/**
+ * The real outbound client, with timeouts of a few seconds for everything except a body that keeps arriving.
+ *
+ * @param isPatient JSON calls that keep the real timeouts: on a slow machine, a call without a fault must not time out
+ */
+export function openWithShortTimeouts(
+  options: OutboundOptions = {},
+  isPatient: (request: OutboundRequest) => boolean = () => false,
+): OutboundClient {
   const client = openOutbound(options);
   return {
     request: (request) => client.request(withShortTimeouts(request)),
     requestUntrusted: (request) => client.requestUntrusted(withShortTimeouts(request)),
     postUntrusted: (request) => client.postUntrusted(request),
-    requestJson: (request) => client.requestJson({ ...withShortTimeouts(request), totalTimeoutMs: TOTAL_MS }),
+    requestJson: (request) =>
+      client.requestJson(isPatient(request) ? request : { ...withShortTimeouts(request), totalTimeoutMs: TOTAL_MS }),
     stream: (request, handler) => client.stream(withShortTimeouts(request), handler),
     close: (graceMs) => client.close(graceMs),
   };

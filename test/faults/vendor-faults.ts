@@ -41,6 +41,16 @@ export const FAULTS: readonly FaultName[] = [...MISCONFIGURATIONS, ...SANDBOX_FA
 export const isMisconfiguration = (fault: FaultName): fault is ChannelMisconfiguration =>
   (MISCONFIGURATIONS as readonly string[]).includes(fault);
 
+/** Faults of a submit that end with a timeout; a submit with another fault keeps the real timeouts. */
+export const TIMED_FAULTS: ReadonlySet<FaultName> = new Set([
+  'connect-hang',
+  'hang',
+  'hang-after',
+  'slow',
+  'huge',
+  'bomb',
+]);
+
 /** The sandbox's name for a fault, and the Retry-After it sends. */
 export function toSandboxFault(fault: Exclude<FaultName, ChannelMisconfiguration>): {
   kind: FaultKind;
