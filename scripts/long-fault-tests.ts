@@ -18,7 +18,8 @@
  *   to be pages
  * - races: many concurrent requests, over one process and over two
  * - upgrades: processes of two releases alternate under load
- * - models: random requests over all video models; what they list is accepted, anything else reserves nothing
+ * - models: every listed combination of all video models, and random requests; what they list is accepted, anything
+ *   else reserves nothing
  * - junk and cuts: malformed bodies from callers, streams that break at any byte
  * - image: builds the container image and runs it read-only (scripts/try-container-image.ts), if buildah and mmdebstrap
  *   are installed
@@ -108,6 +109,7 @@ const strength = {
   HISTORIES: values.histories,
   INVALID_SUBMIT_RUNS: values.junk,
   LISTED_REQUESTS: values.models,
+  LISTED_PRODUCT: 'whole',
   LISTED_SEED: values.seed,
   FUZZ_REQUESTS: values.fuzz,
   FUZZ_SEED: values.seed,

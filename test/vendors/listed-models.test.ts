@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { seededRandom } from '../seeded-random.ts';
-import { type Body, type ListedModel, listedBody, unlistedBodies, waysOf } from './listed-requests.ts';
+import { type Body, type ListedModel, listedBody, productOf, unlistedBodies, waysOf } from './listed-requests.ts';
 import { type ListedService, send, startListedService } from './listed-service.ts';
 import { mp4Of } from './media-samples.ts';
 
@@ -14,7 +14,9 @@ import { mp4Of } from './media-samples.ts';
  */
 const RANDOM_REQUESTS = Number(process.env.LISTED_REQUESTS ?? '150');
 const SEED = Number(process.env.LISTED_SEED ?? '20261128');
-const MAX_UNLISTED = 8;
+/** `npm run hammer` sends the whole product instead of a sample. */
+const IS_WHOLE = process.env.LISTED_PRODUCT === 'whole';
+const MAX_UNLISTED = IS_WHOLE ? Number.POSITIVE_INFINITY : 8;
 
 describe('listed models', () => {
   forEachDatabase((name, _open, freshUrl) => {
@@ -52,19 +54,23 @@ describe('listed models', () => {
         .toSorted(([one], [other]) => one - other)
         .map(([, each]) => each);
 
-    for (const { name: vendor, title, models } of VENDOR_ADAPTERS) {
-      it(`quotes, reserves and accepts each way that models of ${title} list, and refuses others`, async () => {
+    for (const { name: vendor, title, models, formFields } of VENDOR_ADAPTERS) {
+      it(`quotes, reserves and accepts what models of ${title} list, and refuses the rest`, async () => {
         const problems: string[] = [];
         const listed = service.models.filter((model) => model.vendor === vendor);
         assert.equal(listed.length, models.length);
+        const product = { ratioField: formFields.ratio, isWhole: IS_WHOLE };
         const before = await service.balance();
-        let quoted = 0;
+        let [quoted, sent] = [0, 0];
         for (const model of listed) {
           for (const way of waysOf(model))
-            for (const counts of ['min', 'max'] as const)
-              quoted += await accept(listedBody(model, way, service.uploads, { random, counts }), problems);
+            for (const body of productOf(model, way, service.uploads, product)) {
+              quoted += await accept(body, problems);
+              sent += 1;
+            }
           for (const [body, param] of unlisted(model).slice(0, MAX_UNLISTED)) await refuse(body, param, problems);
         }
+        console.log(`${title}: ${sent} combinations of ${listed.length} models`);
         assert.deepEqual(problems.slice(0, 20), []);
         assert.equal(before - (await service.balance()), quoted);
       });

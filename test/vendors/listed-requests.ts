@@ -27,7 +27,10 @@ export interface ListedWay {
   /** Undefined: none can be given. */
   readonly seconds: readonly number[] | undefined;
   readonly sizes: readonly string[];
+  /** Ratios to be given as frames in pixels, where the model lists no frames. */
   readonly ratios: readonly string[];
+  /** Ratios to be given in the vendor's own field. */
+  readonly fieldRatios: readonly string[];
 }
 
 interface WaySchema {
@@ -64,6 +67,7 @@ export function waysOf({ parameters, resolutions, sizes, ratios }: ListedModel):
       seconds: seconds === false ? undefined : seconds.enum.filter((each) => typeof each === 'number'),
       sizes: size === false ? [] : named,
       ratios: size === false || only !== undefined || sizes.some(isFrame) ? [] : ratios,
+      fieldRatios: size === false || only !== undefined ? [] : ratios,
     };
   });
 }
@@ -98,6 +102,65 @@ export function inputsOf(way: ListedWay, uploads: Uploads, counts: 'min' | 'max'
     }));
   });
 }
+
+/** A value at a dotted path. */
+const at = (path: string, value: unknown): Body =>
+  path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Body;
+
+/**
+ * The product of everything one way lists: operation and inputs, as few and as many as possible, length, resolution,
+ * ratio and mode.
+ *
+ * @param ratioField path of the vendor's own field for the ratio, undefined if it has none
+ * @param isWhole false: at most eight of each way, evenly spread over every list
+ */
+export function* productOf(
+  model: ListedModel,
+  way: ListedWay,
+  uploads: Uploads,
+  { ratioField, isWhole }: { readonly ratioField: string | undefined; readonly isWhole: boolean },
+): Generator<Body> {
+  const named = way.sizes.filter((size) => model.resolutions.includes(size));
+  const inField = ratioField === undefined ? [] : way.fieldRatios.map((ratio) => at(ratioField, ratio));
+  const frames: readonly Body[] = [
+    {},
+    ...[...way.sizes, ...way.ratios.map(toFrame)].map((size) => ({ size })),
+    ...inField,
+    ...named.flatMap((size) => inField.map((ratio) => ({ ...ratio, size }))),
+  ];
+  const lists: readonly (readonly Body[])[] = [
+    (['min', 'max'] as const).map((counts) => ({ inputs: inputsOf(way, uploads, counts) })),
+    [{}, ...(way.seconds ?? []).map((seconds) => ({ seconds: String(seconds) }))],
+    frames,
+    [{}, ...model.modes.map((mode) => ({ mode }))],
+  ];
+  const one = { model: model.id, prompt: 'a paper boat in the rain', operation: way.operation };
+  if (!isWhole) {
+    const longest = Math.max(...lists.map(({ length }) => length));
+    const count = Math.min(longest, MAX_SAMPLE);
+    for (let index = 0; index < count; index += 1) {
+      const choices = lists.map((list) => {
+        const step = Math.max(1, list.length / count);
+        // One further each time round, so that short lists do not stay in step.
+        return list[Math.floor(index * step + index / list.length) % list.length];
+      });
+      yield Object.assign({}, one, ...choices) as Body;
+    }
+    return;
+  }
+  const total = lists.reduce((product, { length }) => product * length, 1);
+  for (let index = 0; index < total; index += 1) {
+    let rest = index;
+    const choices = lists.map((list) => {
+      const choice = list[rest % list.length];
+      rest = Math.floor(rest / list.length);
+      return choice;
+    });
+    yield Object.assign({}, one, ...choices) as Body;
+  }
+}
+
+const MAX_SAMPLE = 8;
 
 type Random = () => number;
 const pick = <T>(random: Random, list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
