@@ -49,6 +49,18 @@ const cellsOf = (operation: string): Cell[] =>
     })),
   );
 
+/** Repeats a request of the setup that an overloaded machine refused before it changed anything. */
+async function patiently<T>(send: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (tries === MAX_TRIES || !String(error).includes('Try again shortly')) throw error;
+      await pause(1_000);
+    }
+  }
+}
+
 async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const queue = [...items];
   await Promise.all(
@@ -93,7 +105,8 @@ describe('every vendor, three operations, every fault', () => {
     async function prepare(cell: Cell, withSecond: boolean): Promise<void> {
       const { operator, sandbox } = service;
       const { name, model } = cell.vendor;
-      await operator.requestData('POST', '/api/admin/models', { id: cell.model, alias_of: model });
+      const alias = { id: cell.model, alias_of: model };
+      await patiently(() => operator.requestData('POST', '/api/admin/models', alias));
       const channel = {
         vendor: name.split('-')[0] ?? name,
         credentials: sandbox.credentials(name),
@@ -102,8 +115,9 @@ describe('every vendor, three operations, every fault', () => {
       const address = sandbox.url(name);
       const first =
         withSecond && isMisconfiguration(cell.fault) ? origin(toMisconfiguredUrl(address, cell.fault)) : address;
-      cell.channels.push(await operator.addChannel({ ...channel, base_url: first, priority: 10 }));
-      if (withSecond) cell.channels.push(await operator.addChannel({ ...channel, base_url: address }));
+      const add = (more: object) => patiently(() => operator.addChannel({ ...channel, ...more }));
+      cell.channels.push(await add({ base_url: first, priority: 10 }));
+      if (withSecond) cell.channels.push(await add({ base_url: address }));
     }
     const origin = (address: string) => address.replace(/\/$/, '');
 
@@ -231,7 +245,7 @@ describe('every vendor, three operations, every fault', () => {
           const [channel] = cell.channels;
           const address = service.sandbox.url(cell.vendor.name);
           const put = (to: string) =>
-            service.operator.requestData('PUT', `/api/admin/channels/${channel}`, { base_url: to });
+            patiently(() => service.operator.requestData('PUT', `/api/admin/channels/${channel}`, { base_url: to }));
           await put(origin(toMisconfiguredUrl(address, cell.fault)));
           await pause(1_300);
           if (/^veo/.test(cell.vendor.name)) await service.caller.video(cell.id);
@@ -282,7 +296,8 @@ describe('every vendor, three operations, every fault', () => {
       async function misplace(cell: Cell, wrong: Parameters<typeof toMisconfiguredUrl>[1]): Promise<void> {
         const [channel] = cell.channels;
         const address = origin(toMisconfiguredUrl(service.sandbox.url(cell.vendor.name), wrong));
-        await service.operator.requestData('PUT', `/api/admin/channels/${channel}`, { base_url: address });
+        const put = () => service.operator.requestData('PUT', `/api/admin/channels/${channel}`, { base_url: address });
+        await patiently(put);
         const task = await database.kysely
           .selectFrom('tasks')
           .select(['id', 'artifact'])
