@@ -172,6 +172,48 @@ describe('typed inputs', () => {
       assert.ok((body.lines as unknown as Fields[]).some(({ label }) => label === 'per_input_second'));
     });
 
+    it('generates the final video of a draft at the account that has it, at the price of its length', async () => {
+      const { caller, operator } = service;
+      const model = 'dreamina-seedance-2-5-260628';
+      const draft = { model, prompt: 'a draft', seconds: '7', metadata: { draft: true }, inputs: [reference] };
+      const id = idOf(await caller.submit(draft));
+      await caller.waitUntilEnded(id);
+      // Another account of the vendor is preferred for new videos, but does not know the draft.
+      const second = await operator.addChannel({
+        ...{ vendor: 'seedance', base_url: service.sandbox.url('seedance'), models: [model], priority: 99 },
+        credentials: { api_key: 'another account' },
+      });
+      const plain = idOf(await caller.submit({ model, prompt: 'no draft' }).catch(() => ({ id: '' })));
+      const final = { model, metadata: { draft_task: id } };
+      for (const [body, param] of [
+        [{ ...final, seconds: '5' }, 'duration'],
+        [{ ...final, size: '480p' }, 'size'],
+        [{ ...final, inputs: [reference] }, 'inputs'],
+        [{ ...final, metadata: { draft_task: id, seed: 7 } }, 'metadata.seed'],
+        [{ ...final, metadata: { draft_task: 'unknown' } }, 'metadata.draft_task'],
+        [{ ...final, metadata: { draft_task: plain } }, 'metadata.draft_task'],
+        [{ ...final, model: 'doubao-seedance-2-0-260128' }, 'model'],
+      ] as const) {
+        const refused = await refusal({ ...body });
+        assert.deepEqual([refused.status, refused.param], [400, param], refused.message);
+      }
+      const native = { model, metadata: { content: [{ type: 'draft_task', draft_task: { id } }] } };
+      for (const body of [final, native]) {
+        const quote = await caller.request('POST', '/v1/videos/quote', body);
+        const facts = quote.body.facts as unknown as Fields;
+        assert.deepEqual([facts.seconds, facts.resolution], [7, '1080p'], JSON.stringify(quote.body));
+        const made = idOf(await caller.submit(body));
+        const { content, resolution, ...rest } = sentTo('seedance');
+        const [{ type, draft_task: sent }] = content as unknown as [{ type: string; draft_task: Fields }];
+        assert.deepEqual([type, resolution, Object.keys(rest)], ['draft_task', '1080p', ['model']]);
+        assert.match(String(sent.id), /^cgt-/);
+        assert.equal((await caller.waitUntilEnded(made)).status, 'completed');
+        const receipt = await caller.request('GET', `/v1/videos/${made}/receipt`);
+        assert.equal(receipt.body.reserved, quote.body.quota);
+      }
+      await operator.requestData('DELETE', `/api/admin/channels/${second}`);
+    });
+
     it("serves openai's edit and extend, by id and as an upload", async () => {
       const openai = new OpenAI({ apiKey: service.caller.key, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
       const source = await openai.videos.create({ model: 'sora-2', prompt: 'openai source' });

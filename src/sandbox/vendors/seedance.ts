@@ -104,6 +104,29 @@ function lengthOf(body: Readonly<Record<string, unknown>>): number {
   return typeof body.duration === 'number' && body.duration > 0 ? body.duration : 5;
 }
 
+/** Settings that the final video takes from its draft. */
+const OF_THE_DRAFT = ['duration', 'frames', 'ratio', 'seed', 'generate_audio', 'camera_fixed', 'draft'];
+
+/** Starts the final video of a finished draft, which has everything but the resolution from its draft. */
+function finishDraft(
+  body: Readonly<Record<string, unknown>>,
+  items: readonly Item[],
+  { finals = [] }: Model,
+  context: SimulatorContext,
+): SimulatorResponse {
+  const draft = context.jobs.find(String(items[0]?.draft_task?.id));
+  const isDone = draft !== undefined && context.jobs.snapshot(draft).phase === 'succeeded';
+  const isDraft = isDone && (draft.input as { draft?: unknown }).draft === true && draft.model === body.model;
+  const isAlone = items.length === 1 && OF_THE_DRAFT.every((name) => body[name] === undefined);
+  const { resolution = finals[0] } = body;
+  if (!isDraft || !isAlone || !finals.some((name) => name === resolution))
+    return refusal(400, 'BadRequest', 'InvalidParameter', 'The parameter `draft_task` is not valid.', 'content');
+  const { prompt, seconds, shape, audio, model } = draft;
+  const input = { ...body, resolution };
+  const job = context.createJob({ id: newId(context.now()), model, prompt, input, seconds, shape, audio });
+  return jsonResponse(200, { id: job.id });
+}
+
 const TASKS = '/api/v3/contents/generations/tasks';
 const TASK = /^\/api\/v3\/contents\/generations\/tasks\/(?<id>[^/]+)$/;
 
@@ -121,6 +144,7 @@ const routes: readonly Route[] = [
         return refusal(404, 'NotFound', 'InvalidEndpointOrModel.NotFound', text);
       }
       const items = Array.isArray(body.content) ? (body.content as readonly Item[]) : [];
+      if (items.some(({ type }) => type === 'draft_task')) return finishDraft(body, items, model, context);
       if (String(body.model).includes('2-5') && breaksTaskConstraint(body, items)) {
         const text = 'The parameters do not fit the task type.';
         return refusal(400, 'BadRequest', 'InvalidParameter.TaskTypeConstraint', text);
@@ -210,6 +234,8 @@ interface Model {
   readonly references: number;
   /** Videos, and audio files. */
   readonly clips?: number;
+  /** Resolutions of the final video of a draft; absent: no drafts. */
+  readonly finals?: readonly string[];
   readonly audio: boolean;
 }
 
@@ -226,11 +252,11 @@ const MODELS: Readonly<Record<string, Model>> = {
   '1-0-pro-fast': one(1, '1080p'),
   '1-0-lite-t2v': one(0, '720p'),
   '1-0-lite-i2v': one(2, '720p', 4),
-  '1-5-pro': two(ALL, 12, 0),
+  '1-5-pro': { ...two(ALL, 12, 0), finals: ['720p', '1080p'] },
   '2-0': two([...ALL, '4k'], 15, 9),
   '2-0-fast': two(['480p', '720p'], 15, 9),
   '2-0-mini': two(['480p', '720p'], 15, 9),
-  '2-5': two([...ALL, '4k'], 30, 30, 10),
+  '2-5': { ...two([...ALL, '4k'], 30, 30, 10), finals: ['1080p'] },
   '2-5-flash': two(['480p', '720p'], 30, 30, 10),
 };
 
@@ -247,6 +273,7 @@ interface Item {
   readonly image_url?: { readonly url?: unknown };
   readonly video_url?: { readonly url?: unknown };
   readonly audio_url?: { readonly url?: unknown };
+  readonly draft_task?: { readonly id?: unknown };
 }
 
 const isMediaUrl = (value: unknown): boolean => typeof value === 'string' && MEDIA_URL.test(value);
@@ -309,6 +336,7 @@ function findInvalidField(body: Readonly<Record<string, unknown>>, model: Model)
   const isLiteReference = model.references === 4 && items.some(({ role }) => role === 'reference_image');
   if (isLiteReference && (resolution === '1080p' || ratio === 'adaptive')) return 'resolution';
   if (body.omni_reference_task_type !== undefined && model.clips !== 10) return 'omni_reference_task_type';
+  if (body.draft === true && (model.finals === undefined || resolution !== '480p')) return 'draft';
   if (seed !== undefined && !isWhole(seed, -1, 2 ** 32 - 1)) return 'seed';
   if (body.generate_audio !== undefined && !model.audio) return 'generate_audio';
   return ['generate_audio', 'camera_fixed', 'watermark'].find((name) => !isFlag(body[name]));

@@ -373,7 +373,12 @@ const isReference: Check = (value) => {
   const reference = asObject(value);
   return isImage(reference?.image) && isOneOf('asset', 'ASSET')(reference?.referenceType);
 };
+const isVideo: Check = (value) => {
+  const video = asObject(value);
+  return typeof video?.bytesBase64Encoded === 'string' && video.mimeType === 'video/mp4';
+};
 const INSTANCE: Readonly<Record<string, Check>> = {
+  video: isVideo,
   prompt: isText,
   image: isImage,
   lastFrame: isImage,
@@ -396,6 +401,11 @@ function checkModel(model: string, instance: Fields, parameters: Fields, api: Ve
   const isTwo = model.startsWith('veo-2');
   const isThreeOne = model.startsWith('veo-3.1');
   const isLite = model.includes('-lite-');
+  if (instance.video !== undefined) {
+    const isPlain = instance.image === undefined && instance.referenceImages === undefined;
+    const isFit = isThreeOne && seconds === 7 && resolution === '720p' && parameters.aspectRatio === undefined;
+    return api === 'vertex' && isPlain && isFit ? undefined : '`video` is not supported with these parameters.';
+  }
   if (isTwo ? seconds < 5 : seconds % 2 !== 0) return `durationSeconds ${seconds} is out of bound.`;
   if (isTwo && parameters.resolution !== undefined) return '`resolution` is not supported by this model.';
   if (resolution === '4k' && (!isThreeOne || isLite)) return '4k is not supported by this model.';

@@ -80,6 +80,8 @@ export interface VideoRequest {
   readonly operation?: VideoOperation;
   /** Handle of the video to edit or extend, where the account that is called has made it. */
   readonly sourceHandle?: Json;
+  /** What the draft at `sourceHandle` was requested with; the request is for its final video. */
+  readonly draft?: { readonly seconds: number; readonly hasVideo: boolean };
   /** Whole seconds of all input videos and audio files, where their length was measured. */
   readonly inputSeconds?: number;
   /** From `duration`, otherwise from `seconds`. */
@@ -305,6 +307,16 @@ export type CredentialCheck =
   | { readonly ok: true; readonly models?: readonly string[] }
   | { readonly ok: false; readonly error: VendorError };
 
+/** Videos that a vendor generates cheaply first, and again in full once they please. */
+export interface VendorDrafts {
+  /** How long after its end a draft can be made final, milliseconds. */
+  readonly lifetimeMs: number;
+  /** Whether a request with this `metadata` asked for a draft. */
+  isDraft(metadata: unknown): boolean;
+  /** The id of the draft in the `metadata` of a request for its final video. */
+  idIn(metadata: unknown): string | undefined;
+}
+
 /**
  * One vendor: submit once, poll once. An adapter never loops, sleeps, retries or stores. Everything the vendor reports
  * is a return value. It throws OutboundError when there was no response, PollFailed when the response to a poll says
@@ -332,6 +344,8 @@ export interface VendorAdapter extends VendorProfile {
   readonly upload?: VendorUpload;
   /** The name by which a prompt refers to an input of a type, by its number; absent: prompts are sent unchanged. */
   promptName?(type: InputType, number: number): string;
+  /** Drafts whose final videos the same account generates later. */
+  readonly drafts?: VendorDrafts;
   /** Tasks are polled when a caller reads them; the scheduler polls only the others. */
   readonly refreshOnQuery?: boolean;
   /** The upstream's id is the public task id, and its objects are returned unchanged. */

@@ -36,6 +36,7 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
 import { assertFiles, assertOffered } from './assert-offered.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
+import { findDraft } from './find-draft.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import { takeApart } from './held-request.ts';
 import {
@@ -133,7 +134,7 @@ interface PreparedSubmit {
   /** Paths of the body that reach no vendor. */
   readonly dropped: readonly string[];
   readonly plan: PlanTerms | undefined;
-  /** The video that is edited or extended, where it was made here. */
+  /** The video that is edited or extended, where it was made here; the draft of a final video. */
   readonly source: Task | undefined;
 }
 
@@ -324,8 +325,13 @@ export class SubmitService {
     // An alias may have been pointed to another vendor, which does not have the original.
     if (remixOf !== undefined && remixOf.vendor !== model.vendor) throw new AppError('remix_unsupported');
     const adapter = this.#dependencies.vendors.get(model.vendor);
-    const extraFields = pickRequestArguments(model.inputSchema, generation);
-    const { operation = 'generate' } = generation;
+    const { operation = 'generate', metadata } = generation;
+    const { store, clock } = this.#dependencies;
+    const search = { metadata, owner: caller, adapter, model: model.id, now: clock.now() };
+    const draft = await findDraft(store, search);
+    // The final video has the prompt of its draft.
+    const isPromptOptional = draft !== undefined || generation.isPromptOptional === true;
+    const extraFields = pickRequestArguments(model.inputSchema, { ...generation, isPromptOptional });
     const use = toMediaUse(model, adapter);
     if (operation !== 'generate') await this.#dependencies.modelChoice.assertOffers(operation, use);
     const inputs = await this.#dependencies.inputs.resolve(
@@ -341,13 +347,15 @@ export class SubmitService {
       inputs,
       adapter.promptName,
     );
-    const request = withUploads(withSourceHandle(typed, inputs.source, adapter), adapter);
+    const held = draft === undefined ? withSourceHandle(typed, inputs.source, adapter) : { ...typed, ...draft.request };
+    const request = withUploads(held, adapter);
     translate(() => assertOffered(request, adapter, use.capability));
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = droppedPaths(generation, model.inputSchema, adapter, model.target);
     const priced = priceOf(model, adapter, request, plan?.factor);
     const { capability } = use;
-    return { model, adapter, capability, request, dropped, plan, source: inputs.source, ...priced };
+    const source = draft?.task ?? inputs.source;
+    return { model, adapter, capability, request, dropped, plan, source, ...priced };
   }
 
   async #modelFor(caller: SubmitCaller, id: string): Promise<ResolvedModel> {
@@ -389,7 +397,7 @@ export class SubmitService {
       action: remixOf === undefined ? actionOf(request) : 'remix',
       price,
       pricing: formatTerms(terms),
-      prompt: generation.prompt,
+      prompt: generation.prompt || (request.draft === undefined ? '' : (source?.prompt ?? '')),
       request: JSON.stringify(truncateBase64(generation.body as Json)),
       find_task_hint: hint === undefined ? null : JSON.stringify(hint),
       remixed_from: remixOf?.id ?? source?.id ?? null,
@@ -646,7 +654,11 @@ export function toPriceFacts(price: Price, adapter: VendorAdapter, request: Vide
   return {
     ...Object.fromEntries(known),
     ...factors,
-    input_video: String((request.videos ?? []).length > 0 || hasVideoInput({ ...metadata, ...request.officialBody })),
+    input_video: String(
+      request.draft?.hasVideo === true ||
+        (request.videos ?? []).length > 0 ||
+        hasVideoInput({ ...metadata, ...request.officialBody }),
+    ),
     ...defined({ input_seconds: inputSeconds > 0 ? inputSeconds : undefined }),
     input_images: images.length,
     seconds,

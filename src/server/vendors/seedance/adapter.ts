@@ -12,6 +12,7 @@ import {
   type RequestInput,
   type RequestJson,
   type VendorAdapter,
+  type VendorDrafts,
   type VideoRequest,
 } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
@@ -51,7 +52,7 @@ import {
   unwrapTask,
 } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
-import { asPercent, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
+import { asArray, asPercent, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { familyOf, type ModelFamily, SEEDANCE_MODELS, SEEDANCE_RATIOS } from './models.ts';
 
 /** The body of `POST /contents/generations/tasks` (Volcengine Ark, "Create a video generation task"). */
@@ -65,6 +66,7 @@ const ContentElement = Type.Object({
   video: Type.Optional(UrlField),
   video_url: Type.Optional(UrlField),
   audio_url: Type.Optional(UrlField),
+  draft_task: Type.Optional(Type.Object({ id: Type.String({ maxLength: 255 }) })),
   role: Type.Optional(Type.String()),
 });
 type ContentElement = Static<typeof ContentElement>;
@@ -88,6 +90,7 @@ const parseMetadata = createMetadataParser(
     camera_fixed: Type.Optional(BooleanOrText),
     watermark: Type.Optional(BooleanOrText),
     draft: Type.Optional(BooleanOrText),
+    draft_task: Type.Optional(Type.String({ maxLength: 255 })),
     output_format: Type.Optional(Type.Enum(['mp4', 'mov'])),
     return_last_frame: Type.Optional(BooleanOrText),
     priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 9 })),
@@ -263,6 +266,57 @@ function checkSeconds(seconds: number, family: ModelFamily, model: string): void
   }
 }
 
+const WEEK_MS = 7 * 24 * HOUR_MS;
+
+/** A draft is named by the id of its video, in a field of its own or in the vendor's element. */
+const DRAFTS: VendorDrafts = {
+  lifetimeMs: WEEK_MS,
+  isDraft: (metadata) => ['true', true].includes(asObject(metadata)?.draft as string | boolean),
+  idIn(metadata) {
+    const { draft_task: named, content } = asObject(metadata) ?? {};
+    const elements = (asArray(content) ?? []).map((element) => asObject(asObject(element)?.draft_task)?.id);
+    return asText(named) ?? elements.map(asText).find((id) => id !== undefined);
+  },
+};
+
+type Metadata = ReturnType<typeof parseMetadata>;
+
+/** Options of the file and the task, which are the same for every kind of request. */
+const toDeliveryOptions = (metadata: Metadata) => ({
+  watermark: toBoolean(metadata.watermark),
+  output_format: metadata.output_format,
+  return_last_frame: toBoolean(metadata.return_last_frame),
+  priority: metadata.priority,
+  execution_expires_after: metadata.execution_expires_after,
+});
+
+/** Options that the final video of a draft takes from the draft. */
+const OF_THE_DRAFT = ['ratio', 'frames', 'seed', 'generate_audio', 'camera_fixed', 'draft'] as const;
+
+/** The body of the final video of a draft, which is the draft in another resolution. */
+function toFinalBody(
+  { model, sourceHandle = null, draft, seconds, size, images, videos = [], audios = [] }: VideoRequest,
+  metadata: Metadata,
+  family: ModelFamily | undefined,
+): RequestBody {
+  const { finals = [DEFAULT_FINAL] } = family ?? {};
+  if (family !== undefined && family.finals === undefined)
+    rejectField('metadata.draft_task', `is not offered by ${model}`);
+  if (draft === undefined) rejectField('metadata.draft_task', 'names no draft of yours');
+  if (seconds !== undefined) rejectField('duration', 'cannot be given: the final video is as long as its draft');
+  if (images.length + videos.length + audios.length > 0)
+    rejectField('inputs', 'cannot be used: the final video has those of its draft');
+  const stray = OF_THE_DRAFT.find((key) => metadata[key] !== undefined);
+  if (stray !== undefined) rejectField(`metadata.${stray}`, 'cannot be given: the final video has that of its draft');
+  const resolution = (metadata.resolution ?? size)?.toLowerCase() ?? finals[0];
+  if (resolution === undefined || !finals.includes(resolution))
+    rejectField('size', `must be ${finals.join(' or ')} for the final video of a draft of ${model}`);
+  const content = [{ type: 'draft_task', draft_task: { id: parseIdHandle(sourceHandle) } }];
+  return omitUndefined({ model, content, resolution, ...toDeliveryOptions(metadata) });
+}
+
+const DEFAULT_FINAL = '1080p';
+
 /**
  * The vendor's body for one request.
  * @throws UnsupportedRequestError for values that no field can express
@@ -272,12 +326,14 @@ export function toBody(request: VideoRequest): RequestBody {
   const metadata = parseMetadata(request.metadata);
   const family = familyOf(model);
   if (request.mode !== undefined) rejectField('mode', 'is not a field of Seedance models');
+  if (DRAFTS.idIn(metadata) !== undefined)
+    return applyExtraFields(toFinalBody(request, metadata, family), request.extraFields);
   if (seconds !== undefined && family) checkSeconds(seconds, family, model);
   const frame = size === undefined ? undefined : parseSize(size, family?.resolutions ?? Object.keys(PIXELS));
   const frames = toInteger(metadata.frames);
   const content = toContent(request, metadata.content ?? [], family);
   const draft = toBoolean(metadata.draft);
-  if (draft && family !== undefined && family.hasDrafts !== true)
+  if (draft && family !== undefined && family.finals === undefined)
     rejectField('metadata.draft', `is not offered by ${model}`);
   const asked = metadata.resolution?.toLowerCase() ?? frame?.resolution;
   if (draft && asked !== undefined && asked !== DRAFT_RESOLUTION)
@@ -300,12 +356,8 @@ export function toBody(request: VideoRequest): RequestBody {
     seed: toInteger(metadata.seed),
     generate_audio: toBoolean(metadata.generate_audio),
     camera_fixed: toBoolean(metadata.camera_fixed),
-    watermark: toBoolean(metadata.watermark),
     draft,
-    output_format: metadata.output_format,
-    return_last_frame: toBoolean(metadata.return_last_frame),
-    priority: metadata.priority,
-    execution_expires_after: metadata.execution_expires_after,
+    ...toDeliveryOptions(metadata),
     omni_reference_task_type: operation === 'generate' ? undefined : operation,
   });
   return applyExtraFields(body, request.extraFields);
@@ -319,7 +371,7 @@ export function toBody(request: VideoRequest): RequestBody {
 
 /** Frames take precedence over seconds; a length the model chooses is billed as its longest. */
 function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billingFactors']> {
-  const { duration = 5, frames, resolution, generate_audio } = toBody(request);
+  const { duration = request.draft?.seconds ?? 5, frames, resolution, generate_audio } = toBody(request);
   const family = familyOf(request.model);
   const longest = family?.max ?? 30;
   // Models that support audio generate it unless it is switched off.
@@ -462,6 +514,7 @@ export const seedance: VendorAdapter = {
     audio: 'metadata.generate_audio',
     seed: 'metadata.seed',
   },
+  drafts: DRAFTS,
   presentation: { repeatsId: true, error: () => ({ message: 'task failed', code: 'failed' }) },
   example: {
     model: 'doubao-seedance-1-5-pro-251215',

@@ -152,8 +152,8 @@ export interface ModelFamily {
   readonly adaptsRatio?: boolean;
   /** Whether the request names the task, `edit` or `extend`. */
   readonly hasTasks?: boolean;
-  /** Whether a cheap draft at 480p can be made. */
-  readonly hasDrafts?: boolean;
+  /** Resolutions of the final video of a draft, which has 480p; the first is the default. Absent: no drafts. */
+  readonly finals?: readonly string[];
   readonly audio: boolean;
 }
 
@@ -194,11 +194,18 @@ const FAMILIES: Readonly<Record<string, ModelFamily>> = {
   'seedance-1-0-pro-fast': { ...GENERATION_1, resolution: '1080p', frames: 1 },
   'seedance-1-0-lite-t2v': { ...GENERATION_1, resolution: '720p', frames: 0 },
   'seedance-1-0-lite-i2v': { ...GENERATION_1, resolution: '720p', frames: 2, references: 4 },
-  'seedance-1-5-pro': { ...GENERATION_2, resolutions: SD_TO_HD, max: 12, references: 0, clips: 0 },
+  'seedance-1-5-pro': {
+    ...GENERATION_2,
+    resolutions: SD_TO_HD,
+    max: 12,
+    references: 0,
+    clips: 0,
+    finals: ['720p', '1080p'],
+  },
   'seedance-2-0': { ...GENERATION_2, resolutions: [...SD_TO_HD, '4k'] },
   'seedance-2-0-fast': { ...GENERATION_2, resolutions: ['480p', '720p'] },
   'seedance-2-0-mini': { ...GENERATION_2, resolutions: ['480p', '720p'] },
-  'seedance-2-5': { ...GENERATION_2_5, resolutions: [...SD_TO_HD, '4k'], hasDrafts: true },
+  'seedance-2-5': { ...GENERATION_2_5, resolutions: [...SD_TO_HD, '4k'], finals: ['1080p'] },
   'seedance-2-5-flash': { ...GENERATION_2_5, resolutions: ['480p', '720p'] },
 };
 

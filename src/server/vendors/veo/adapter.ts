@@ -117,7 +117,7 @@ export const veo: VendorAdapter = {
       inputs.map(({ role }) => defined({ data: '', mimeType: '', role }));
     const media = { images: withoutData(request.images), videos: withoutData(request.videos) };
     if (isOmni(request.model)) toInteractionBody(request, media, route, options);
-    else toVeoBody(request, media.images, route, options);
+    else toVeoBody(request, media, route, options);
   },
   submit: (request, context) => submitApi(request.model, routeOf(context.credentials)).submit(request, context),
   query: async (handle, context) => apiOfHandle(handle, context).query(handle, context),

@@ -14,7 +14,7 @@ import {
   parseHandle,
   parseOperation,
   parseOperationSubmit,
-  toEncoded,
+  toEncodedMedia,
   toVeoBody,
 } from './request.ts';
 
@@ -80,7 +80,7 @@ const fetchOperation = (name: string, context: AdapterContext): Promise<Buffered
 /** The Gemini API's part of the adapter. */
 export const gemini: ApiRoute = {
   async submit(request, context) {
-    const body = toVeoBody(request, toEncoded(request.images), 'gemini');
+    const body = toVeoBody(request, toEncodedMedia(request), 'gemini');
     const path = `models/${encodeURIComponent(request.model)}:predictLongRunning`;
     const reply = await context.sendJson(geminiRequest(context, path, body));
     return parseOperationSubmit(reply, 'gemini', OPERATION_NAME, context);

@@ -40,6 +40,7 @@ import { familyOf } from './models.ts';
 import {
   countNotFound,
   type EncodedImage,
+  type EncodedMedia,
   inlineFile,
   isStorageUri,
   MAX_RESPONSE_BYTES,
@@ -48,7 +49,7 @@ import {
   parseOmniMetadata,
   resolveFrame,
   storageUri,
-  toEncoded,
+  toEncodedMedia,
   type VeoRoute,
 } from './request.ts';
 import { credentialsOf, recoverTokenFailure, sendWithToken, storedFile, throwPollFailed } from './vertex.ts';
@@ -102,8 +103,7 @@ async function awaitFile(done: QueryOutcome, context: AdapterContext): Promise<Q
 /** @param route By the channel's credentials; handles keep it afterwards. */
 export const interactionsBy = (route: VeoRoute): Pick<InteractionsApi, 'submit'> => ({
   async submit(request, context) {
-    const media = { images: toEncoded(request.images), videos: toEncoded(request.videos) };
-    const body = toInteractionBody(request, media, route, context.options);
+    const body = toInteractionBody(request, toEncodedMedia(request), route, context.options);
     const reply = await recoverTokenFailure<BufferedResponse | TokenRequestFailed>(
       send(context, route, { body }),
       (it) => it,
@@ -157,7 +157,7 @@ export const interactions: Omit<InteractionsApi, 'submit'> = {
  * The task that the inputs are used for. Of a first and a last frame the model infers their use by itself: there is no
  * task of that name.
  */
-function taskOf({ operation = 'generate' }: VideoRequest, { images, videos }: InteractionMedia): string | undefined {
+function taskOf({ operation = 'generate' }: VideoRequest, { images, videos }: EncodedMedia): string | undefined {
   if (operation !== 'generate') return operation;
   const { first, last, references } = sortImages(images);
   if (references.length > 0 || videos.length > 0) return 'reference_to_video';
@@ -174,12 +174,6 @@ function deliveryOf(request: VideoRequest, route: VeoRoute, options: AdapterCont
   return bucket === undefined ? {} : { delivery: 'uri', gcs_uri: bucket };
 }
 
-/** Images and videos by value. */
-interface InteractionMedia {
-  readonly images: readonly EncodedImage[];
-  readonly videos: readonly EncodedImage[];
-}
-
 const toParts = (type: 'image' | 'video', media: readonly EncodedImage[]) =>
   media.map(({ data, mimeType }) => ({ type, data, mime_type: mimeType }));
 
@@ -188,7 +182,7 @@ const toParts = (type: 'image' | 'video', media: readonly EncodedImage[]) =>
  */
 export function toInteractionBody(
   request: VideoRequest,
-  media: InteractionMedia,
+  media: EncodedMedia,
   route: VeoRoute,
   options: AdapterContext['options'] = {},
 ): RequestBody {

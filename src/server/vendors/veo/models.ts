@@ -109,6 +109,8 @@ export interface ModelFamily {
   readonly lastFrame: boolean;
   readonly references: number;
   readonly negativePrompt: boolean;
+  /** Seconds by which a video is extended; absent: it cannot be. */
+  readonly extension?: number;
 }
 
 const VEO_2: ModelFamily = {
@@ -129,7 +131,8 @@ const VEO_3: ModelFamily = {
   references: 0,
   negativePrompt: true,
 };
-const VEO_3_1_LITE: ModelFamily = { ...VEO_3, lastFrame: true };
+/** Extensions: docs.cloud.google.com/gemini-enterprise-agent-platform/models/video/extend-videos (2026-11-28). */
+const VEO_3_1_LITE: ModelFamily = { ...VEO_3, lastFrame: true, extension: 7 };
 const VEO_3_1: ModelFamily = { ...VEO_3_1_LITE, resolutions: ['720p', '1080p', '4k'], references: 3 };
 
 /** Gemini Omni, which has no negative prompt and no seed; the first generation supports up to ten seconds. */
@@ -176,11 +179,21 @@ const IMAGE = { maxBytes: MAX_IMAGE_BYTES, formats: ['image/png', 'image/jpeg', 
 
 const EIGHT = [8];
 
+/** Longest video that Veo extends, seconds. */
+const VEO_INPUT_SECONDS = 30;
+const SOURCE = { maxBytes: MAX_VIDEO_BYTES, formats: ['video/mp4'] };
+const HD_ONLY = ['720p'];
+
+/** On the Gemini API only its own videos, named by URIs of its operations, can be extended, and no model is left there. */
+function veoExtensions({ extension }: ModelFamily, isPreview: boolean): readonly GenerationWay[] {
+  if (extension === undefined || isPreview) return [];
+  const source = one('video', 'source', { ...SOURCE, maxSeconds: VEO_INPUT_SECONDS });
+  return [extend([source], { seconds: [extension], resolutions: HD_ONLY, sizes: [], ratios: [] })];
+}
+
 /** On the Gemini API videos above 720p are eight seconds long; those from references are everywhere. */
-function veoWays(
-  { resolutions, seconds, lastFrame, references }: ModelFamily,
-  isPreview: boolean,
-): readonly GenerationWay[] {
+function veoWays(family: ModelFamily, isPreview: boolean): readonly GenerationWay[] {
+  const { resolutions, seconds, lastFrame, references } = family;
   const high = resolutions.filter((resolution) => resolution !== '720p');
   const offers: readonly Pick<GenerationWay, 'resolutions' | 'sizes' | 'seconds'>[] =
     high.length === 0 || !isPreview
@@ -198,18 +211,17 @@ function veoWays(
     fromFirstFrame(IMAGE, offer),
     ...(lastFrame ? [fromBothFrames(IMAGE, offer)] : []),
   ]);
-
-  return [...framed, ...fromReferences];
+  return [...framed, ...fromReferences, ...veoExtensions(family, isPreview)];
 }
 
-/** Longest video that Omni 1.1 and 1.2 edit or extend, and longest one between two frames, seconds. */
+/** Longest video that Omni 1.1 and 1.2 edit, longest one between two frames, and longest extension, seconds. */
 const OMNI_INPUT_SECONDS = 10;
 /** Reference videos show one thing each. */
 const OMNI_CLIP = { maxBytes: MAX_VIDEO_BYTES, maxSeconds: 3 };
 const MAX_OMNI_CLIPS = 3;
 
 function omniWays({ references, seconds }: ModelFamily): readonly GenerationWay[] {
-  const source = one('video', 'source', { maxBytes: MAX_VIDEO_BYTES, maxSeconds: OMNI_INPUT_SECONDS });
+  const source = { maxBytes: MAX_VIDEO_BYTES };
   const short = seconds.filter((each) => each <= OMNI_INPUT_SECONDS);
   const videos = upTo(MAX_OMNI_CLIPS, 'video', 'reference', OMNI_CLIP);
   return [
@@ -218,8 +230,15 @@ function omniWays({ references, seconds }: ModelFamily): readonly GenerationWay[
     fromBothFrames(IMAGE, { seconds: short }),
     generate([some(references, 'image', 'reference', IMAGE), videos]),
     generate([some(MAX_OMNI_CLIPS, 'video', 'reference', OMNI_CLIP)]),
-    edit([source, upTo(references, 'image', 'reference', IMAGE)], { seconds: [], ratios: [] }),
-    extend([source], { seconds: short, ratios: [] }),
+    edit(
+      [
+        one('video', 'source', { ...source, maxSeconds: OMNI_INPUT_SECONDS }),
+        upTo(references, 'image', 'reference', IMAGE),
+      ],
+      { seconds: [], ratios: [] },
+    ),
+    // The last ten seconds decide; the source may be longer.
+    extend([one('video', 'source', source)], { seconds: short, ratios: [] }),
   ];
 }
 

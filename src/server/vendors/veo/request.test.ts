@@ -11,7 +11,7 @@ const image = { bytesBase64Encoded: 'iVBORw0KGgo=', mimeType: 'image/png' };
 const make = (request: Partial<VideoRequest>, images = 0, route: VeoRoute = 'gemini', options = {}) =>
   toVeoBody(
     videoRequest({ model: 'veo-3.1-generate-preview', ...request }),
-    Array(images).fill(encoded),
+    { images: Array(images).fill(encoded), videos: [] },
     route,
     options,
   );
@@ -140,4 +140,17 @@ test('the price follows the request as sent', () => {
 test('files are sent as Base64; those given by URL were downloaded before', () => {
   assert.deepEqual(toEncoded([{ ...file, filename: 'b.png' }, file]), [encoded, encoded]);
   assert.throws(() => toEncoded([{ url: 'https://images.example/a.png' }]), UnsupportedRequestError);
+});
+
+test('Vertex AI extends a video by seven seconds at 720p, in its ratio', () => {
+  const request = videoRequest({ model: 'veo-3.1-generate-001', operation: 'extend' });
+  const media = { images: [], videos: [{ data: 'AAAA', mimeType: 'video/mp4' }] };
+  const { instances, parameters } = toVeoBody(request, media, 'vertex');
+  const video = { bytesBase64Encoded: 'AAAA', mimeType: 'video/mp4' };
+  assert.deepEqual(instances, [{ prompt: request.prompt, video }]);
+  assert.deepEqual(parameters, { sampleCount: 1, durationSeconds: 7, resolution: '720p' });
+  assert.equal(veoBillingFactors(request).seconds, 7);
+  for (const wrong of [{ seconds: 8 }, { size: '1080p' }])
+    assert.throws(() => toVeoBody({ ...request, ...wrong }, media, 'vertex'), UnsupportedRequestError);
+  assert.throws(() => toVeoBody(request, media, 'gemini'), UnsupportedRequestError);
 });

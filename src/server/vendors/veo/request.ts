@@ -67,16 +67,23 @@ function parseSize(
   return { resolution: resolutionOfFrame(size, known), aspectRatio };
 }
 
+/** What a family offers for the operation: Veo extends by a fixed length, in 720p. */
+const forOperation = (family: ModelFamily, { operation }: VideoRequest): ModelFamily =>
+  operation === 'extend' && family.extension !== undefined
+    ? { ...family, seconds: [family.extension], resolutions: ['720p'] }
+    : family;
+
 /**
  * The requested length and frame, checked against the model: from metadata, otherwise from the common fields, otherwise
  * the default.
  */
-export function resolveFrame(request: VideoRequest, family: ModelFamily) {
+export function resolveFrame(request: VideoRequest, model: ModelFamily) {
+  const family = forOperation(model, request);
   const metadata = parseGeminiMetadata(request.metadata);
   const size = request.size === undefined ? {} : parseSize(request.size, family.resolutions);
   const told = metadata.durationSeconds ?? request.seconds;
   const param = metadata.durationSeconds === undefined ? 'duration' : 'metadata.durationSeconds';
-  const seconds = told ?? VEO_DEFAULT_SECONDS;
+  const seconds = told ?? (family.seconds.includes(VEO_DEFAULT_SECONDS) ? VEO_DEFAULT_SECONDS : family.seconds[0]) ?? 0;
   if (!family.seconds.includes(seconds))
     rejectField(param, `must be ${family.seconds.join(', ')} for ${request.model}`);
   const resolution = metadata.resolution?.toLowerCase() ?? size.resolution ?? '720p';
@@ -121,6 +128,12 @@ export interface EncodedImage {
   readonly role?: InputRole;
 }
 
+/** Inputs by value. */
+export interface EncodedMedia {
+  readonly images: readonly EncodedImage[];
+  readonly videos: readonly EncodedImage[];
+}
+
 const toImage = ({ data, mimeType }: EncodedImage) => ({ bytesBase64Encoded: data, mimeType });
 
 /** References are things that must appear in the video; they exclude frames. */
@@ -146,7 +159,7 @@ function assertEightSeconds(seconds: number, resolution: string, references: num
 /** The body of one submit; the same for both routes except for a handful of parameters. */
 export function toVeoBody(
   request: VideoRequest,
-  images: readonly EncodedImage[],
+  { images, videos }: EncodedMedia,
   route: VeoRoute,
   options: AdapterContext['options'] = {},
 ): RequestBody {
@@ -154,17 +167,22 @@ export function toVeoBody(
   const family = familyOf(request.model);
   const { seconds, param, resolution, aspectRatio } = resolveFrame(request, family);
   if (route === 'gemini') assertEightSeconds(seconds, resolution, sortImages(images).references.length, param);
+  const [source] = videos;
+  if (route === 'gemini' && source !== undefined)
+    rejectField('inputs', 'cannot be used: the Gemini API extends no uploaded videos');
   const { negativePrompt, personGeneration } = parseGeminiMetadata(request.metadata);
   const parameters = omitUndefined({
     sampleCount: 1,
     durationSeconds: seconds,
-    aspectRatio,
+    // An extended video keeps its ratio.
+    aspectRatio: source === undefined ? aspectRatio : undefined,
     resolution: family.takesResolution ? resolution : undefined,
     negativePrompt,
     personGeneration,
     ...(route === 'vertex' ? vertexParameters(request, family, options) : undefined),
   });
-  const instance = { prompt: request.prompt, ...toImageFields(images, family, request.model) };
+  const frames = toImageFields(images, family, request.model);
+  const instance = omitUndefined({ prompt: request.prompt, ...frames, video: source && toImage(source) });
   return applyExtraFields({ instances: [instance], parameters }, request.extraFields);
 }
 
@@ -183,6 +201,12 @@ export function veoBillingFactors(request: VideoRequest) {
     factors: knownFactors({ resolution: parameters.resolution, size: request.size, audio: !silent }),
   };
 }
+
+/** Images and videos of a request in Base64. */
+export const toEncodedMedia = ({ images, videos }: VideoRequest): EncodedMedia => ({
+  images: toEncoded(images),
+  videos: toEncoded(videos),
+});
 
 /** Files in Base64, because Google accepts no URL; those given by URL were downloaded before. */
 export const toEncoded = (inputs: readonly RequestInput[] = []): readonly EncodedImage[] =>

@@ -14,7 +14,7 @@ import {
   parseHandle,
   parseOperation,
   parseOperationSubmit,
-  toEncoded,
+  toEncodedMedia,
   toVeoBody,
 } from './request.ts';
 
@@ -42,7 +42,7 @@ const modelPath = (model: string, context: AdapterContext): string => {
 /** Vertex AI's part of the adapter. */
 export const vertex: ApiRoute = {
   async submit(request, context) {
-    const body = toVeoBody(request, toEncoded(request.images), 'vertex', context.options);
+    const body = toVeoBody(request, toEncodedMedia(request), 'vertex', context.options);
     const path = `v1/${modelPath(request.model, context)}:predictLongRunning`;
     const { location } = credentialsOf(context);
     const reply = await recoverTokenFailure<BufferedResponse | TokenRequestFailed>(
