@@ -98,6 +98,16 @@ const VideoDetail = Type.Object({
   play_url: Type.String(),
   stored: Type.Boolean({ description: 'A copy of the file is kept here.' }),
   stored_until: Type.Integer({ description: 'When that copy is removed, Unix seconds; 0: never, or there is none.' }),
+  provenance: Type.Union(
+    [
+      Type.Object({
+        c2pa: Type.Boolean({ description: 'The file has a C2PA manifest; its signature is not verified.' }),
+        aigc: Type.Boolean({ description: 'The file has the metadata AIGC of GB 45438.' }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'What the stored copy says of its origin; null: there is no copy.' },
+  ),
   source: Type.Union([Relative, Type.Null()], {
     description: 'The video it was made from, and by which operation; null: none, or it was deleted.',
   }),

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import type { getStorage } from '../../src/contract/own-videos.ts';
+import type { MediaFile } from '../../src/sandbox/media.ts';
 import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { bytesBelow, CLIP } from './artifact-fixture.ts';
@@ -14,10 +15,15 @@ describe('stored videos, through the whole service', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let folder: string;
+    let served = CLIP;
+    const fileOf = (file: MediaFile): MediaFile =>
+      file.bytes.toString('latin1', 4, 8) === 'ftyp' ? { ...file, bytes: served } : file;
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'rg-stored-'));
       const env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' };
-      service = await startVideoService(await freshUrl(), { env }, [{ name: 'kling', model: 'kling-v1-6' }]);
+      service = await startVideoService(await freshUrl(), { env, sandbox: { fileOf } }, [
+        { name: 'kling', model: 'kling-v1-6' },
+      ]);
     });
     after(async () => {
       await service.stop();
@@ -34,7 +40,7 @@ describe('stored videos, through the whole service', () => {
     const untilStored = async (id: string) => {
       for (;;) {
         const file = await contentOf(id);
-        assert.deepEqual(Buffer.from(await file.arrayBuffer()), CLIP);
+        assert.deepEqual(Buffer.from(await file.arrayBuffer()), served);
         if (file.headers.get('last-modified')?.includes('00:00:00') === false) return file;
         await pause(20);
       }
@@ -50,6 +56,24 @@ describe('stored videos, through the whole service', () => {
       const other = await contentOf(id, { range: 'bytes=10-19', 'if-range': '"another"' });
       assert.deepEqual([other.status, (await other.arrayBuffer()).byteLength], [200, CLIP.length]);
       service.sandbox.control.clearFaults();
+    });
+
+    it('say what the file says of its origin, and keep it byte for byte', async () => {
+      const marksOf = async (id: string) => {
+        const url = `/api/videos/${id}`;
+        return (await service.operator.requestData<{ provenance: object | null }>('GET', url)).provenance;
+      };
+      const plain = await finished('a video without marks');
+      await untilStored(plain);
+      assert.deepEqual(await marksOf(plain), { c2pa: false, aigc: false });
+      // A box `uuid` with a C2PA manifest behind `ftyp`.
+      const manifest = Buffer.from(`0000002075756964${'d8fec3d61b0e483c92975828877ec481'}${'00'.repeat(8)}`, 'hex');
+      const first = CLIP.readUInt32BE(0);
+      served = Buffer.concat([CLIP.subarray(0, first), manifest, CLIP.subarray(first)]);
+      const marked = await finished('a video with a manifest');
+      await untilStored(marked);
+      assert.deepEqual(await marksOf(marked), { c2pa: true, aigc: false });
+      served = CLIP;
     });
 
     for (const kind of ['html', 'malformed', 'truncated', 'empty', 'drop'] as const)

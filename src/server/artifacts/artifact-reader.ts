@@ -1,9 +1,13 @@
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { LRUCache } from 'lru-cache';
+import { upToEntries } from '../platform/cache.ts';
 import type { Log } from '../platform/log.ts';
 import { isSingleRange, resolveRange } from '../platform/media.ts';
 import type { CopiesUnderWay } from './artifact-copier.ts';
 import type { ArtifactRow, ArtifactStore } from './artifact-store.ts';
 import type { ArtifactFileStorage } from './file-storage.ts';
+import { findProvenance, type Provenance } from './provenance.ts';
 
 interface ArtifactReaderDependencies {
   readonly store: ArtifactStore;
@@ -29,9 +33,13 @@ const ETAG_LENGTH = 32;
 /** A reader that starts further ahead of a copy in progress is served by the vendor. */
 const MAX_AHEAD_BYTES = 4 * 1024 * 1024;
 
+/** Files never change, so what they say of themselves is read once. */
+const MAX_PROVENANCES = 10_000;
+
 /** Opens stored copies for readers. */
 export class ArtifactReader {
   readonly #dependencies: ArtifactReaderDependencies;
+  readonly #provenance = new LRUCache<string, Provenance>(upToEntries(MAX_PROVENANCES));
   constructor(dependencies: ArtifactReaderDependencies) {
     this.#dependencies = dependencies;
   }
@@ -44,6 +52,22 @@ export class ArtifactReader {
     if (growing !== undefined) return growing;
     const row = await store.findByTask(taskId);
     return row?.state === 'stored' ? this.#openStored(files, row, request) : undefined;
+  }
+
+  /** Marks of generated content in the stored file of a video; undefined if there is no copy, or none yet. */
+  async findProvenance(taskId: string): Promise<Provenance | undefined> {
+    const { store, files } = this.#dependencies;
+    const row = files && (await store.findByTask(taskId));
+    if (files === undefined || row?.state !== 'stored') return undefined;
+    const known = this.#provenance.get(row.id);
+    if (known !== undefined) return known;
+    const read = async (start: number, end: number): Promise<Buffer> => {
+      const body = await files.open(row.id, start, end);
+      return body === undefined ? Buffer.alloc(0) : buffer(body);
+    };
+    const found = await findProvenance(read, row.bytes);
+    this.#provenance.set(row.id, found);
+    return found;
   }
 
   /** Opens the stored poster of a video, if there is one. */

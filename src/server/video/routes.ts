@@ -332,7 +332,7 @@ interface OwnerRouteDependencies {
   readonly store: TaskStore;
   readonly reader: RefreshingTaskReader;
   readonly playLinks: PlayLinks;
-  readonly artifacts: Pick<Artifacts, 'findExpiry' | 'findWithPoster'>;
+  readonly artifacts: Pick<Artifacts, 'findExpiry' | 'findWithPoster' | 'storedFiles'>;
   readonly queue: TaskQueue;
   readonly credentialWatch: CredentialRevocationWatch;
   readonly vendors: VendorRegistry;
@@ -371,8 +371,9 @@ export function addOwnerVideoRoutes(
     const found = await store.findForUser(params.task_id, caller.userId);
     if (found === undefined) throw notExistError('task');
     const task = await reader.withCurrentState(found);
-    const [expiry, posterOf, source, children] = await Promise.all([
+    const [expiry, provenance, posterOf, source, children] = await Promise.all([
       artifacts.findExpiry(task.id),
+      artifacts.storedFiles.findProvenance(task.id),
       findPosters([task], caller),
       task.remixed_from === null ? undefined : store.findById(task.remixed_from),
       task.status === 'SUCCESS' ? store.findChildren(task) : [],
@@ -385,6 +386,7 @@ export function addOwnerVideoRoutes(
       play_url: task.status === 'SUCCESS' ? linkTo(task, caller) : '',
       stored: expiry !== undefined,
       stored_until: toSeconds(expiry ?? 0),
+      provenance: provenance ?? null,
       source: isShown ? toRelative(source, task) : null,
       children: children.map((child) => toRelative(child, child)),
       request: JSON.parse(task.request),

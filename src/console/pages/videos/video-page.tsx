@@ -201,6 +201,10 @@ function ChangeButtons({ taskId }: { readonly taskId: string }) {
 
 function VideoDetails({ video }: { readonly video: VideoDetail }) {
   const { t } = useTranslation('studio');
+  const marksOf = ({ c2pa, aigc }: NonNullable<VideoDetail['provenance']>): readonly string[] => {
+    const marks = [c2pa ? t('provenanceMarks.c2pa') : [], aigc ? t('provenanceMarks.aigc') : []].flat();
+    return marks.length === 0 ? [t('provenanceMarks.none')] : marks;
+  };
   const rows: [string, ReactNode][] = [
     [t('filterStatus'), <VideoStatusBadge key="status" {...video} />],
     [t('model'), video.model],
@@ -224,6 +228,9 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
             `${formatDateTime(video.finish_time)} (${t('took', { time: formatElapsed(video.finish_time - video.submit_time) })})`,
           ],
         ] satisfies [string, ReactNode][])),
+    ...(video.provenance === null
+      ? []
+      : ([[t('provenance'), marksOf(video.provenance).join(', ')]] satisfies [string, ReactNode][])),
   ];
   return (
     <Stack>

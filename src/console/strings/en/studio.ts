@@ -331,5 +331,7 @@ export default {
   playFailed: 'This video is no longer available from the vendor.',
   help: 'Get support',
   noFile: 'The vendor no longer stores this video.',
+  provenance: 'Origin',
+  provenanceMarks: { c2pa: 'C2PA manifest', aigc: 'AIGC metadata', none: 'No mark in the file' },
   noPrompt: 'No prompt',
 };

@@ -328,5 +328,7 @@ export default {
   playFailed: '供应商未提供此视频。',
   help: '联系客服',
   noFile: '供应商未保存此视频文件。',
+  provenance: '来源标识',
+  provenanceMarks: { c2pa: 'C2PA 清单', aigc: 'AIGC 元数据', none: '文件中没有标识' },
   noPrompt: '无提示词',
 } satisfies Translated<typeof en>;
