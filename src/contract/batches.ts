@@ -343,5 +343,5 @@ export const exportOwnBatch = endpoint({
   path: '/api/batches/:batch_id/results.csv',
   summary: 'Results of an own batch as CSV without live formulas',
   params: BatchParam,
-  responseTypes: ['text/csv'],
+  responseTypes: ['text/csv', 'application/json'],
 });
