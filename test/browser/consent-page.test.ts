@@ -71,7 +71,9 @@ describe('the consent page on a phone', { skip: chromiumPath === undefined && !p
     application = createServer(({ url = '' }, response) => {
       const script = url === '/oauth4webapi.js' ? LIBRARY : url === '/app.js' ? APPLICATION(issuer) : undefined;
       response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
-      response.end(script ?? '<!doctype html><title>App</title><output></output><script type="module" src="/app.js">');
+      response.end(
+        script ?? '<!doctype html><title>App</title><output></output><script type="module" src="/app.js"></script>',
+      );
     }).listen(0, '127.0.0.1');
     await once(application, 'listening');
     origin = `http://127.0.0.1:${(application.address() as AddressInfo).port}`;
