@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/device-auth.ts';
 import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import { type BrowserFixture, navigateWithin, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
@@ -9,6 +10,13 @@ import { ROOT } from './demo-data.ts';
 
 /** Markup that would run a script in various contexts, and expressions that template engines would expand. */
 const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script></textarea></title><svg onload=alert(3)>"'{{7*7}}\${7*7}$t(save) javascript:alert(4) =1+1`;
+/** Texts that run a script which sets `window.owned`, for fields of any length. */
+const OWNING = [
+  '<img src=x onerror="window.owned=1">',
+  '"><script>window.owned=1</script>',
+  `{{constructor.constructor('window.owned=1')()}} \${window.owned=1} $t(owned)`,
+  `javascript:window.owned=1//\u202Egnp.exe`,
+];
 /** For names with a short limit. */
 const SHORT = '<img src=x onerror=alert(5)>';
 const MODEL = 'vendor/model.of:many@signs';
@@ -35,7 +43,10 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
   before(async () => {
     fixture = await openBrowserFixture();
     const mallory = await fixture.running.signUp('mallory');
+    // The page of this key is among the visited ones.
+    await fixture.running.root.ok('POST', '/api/tokens', { name: SHORT });
     await storeHostileText(fixture.running.root, mallory);
+    for (const [index, text] of OWNING.entries()) await storeOwningText(fixture.running.root, text, index);
     page = await fixture.open();
     await signIn(page, ROOT.username, ROOT.password);
   });
@@ -44,7 +55,8 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
   /** Asserts that the text added no element to the page and no expression was expanded. */
   const assertInert = async (path: string): Promise<string> => {
     await waitForContent(page);
-    assert.equal(await page.locator('main img[src=x], main script, svg[onload], [onerror]').count(), 0, path);
+    assert.equal(await page.evaluate('window.owned'), undefined, path);
+    assert.equal(await page.locator('img[src=x], main script, svg[onload], [onerror]').count(), 0, path);
     const text = (await page.locator('body').textContent()) ?? '';
     assert.ok(!/"'49/.test(text) && !/\}49/.test(text), `${path}: a template was expanded`);
     for (const href of await page
@@ -62,6 +74,24 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
       const text = await assertInert(path);
       if (ADMIN_PATHS.includes(name)) assert.ok(text.includes('<img src=x onerror='), 'not shown at all');
     });
+
+  it('T85: is plain text on every page in Chinese', async () => {
+    const english = page;
+    page = await fixture.open({ language: 'zh-cn' });
+    await signIn(page, ROOT.username, ROOT.password);
+    let seen = 0;
+    for (const path of Object.values(CONSOLE_PATHS)) {
+      await navigateWithin(page, path);
+      if ((await assertInert(path)).includes('window.owned')) seen += 1;
+    }
+    // Guards against a vacuous test: the pages must have shown the text.
+    assert.ok(seen >= 12, `only ${seen} pages showed any of it`);
+    await page.getByRole('banner').getByRole('button').first().click();
+    await page.getByRole('dialog').waitFor();
+    assert.equal(await page.evaluate('window.owned'), undefined);
+    await page.context().close();
+    page = english;
+  });
 
   it('is plain text to its author', async () => {
     const admin = page;
@@ -148,4 +178,51 @@ async function storeHostileText(root: TestUser, mallory: TestUser): Promise<void
   });
   await root.ok('POST', '/api/admin/redemption-codes', { package_code: 'trap', count: 1, note: HOSTILE });
   await root.ok('POST', '/api/user/package/activate', { user_id: root.id, package_code: 'trap' });
+}
+
+/** Stores the text in every field that a user or operator can write. */
+async function storeOwningText(root: TestUser, text: string, index: number): Promise<void> {
+  // Some fields reject such characters, which is equally safe.
+  await root.send('PUT', '/api/user/self', { display_name: text.slice(0, 60) });
+  await root.send('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: text });
+  await root.send('POST', '/api/tokens', { name: text });
+  await root.send('POST', '/api/videos', { model: 'kling-v1-6', prompt: `${text} [fail]` });
+  const ticket = await root.ok<{ id: number }>('POST', '/api/tickets', {
+    title: text,
+    content: text,
+    category: text.slice(0, 60),
+  });
+  await root.ok('POST', `/api/tickets/${ticket.id}/replies`, { content: text });
+  await root.ok('POST', `/api/admin/tickets/${ticket.id}/replies`, { content: text, internal: true });
+  const beta = await root.ok<{ id: number }>('POST', '/api/beta-applications', { feature: text, reason: text });
+  await root.ok('POST', `/api/admin/beta-applications/${beta.id}/reject`, { note: text });
+  await root.ok('POST', '/api/admin/announcements', {
+    title: text,
+    content: text,
+    zh_cn: { title: text, content: text },
+  });
+  await root.send('POST', '/api/admin/package-cards', {
+    package_code: `card-${index}`,
+    name: text,
+    description: text,
+    level: index + 1,
+    duration_days: 30,
+    daily_quota: 1_000_000,
+    purchasable: true,
+    status: 1,
+  });
+  await root.send('POST', '/api/admin/redemption-codes', { package_code: `card-${index}`, count: 1, note: text });
+  await root.send('POST', '/api/admin/channels', { name: text, vendor: 'kling', models: [], credentials: {} });
+  const device = await root.ok<Record<string, string>>(
+    'POST',
+    '/api/auth/device/code',
+    { client_id: CLI_OAUTH_CLIENT.id, client_name: text, device_id: `device-${index}` },
+    { 'user-agent': text.replace(/[^\x20-\x7e]/g, '') },
+  );
+  await root.ok('POST', '/api/auth/device/approve', { user_code: device.user_code });
+  await root.ok('POST', '/api/auth/device/token', {
+    device_code: device.device_code,
+    client_id: CLI_OAUTH_CLIENT.id,
+    client_secret: CLI_OAUTH_CLIENT.secret,
+  });
 }
