@@ -74,7 +74,7 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
   return {
     type: error.name,
     message: maskSecrets(error.message),
-    ...(error.stack === undefined ? {} : { stack: maskSecrets(error.stack) }),
-    ...(error.cause === undefined || depth >= 4 ? {} : { cause: toLoggedError(error.cause, depth + 1) }),
+    stack: error.stack && maskSecrets(error.stack),
+    cause: error.cause === undefined || depth >= 4 ? undefined : toLoggedError(error.cause, depth + 1),
   };
 }
