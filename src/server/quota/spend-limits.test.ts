@@ -164,9 +164,10 @@ describe('spend limits', () => {
       const outcomes = await Promise.all(
         Array.from({ length: 200 }, (_, index) => untilConnected(() => ledger.reserve(`p${index}`, 1, 9, 5))),
       );
-      assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 111);
       assert.equal(await spent(TOKEN), 999);
-      await Promise.all(outcomes.map((outcome, index) => outcome ?? untilConnected(() => ledger.refund(`p${index}`))));
+      const granted = outcomes.flatMap((outcome, index) => (outcome === undefined ? [`p${index}`] : []));
+      assert.equal(granted.length, 111);
+      await Promise.all(granted.map((ref) => untilConnected(() => ledger.refund(ref))));
       assert.equal(await spent(TOKEN), 0);
     });
 
