@@ -85,13 +85,14 @@ const studioRoute = createRoute({
   path: '/studio',
   /**
    * `again`: a task whose parameters fill the form; `edit`, `extend`: a task to edit or extend; `file`: an uploaded file
-   * to use; `model`: the model to select; `show`: the videos on the stage.
+   * to use; `idea`: an idea whose prompt fills the form; `model`: the model to select; `show`: the videos on the stage.
    */
   validateSearch: ({
     again,
     edit,
     extend,
     file,
+    idea,
     model,
     show,
   }: Record<string, unknown>): {
@@ -99,6 +100,7 @@ const studioRoute = createRoute({
     edit?: string;
     extend?: string;
     file?: string;
+    idea?: string;
     model?: string;
     show?: string;
   } => ({
@@ -107,9 +109,15 @@ const studioRoute = createRoute({
     ...parseText('edit', edit, 200),
     ...parseText('extend', extend, 200),
     ...parseText('file', file, 200),
+    ...parseText('idea', idea, 40),
     ...parseText('model', model, 200),
   }),
   component: lazyPage(async () => (await import('./pages/studio/studio-page.tsx')).StudioPage),
+});
+const exploreRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/studio/explore',
+  component: lazyPage(async () => (await import('./pages/studio/explore-page.tsx')).ExplorePage),
 });
 const playgroundRoute = createRoute({
   getParentRoute: () => appRoute,
@@ -281,6 +289,7 @@ const accountRoute = createRoute({
 
 const appRoutes = [
   studioRoute,
+  exploreRoute,
   playgroundRoute,
   videosRoute,
   videoRoute,

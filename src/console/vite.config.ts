@@ -3,6 +3,10 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { addFirstRequests, compileAhead, emitFont, precompress, shortenEndpoints } from './vite-plugins.ts';
 
+/** Dialogs, selects and tables, with what positions them. */
+const OVERLAYS =
+  /@floating-ui|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|[\\/](ScrollArea|Combobox|Popover|Floating|Select|Modal|ModalBase|Checkbox|Table|Overlay|data-table|dialog|panel)[\\/.]/;
+
 /** The page has no inline scripts; every script is a file named by its content hash. */
 export default defineConfig({
   root: import.meta.dirname,
@@ -36,8 +40,10 @@ export default defineConfig({
             { name: 'first-texts-zh-cn', test: /strings[\\/]zh-cn[\\/](app|studio)\.ts$/, priority: 3 },
             // Frame of the console, loaded by every page.
             { name: 'frame', tags: ['$initial'], priority: 2 },
-            // One file for widely shared code: an extra request costs more than code a page does not need.
-            { name: 'common', minShareCount: 24, priority: 1 },
+            // One file each for widely shared code: an extra request costs more than code a page does not need.
+            { name: 'common', test: (id: string) => !OVERLAYS.test(id), minShareCount: 24, priority: 1.5 },
+            // Loaded by the studio on demand only.
+            { name: 'overlays', test: OVERLAYS, minShareCount: 12, priority: 1 },
             // Icons are smaller than the headers of a request.
             { name: 'icons', test: /@tabler/, priority: 1 },
           ],

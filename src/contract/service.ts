@@ -25,6 +25,7 @@ export const getStatus = endpoint({
       identity_providers: Type.Array(SignInProvider, { description: 'Sign in at `/auth/{id}/start`.' }),
       quota_per_unit: Type.Integer(),
       currency: Type.String({ description: 'Of one credit, by ISO 4217; empty: pages say credits.' }),
+      prompt_model: Type.String({ description: 'Chat model that improves prompts in the studio; empty: none.' }),
       api_user_header: Type.String(),
       server_address: Type.String(),
       phone_codes: Type.Enum(['sms', 'log'], { description: '`log`: development, codes are only written to the log.' }),

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 /** Pages of a signed-in user by the name of their screenshot, filled by `fillWithDemoData`. */
 export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   studio: '/studio',
+  explore: '/studio/explore',
   playground: '/playground',
   videos: '/videos',
   files: '/files',

@@ -39,7 +39,7 @@ describe('scripts and data of the first screen', { skip: chromiumPath === undefi
   // import.
   for (const { path, files, kilobytes = 287 } of [
     { path: '/sign-in', files: 25 },
-    { path: '/studio', files: 25, kilobytes: 264 },
+    { path: '/studio', files: 25, kilobytes: 230 },
     { path: '/account/overview', files: 30 },
     { path: '/admin/overview', files: 25 },
   ])
@@ -53,6 +53,25 @@ describe('scripts and data of the first screen', { skip: chromiumPath === undefi
       assert.ok(scripts.length - plots.length <= files, `${scripts.length} files: ${scripts.join(' ')}`);
       t.diagnostic(`${bytes - gzipped(plots)} bytes in ${scripts.length - plots.length} files`);
       assert.ok(scripts.filter((name) => /-page-/.test(name)).length <= 1, scripts.join(' '));
+    });
+
+  for (const [path, requests] of [
+    ['/studio', 25],
+    ['/videos', 30],
+  ] as const)
+    it(`sends at most ${requests} requests without media at ${path}`, async (t) => {
+      const page = await fixture.open();
+      await signIn(page, ROOT.username, ROOT.password);
+      await waitForContent(page);
+      const asked: string[] = [];
+      page.on('request', (request) => {
+        if (!['image', 'media'].includes(request.resourceType())) asked.push(new URL(request.url()).pathname);
+      });
+      await page.goto(path);
+      await waitForContent(page);
+      await page.context().close();
+      t.diagnostic(`${asked.length} requests: ${asked.join(' ')}`);
+      assert.ok(asked.length <= requests, `${asked.length}: ${asked.join(' ')}`);
     });
 
   it('requests the data of the studio once, before the scripts that render it', async () => {

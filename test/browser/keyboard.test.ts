@@ -77,8 +77,9 @@ describe('the main journeys by keyboard and screen reader, in Chromium', {
   it('generates a video', async () => {
     const { app, studio } = STRINGS.en;
     const page = await signInByKeyboard('walker', PASSWORD);
-    // Uses the skip link to the form, then Tab along its fields to the button with the price.
+    // Uses the skip link to the prompt bar, then Tab along its fields to the button with the price.
     await press(page, page.getByRole('link', { name: app.skipToContent }));
+    await write(page, page.getByRole('textbox', { name: studio.prompt, exact: true }), VIDEO.prompt);
     const model = page.getByRole('button', { name: starts(`${studio.model}: `) });
     await press(page, model);
     await page.getByRole('textbox', { name: studio.modelSearch }).and(page.locator(':focus')).waitFor();
@@ -89,12 +90,11 @@ describe('the main journeys by keyboard and screen reader, in Chromium', {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     // The focus returns to its previous position, not to the top of the page.
     await model.and(page.locator(':focus')).waitFor();
-    await write(page, page.getByRole('textbox', { name: studio.prompt, exact: true }), VIDEO.prompt);
     await press(page, page.getByRole('button', { name: /^Generate video · [\d.]+ credits$/ }));
     await hear(page, studio.started_one);
     const stage = page.getByRole('article', { name: VIDEO.prompt });
     await stage.getByRole('status').getByText(studio.stage.SUCCESS).waitFor({ timeout: 60_000 });
-    await tabTo(page, stage.getByRole('button', { name: studio.vary }));
+    await tabTo(page, stage.getByRole('button', { name: starts(studio.varyPrice) }));
     await assertAccessible(page, 'the studio with a video');
     await page.context().close();
   });
@@ -115,7 +115,7 @@ describe('the main journeys by keyboard and screen reader, in Chromium', {
     const tabs = dialog.getByRole('tablist', { name: connect.client });
     await tabTo(page, tabs.getByRole('tab', { selected: true }));
     await page.keyboard.press('ArrowDown');
-    await tabs.getByRole('tab', { name: '.env' }).and(page.locator(':focus')).waitFor();
+    await tabs.getByRole('tab', { name: 'Reelgate SDK' }).and(page.locator(':focus')).waitFor();
     assert.ok((await dialog.getByRole('tabpanel').textContent())?.includes(key), 'the panel has the key');
     await assertAccessible(page, 'a new API key');
     await press(page, dialog.getByRole('button', { name: connect.test }));

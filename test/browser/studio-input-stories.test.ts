@@ -269,7 +269,7 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
   });
 
   it('keeps the bar low, and a focused field visible above it', async () => {
-    const { page } = await open('typist', { width: 1440, height: 900 });
+    const { page } = await open('typist', { width: 1000, height: 700 });
     await page.goto('/studio?model=kling-v1-6');
     await page.locator('#prompt').fill('A lighthouse');
     await page.getByRole('button', { name: price }).waitFor();

@@ -117,7 +117,7 @@ describe('messages of the studio before and after a submit', {
     const groups = page.getByRole('dialog').locator('.mantine-Combobox-group');
     await groups.first().waitFor();
     assert.match((await groups.nth(0).textContent()) ?? '', new RegExp(`^${studio.favourites}.*vidu ?q2`, 'i'));
-    assert.match((await groups.nth(1).textContent()) ?? '', new RegExp(`^${studio.recent}.*kling.?v?1.6`, 'i'));
+    assert.match((await groups.nth(1).textContent()) ?? '', new RegExp(`^${studio.recentModels}.*kling.?v?1.6`, 'i'));
     await assertAccessible(page, 'the grid with favourites');
     await page.context().close();
   });

@@ -75,11 +75,12 @@ describe('comparing and remixing in the studio', { skip: chromiumPath === undefi
     await pick(page, 'kling-v1-6');
     await prompt(page).fill('A boat leaves the harbour');
     await page.getByRole('button', { name: /^Generate video · / }).click();
-    const stage = page.getByRole('article', { name: 'A boat leaves the harbour' });
+    const stage = page.locator('#stage').getByRole('article', { name: 'A boat leaves the harbour' });
     await stage.locator('video').waitFor();
     await prompt(page).fill('Something else entirely');
-    await stage.getByRole('button', { name: studio.vary }).click();
-    await waitForExpression(page, `document.querySelectorAll('.strip button').length === 2`);
+    // The price is on the button, because a variation starts at once.
+    await stage.getByRole('button', { name: /^Vary · [\d.]+ credits$/ }).click();
+    await waitForExpression(page, `document.querySelectorAll('.tile').length === 1`);
     assert.equal(await prompt(page).inputValue(), 'Something else entirely', 'a variation leaves the form alone');
     await stage.locator('video').waitFor();
     await stage.getByRole('button', { name: studio.takeLastFrame }).click();

@@ -1,7 +1,8 @@
 import { Box, type BoxProps } from '@mantine/core';
 import { useId } from 'react';
 
-interface SegmentedControlProps<Value extends string> extends BoxProps {
+interface SegmentedControlProps<Value extends string> extends Omit<BoxProps, 'className'> {
+  readonly className?: string;
   readonly data: readonly { readonly value: Value; readonly label: string }[];
   readonly value: string;
   readonly onChange: (value: Value) => void;
@@ -22,11 +23,18 @@ export function SegmentedControl<Value extends string>({
   onChange,
   size = 'sm',
   fullWidth,
+  className = '',
   ...box
 }: SegmentedControlProps<Value>) {
   const name = useId();
   return (
-    <Box className="segmented" data-size={size} data-full={fullWidth || undefined} role="radiogroup" {...box}>
+    <Box
+      className={`segmented ${className}`}
+      data-size={size}
+      data-full={fullWidth || undefined}
+      role="radiogroup"
+      {...box}
+    >
       {data.map((each) => (
         <label key={each.value}>
           <input

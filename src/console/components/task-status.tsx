@@ -1,14 +1,16 @@
 import { Alert, AspectRatio, Badge, Center, Code, Group, Loader, Progress, Stack, Text } from '@mantine/core';
 import { IconMoodSad } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import { estimateGenerationTimeLeft } from '../../sdk/account.ts';
 import { formatElapsed, formatSeconds } from '../data/format-times.ts';
-import { durationsQuery, type Video } from '../data/videos.ts';
+import { durationsQuery, isQueued, type Video } from '../data/videos.ts';
 import { useFormatCredits } from './credit-amount.tsx';
-import { isQueued, WaitingVideo } from './waiting-video.tsx';
+
+// Its confirmation dialog is not needed for most videos.
+const WaitingVideo = lazy(() => import('./waiting-video.tsx'));
 
 /** Badge with the state of a video, in a user's words. */
 export function VideoStatusBadge({ status, queue }: Pick<Video, 'status' | 'queue'>) {
@@ -53,7 +55,9 @@ export function TaskProgress({ video }: { readonly video: Video }) {
             <Text size="sm">{t(`stage.${video.status}`)}</Text>
           </Stack>
         ) : isQueued(video) ? (
-          <WaitingVideo video={video} />
+          <Suspense>
+            <WaitingVideo video={video} />
+          </Suspense>
         ) : (
           <UnfinishedTask video={video} />
         )}

@@ -2,6 +2,7 @@ import { ActionIcon, AspectRatio, Center, Group, Text } from '@mantine/core';
 import { IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { acceptsMotion } from './hover-clip.tsx';
 
 interface VideoPlayerProps {
   /** A path of this service, valid for a few minutes. */
@@ -9,6 +10,8 @@ interface VideoPlayerProps {
   readonly title: string;
   /** Starts playback immediately, because the user requested it. */
   readonly autoPlay?: boolean;
+  /** Plays muted and repeated at once, unless the user asks for reduced motion. */
+  readonly ambient?: boolean;
   /** Called once a frame can be captured. */
   readonly onFrame?: (video: HTMLVideoElement) => void;
   /** Adds frame stepping and repeat to the browser's own controls. */
@@ -18,8 +21,10 @@ interface VideoPlayerProps {
 const FRAME_SECONDS = 1 / 24;
 
 /** Plays a video with seeking; shows the first frame until playback starts. */
-export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameControls = false }: VideoPlayerProps) {
+export function VideoPlayer(props: VideoPlayerProps) {
+  const { src, title, autoPlay = false, ambient = false, onFrame, frameControls = false } = props;
   const { t } = useTranslation('studio');
+  const [isAmbient] = useState(() => ambient && acceptsMotion());
   const video = useRef<HTMLVideoElement>(null);
   const [loop, setLoop] = useState(true);
   const { path, src: beginning, renew } = useStablePlaybackSource(src);
@@ -37,7 +42,6 @@ export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameContro
             <Text size="sm">{t('playFailed')}</Text>
           </Center>
         ) : (
-          // biome-ignore lint/a11y/useMediaCaption: what a model makes has no captions
           <video
             key={path}
             ref={video}
@@ -46,7 +50,8 @@ export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameContro
             controls
             playsInline
             preload="metadata"
-            autoPlay={autoPlay}
+            autoPlay={autoPlay || isAmbient}
+            muted={isAmbient}
             onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
             loop={loop}
             onError={({ currentTarget }) => {

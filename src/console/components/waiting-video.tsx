@@ -2,19 +2,13 @@ import { Button, Group, Loader, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { formatSeconds } from '../data/format-times.ts';
-import { cancelVideo, type Video } from '../data/videos.ts';
+import { cancelVideo, type QueuedVideo } from '../data/videos.ts';
 import { useFormatCredits } from './credit-amount.tsx';
 import { ConfirmDialog } from './dialog.tsx';
 import { useToasts } from './toasts.tsx';
 
-/** A video that waits for a place. */
-export type QueuedVideo = Pick<Video, 'task_id' | 'quota'> & { readonly queue: NonNullable<Video['queue']> };
-
-/** Whether a video waits for a place of its key, account or channel. */
-export const isQueued = <V extends Video>(video: V): video is V & QueuedVideo => video.queue !== undefined;
-
 /** Place and forecast of a waiting video, with the action that cancels it. */
-export function WaitingVideo({ video }: { readonly video: QueuedVideo }) {
+export default function WaitingVideo({ video }: { readonly video: QueuedVideo }) {
   const { t } = useTranslation('studio');
   return (
     <Stack align="center" gap="xs" w="100%">

@@ -16,6 +16,11 @@ import { callApi, queryClient } from './api-client.ts';
 
 /** A video as listed. */
 export type Video = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
+/** A video that waits for a place. */
+export type QueuedVideo = Pick<Video, 'task_id' | 'quota'> & { readonly queue: NonNullable<Video['queue']> };
+
+/** Whether a video waits for a place of its key, account or channel. */
+export const isQueued = <V extends Video>(video: V): video is V & QueuedVideo => video.queue !== undefined;
 /** A video with its playback URL. */
 export type VideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
 /** Price of a request, and how many such videos the account can pay for. */

@@ -353,6 +353,9 @@ export const CONSOLE_SETTINGS = {
     description:
       'Model of `POST /v1/videos` without one; empty: the cheapest enabled model that makes videos from text and is not retiring.',
   }),
+  PROMPT_MODEL: optionalPattern(/^[^\s]{1,200}$/u, 'must be the id of a model', {
+    description: 'Chat model that improves prompts in the studio, charged like any call; empty: not offered.',
+  }),
   DEVICE_CODES_PER_ADDRESS: integer(1, 1_000_000, {
     default: '50',
     description: 'Device codes an IP address may have pending; it may request six times as many in ten minutes.',

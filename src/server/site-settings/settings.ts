@@ -226,6 +226,7 @@ const SHOWN_SETTINGS = {
   DEVICE_CODES_PER_ADDRESS: shown('accounts', 'number'),
   CLAUDE_CODE_SIGN_IN: shown('accounts', 'choice'),
   DEFAULT_VIDEO_MODEL: shown('site'),
+  PROMPT_MODEL: shown('site'),
   FILES_IMAGE_MB: shown('files', 'number'),
   FILES_AUDIO_MB: shown('files', 'number'),
   FILES_VIDEO_MB: shown('files', 'number'),

@@ -71,6 +71,15 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(await planOf('as-before'), 'none');
     });
 
+    it('name the chat model that improves prompts, none by default', async () => {
+      const promptModel = async (): Promise<unknown> => ((await status()) as { prompt_model?: unknown }).prompt_model;
+      assert.equal(await promptModel(), '');
+      await set('PROMPT_MODEL', 'sandbox-chat');
+      assert.equal(await promptModel(), 'sandbox-chat');
+      await set('PROMPT_MODEL', null);
+      assert.equal(await promptModel(), '');
+    });
+
     it('name the currency of a credit, and the retention of events and ledger entries', async () => {
       assert.equal((await status()).currency, '');
       await set('CURRENCY', 'CNY');

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
+import { acceptsMotion } from '../../components/hover-clip.tsx';
 import { TaskProgress, VideoFailure } from '../../components/task-status.tsx';
 import { useStablePlaybackSource } from '../../components/video-player.tsx';
 import { type Video, videoQuery } from '../../data/videos.ts';
@@ -35,7 +36,7 @@ export default function ComparedVideos({ videos, actions }: CompareStageProps) {
             <Stack gap={6} mt="xs">
               {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
               <VideoFacts video={video} />
-              <RemixButtons video={video} actions={actions} />
+              <RemixButtons video={video} actions={actions} compact />
             </Stack>
           </Paper>
         ))}
@@ -126,7 +127,7 @@ const MAX_DRIFT_SECONDS = 0.12;
 /** Plays several videos in sync: they start, stop and seek together, and restart together after the longest. */
 function useSynchronousPlay(): SynchronousPlay {
   const videos = useRef(new Set<HTMLVideoElement>());
-  const [playing, setPlaying] = useState(false);
+  const [playing, setPlaying] = useState(acceptsMotion);
   const [{ time, duration }, setPosition] = useState({ time: 0, duration: 0 });
   const longest = (): HTMLVideoElement | undefined =>
     [...videos.current].sort((one, other) => (other.duration || 0) - (one.duration || 0))[0];

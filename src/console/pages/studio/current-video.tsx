@@ -1,16 +1,18 @@
-import { ActionIcon, AspectRatio, Button, Center, Group, Paper, Skeleton, Stack, Text } from '@mantine/core';
+import { ActionIcon, AspectRatio, Button, Center, Group, Paper, Skeleton } from '@mantine/core';
 import {
   IconArrowBackUp,
-  IconArrowsMaximize,
   IconArrowsShuffle,
   IconDownload,
+  IconFileInfo,
   IconPhotoDown,
   IconPlayerTrackNext,
+  IconRefresh,
+  IconShare,
   IconWand,
 } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';
@@ -20,6 +22,8 @@ import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import { formatElapsed } from '../../data/format-times.ts';
 import { downloadVideo, uploadPoster, type Video, type VideoDetail, videoQuery } from '../../data/videos.ts';
+import { useModelTitle } from './models.ts';
+import { Prompt } from './prompt-text.tsx';
 import type { RemixActions } from './remix-actions.ts';
 
 /**
@@ -28,25 +32,31 @@ import type { RemixActions } from './remix-actions.ts';
  */
 export function CurrentVideo({ video, actions }: { readonly video: Video; readonly actions: RemixActions }) {
   const { t } = useTranslation('studio');
-  const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
   return (
-    <Paper withBorder p="sm" component="article" aria-label={prompt} className="stage">
-      {video.status === 'SUCCESS' ? <StagePlayer video={video} /> : <TaskProgress video={video} />}
-      <Stack gap={6} mt="sm">
+    <Paper
+      withBorder
+      component="article"
+      aria-label={video.prompt === '' ? t('noPrompt') : video.prompt}
+      className="stage"
+      data-failed={video.status === 'FAILURE' || undefined}
+    >
+      {video.status === 'FAILURE' ? null : (
+        <div className="stage-media">
+          {video.status === 'SUCCESS' ? <StagePlayer video={video} /> : <TaskProgress video={video} />}
+        </div>
+      )}
+      <div className="stage-info">
+        <Prompt text={video.prompt} lines={5} />
+        <VideoFacts video={video} />
         {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
-        <Text size="sm" lineClamp={3} title={video.prompt} style={{ overflowWrap: 'anywhere' }}>
-          {prompt}
-        </Text>
-        <Group justify="space-between" gap="xs">
-          <VideoFacts video={video} />
-          <RemixButtons video={video} actions={actions} />
-        </Group>
+        <RemixButtons video={video} actions={actions} />
         <StageLineage video={video} />
-      </Stack>
+      </div>
     </Paper>
   );
 }
 
+const ShareDialog = lazy(() => import('../videos/share-dialog.tsx'));
 const Lineage = lazy(async () => ({ default: (await import('../videos/lineage.tsx')).Lineage }));
 
 /** Versions of the video; loaded only for one that has some. */
@@ -60,16 +70,19 @@ function StageLineage({ video }: { readonly video: Video }) {
   );
 }
 
-/** Model, cost and duration of one video in a line. */
-export function VideoFacts({ video }: { readonly video: Video }) {
+/** Model, cost and duration of one video in a line. @param quiet omits the usual state, and announces nothing */
+export function VideoFacts({ video, quiet = false }: { readonly video: Video; readonly quiet?: boolean }) {
   const { t } = useTranslation('studio');
+  const titleOf = useModelTitle();
   return (
     <Group gap={8} c="dimmed" fz="xs">
       {/* Live region, because the video may finish while the user is elsewhere on the page. */}
-      <span role="status">
-        <VideoStatusBadge {...video} />
-      </span>
-      <span>{video.model}</span>
+      {quiet && video.status === 'SUCCESS' ? null : (
+        <span role={quiet ? undefined : 'status'}>
+          <VideoStatusBadge {...video} />
+        </span>
+      )}
+      <span>{titleOf(video.model)}</span>
       {video.status === 'FAILURE' ? <span>{t('notCharged')}</span> : <CreditAmount value={video.quota} />}
       {video.status === 'SUCCESS' ? (
         <span>{t('took', { time: formatElapsed(video.finish_time - video.submit_time) })}</span>
@@ -94,7 +107,9 @@ function StagePlayer({ video }: { readonly video: Video }) {
         <Center c="dimmed">{t('noFile')}</Center>
       </AspectRatio>
     );
-  return <VideoPlayer src={detail.data.play_url} title={video.prompt} frameControls {...firstFrameUpload(video)} />;
+  return (
+    <VideoPlayer src={detail.data.play_url} title={video.prompt} frameControls ambient {...firstFrameUpload(video)} />
+  );
 }
 
 /** Uploads the first frame shown as the poster of a video without one. */
@@ -103,53 +118,52 @@ export const firstFrameUpload = (
 ): { readonly onFrame?: (frame: HTMLVideoElement) => void } =>
   video.poster_url === '' ? { onFrame: (frame) => uploadPoster(video.task_id, frame) } : {};
 
-/** Buttons that reuse a video's parameters or frames, download it, or mark it as a favourite. */
-export function RemixButtons({ video, actions }: { readonly video: Video; readonly actions: RemixActions }) {
+interface RemixButtonsProps {
+  readonly video: Video;
+  readonly actions: RemixActions;
+  /** Icons only, besides the first action. */
+  readonly compact?: boolean;
+}
+
+/** Actions on a video: the one that starts a new video shows its price. */
+export function RemixButtons({ video, actions, compact = false }: RemixButtonsProps) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
   const toasts = useToasts();
   const formatCredits = useFormatCredits();
+  const [isSharing, setSharing] = useState(false);
   const { task_id: id } = video;
   const finished = video.status === 'SUCCESS';
+  const act = (name: string, icon: ReactNode, onClick: () => void, key?: string): ReactNode => (
+    <ActionButton key={name} {...{ name, icon, onClick, compact }} shortcut={compact ? undefined : key} />
+  );
   return (
-    <Group gap={4}>
+    <div className="actions">
       <Button
         size="compact-sm"
-        variant="default"
-        leftSection={<IconArrowBackUp size={15} />}
-        aria-keyshortcuts="r"
-        onClick={() => actions.remix(id)}
+        variant="light"
+        leftSection={video.status === 'FAILURE' ? <IconRefresh size={15} /> : <IconArrowsShuffle size={15} />}
+        aria-keyshortcuts={compact ? undefined : 'v'}
+        onClick={() => (video.status === 'FAILURE' ? actions.retry(id) : actions.vary(id))}
       >
-        {t('reuse')}
+        {t(video.status === 'FAILURE' ? 'retryPrice' : 'varyPrice', { price: formatCredits(video.quota) })}
       </Button>
-      <Button
-        size="compact-sm"
-        variant="default"
-        leftSection={<IconArrowsShuffle size={15} />}
-        aria-keyshortcuts="v"
-        data-hint={t('varyHint', { price: formatCredits(video.quota) })}
-        onClick={() => actions.vary(id)}
-      >
-        {t('vary')}
-      </Button>
+      {act(t('reuse'), <IconArrowBackUp size={16} />, () => actions.remix(id), 'r')}
       {finished ? (
         <>
-          {actions.offered.map((operation) => (
-            <Button
-              key={operation}
-              size="compact-sm"
-              variant="default"
-              leftSection={operation === 'edit' ? <IconWand size={15} /> : <IconPlayerTrackNext size={15} />}
-              aria-keyshortcuts={operation === 'edit' ? 'd' : 'e'}
-              onClick={() => actions.change(id, operation)}
-            >
-              {t(`operations.${operation}`)}
-            </Button>
-          ))}
+          {actions.offered.map((operation) =>
+            act(
+              t(`operations.${operation}`),
+              operation === 'edit' ? <IconWand size={16} /> : <IconPlayerTrackNext size={16} />,
+              () => actions.change(id, operation),
+              operation === 'edit' ? 'd' : 'e',
+            ),
+          )}
+          {act(t('share.action'), <IconShare size={16} />, () => setSharing(true))}
           <ActionIcon
             data-hint={t('takeLastFrame')}
             aria-label={t('takeLastFrame')}
-            aria-keyshortcuts="l"
+            aria-keyshortcuts={compact ? undefined : 'l'}
             onClick={() => actions.takeLastFrame(id)}
           >
             <IconPhotoDown size={17} />
@@ -169,8 +183,33 @@ export function RemixButtons({ video, actions }: { readonly video: Video; readon
         aria-label={t('open')}
         renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: id }} {...props} />}
       >
-        <IconArrowsMaximize size={16} />
+        <IconFileInfo size={17} />
       </ActionIcon>
-    </Group>
+      {isSharing ? (
+        <Suspense>
+          <ShareDialog taskId={id} onClose={() => setSharing(false)} />
+        </Suspense>
+      ) : null}
+    </div>
+  );
+}
+
+interface ActionButtonProps {
+  readonly name: string;
+  readonly icon: ReactNode;
+  readonly compact: boolean;
+  readonly shortcut: string | undefined;
+  readonly onClick: () => void;
+}
+
+function ActionButton({ name, icon, compact, shortcut, onClick }: ActionButtonProps) {
+  return compact ? (
+    <ActionIcon data-hint={name} aria-label={name} onClick={onClick}>
+      {icon}
+    </ActionIcon>
+  ) : (
+    <Button size="compact-sm" variant="default" leftSection={icon} aria-keyshortcuts={shortcut} onClick={onClick}>
+      {name}
+    </Button>
   );
 }

@@ -66,6 +66,38 @@ describe('a comparison of models', () => {
   });
 });
 
+describe('several videos of one prompt', () => {
+  const seeded = { ...model('a', [5]), fields: { seconds: 'duration', seed: 'seed' } } as UsableModel;
+
+  it('are as many requests, whose seeds differ', () => {
+    const bodies = bodiesFor({ ...draft, count: 2 }, [seeded]);
+    assert.deepEqual(
+      bodies?.map((body) => body.seed),
+      [undefined, undefined],
+    );
+    const fixed = bodiesFor({ ...draft, count: 4, seed: '7' }, [seeded]);
+    assert.deepEqual(
+      fixed?.map((body) => body.seed),
+      [7, 8, 9, 10],
+    );
+  });
+
+  it('are not multiplied by a comparison', () => {
+    const compared = { ...draft, count: 4, compare: ['b'] } as const;
+    assert.equal(bodiesFor(compared, modelsOfDraft(compared, MODELS))?.length, 2);
+  });
+
+  it('are one, two or four, whatever is stored', () => {
+    for (const [stored, count] of [
+      [undefined, 1],
+      [0, 1],
+      [3, 2],
+      [99, 4],
+    ] as const)
+      assert.equal(restoreDraft({ count: stored as 1 | undefined }).count, count);
+  });
+});
+
 describe('parameters for a combination of inputs', () => {
   const base = model('a', [4, 6, 8]);
   const used = {

@@ -6,6 +6,13 @@ import type { UsableModel } from '../../data/models.ts';
 import type { VideoBody } from '../../data/videos.ts';
 import { addInput, type DraftInput, type InputSource, possibleWays, toRequestInputs } from './inputs.ts';
 
+/** Numbers of videos one submit can generate. */
+export const COUNTS = [1, 2, 4] as const;
+export type Count = (typeof COUNTS)[number];
+
+/** The count nearest to a number, for stored forms. */
+export const toCount = (value: number): Count => COUNTS.findLast((count) => count <= value) ?? 1;
+
 /** Values of the studio form. Empty texts and undefined select the model's default. */
 export interface Draft {
   readonly model: string;
@@ -20,6 +27,8 @@ export interface Draft {
   readonly mode: string;
   readonly audio: boolean | undefined;
   readonly seed: string;
+  /** Number of videos to generate from one submit. */
+  readonly count: Count;
   readonly operation: VideoOperation;
   readonly inputs: readonly DraftInput[];
   /** Additional parameters as JSON text, by the vendor's names. */
@@ -44,6 +53,7 @@ export const EMPTY_DRAFT: Draft = {
   mode: '',
   audio: undefined,
   seed: '',
+  count: 1,
   operation: 'generate',
   inputs: [],
   metadata: '',
@@ -330,12 +340,15 @@ export function modelsOfDraft(draft: Draft, models: readonly UsableModel[]): rea
 }
 
 /**
- * Requests of a draft, one per model, each adapted to the model's capabilities; undefined if the draft is not a valid
- * request.
+ * Requests of a draft: one per compared model, or several of a single model, each adapted to the model's capabilities;
+ * undefined if the draft is not a valid request. A chosen seed is counted up, so that no two videos are the same.
  */
 export function bodiesFor(draft: Draft, models: readonly UsableModel[]): readonly VideoBody[] | undefined {
+  const copies = models.length === 1 ? draft.count : 1;
+  const withSeed = (index: number): Draft =>
+    draft.seed === '' || index === 0 ? draft : { ...draft, seed: String(Number(draft.seed) + index) };
   try {
-    return models.map((model) => toModelBody(draft, model));
+    return models.flatMap((model) => Array.from({ length: copies }, (_, index) => toModelBody(withSeed(index), model)));
   } catch {
     return undefined;
   }
@@ -375,7 +388,12 @@ type StoredDraft = Partial<Draft> &
 /** Completes a form from browser storage; uploads that a reload interrupted are dropped. */
 export function restoreDraft({ pictures = [], images = pictures, inputs = [], ...draft }: StoredDraft): Draft {
   const kept = inputs.filter(({ source }) => source !== undefined);
-  return { ...EMPTY_DRAFT, inputs: [...kept, ...toImageInputs(images.map(({ src }) => src))], ...draft };
+  return {
+    ...EMPTY_DRAFT,
+    ...draft,
+    inputs: [...kept, ...toImageInputs(images.map(({ src }) => src))],
+    count: toCount(draft.count ?? 1),
+  };
 }
 
 /** The form without files of this page, for the small storage of a browser. */

@@ -1,5 +1,5 @@
-import { Button, FileButton, Group, Skeleton, Stack, Text } from '@mantine/core';
-import { IconFolderOpen, IconLink, IconUpload } from '@tabler/icons-react';
+import { FileButton, Group, Skeleton, Text } from '@mantine/core';
+import { IconFolderOpen, IconLink, IconPlus } from '@tabler/icons-react';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
@@ -28,63 +28,65 @@ export function InputList({ model, draft, check, uploads, change }: InputListPro
   const add = (input: Omit<DraftInput, 'role'>): void =>
     change((known) => ({ inputs: addInput(known.inputs, input, model, known.operation) }));
   return (
-    <Stack gap={6} component="section" aria-label={t('inputs')}>
+    <section aria-label={t('inputs')} className="input-bar">
       {isDragged ? (
         <div className="drop-target">
           <Text fw={600}>{t('dropFile')}</Text>
         </div>
       ) : null}
-      <Text size="sm" fw={500}>
-        {t('inputs')}
-      </Text>
-      <Text size="xs" c="dimmed" data-takes>
-        {isTextOnly ? t('takesText') : takes}
-      </Text>
       {inputs.length === 0 ? null : (
         <Suspense fallback={<Skeleton h={60 * inputs.length} />}>
           <InputRows model={model} draft={draft} check={check} uploads={uploads} change={change} />
         </Suspense>
       )}
-      {isTextOnly && inputs.length === 0 ? null : (
-        <Group gap="xs">
-          <FileButton accept={ACCEPTED_MEDIA} multiple onChange={(files) => uploads.add(files)}>
-            {(props) => (
-              <Button {...props} size="compact-sm" variant="default" leftSection={<IconUpload size={15} />}>
-                {t('upload')}
-              </Button>
-            )}
-          </FileButton>
-          <Button
-            size="compact-sm"
-            variant="default"
-            leftSection={<IconFolderOpen size={15} />}
-            aria-haspopup="dialog"
-            onClick={() => setPicking(true)}
-          >
-            {t('pick')}
-          </Button>
-          <LazyDropdownButton
-            dropdown={(button) => (
-              <InputLinkPopover
-                target={button}
-                onLink={(type, url) => add({ key: crypto.randomUUID(), type, name: url, source: { url } })}
-              />
-            )}
-            popup="dialog"
-            button={
-              <Button size="compact-sm" variant="default" leftSection={<IconLink size={15} />}>
-                {t('link')}
-              </Button>
-            }
-          />
-        </Group>
-      )}
+      <Group gap={6}>
+        {isTextOnly && inputs.length === 0 ? null : (
+          <>
+            <FileButton accept={ACCEPTED_MEDIA} multiple onChange={(files) => uploads.add(files)}>
+              {(props) => (
+                <button {...props} type="button" className="chip slot">
+                  <IconPlus size={16} />
+                  {t('upload')}
+                </button>
+              )}
+            </FileButton>
+            <button
+              type="button"
+              className="chip slot"
+              aria-haspopup="dialog"
+              aria-label={t('pick')}
+              onClick={() => setPicking(true)}
+            >
+              <IconFolderOpen size={16} />
+              <span className="slot-text">{t('pick')}</span>
+            </button>
+            <LazyDropdownButton
+              dropdown={(button) => (
+                <InputLinkPopover
+                  target={button}
+                  onLink={(type, url) => add({ key: crypto.randomUUID(), type, name: url, source: { url } })}
+                />
+              )}
+              popup="dialog"
+              button={
+                <button type="button" className="chip slot">
+                  <IconLink size={16} />
+                  {t('link')}
+                </button>
+              }
+            />
+          </>
+        )}
+        <Text size="xs" c="dimmed" data-takes flex="1 1 180px">
+          {isTextOnly ? t('takesText') : takes}
+        </Text>
+      </Group>
       {isPicking ? (
         <Suspense>
           <InputPicker onPick={add} onClose={() => setPicking(false)} />
         </Suspense>
       ) : null}
-    </Stack>
+    </section>
   );
 }
 
@@ -99,7 +101,7 @@ function useFileDropAndPaste(take: (files: readonly File[]) => void): boolean {
     const accept = (event: ClipboardEvent | globalThis.DragEvent, data: DataTransfer | null): void => {
       const files = [...(data?.files ?? [])];
       // A dialog on top has its own use for files.
-      if (files.length === 0 || document.querySelector('[role=dialog]') !== null) return;
+      if (files.length === 0 || document.querySelector('[role=dialog], dialog[open]') !== null) return;
       event.preventDefault();
       current.current(files);
     };

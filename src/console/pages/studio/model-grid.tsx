@@ -1,18 +1,36 @@
-import { Combobox, Group, Stack, Text, TextInput, Tooltip, useCombobox } from '@mantine/core';
+import { Combobox, Group, Stack, Text, TextInput, useCombobox } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
-import { IconCheck, IconSearch, IconVolume } from '@tabler/icons-react';
+import { IconCheck, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { TASK_STATUS } from '../../../contract/task-states.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { HoverClip } from '../../components/hover-clip.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { formatSeconds } from '../../data/format-times.ts';
 import type { UsableModel } from '../../data/models.ts';
-import { durationsQuery } from '../../data/videos.ts';
+import { durationsQuery, type Video, videosQuery } from '../../data/videos.ts';
 import { controlsFor, type Draft, type DurationRange } from './draft.ts';
 import { useInputTexts } from './input-texts.ts';
 import { waysFor } from './inputs.ts';
-import { type FavouriteAndRecentModels, modelLabel, readFavouriteAndRecentModels, useModelPrice } from './models.ts';
+import {
+  familyOf,
+  MODEL_ORDERS,
+  MODEL_TAGS,
+  type ModelOrder,
+  type ModelTag,
+  sortModels,
+  tagsOf,
+} from './model-notes.ts';
+import {
+  type FavouriteAndRecentModels,
+  modelLabel,
+  modelTitle,
+  readFavouriteAndRecentModels,
+  useModelPrice,
+} from './models.ts';
 
 interface ModelGridProps {
   readonly title: string;
@@ -24,17 +42,28 @@ interface ModelGridProps {
 }
 
 /**
- * All models with price for the current settings and usual duration: favourites and recent models first, then the
- * others by vendor; searchable.
+ * All models as cards, with price for the current settings and usual duration: favourites and recent models first, then
+ * the others in a curated order; searchable, and filtered by what they can do.
  */
 export default function ModelGrid({ title, models, draft, selected, onSelect, onClose }: ModelGridProps) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'model-notes']);
   const [search, setSearch] = useState('');
+  const [wanted, setWanted] = useState<readonly ModelTag[]>([]);
+  const [order, setOrder] = useState<ModelOrder>('recommended');
   const [marks] = useState(readFavouriteAndRecentModels);
+  const samples = useSamples();
   // Always open: Escape closes the dialog instead of the combobox.
   const combobox = useCombobox({ opened: true, onOpenedChange: (opened) => (opened ? undefined : onClose()) });
-  const found = models.filter((model) => matchesSearch(model, search));
-  const groups = groupModels(found, marks, { favourites: t('favourites'), recent: t('recent') });
+  const found = models.filter((model) => {
+    const tags = tagsOf(model);
+    return matchesSearch(model, search) && wanted.every((tag) => tags.includes(tag));
+  });
+  const sorted = sortModels(found, order);
+  const groups = groupModels(sorted, order === 'price' ? { favourites: [], recent: [] } : marks, {
+    favourites: t('favourites'),
+    recent: t('recentModels'),
+    all: t('allModels'),
+  });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the first of what was found can be taken with Enter
   useEffect(() => {
     if (search === '') combobox.resetSelectedOption();
@@ -45,7 +74,7 @@ export default function ModelGrid({ title, models, draft, selected, onSelect, on
     if (model !== undefined) onSelect(model);
   };
   return (
-    <Dialog onClose={onClose} title={title} size={1040}>
+    <Dialog onClose={onClose} title={title} size={1120}>
       <Combobox store={combobox} onOptionSubmit={select}>
         <Stack gap="sm">
           <Combobox.EventsTarget>
@@ -58,24 +87,77 @@ export default function ModelGrid({ title, models, draft, selected, onSelect, on
               onChange={(event) => setSearch(event.currentTarget.value)}
             />
           </Combobox.EventsTarget>
+          <Filters models={models} wanted={wanted} onWanted={setWanted} order={order} onOrder={setOrder} />
           <Combobox.Options className="model-grid" aria-label={title} tabIndex={0}>
             {groups.map(({ label, members }) => (
               <Combobox.Group key={label} label={label}>
                 {members.map((model) => (
-                  <ModelOption key={model.id} model={model} draft={draft} active={selected.includes(model.id)} />
+                  <ModelOption
+                    key={model.id}
+                    model={model}
+                    draft={draft}
+                    active={selected.includes(model.id)}
+                    sample={samples.get(model.id)}
+                  />
                 ))}
               </Combobox.Group>
             ))}
-            {found.length === 0 ? <Combobox.Empty>{t('noModelFound', { search })}</Combobox.Empty> : null}
+            {found.length === 0 ? (
+              <Combobox.Empty>
+                {wanted.length === 0 ? t('noModelFound', { search }) : t('model-notes:none')}
+              </Combobox.Empty>
+            ) : null}
           </Combobox.Options>
-          <Group>
-            <Text size="xs" c="dimmed">
-              {t('modelPriceHint')}
-            </Text>
-          </Group>
+          <Text size="xs" c="dimmed">
+            {t('modelPriceHint')}
+          </Text>
         </Stack>
       </Combobox>
     </Dialog>
+  );
+}
+
+/** The newest finished video of each model of the account, which shows what the model does better than any text. */
+function useSamples(): ReadonlyMap<string, Video> {
+  const { data } = useQuery(videosQuery(1, SAMPLED_VIDEOS, { status: TASK_STATUS.SUCCESS }));
+  return new Map(data?.data.filter(({ poster_url }) => poster_url !== '').map((video) => [video.model, video]));
+}
+
+const SAMPLED_VIDEOS = 96;
+
+interface FiltersProps {
+  readonly models: readonly UsableModel[];
+  readonly wanted: readonly ModelTag[];
+  readonly onWanted: (wanted: readonly ModelTag[]) => void;
+  readonly order: ModelOrder;
+  readonly onOrder: (order: ModelOrder) => void;
+}
+
+/** Toggles for what a model must be able to do, and the order. */
+function Filters({ models, wanted, onWanted, order, onOrder }: FiltersProps) {
+  const { t } = useTranslation('model-notes');
+  const offered = MODEL_TAGS.filter((tag) => models.some((model) => tagsOf(model).includes(tag)));
+  return (
+    <fieldset className="chips model-filters" aria-label={t('filter')}>
+      {offered.map((tag) => (
+        <button
+          key={tag}
+          type="button"
+          className="chip"
+          aria-pressed={wanted.includes(tag)}
+          onClick={() => onWanted(wanted.includes(tag) ? wanted.filter((each) => each !== tag) : [...wanted, tag])}
+        >
+          {t(`tags.${tag}`)}
+        </button>
+      ))}
+      <SegmentedControl
+        size="xs"
+        aria-label={t('order')}
+        data={MODEL_ORDERS.map((value) => ({ value, label: t(`orders.${value}`) }))}
+        value={order}
+        onChange={onOrder}
+      />
+    </fieldset>
   );
 }
 
@@ -84,24 +166,19 @@ interface ModelGroup {
   readonly members: readonly UsableModel[];
 }
 
-/** Groups models: favourites and recent ones, then one group per vendor; each model is in one group. */
+/** Groups models: favourites, recent ones, all others; each model is in one group. */
 function groupModels(
   models: readonly UsableModel[],
   marks: FavouriteAndRecentModels,
-  labels: { readonly favourites: string; readonly recent: string },
+  labels: Readonly<Record<'favourites' | 'recent' | 'all', string>>,
 ): readonly ModelGroup[] {
   const pick = (ids: readonly string[]) => ids.flatMap((id) => models.find((model) => model.id === id) ?? []);
   const favourites = pick(marks.favourites);
   const recent = pick(marks.recent.filter((id) => !marks.favourites.includes(id)));
-  const others = models.filter((model) => !favourites.includes(model) && !recent.includes(model));
-  const vendors = [...new Set(others.map(({ vendor_title }) => vendor_title))];
   return [
     { label: labels.favourites, members: favourites },
     { label: labels.recent, members: recent },
-    ...vendors.map((vendor) => ({
-      label: vendor,
-      members: others.filter(({ vendor_title }) => vendor_title === vendor),
-    })),
+    { label: labels.all, members: models.filter((each) => !favourites.includes(each) && !recent.includes(each)) },
   ].filter(({ members }) => members.length > 0);
 }
 
@@ -118,54 +195,61 @@ interface ModelOptionProps {
   readonly model: UsableModel;
   readonly draft: Draft;
   readonly active: boolean;
+  readonly sample: Video | undefined;
 }
 
 /**
- * One card of the grid: name, supported inputs, price for the current settings, usual duration. Models outside the plan
+ * One card: a sample, name, description, tags, price for the current settings, usual duration. Models outside the plan
  * cannot be selected.
  */
-function ModelOption({ model, draft, active }: ModelOptionProps) {
-  const { t } = useTranslation('studio');
+function ModelOption({ model, draft, active, sample }: ModelOptionProps) {
+  const { t } = useTranslation(['studio', 'model-notes']);
   const can = controlsFor(model, { ...draft, inputs: [], resolution: '' });
   const texts = useInputTexts();
   const takes = texts.takes(waysFor(model, draft.operation) ?? []);
   const durations = useQuery(durationsQuery);
   const measured = durations.data?.find((each) => each.model === model.id);
-  const wait = measured === undefined ? '' : t('usually', { time: formatSeconds(measured.p50_seconds) });
+  const family = familyOf(model);
   return (
     <Combobox.Option value={model.id} disabled={!model.permitted} active={active} aria-selected={active}>
-      <Stack gap={4} h="100%" justify="space-between">
-        <Group justify="space-between" wrap="nowrap" gap={4} align="flex-start">
-          <Text size="sm" fw={600} component="div" style={{ overflowWrap: 'anywhere' }}>
-            {model.capability?.title ?? model.id}
-            {modelLabel(model) === model.capability?.title || model.capability === null ? null : (
-              <Text size="xs" c="dimmed">
-                {model.id}
-              </Text>
-            )}
-          </Text>
-          {active ? <IconCheck size={16} style={{ flexShrink: 0 }} aria-hidden /> : null}
-        </Group>
-        <Group gap={6} c="dimmed">
-          {can.seconds === undefined ? null : <Text size="xs">{describeSeconds(can.seconds, t)}</Text>}
-          {can.audio ? (
-            <Tooltip label={t('soundOn')}>
-              <IconVolume size={15} role="img" aria-label={t('soundOn')} />
-            </Tooltip>
-          ) : null}
-          <Text size="xs">{wait}</Text>
-        </Group>
-        <Text size="xs" c="dimmed" lineClamp={2} title={takes}>
-          {takes === '' ? t('takesText') : takes}
-        </Text>
-        {model.permitted ? (
-          <OptionPrice model={model} draft={draft} />
+      <div className="model-sample" data-vendor={model.vendor}>
+        {sample === undefined ? (
+          <span aria-hidden>{model.vendor_title}</span>
         ) : (
-          <Text size="xs" c="dimmed">
-            {t('notInPlan')}
-          </Text>
+          <HoverClip video={sample} fallback={model.vendor_title} />
         )}
-      </Stack>
+        {active ? <IconCheck size={18} className="model-check" aria-hidden /> : null}
+      </div>
+      <div className="model-card">
+        <Text size="sm" fw={600} component="div" title={model.id} style={{ overflowWrap: 'anywhere' }}>
+          {modelTitle(model)}
+        </Text>
+        <Text size="xs" c="dimmed" lineClamp={2} title={takes}>
+          {family === undefined ? takes || t('takesText') : t(`model-notes:families.${family}`)}
+        </Text>
+        <div className="model-tags">
+          {tagsOf(model).map((tag) => (
+            <span key={tag}>{t(`model-notes:tags.${tag}`)}</span>
+          ))}
+        </div>
+        <Group justify="space-between" gap={6} wrap="nowrap" mt="auto">
+          {model.permitted ? (
+            <OptionPrice model={model} draft={draft} />
+          ) : (
+            <Text size="xs" c="dimmed">
+              {t('notInPlan')}
+            </Text>
+          )}
+          <Text size="xs" c="dimmed" ta="end">
+            {[
+              can.seconds === undefined ? '' : describeSeconds(can.seconds, t),
+              measured === undefined ? '' : t('usually', { time: formatSeconds(measured.p50_seconds) }),
+            ]
+              .filter((text) => text !== '')
+              .join(' · ')}
+          </Text>
+        </Group>
+      </div>
     </Combobox.Option>
   );
 }
@@ -181,7 +265,10 @@ function OptionPrice({ model, draft }: { readonly model: UsableModel; readonly d
   );
 }
 
-function describeSeconds(can: DurationRange, t: ReturnType<typeof useTranslation<'studio'>>['t']): string {
+function describeSeconds(
+  can: DurationRange,
+  t: ReturnType<typeof useTranslation<['studio', 'model-notes']>>['t'],
+): string {
   const values = 'values' in can ? can.values : [can.min, can.max];
   const [first = 0, last = first] = [values[0], values.at(-1)];
   return first === last ? t('secondsShort', { seconds: first }) : t('secondsRange', { from: first, to: last });

@@ -1,10 +1,10 @@
-import { ActionIcon, Group, InputBase, Text } from '@mantine/core';
-import { IconArrowsExchange, IconStar, IconStarFilled } from '@tabler/icons-react';
+import { ActionIcon, Group } from '@mantine/core';
+import { IconChevronDown, IconMovie, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/models.ts';
 import type { Draft } from './draft.ts';
-import { modelLabel, readFavouriteAndRecentModels, toggleFavouriteModel } from './models.ts';
+import { modelLabel, modelTitle, readFavouriteAndRecentModels, toggleFavouriteModel } from './models.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
 
@@ -16,34 +16,27 @@ interface ModelPickerProps {
   readonly onChange: (model: UsableModel) => void;
 }
 
-/** Button that names the model and opens the grid of all models, next to its favourite toggle. */
+/** Chip that names the model and opens the grid of all models, next to its favourite toggle. */
 export function ModelPicker({ models, draft, opened, setOpened, onChange }: ModelPickerProps) {
   const { t } = useTranslation('studio');
   const [{ favourites }, setMarks] = useState(readFavouriteAndRecentModels);
   const selected = models.find(({ id }) => id === draft.model);
   const starred = favourites.includes(draft.model);
   return (
-    <Group gap={6} align="flex-end" wrap="nowrap">
-      <InputBase
-        component="button"
+    <Group gap={4} wrap="nowrap" maw="100%">
+      <button
         type="button"
-        pointer
-        flex={1}
-        miw={0}
-        label={t('model')}
+        className="chip model-chip"
         aria-label={selected === undefined ? t('model') : `${t('model')}: ${modelLabel(selected)}`}
         aria-haspopup="dialog"
         aria-keyshortcuts="m"
-        rightSection={<IconArrowsExchange size={16} />}
-        rightSectionPointerEvents="none"
         onClick={() => setOpened(true)}
       >
-        <Text truncate inherit>
-          {selected === undefined ? t('modelPlaceholder') : modelLabel(selected)}
-        </Text>
-      </InputBase>
+        <IconMovie size={16} />
+        <span>{selected === undefined ? t('modelPlaceholder') : modelTitle(selected)}</span>
+        <IconChevronDown size={14} />
+      </button>
       <ActionIcon
-        size="input-sm"
         data-hint={t(starred ? 'unfavourite' : 'favourite')}
         aria-label={t('favouriteModel')}
         aria-pressed={starred}

@@ -4,7 +4,7 @@ import type { VideoOperation } from '../../../contract/input-roles.ts';
 import { isObject } from '../../../contract/objects.ts';
 import { isChatPrice, minimumVideoPrice, priceMedia } from '../../../contract/pricing.ts';
 import { readUserId } from '../../data/browser-storage.ts';
-import { canDo, type UsableModel } from '../../data/models.ts';
+import { canDo, type UsableModel, usableModelsQuery } from '../../data/models.ts';
 import { fetchVideoQuote, toQuotedBody, type VideoBody } from '../../data/videos.ts';
 import { controlsFor, type Draft, fitDraftToModel, toModelBody } from './draft.ts';
 import { checkInputs, type DraftInput } from './inputs.ts';
@@ -22,17 +22,23 @@ const quoteQuery = (request: VideoBody | undefined) => {
   });
 };
 
-/** Total price of the requests in quota; null while unknown. `quote`: only for a single request. */
+/**
+ * Total price of the requests in quota; null while unknown. Requests of one model differ in the seed only, which no
+ * price depends on, so one quote serves them all. `quote`: only for a single request.
+ */
 export function useTotalPrice(bodies: readonly VideoBody[] | undefined) {
   const [debounced] = useDebouncedValue(bodies, 250);
+  const isOneModel = new Set(bodies?.map(({ model }) => model)).size === 1;
+  const quoted = isOneModel ? debounced?.slice(0, 1) : debounced;
+  const copies = isOneModel ? (bodies?.length ?? 1) : 1;
   return useQueries({
-    queries: (debounced ?? []).map(quoteQuery),
+    queries: (quoted ?? []).map(quoteQuery),
     combine: (prices) => ({
       quota:
-        bodies === undefined || prices.length !== bodies.length || prices.some(({ data }) => data == null)
+        bodies === undefined || prices.length * copies !== bodies.length || prices.some(({ data }) => data == null)
           ? null
-          : prices.reduce((sum, { data }) => sum + (data?.quota ?? 0), 0),
-      quote: prices.length === 1 ? (prices[0]?.data ?? null) : null,
+          : prices.reduce((sum, { data }) => sum + (data?.quota ?? 0) * copies, 0),
+      quote: bodies?.length === 1 ? (prices[0]?.data ?? null) : null,
       error: bodies === undefined ? null : (prices.find(({ error }) => error !== null)?.error ?? null),
     }),
   });
@@ -142,6 +148,19 @@ function write(change: (marks: FavouriteAndRecentModels) => FavouriteAndRecentMo
   const marks = change(readFavouriteAndRecentModels());
   localStorage.setItem(key(), JSON.stringify(marks));
   return marks;
+}
+
+/** The vendor's title of the model, without the date of its release; the id of one without a title. */
+export const modelTitle = ({ id, capability }: UsableModel): string =>
+  capability?.title.replace(/-\d{6}\b/, '').replace(/-(?=[a-z])/g, ' ') ?? id;
+
+/** Titles of models by id; the id itself where the model is no longer offered. */
+export function useModelTitle(): (id: string) => string {
+  const { data = [] } = useQuery(usableModelsQuery);
+  return (id) => {
+    const model = data.find((each) => each.id === id);
+    return model === undefined ? id : modelTitle(model);
+  };
 }
 
 /** The vendor's title of the model, followed by the id if that adds information, as for an alias. */

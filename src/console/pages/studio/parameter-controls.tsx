@@ -1,11 +1,11 @@
-import { Box, Group, Input, NativeSelect, Skeleton, Slider, Stack, Switch, Text, UnstyledButton } from '@mantine/core';
-import { IconChevronRight } from '@tabler/icons-react';
-import { lazy, Suspense, useState } from 'react';
+import { Skeleton, Stack } from '@mantine/core';
+import { IconAdjustmentsHorizontal, IconVolume, IconVolumeOff } from '@tabler/icons-react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { STANDARD_FIELDS } from '../../../contract/video.ts';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import type { UsableModel } from '../../data/models.ts';
-import { controlsFor, type Draft, type DurationRange } from './draft.ts';
+import { COUNTS, controlsFor, type Draft, type DurationRange, toCount } from './draft.ts';
 import type { Property } from './json-schema-input.tsx';
 
 interface ParametersProps {
@@ -14,41 +14,47 @@ interface ParametersProps {
   readonly onChange: (change: Partial<Draft>) => void;
 }
 
-/** Controls for exactly the parameters the model supports; less common ones are collapsed. */
-export function ParameterControls({ model, draft, onChange }: ParametersProps) {
+interface ParameterChipsProps extends ParametersProps {
+  readonly isExpanded: boolean;
+  readonly onExpand: (isExpanded: boolean) => void;
+}
+
+/** One chip for each parameter the model supports; less common ones are behind the last chip. */
+export function ParameterChips({ model, draft, onChange, isExpanded, onExpand }: ParameterChipsProps) {
   const { t } = useTranslation('studio');
   const can = controlsFor(model, draft);
+  const hasSound = draft.audio ?? true;
   return (
-    <Stack gap="md">
+    <>
       {can.seconds === undefined ? null : (
-        <DurationField
+        <DurationChip
           can={can.seconds}
           value={draft.seconds ?? can.seconds.default}
           onChange={(seconds) => onChange({ seconds })}
         />
       )}
-      <ChoiceField
+      <ChoiceChip
         label={t('ratio')}
         values={can.ratios}
         value={draft.ratio}
-        auto
+        auto={t('autoRatio')}
         onChange={(ratio) => onChange({ ratio })}
       />
-      <ChoiceField
+      <ChoiceChip
         label={t('resolution')}
         values={can.resolutions}
         value={draft.resolution}
-        auto
+        auto={t('autoResolution')}
         onChange={(resolution) => onChange({ resolution })}
       />
-      <ChoiceField
+      <ChoiceChip
         label={t('size')}
         values={can.sizes}
         value={draft.size}
-        auto
+        auto={t('autoSize')}
         onChange={(size) => onChange({ size })}
       />
-      <ChoiceField
+      <ChoiceChip
         label={t('mode')}
         values={can.modes}
         value={draft.mode}
@@ -56,54 +62,59 @@ export function ParameterControls({ model, draft, onChange }: ParametersProps) {
         onChange={(mode) => onChange({ mode })}
       />
       {can.audio ? (
-        <Switch
-          label={t('soundOn')}
-          checked={draft.audio ?? true}
-          onChange={(event) => onChange({ audio: event.currentTarget.checked })}
-        />
+        <button
+          type="button"
+          className="chip"
+          aria-pressed={hasSound}
+          aria-label={t('soundOn')}
+          onClick={() => onChange({ audio: !hasSound })}
+        >
+          {hasSound ? <IconVolume size={16} /> : <IconVolumeOff size={16} />}
+          {t(hasSound ? 'soundOn' : 'soundOff')}
+        </button>
       ) : null}
-      <MediaSchemaFields schema={model.input_schema} values={draft.extra} onChange={(extra) => onChange({ extra })} />
-      <Advanced model={model} draft={draft} onChange={onChange} />
-    </Stack>
+      {draft.compare.length > 0 ? null : (
+        <SegmentedControl
+          className="count"
+          size="xs"
+          aria-label={t('count')}
+          data={COUNTS.map((count) => ({ value: String(count), label: `×${count}` }))}
+          value={String(draft.count)}
+          onChange={(count) => onChange({ count: toCount(Number(count)) })}
+        />
+      )}
+      <button
+        type="button"
+        className="chip"
+        aria-expanded={isExpanded}
+        aria-controls="advanced"
+        onClick={() => onExpand(!isExpanded)}
+      >
+        <IconAdjustmentsHorizontal size={16} />
+        {t('advanced')}
+      </button>
+    </>
   );
 }
 
-function DurationField({
-  can,
-  value,
-  onChange,
-}: {
-  can: DurationRange;
-  value: number;
-  onChange: (seconds: number) => void;
-}) {
+interface DurationProps {
+  readonly can: DurationRange;
+  readonly value: number;
+  readonly onChange: (seconds: number) => void;
+}
+
+function DurationChip({ can, value, onChange }: DurationProps) {
   const { t } = useTranslation('studio');
-  if ('values' in can) {
-    if (can.values.length < 2) return null;
-    return (
-      <ChoiceField
-        label={t('length')}
-        values={can.values.map(String)}
-        value={String(value)}
-        show={(each) => t('secondsShort', { seconds: each })}
-        onChange={(each) => onChange(Number(each))}
-      />
-    );
-  }
+  const values = 'values' in can ? can.values : Array.from({ length: can.max - can.min + 1 }, (_, i) => can.min + i);
+  if (values.length < 2) return null;
   return (
-    <Input.Wrapper label={`${t('length')}: ${t('secondsShort', { seconds: value })}`} labelElement="div">
-      <Slider
-        min={can.min}
-        max={can.max}
-        value={value}
-        onChange={onChange}
-        mt={6}
-        mb="lg"
-        label={(each) => t('secondsShort', { seconds: each })}
-        marks={[can.min, can.max].map((each) => ({ value: each, label: String(each) }))}
-        thumbLabel={t('length')}
-      />
-    </Input.Wrapper>
+    <ChoiceChip
+      label={t('length')}
+      values={values.map(String)}
+      value={String(value)}
+      show={(each) => t('secondsShort', { seconds: each })}
+      onChange={(each) => onChange(Number(each))}
+    />
   );
 }
 
@@ -111,65 +122,46 @@ interface ChoiceProps {
   readonly label: string;
   readonly values: readonly string[];
   readonly value: string;
-  /** Offers the model's default as a choice. */
-  readonly auto?: boolean;
-  readonly show?: (value: string) => string;
+  /** Offers the model's default as a choice, under this name. */
+  readonly auto?: string;
+  readonly show?: (value: string) => ReactNode;
   readonly onChange: (value: string) => void;
 }
 
-/** Shows a few values as segments, many as a select. */
-function ChoiceField({ label, values, value, auto = false, show = (each) => each, onChange }: ChoiceProps) {
-  const { t } = useTranslation('studio');
+/** A native select: no script, the keys of the platform, and its own picker on phones. */
+function ChoiceChip({ label, values, value, auto, show = (each) => each, onChange }: ChoiceProps) {
   if (values.length === 0) return null;
-  const data = [
-    ...(auto ? [{ value: '', label: t('auto') }] : []),
-    ...values.map((each) => ({ value: each, label: show(each) })),
-  ];
-  const long = data.length > 6 || data.some((each) => each.label.length > 8);
-  return long ? (
-    <NativeSelect label={label} data={data} value={value} onChange={(event) => onChange(event.currentTarget.value)} />
-  ) : (
-    <Input.Wrapper label={label} labelElement="div">
-      <Box>
-        <SegmentedControl
-          aria-label={label}
-          data={data}
-          value={value}
-          onChange={onChange}
-          size="sm"
-          mt={4}
-          maw="100%"
-          style={{ overflowX: 'auto' }}
-        />
-      </Box>
-    </Input.Wrapper>
+  return (
+    <select
+      className="chip"
+      aria-label={label}
+      title={label}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    >
+      {auto === undefined ? null : <option value="">{auto}</option>}
+      {values.map((each) => (
+        <option key={each} value={each}>
+          {show(each)}
+        </option>
+      ))}
+    </select>
   );
 }
 
 const AdvancedFields = lazy(() => import('./advanced-fields.tsx'));
 
-function Advanced({ model, draft, onChange }: ParametersProps) {
-  const { t } = useTranslation('studio');
-  const [opened, setOpened] = useState(draft.negative !== '' || draft.seed !== '' || draft.metadata !== '');
+/** Parameters of the model's media schema and, on request, the less common ones. */
+export function MoreParameters({ model, draft, onChange, isExpanded }: ParametersProps & { isExpanded: boolean }) {
   return (
-    <div>
-      <UnstyledButton onClick={() => setOpened(!opened)} aria-expanded={opened} py={4}>
-        <Group gap={4}>
-          <IconChevronRight
-            size={16}
-            style={{ transform: opened ? 'rotate(90deg)' : 'none', transition: 'transform 120ms' }}
-          />
-          <Text size="sm" fw={500}>
-            {t('advanced')}
-          </Text>
-        </Group>
-      </UnstyledButton>
-      {opened ? (
+    <Stack gap="md" id="advanced">
+      <MediaSchemaFields schema={model.input_schema} values={draft.extra} onChange={(extra) => onChange({ extra })} />
+      {isExpanded ? (
         <Suspense fallback={<Skeleton h={220} mt="xs" />}>
           <AdvancedFields model={model} draft={draft} onChange={onChange} />
         </Suspense>
       ) : null}
-    </div>
+    </Stack>
   );
 }
 

@@ -26,10 +26,12 @@ import { addInput, checkInputs, rolesFor } from './inputs.ts';
 import { cheapestModel, modelLabel } from './models.ts';
 import type { InputUploads } from './uploads.ts';
 
-/** Actions based on a video. Only `vary` submits at once, for the price of the video itself. */
+/** Actions based on a video. `vary` and `retry` submit at once, for the price of the video itself. */
 export interface RemixActions {
   /** Starts the same request with a different seed. */
   readonly vary: (taskId: string) => void;
+  /** Starts the same request again. */
+  readonly retry: (taskId: string) => void;
   /** Same prompt and parameters, to be edited. */
   readonly remix: (taskId: string) => void;
   /** Edits or extends the video, with a model that can. */
@@ -83,10 +85,11 @@ export function useRemixActions(options: RemixOptions): RemixActions {
     if (lostInputs > 0) onNotice(t('lostInputs'));
     return { draft: { ...next, compare: [] }, isWhole: lostInputs === 0 };
   };
-  const vary = async (taskId: string): Promise<void> => {
+  const restart = async (taskId: string, hasNewSeed: boolean): Promise<void> => {
     const { draft: next, isWhole } = await fromVideo(taskId);
     const model = find(next.model);
-    const seed = controlsFor(model, next).seed ? String(Math.floor(Math.random() * MAX_SEED)) : '';
+    const isSeeded = hasNewSeed && controlsFor(model, next).seed;
+    const seed = isSeeded ? String(Math.floor(Math.random() * MAX_SEED)) : hasNewSeed ? '' : next.seed;
     const isComplete = model !== undefined && checkInputs(model, next.operation, next.inputs).problems.size === 0;
     if (isComplete && isWhole) submit([toModelBody({ ...next, seed }, model)]);
     else fill(async () => ({ ...next, seed }));
@@ -127,7 +130,8 @@ export function useRemixActions(options: RemixOptions): RemixActions {
   };
   return {
     remix: (taskId) => fill(async () => (await fromVideo(taskId)).draft),
-    vary: (taskId) => void vary(taskId).catch(onError),
+    vary: (taskId) => void restart(taskId, true).catch(onError),
+    retry: (taskId) => void restart(taskId, false).catch(onError),
     change: (taskId, operation) => fill(() => startChange(taskId, operation)),
     takeLastFrame: (taskId) => void takeFrame(taskId).catch(onError),
     takeFile: (fileId) => void takeFile(fileId).catch(onError),

@@ -37,7 +37,7 @@ const focus = (selector: string): void => document.querySelector<HTMLElement>(se
 const press = (key: string): void => document.querySelector<HTMLElement>(`[aria-keyshortcuts="${key}"]`)?.click();
 /** Ignores shortcuts while a dialog is open. */
 const outsideDialogs = (act: () => void) => () => {
-  if (document.querySelector('[role=dialog]') === null) act();
+  if (document.querySelector('[role=dialog], dialog[open]') === null) act();
 };
 
 /**
@@ -52,7 +52,7 @@ export function useStudioShortcuts({ submit, pickModel, showShortcuts }: StudioK
   useHotkeys([
     ['m', single(pickModel)],
     ['/', single(() => focus('#prompt'))],
-    ['h', single(() => focus('.strip [aria-pressed=true], .strip button'))],
+    ['h', single(() => focus('.tile'))],
     // With or without Shift, depending on the keyboard.
     ...['?', 'shift+?'].map((key) => [key, single(showShortcuts)] as [string, () => void]),
     ...['c', 'r', 'v', 'e', 'd', 'l'].map((key) => [key, single(() => press(key))] as [string, () => void]),

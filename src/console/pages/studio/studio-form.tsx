@@ -1,37 +1,12 @@
-import {
-  ActionIcon,
-  Alert,
-  Anchor,
-  Box,
-  Button,
-  Group,
-  Kbd,
-  Loader,
-  Paper,
-  Stack,
-  Text,
-  UnstyledButton,
-} from '@mantine/core';
-import {
-  IconAlertTriangle,
-  IconBookmark,
-  IconCode,
-  IconColumns,
-  IconKeyboard,
-  IconPlayerPlayFilled,
-} from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { ActionIcon, Alert, Group, Paper, Text, UnstyledButton } from '@mantine/core';
+import { IconBookmark, IconCode, IconColumns, IconEraser, IconKeyboard } from '@tabler/icons-react';
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { VIDEO_OPERATIONS, type VideoOperation } from '../../../contract/input-roles.ts';
-import { useFormatCredits } from '../../components/credit-amount.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import { formatRelativeTime } from '../../data/format-times.ts';
 import { canDo, type UsableModel } from '../../data/models.ts';
-import { useSelf } from '../../data/self.ts';
-import type { VideoBody, VideoQuote } from '../../data/videos.ts';
+import type { VideoBody } from '../../data/videos.ts';
 import {
   bodiesFor,
   type ChangeDraft,
@@ -42,17 +17,19 @@ import {
   modelsOfDraft,
   toggleCompared,
 } from './draft.ts';
+import { GenerateBar } from './generate-bar.tsx';
 import { GrowingTextarea } from './growing-textarea.tsx';
 import { InputList } from './input-list.tsx';
 import { type InputTexts, useInputTexts } from './input-texts.ts';
 import { checkInputs, type InputCheck } from './inputs.ts';
 import { ModelPicker } from './model-picker.tsx';
-import { cheapestModel, modelLabel, useTotalPrice } from './models.ts';
-import { ParameterControls } from './parameter-controls.tsx';
-import { SUBMIT_KEYS, useStudioShortcuts } from './shortcuts.ts';
+import { cheapestModel, modelLabel } from './models.ts';
+import { MoreParameters, ParameterChips } from './parameter-controls.tsx';
+import { useStudioShortcuts } from './shortcuts.ts';
 import type { useSubmitVideos } from './submit-videos.ts';
 import type { InputUploads } from './uploads.ts';
 
+const ImprovePrompt = lazy(() => import('./improve-prompt.tsx'));
 const ShortcutsDialog = lazy(() => import('./shortcuts-dialog.tsx'));
 const VideoCodeSamplesDialog = lazy(() => import('./video-samples-dialog.tsx'));
 const TemplatesAndDraftsMenu = lazy(() => import('./templates-menu.tsx'));
@@ -67,11 +44,17 @@ interface StudioFormProps {
   /** Explains a change of the form that the user did not make; empty: none. */
   readonly notice: string;
   readonly onNotice: (text: string) => void;
+  /** Chat model that improves prompts; undefined: not offered. */
+  readonly promptModel: UsableModel | undefined;
+  /** The newest result, beside the button where the page is narrow. */
+  readonly mini: ReactNode;
 }
 
-/** The studio's form: prompt, model, inputs, parameters, price and submit button. */
-export function StudioForm({ models, draft, change, replace, uploads, run, notice, onNotice }: StudioFormProps) {
+/** The prompt bar: prompt, inputs, and settings as chips, with the price on the submit button. */
+export function StudioForm(props: StudioFormProps) {
+  const { models, draft, change, replace, uploads, run, notice, onNotice, promptModel, mini } = props;
   const { t } = useTranslation(['studio', 'app']);
+  const [isExpanded, setExpanded] = useState(draft.negative !== '' || draft.seed !== '' || draft.metadata !== '');
   const [dialog, setDialog] = useState<'code' | 'shortcuts'>();
   const [picking, setPicking] = useState(false);
   const texts = useInputTexts();
@@ -92,10 +75,25 @@ export function StudioForm({ models, draft, change, replace, uploads, run, notic
   const { fit, changeOperation } = useFormChanges({ models, draft, model, replace, onNotice });
   useFittingParameters(draft, model, fit);
   return (
-    <Paper withBorder p={{ base: 'md', sm: 'lg' }} component="form" onSubmit={(event) => event.preventDefault()}>
-      <Stack gap="md">
+    <Paper withBorder component="form" className="composer" onSubmit={(event) => event.preventDefault()}>
+      <div className="composer-head">
         <OperationControl models={models} value={draft.operation} onChange={changeOperation} />
-        <Stack gap={6}>
+        <FormTools
+          draft={draft}
+          replace={replace}
+          onClear={() => replace(emptyForm(model))}
+          onShowCode={model === undefined ? undefined : () => setDialog('code')}
+          onShowShortcuts={() => setDialog('shortcuts')}
+        />
+      </div>
+      <Notice text={notice} onClose={() => onNotice('')} />
+      <PromptField draft={draft} isRequired={needsPrompt(model)} change={change} />
+      <PromptHelp draft={draft} change={change} model={promptModel} />
+      {model === undefined ? null : (
+        <InputList model={model} draft={draft} check={check} uploads={uploads} change={change} />
+      )}
+      <div className="composer-foot">
+        <div className="chips">
           <ModelPicker
             models={usable}
             draft={draft}
@@ -103,49 +101,46 @@ export function StudioForm({ models, draft, change, replace, uploads, run, notic
             setOpened={setPicking}
             onChange={(next) => fit(draft, next)}
           />
+          {model === undefined ? null : (
+            <ParameterChips
+              model={model}
+              draft={draft}
+              onChange={change}
+              isExpanded={isExpanded}
+              onExpand={setExpanded}
+            />
+          )}
           <CompareModelsPicker models={usable} draft={draft} onChange={(compare) => change({ compare })} />
-        </Stack>
-        <Notice text={notice} onClose={() => onNotice('')} />
-        <GrowingTextarea
-          id="prompt"
-          label={t('prompt')}
-          placeholder={t(draft.operation === 'generate' ? 'promptPlaceholder' : `promptFor.${draft.operation}`)}
-          withAsterisk={needsPrompt(model)}
-          aria-keyshortcuts="/"
-          value={draft.prompt}
-          onChange={(event) => change({ prompt: event.currentTarget.value })}
-          minRows={4}
-          maxRows={14}
-          maxLength={32_000}
-        />
-        {draft.prompt === '' && draft.operation === 'generate' ? (
-          <Examples onChoose={(prompt) => change({ prompt })} />
-        ) : null}
-        {model === undefined ? null : (
-          <>
-            <InputList model={model} draft={draft} check={check} uploads={uploads} change={change} />
-            <ParameterControls key={model.id} model={model} draft={draft} onChange={change} />
-          </>
-        )}
-        <GenerateBar bodies={bodies} missing={missing} busy={run.isPending} error={run.error} onRun={submit} />
-        <FormFooter
-          draft={draft}
-          replace={replace}
-          onClear={() => replace(emptyForm(model))}
-          onShowCode={model === undefined ? undefined : () => setDialog('code')}
-          onShowShortcuts={() => setDialog('shortcuts')}
-        />
-      </Stack>
-      <Suspense>
-        {dialog === 'code' && model !== undefined ? (
-          <VideoCodeSamplesDialog
-            body={bodiesFor(draft, [model])?.[0] ?? { model: model.id }}
-            onClose={() => setDialog(undefined)}
-          />
-        ) : null}
-        {dialog === 'shortcuts' ? <ShortcutsDialog onClose={() => setDialog(undefined)} /> : null}
-      </Suspense>
+        </div>
+        <GenerateBar {...{ bodies, missing, run, mini }} onRun={submit} />
+      </div>
+      {model === undefined ? null : (
+        <MoreParameters key={model.id} model={model} draft={draft} onChange={change} isExpanded={isExpanded} />
+      )}
+      <FormDialogs
+        dialog={dialog}
+        body={
+          dialog === 'code' && model !== undefined ? (bodiesFor(draft, [model])?.[0] ?? { model: model.id }) : undefined
+        }
+        onClose={() => setDialog(undefined)}
+      />
     </Paper>
+  );
+}
+
+interface FormDialogsProps {
+  readonly dialog: 'code' | 'shortcuts' | undefined;
+  /** The request shown as code. */
+  readonly body: VideoBody | undefined;
+  readonly onClose: () => void;
+}
+
+function FormDialogs({ dialog, body, onClose }: FormDialogsProps) {
+  return (
+    <Suspense>
+      {body === undefined ? null : <VideoCodeSamplesDialog body={body} onClose={onClose} />}
+      {dialog === 'shortcuts' ? <ShortcutsDialog onClose={onClose} /> : null}
+    </Suspense>
   );
 }
 
@@ -221,7 +216,7 @@ function OperationControl({ models, value, onChange }: OperationControlProps) {
   if (offered.length < 2) return null;
   return (
     <SegmentedControl
-      fullWidth
+      size="xs"
       aria-label={t('operation')}
       data={offered.map((operation) => ({ value: operation, label: t(`operations.${operation}`) }))}
       value={value}
@@ -230,7 +225,7 @@ function OperationControl({ models, value, onChange }: OperationControlProps) {
   );
 }
 
-interface FormFooterProps {
+interface FormToolsProps {
   readonly draft: Draft;
   readonly replace: (draft: Draft) => void;
   readonly onClear: () => void;
@@ -239,39 +234,40 @@ interface FormFooterProps {
   readonly onShowShortcuts: () => void;
 }
 
-function FormFooter({ draft, replace, onClear, onShowCode, onShowShortcuts }: FormFooterProps) {
+/** Templates, clearing, code samples and the list of shortcuts. */
+function FormTools({ draft, replace, onClear, onShowCode, onShowShortcuts }: FormToolsProps) {
   const { t } = useTranslation('studio');
   return (
-    <Group justify="space-between" gap={0} wrap="nowrap">
+    <Group gap={0} wrap="nowrap">
       <LazyDropdownButton
         dropdown={(button) => <TemplatesAndDraftsMenu target={button} draft={draft} onUse={replace} />}
         popup="menu"
         button={
-          <Button size="compact-sm" variant="subtle" color="gray" leftSection={<IconBookmark size={15} />}>
-            {t('templates')}
-          </Button>
+          <ActionIcon size="lg" data-hint={t('templates')} aria-label={t('templates')}>
+            <IconBookmark size={18} />
+          </ActionIcon>
         }
       />
-      <Button size="compact-sm" variant="subtle" color="gray" onClick={onClear}>
-        {t('clear')}
-      </Button>
-      <Button
-        size="compact-sm"
-        variant="subtle"
-        color="gray"
-        leftSection={<IconCode size={15} />}
+      <ActionIcon size="lg" data-hint={t('clear')} aria-label={t('clear')} onClick={onClear}>
+        <IconEraser size={18} />
+      </ActionIcon>
+      <ActionIcon
+        size="lg"
+        data-hint={t('code')}
+        aria-label={t('code')}
         disabled={onShowCode === undefined}
         onClick={onShowCode}
       >
-        {t('code')}
-      </Button>
+        <IconCode size={18} />
+      </ActionIcon>
       <ActionIcon
+        size="lg"
         visibleFrom="sm"
         data-hint={t('shortcuts.title')}
         aria-label={t('shortcuts.title')}
         onClick={onShowShortcuts}
       >
-        <IconKeyboard size={17} />
+        <IconKeyboard size={18} />
       </ActionIcon>
     </Group>
   );
@@ -302,21 +298,66 @@ function joinNames(names: readonly string[]): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
+interface PromptFieldProps {
+  readonly draft: Draft;
+  readonly isRequired: boolean;
+  readonly change: ChangeDraft;
+}
+
+function PromptField({ draft: { operation, prompt }, isRequired, change }: PromptFieldProps) {
+  const { t } = useTranslation('studio');
+  return (
+    <GrowingTextarea
+      id="prompt"
+      variant="unstyled"
+      size="md"
+      aria-label={t('prompt')}
+      placeholder={t(operation === 'generate' ? 'promptPlaceholder' : `promptFor.${operation}`)}
+      required={isRequired}
+      aria-keyshortcuts="/"
+      value={prompt}
+      onChange={(event) => change({ prompt: event.currentTarget.value })}
+      minRows={2}
+      maxRows={12}
+      maxLength={32_000}
+    />
+  );
+}
+
+interface PromptHelpProps {
+  readonly draft: Draft;
+  readonly change: ChangeDraft;
+  /** The operator's chat model. */
+  readonly model: UsableModel | undefined;
+}
+
+/** Examples for an empty prompt; for one with a text, a chat model that improves it. */
+function PromptHelp({ draft, change, model }: PromptHelpProps) {
+  if (draft.prompt === '')
+    return draft.operation === 'generate' ? <Examples onChoose={(prompt) => change({ prompt })} /> : null;
+  if (model === undefined) return null;
+  return (
+    <Suspense>
+      <div className="chips">
+        <ImprovePrompt model={model} draft={draft} change={change} />
+      </div>
+    </Suspense>
+  );
+}
+
 function Examples({ onChoose }: { readonly onChoose: (prompt: string) => void }) {
   const { t } = useTranslation('studio');
   return (
-    <Stack gap={4} align="flex-start">
+    <Group gap={6} wrap="nowrap" className="examples">
       <Text size="xs" c="dimmed">
         {t('examples')}
       </Text>
       {(['example1', 'example2', 'example3'] as const).map((example) => (
         <UnstyledButton key={example} className="example" onClick={() => onChoose(t(example))}>
-          <Text size="xs" truncate>
-            {t(example)}
-          </Text>
+          {t(example)}
         </UnstyledButton>
       ))}
-    </Stack>
+    </Group>
   );
 }
 
@@ -380,18 +421,10 @@ function CompareModelsPicker({ models, draft, onChange }: ComparePickerProps) {
   return (
     <>
       {others.length === 0 ? (
-        <Button
-          size="compact-sm"
-          variant="subtle"
-          color="gray"
-          leftSection={<IconColumns size={15} />}
-          aria-keyshortcuts="c"
-          data-compare
-          style={{ alignSelf: 'flex-start' }}
-          onClick={() => setOpened(true)}
-        >
+        <button type="button" className="chip" aria-keyshortcuts="c" data-compare onClick={() => setOpened(true)}>
+          <IconColumns size={16} />
           {t('compare')}
-        </Button>
+        </button>
       ) : (
         <Suspense>
           <ComparedModels
@@ -414,109 +447,5 @@ function CompareModelsPicker({ models, draft, onChange }: ComparePickerProps) {
         </Suspense>
       ) : null}
     </>
-  );
-}
-
-interface GenerateBarProps {
-  /** One request per model; undefined while the form is incomplete. */
-  readonly bodies: readonly VideoBody[] | undefined;
-  /** Text naming the missing input. */
-  readonly missing: string | undefined;
-  readonly busy: boolean;
-  readonly error: unknown;
-  readonly onRun: () => void;
-}
-
-/** Submit button with the price, and the balance that remains. */
-function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBarProps) {
-  const { t } = useTranslation('studio');
-  const formatCredits = useFormatCredits();
-  const { data: self } = useSelf();
-  const price = useTotalPrice(bodies);
-  const cost = price.quota;
-  // For a single video the quote says how much the plan pays; several are counted against the wallet.
-  const fromBalance = price.quote === null ? cost : price.quote.from_wallet;
-  const left = self === undefined || fromBalance === null ? undefined : self.quota - fromBalance;
-  const isShort = left !== undefined && left < 0;
-  const count = bodies?.length ?? 1;
-  const label = (): string => (cost === null ? t('run') : t('runPrice', { price: formatCredits(cost) }));
-  const labelOfMany = (): string =>
-    cost === null ? t('runMany', { count }) : t('runManyPrice', { count, price: formatCredits(cost) });
-  // With a plan, a low balance does not block submitting; the service decides.
-  const hint = missing ?? describeBalance();
-  function describeBalance(): string {
-    if (left === undefined) return '';
-    if (left < 0) return t('missing', { amount: formatCredits(-left) });
-    return t(fromBalance === 0 && cost !== 0 ? 'paidByPlan' : 'balanceAfter', { balance: formatCredits(left) });
-  }
-  return (
-    <>
-      <div className="run-bar">
-        {isShort && error !== null && cost !== null && self !== undefined ? (
-          // The service counts in quota; the message uses credits, like the rest of the console.
-          <Alert color="red" icon={<IconAlertTriangle />} role="alert" mb="xs">
-            {t('notEnough', { price: formatCredits(cost), balance: formatCredits(self.quota) })}
-          </Alert>
-        ) : (
-          <ErrorAlert error={error ?? price.error} />
-        )}
-        {/* Not disabled while it submits: a disabled button would lose the focus. */}
-        <Button
-          id="generate"
-          size="md"
-          fullWidth
-          leftSection={busy ? <Loader size={16} color="currentColor" /> : <IconPlayerPlayFilled size={16} />}
-          aria-busy={busy}
-          disabled={bodies === undefined}
-          onClick={onRun}
-        >
-          {count > 1 ? labelOfMany() : label()}
-        </Button>
-        <Group justify="space-between" mt={4} mih={24} wrap="nowrap">
-          <Text size="xs" {...(isShort ? { className: 'error-text' } : { c: 'dimmed' })} lineClamp={2}>
-            {hint}{' '}
-            {isShort && missing === undefined ? (
-              <Anchor size="xs" renderRoot={(props) => <Link to="/packages" {...props} />}>
-                {t('getCredits')}
-              </Anchor>
-            ) : null}
-          </Text>
-          <Kbd size="xs" visibleFrom="sm" style={{ flexShrink: 0 }}>
-            {SUBMIT_KEYS}
-          </Kbd>
-        </Group>
-      </div>
-      {/* Reserves the line's height, so that the arrival of the quote does not move the form. */}
-      <Box mih="calc(var(--mantine-font-size-xs) * var(--mantine-line-height-xs))">
-        {price.quote === null || missing !== undefined ? null : <AffordableVideosHint quote={price.quote} />}
-      </Box>
-    </>
-  );
-}
-
-/** How many such videos the account can pay for now and today, and when a used allowance is renewed. */
-function AffordableVideosHint({ quote }: { readonly quote: VideoQuote }) {
-  const { t } = useTranslation('studio');
-  const formatCredits = useFormatCredits();
-  const { how_many_now: now, how_many_today: today } = quote;
-  const isMoreToday = now !== null && today !== null && today > now;
-  const parts = [
-    ...(now === null || now === 0 ? [] : [t(isMoreToday ? 'enoughToday' : 'enoughNow', { now, today })]),
-    ...quote.windows
-      .filter(({ left, limit }) => left < limit)
-      .map(({ kind, left, limit, full_again }) =>
-        t('allowanceLeft', {
-          name: t(`windows.${kind}`),
-          left: formatCredits(left),
-          limit: formatCredits(limit),
-          when: formatRelativeTime(full_again),
-        }),
-      ),
-  ];
-  if (parts.length === 0) return null;
-  return (
-    <Text size="xs" c="dimmed" data-quote>
-      {parts.join(' ')}
-    </Text>
   );
 }

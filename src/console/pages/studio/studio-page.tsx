@@ -1,40 +1,48 @@
-import { Alert, Anchor, Button, Group, Loader, Skeleton, Stack, Title } from '@mantine/core';
-import { useInViewport } from '@mantine/hooks';
-import { IconAlertTriangle, IconArrowUp, IconMovie } from '@tabler/icons-react';
+import { Alert, Button, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { IconBulb } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { type KeyboardEvent, lazy, Suspense, useCallback, useDeferredValue, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { EmptyState, Page } from '../../components/page.tsx';
+import { Page } from '../../components/page.tsx';
 import { DRAFT_KEY_PREFIX as KEY } from '../../data/browser-storage.ts';
 import { type UsableModel, usableModelsQuery } from '../../data/models.ts';
-import { selfQuery } from '../../data/self.ts';
+import { selfQuery, useStatus } from '../../data/self.ts';
 import { type Video, videosQuery } from '../../data/videos.ts';
 import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
 import { CurrentVideo } from './current-video.tsx';
 import { type ChangeDraft, type Draft, EMPTY_DRAFT, fitDraftToModel, restoreDraft, withoutData } from './draft.ts';
+import { isNarrow, MiniPlayer, scrollToStage } from './mini-player.tsx';
 import { cheapestModel } from './models.ts';
 import { type RemixActions, useRemixActions } from './remix-actions.ts';
+import { ResultStack } from './result-stack.tsx';
 import { StudioForm } from './studio-form.tsx';
 import { useSubmitVideos } from './submit-videos.ts';
 import { useInputUploads } from './uploads.ts';
+import { groupBySubmit } from './video-groups.ts';
 
+const Ideas = lazy(() => import('./ideas.tsx'));
+const IdeaPrompt = lazy(() => import('./idea-prompt.tsx'));
+const Lightbox = lazy(() => import('../../components/lightbox.tsx'));
 const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 
-/** The studio: the form, the current video, and the newest videos below. */
+/** The studio: the prompt bar, the newest result, and earlier results with their prompts below. */
 export function StudioPage() {
   const { t } = useTranslation('studio');
   const [draft, change, replace] = useStudioDraft();
   const models = useQuery(usableModelsQuery);
   const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
   const model = videoModels.find(({ id }) => id === draft.model);
+  const { data: status } = useStatus();
   const [notice, setNotice] = useState('');
   const [shown, show] = useShownVideos();
+  const [onStage] = useVideosOnStage(shown);
   const showStarted = (taskIds: readonly string[]): void => {
     show(taskIds);
-    scrollToStage();
+    // Waits until the new video is on the stage.
+    if (isNarrow()) setTimeout(scrollToStage, 100);
   };
   const run = useSubmitVideos(showStarted);
   const variation = useSubmitVideos(showStarted);
@@ -49,6 +57,7 @@ export function StudioPage() {
     onNotice: setNotice,
   });
   useActionFromAddress(actions, models.data !== undefined);
+  const { idea } = useSearch({ from: '/app/studio' });
   // Preselects a model on the first visit, because the form's controls depend on it.
   const first = cheapestModel(videoModels);
   const named = useModelFromAddress(videoModels);
@@ -57,54 +66,54 @@ export function StudioPage() {
     if (wanted !== undefined && wanted.id !== draft.model) replace(fitDraftToModel(draft, wanted).draft);
   }, [draft, first, named, replace]);
   return (
-    <Page title={t('title')} size="xl">
+    <Page title={t('title')} size="xl" actions={<ExploreButton />}>
       <ErrorAlert error={models.error} retry={() => void models.refetch()} />
-      <div className="studio-columns">
-        <div>
-          {models.data === undefined ? (
-            <Skeleton h={720} radius="lg" />
-          ) : videoModels.length === 0 ? (
-            <Alert color="yellow">{t('noModels')}</Alert>
-          ) : (
-            <StudioForm
-              models={videoModels}
-              draft={draft}
-              change={change}
-              replace={replace}
-              uploads={uploads}
-              run={run}
-              notice={notice}
-              onNotice={setNotice}
-            />
-          )}
-        </div>
-        <div>
-          <ErrorAlert error={variation.error} />
-          <Results shown={shown} onShow={show} actions={actions} />
-          <Button
-            className="to-form"
-            hiddenFrom="lg"
-            fullWidth
-            variant="default"
-            leftSection={<IconArrowUp size={16} />}
-            onClick={() => document.getElementById('prompt')?.focus()}
-          >
-            {t('toPrompt')}
-          </Button>
-        </div>
-      </div>
+      <Stack gap="lg" className="studio">
+        {models.data === undefined ? (
+          <Skeleton h={236} radius="lg" />
+        ) : videoModels.length === 0 ? (
+          <Alert color="yellow">{t('noModels')}</Alert>
+        ) : (
+          <StudioForm
+            models={videoModels}
+            draft={draft}
+            change={change}
+            replace={replace}
+            uploads={uploads}
+            run={run}
+            notice={notice}
+            onNotice={setNotice}
+            promptModel={models.data.find(
+              ({ id, kind, permitted }) => id === status?.prompt_model && kind === 'chat' && permitted,
+            )}
+            mini={<MiniPlayer video={onStage} />}
+          />
+        )}
+        <ErrorAlert error={variation.error} />
+        {idea === undefined ? null : (
+          <Suspense>
+            <IdeaPrompt idea={idea} change={change} />
+          </Suspense>
+        )}
+        <Results shown={shown} onShow={show} actions={actions} />
+      </Stack>
     </Page>
   );
 }
 
-/** Below this width the stage is under the form. */
-const TWO_COLUMNS = '(min-width: 75em)';
-
-/** Where the stage is below the form, shows it after a submit. */
-function scrollToStage(): void {
-  if (matchMedia(TWO_COLUMNS).matches) return;
-  // Waits until the new video is on the stage.
-  setTimeout(() => document.getElementById('stage')?.scrollIntoView({ block: 'start', behavior: 'smooth' }), 100);
+function ExploreButton() {
+  const { t } = useTranslation('studio');
+  return (
+    <Button
+      size="compact-md"
+      variant="subtle"
+      color="gray"
+      leftSection={<IconBulb size={17} />}
+      renderRoot={(props) => <Link to="/studio/explore" {...props} />}
+    >
+      {t('explore')}
+    </Button>
+  );
 }
 
 /** Videos on the stage, stored in the URL (`/studio?show=ID,ID`), so that a reload shows them again. */
@@ -152,42 +161,80 @@ interface ResultsProps {
   readonly actions: RemixActions;
 }
 
+/** The newest videos of the account; a failed refetch keeps them, and the page shows separately that it reconnects. */
+const useNewestVideos = () => useQuery({ ...videosQuery(1, NEWEST_VIDEOS_COUNT), placeholderData: keepPreviousData });
+
+/** Videos on the stage: those in the URL, otherwise those of the newest submit. */
+function useVideosOnStage(shown: readonly string[]): readonly Video[] {
+  const { data } = useNewestVideos();
+  const recent = data?.data ?? [];
+  const found = shown.flatMap((id) => recent.find(({ task_id }) => task_id === id) ?? []);
+  return found.length > 0 ? found : (groupBySubmit(recent)[0] ?? []);
+}
+
 function Results({ shown, onShow, actions }: ResultsProps) {
   const { t } = useTranslation('studio');
-  const videos = useQuery({ ...videosQuery(1, NEWEST_VIDEOS_COUNT), placeholderData: keepPreviousData });
+  const videos = useNewestVideos();
   useFreshBalance(videos.data?.data);
-  // A failed refetch keeps the videos on the screen; the page shows separately that it reconnects.
+  const onStage = useVideosOnStage(shown);
+  const [enlarged, setEnlarged] = useState<string>();
   if (videos.data === undefined)
     return videos.error === null ? (
-      <Skeleton h={560} radius="lg" />
+      <Skeleton h={460} radius="lg" />
     ) : (
       <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />
     );
-  const { data: recent } = videos.data;
-  const [newest] = recent;
-  if (newest === undefined)
+  const [one] = onStage;
+  if (one === undefined)
     return (
-      <EmptyState icon={<IconMovie size={28} />} title={t('emptyTitle')}>
-        {t('emptyText')}
-      </EmptyState>
-    );
-  const found = shown.flatMap((id) => recent.find(({ task_id }) => task_id === id) ?? []);
-  const [one = newest] = found;
-  return (
-    <Stack gap="md" id="stage">
-      {found.length > 1 ? (
-        <Suspense fallback={<Skeleton h={560} radius="lg" />}>
-          <ComparedVideos videos={found} actions={actions} />
+      <section aria-label={t('emptyTitle')}>
+        <Title order={2}>{t('emptyTitle')}</Title>
+        <Text c="dimmed" size="sm" mb="md">
+          {t('emptyText')}
+        </Text>
+        <Suspense fallback={<Skeleton h={320} radius="lg" />}>
+          <Ideas count={8} />
         </Suspense>
-      ) : (
-        <CurrentVideo key={one.task_id} video={one} actions={actions} />
+      </section>
+    );
+  const others = videos.data.data.filter((video) => !onStage.includes(video));
+  const open = (taskId: string): void => {
+    const isFinished = others.some(({ task_id, status }) => task_id === taskId && status === 'SUCCESS');
+    if (isFinished) setEnlarged(taskId);
+    else toStage(taskId);
+  };
+  const toStage = (taskId: string): void => {
+    setEnlarged(undefined);
+    onShow([taskId]);
+    scrollToStage();
+  };
+  return (
+    <>
+      <div id="stage">
+        {onStage.length > 1 ? (
+          <Suspense fallback={<Skeleton h={560} radius="lg" />}>
+            <ComparedVideos videos={onStage} actions={actions} />
+          </Suspense>
+        ) : (
+          <CurrentVideo key={one.task_id} video={one} actions={actions} />
+        )}
+      </div>
+      <ResultStack groups={groupBySubmit(others)} actions={actions} onOpen={open} />
+      {enlarged === undefined ? null : (
+        <Suspense>
+          <Lightbox
+            videos={videos.data.data.filter(({ status }) => status === 'SUCCESS')}
+            start={enlarged}
+            onClose={() => setEnlarged(undefined)}
+            actions={(video) => (
+              <Button size="sm" variant="default" onClick={() => toStage(video.task_id)}>
+                {t('toStage')}
+              </Button>
+            )}
+          />
+        </Suspense>
       )}
-      <NewestVideosStrip
-        videos={recent}
-        shown={found.length > 1 ? shown : [one.task_id]}
-        onShow={(taskId) => onShow([taskId])}
-      />
-    </Stack>
+    </>
   );
 }
 
@@ -200,92 +247,6 @@ function useFreshBalance(videos: readonly Video[] | undefined): void {
     if (running < before.current) void queries.invalidateQueries({ queryKey: selfQuery.queryKey });
     before.current = running;
   }, [running, queries]);
-}
-
-/** Number of thumbnails visible on a wide screen. */
-const FIRST_COUNT = 12;
-
-interface NewestVideosStripProps {
-  readonly videos: readonly Video[];
-  readonly shown: readonly string[];
-  readonly onShow: (taskId: string) => void;
-}
-
-/** The newest videos in a row, navigable by arrow keys. */
-function NewestVideosStrip({ videos, shown, onShow }: NewestVideosStripProps) {
-  const { t } = useTranslation('studio');
-  // Thumbnails beyond the visible part are rendered after the first paint.
-  const count = useDeferredValue(Number.POSITIVE_INFINITY, FIRST_COUNT);
-  const move = (event: KeyboardEvent<HTMLElement>): void => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const buttons = [...event.currentTarget.querySelectorAll('button')];
-    const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
-    if (step === undefined || at < 0) return;
-    event.preventDefault();
-    buttons[at + step]?.focus();
-  };
-  return (
-    <section aria-label={t('recent')}>
-      <Group justify="space-between" mb="xs">
-        <Title order={2}>{t('recent')}</Title>
-        <Anchor size="sm" renderRoot={(props) => <Link to="/videos" {...props} />}>
-          {t('seeAll')}
-        </Anchor>
-      </Group>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys move between the buttons inside */}
-      <div className="strip" onKeyDown={move}>
-        {videos.slice(0, count).map((video) => (
-          <Thumbnail
-            key={video.task_id}
-            video={video}
-            active={shown.includes(video.task_id)}
-            onShow={() => onShow(video.task_id)}
-          />
-        ))}
-      </div>
-    </section>
-  );
-}
-
-interface ThumbnailProps {
-  readonly video: Video;
-  readonly active: boolean;
-  readonly onShow: () => void;
-}
-
-/** Loads its image only when visible: `loading="lazy"` would also load many images beyond the end of the row. */
-function Thumbnail({ video, active, onShow }: ThumbnailProps) {
-  const { t } = useTranslation('studio');
-  const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
-  const [hasFailed, setFailed] = useState(false);
-  const { ref, inViewport } = useInViewport<HTMLButtonElement>();
-  const [wasSeen, setSeen] = useState(false);
-  if (inViewport && !wasSeen) setSeen(true);
-  return (
-    <button
-      ref={ref}
-      type="button"
-      className="thumbnail mantine-focus-auto"
-      aria-label={`${prompt} · ${t(`stage.${video.status}`)}`}
-      aria-pressed={active}
-      onClick={onShow}
-    >
-      {wasSeen && video.poster_url !== '' && !hasFailed ? (
-        <img src={video.poster_url} alt="" onError={() => setFailed(true)} />
-      ) : (
-        <span className="thumbnail-state">
-          {video.status === 'FAILURE' ? (
-            <IconAlertTriangle size={20} />
-          ) : isTerminal(video.status) ? (
-            <IconMovie size={20} />
-          ) : (
-            <Loader size="xs" />
-          )}
-        </span>
-      )}
-      <span className="thumbnail-title">{prompt}</span>
-    </button>
-  );
 }
 
 /** Browsers store about five million characters per site. */

@@ -5,14 +5,11 @@ import {
   Grid,
   Group,
   Paper,
-  PasswordInput,
   ScrollArea,
-  Select,
   Skeleton,
   Stack,
   Table,
   Text,
-  TextInput,
   Title,
 } from '@mantine/core';
 import {
@@ -24,31 +21,29 @@ import {
   IconTrash,
   IconWand,
 } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { defined } from '../../../contract/objects.ts';
 import { isTerminal } from '../../../contract/task-states.ts';
-import { DAY_SECONDS } from '../../../contract/time-units.ts';
-import { SHARE_PASSWORD_MAX } from '../../../contract/video-shares.ts';
-import { CopyField, CopyIconButton } from '../../components/copy-button.tsx';
+import { CopyIconButton } from '../../components/copy-button.tsx';
 import { CreditAmount } from '../../components/credit-amount.tsx';
-import { ConfirmDialog, Dialog, FormDialog } from '../../components/dialog.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';
 import { Page } from '../../components/page.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
-import { useFormValues } from '../../components/save-form.tsx';
 import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import { formatDateTime, formatElapsed } from '../../data/format-times.ts';
 import { CHANGE_OPERATIONS, canDo, usableModelsQuery } from '../../data/models.ts';
-import { createShare, videoSharesQuery } from '../../data/shares.ts';
+import { videoSharesQuery } from '../../data/shares.ts';
 import { deleteVideo, type VideoDetail, videoQuery } from '../../data/videos.ts';
 import { Lineage } from './lineage.tsx';
 import { ShareTable } from './share-table.tsx';
+
+const ShareDialog = lazy(() => import('./share-dialog.tsx'));
 
 /** One video with all its details. */
 export function VideoPage() {
@@ -271,8 +266,6 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
   );
 }
 
-/** Lifetimes of a link in days; 0: until the video is deleted. */
-const PERIODS = [1, 7, 30, 0] as const;
 /** Creates share links for a video. */
 function ShareButton({ taskId }: { readonly taskId: string }) {
   const { t } = useTranslation('studio');
@@ -282,63 +275,11 @@ function ShareButton({ taskId }: { readonly taskId: string }) {
       <Button variant="default" leftSection={<IconShare size={16} />} onClick={() => setIsOpen(true)}>
         {t('share.action')}
       </Button>
-      {isOpen ? <ShareDialog taskId={taskId} onClose={() => setIsOpen(false)} /> : null}
+      {isOpen ? (
+        <Suspense>
+          <ShareDialog taskId={taskId} onClose={() => setIsOpen(false)} />
+        </Suspense>
+      ) : null}
     </>
-  );
-}
-
-function ShareDialog({ taskId, onClose }: { readonly taskId: string; readonly onClose: () => void }) {
-  const { t } = useTranslation('studio');
-  const queries = useQueryClient();
-  const { draft, text, value } = useFormValues({ days: '7' as string | null, password: '', title: '' });
-  const save = useMutation({
-    mutationFn: () =>
-      createShare(
-        taskId,
-        defined({
-          expires_in_seconds: draft.days === '0' ? undefined : Number(draft.days) * DAY_SECONDS,
-          password: draft.password || undefined,
-          title: draft.title.trim() || undefined,
-        }),
-      ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['shares'] }),
-  });
-  // A form that stayed open would create a second link on the next click.
-  if (save.data !== undefined)
-    return (
-      <Dialog title={t('share.made')} onClose={onClose}>
-        <div role="status">
-          <CopyField text={save.data} label={t('share.copy')} />
-        </div>
-      </Dialog>
-    );
-  return (
-    <FormDialog title={t('share.title')} submitLabel={t('share.create')} save={save} onClose={onClose}>
-      <Text size="sm" c="dimmed">
-        {t('share.lead')}
-      </Text>
-      <Select
-        label={t('share.period')}
-        allowDeselect={false}
-        data={PERIODS.map((days) => ({
-          value: String(days),
-          label: days === 0 ? t('share.withVideo') : t('share.days', { count: days }),
-        }))}
-        {...value('days')}
-      />
-      <PasswordInput
-        label={t('share.password')}
-        description={t('share.passwordHint')}
-        maxLength={SHARE_PASSWORD_MAX}
-        autoComplete="new-password"
-        {...text('password')}
-      />
-      <TextInput
-        label={t('share.pageTitle')}
-        description={t('share.pageTitleHint')}
-        maxLength={200}
-        {...text('title')}
-      />
-    </FormDialog>
   );
 }

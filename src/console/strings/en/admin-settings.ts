@@ -34,6 +34,7 @@ export default {
     PASSWORD_SIGN_IN: 'Passwords',
     OIDC_PROVIDERS: 'Identity providers',
     DEFAULT_VIDEO_MODEL: 'Default video model',
+    PROMPT_MODEL: 'Model that improves prompts',
     OAUTH_CLIENT_METADATA: 'Applications that describe themselves',
     DEVICE_CODES_PER_ADDRESS: 'Pending device codes of an IP address',
     CLAUDE_CODE_SIGN_IN: 'Sign-in to Claude Code',
@@ -69,6 +70,8 @@ export default {
     REGISTRATION: 'Whether people can create their own accounts.',
     PASSWORD_SIGN_IN: 'Off: only root can sign in with a password, and registration is closed.',
     OIDC_PROVIDERS: 'Google, Microsoft, GitHub or any OpenID Connect service, each with a button on the sign-in pages.',
+    PROMPT_MODEL:
+      'A chat model. The studio offers “Improve prompt” with it, charged like any call. Empty: not offered.',
     DEFAULT_VIDEO_MODEL: 'For requests to /v1/videos without a model. Empty: the cheapest.',
     DEVICE_CODES_PER_ADDRESS:
       'Raise it to the number of people who sign in at once behind one address, such as an office.',

@@ -14,7 +14,11 @@ export default {
   noCall: 'No call came within three minutes. Check the address and the key in the client, then test again.',
   stop: 'Stop waiting',
   connect: 'Connect',
+  groups: { video: 'Generate a video', chat: 'Chat and assistants' },
   hints: {
+    videoCurl: 'Run this in a terminal with jq: it generates a video and saves it as video.mp4.',
+    videoSdk: 'With the Reelgate SDK for JavaScript: starts a video and waits for it.',
+    videoPython: 'With Python: starts a video, waits for it and saves the file.',
     curl: 'Run this in a terminal; a response shows that the key works.',
     env: 'Most programs that speak the OpenAI API read these two variables.',
     python: 'With the official OpenAI library for Python.',
@@ -33,6 +37,6 @@ export default {
     openWebUi: 'Start it with this command, or enter both under Admin settings → Connections.',
     libreChat: 'Add this endpoint to librechat.yaml and restart LibreChat.',
     cursor: 'Under Cursor settings → Models, turn on “Override OpenAI Base URL” and enter this address and key.',
-    cli: 'The command line reads these two variables.',
+    cli: 'The command shows progress and saves the file; it reads these two variables.',
   },
 };

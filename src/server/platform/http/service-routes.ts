@@ -89,6 +89,7 @@ export const readPublicServiceSettings = (config: Config, site: SiteSettings, ve
   sandbox: config.sandbox,
   site_name: site.siteName,
   sign_in_notice: site.signInNotice ?? '',
+  prompt_model: site.promptModel ?? '',
   registration: site.passwordSignIn ? site.registration : ('closed' as const),
   password_sign_in: site.passwordSignIn,
   identity_providers: site.oidcProviders.map(({ id, title }) => ({ id, title })),

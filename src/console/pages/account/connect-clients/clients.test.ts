@@ -3,7 +3,13 @@ import { test } from 'node:test';
 import en from '../../../strings/en/connect-clients.ts';
 import { CLIENTS, type Client } from './clients.ts';
 
-const CONNECTION = { origin: 'https://gate.example', apiKey: 'sk-abc', model: 'gpt-x', siteName: '视频站 ÿþ?>' };
+const CONNECTION = {
+  origin: 'https://gate.example',
+  apiKey: 'sk-abc',
+  model: 'gpt-x',
+  videoModel: 'kling-v3',
+  siteName: '视频站 ÿþ?>',
+};
 
 test('every client has a hint, and its samples contain the base URL and the key', () => {
   assert.ok(CLIENTS.length >= 14);
@@ -41,4 +47,20 @@ test('deep links carry the base URL and the key in the format their clients pars
   const chatbox = decode(linkOf('chatbox').searchParams.get('config') ?? '');
   assert.equal(chatbox.settings.apiHost + chatbox.settings.apiPath, 'https://gate.example/v1/chat/completions');
   assert.equal(chatbox.settings.apiKey, 'sk-abc');
+});
+
+test('the first clients generate a video, and say why one failed', () => {
+  const [first, second, third] = CLIENTS;
+  assert.deepEqual(
+    [first, second, third].map(({ group }) => group),
+    ['video', 'video', 'video'],
+  );
+  for (const { id, samples } of CLIENTS.filter((client: Client) => client.group === 'video')) {
+    const text = samples(CONNECTION)
+      .map((sample) => sample.text)
+      .join('\n');
+    assert.match(text, /kling-v3/, id);
+    assert.doesNotMatch(text, /YOUR_API_KEY/, id);
+    if (id !== 'cli') assert.match(text, /error/, id);
+  }
 });

@@ -1,3 +1,6 @@
+import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-formatting.ts';
+import { videoCodeSamples } from '../../studio/video-code-samples.ts';
+
 const toBase64 = (value: unknown): string =>
   btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(value))));
 
@@ -23,7 +26,7 @@ function toChatboxLink({ origin, apiKey, model, siteName }: SampleValues): strin
 
 interface Sample {
   /** Path of the configuration file; undefined: the sample is for a terminal. */
-  readonly file?: string;
+  readonly file?: string | undefined;
   readonly text: string;
 }
 
@@ -31,6 +34,8 @@ interface Sample {
 export interface Client {
   readonly id: string;
   readonly title: string;
+  /** Clients that generate a video come first; all others chat. */
+  readonly group?: 'video';
   readonly samples: (connection: SampleValues) => readonly Sample[];
   /** Opens the client with the settings filled in; the client asks before saving. */
   readonly link?: (connection: SampleValues) => string;
@@ -188,14 +193,43 @@ const libreChat: Client['samples'] = ({ origin, apiKey, model, siteName }) => [
   },
 ];
 
+const PROMPT = 'A paper boat on a rainy street at dusk';
+
+/** The studio's sample in one language, with the key. */
+const videoSample =
+  (language: keyof ReturnType<typeof videoCodeSamples>, file?: string): Client['samples'] =>
+  ({ origin, apiKey, videoModel }) => {
+    const text = videoCodeSamples({ model: videoModel, prompt: PROMPT }, origin)[language];
+    return [{ file, text: text.replaceAll(API_KEY_PLACEHOLDER, apiKey) }];
+  };
+
+const videoSdk: Client['samples'] = ({ origin, apiKey, videoModel }) => [
+  { text: 'npm install @reelgate/sdk' },
+  {
+    file: 'video.mjs',
+    text: [
+      "import { Reelgate } from '@reelgate/sdk';",
+      '',
+      `const reelgate = new Reelgate({ baseUrl: '${origin}', credentials: { apiKey: '${apiKey}' } });`,
+      `const { id } = await reelgate.videos.create({ model: '${videoModel}', prompt: '${PROMPT}' });`,
+      'const video = await reelgate.videos.wait(id, { onProgress: ({ progress }) => console.log(progress) });',
+      "console.log(video.status === 'completed' ? video.metadata?.url : video.error?.message);",
+    ].join('\n'),
+  },
+];
+
 const addressAndKey: Client['samples'] = ({ origin, apiKey }) => [{ text: `${origin}/v1` }, { text: apiKey }];
 
 /** Supported clients, in the order of the tabs. */
 export const CLIENTS = [
-  { id: 'curl', title: 'curl', samples: curl },
+  { id: 'videoCurl', group: 'video', title: 'curl', samples: videoSample('curl') },
+  { id: 'videoSdk', group: 'video', title: 'Reelgate SDK', samples: videoSdk },
+  { id: 'cli', group: 'video', title: 'Reelgate CLI', samples: videoSample('CLI') },
+  { id: 'videoPython', group: 'video', title: 'Python', samples: videoSample('Python', 'video.py') },
+  { id: 'curl', title: 'OpenAI API', samples: curl },
   { id: 'env', title: '.env', samples: (connection) => [{ file: '.env', text: env(openAiEnv(connection)) }] },
-  { id: 'python', title: 'Python', samples: python },
-  { id: 'node', title: 'Node.js', samples: node },
+  { id: 'python', title: 'OpenAI Python', samples: python },
+  { id: 'node', title: 'OpenAI Node.js', samples: node },
   { id: 'aiSdk', title: 'AI SDK', samples: aiSdk },
   { id: 'langChain', title: 'LangChain', samples: langChain },
   { id: 'anthropicSdk', title: 'Anthropic SDK', samples: anthropicSdk },
@@ -247,13 +281,6 @@ export const CLIENTS = [
   },
   { id: 'libreChat', title: 'LibreChat', samples: libreChat },
   { id: 'cursor', title: 'Cursor', samples: addressAndKey },
-  {
-    id: 'cli',
-    title: 'Reelgate CLI',
-    samples: ({ origin, apiKey }) => [
-      { text: `${env({ REELGATE_URL: origin, REELGATE_API_KEY: apiKey }, 'export ')}\nreelgate models` },
-    ],
-  },
 ] as const satisfies readonly Client[];
 /** Id of a supported client. */
 export type ClientId = (typeof CLIENTS)[number]['id'];
@@ -265,5 +292,7 @@ export interface SampleValues {
   readonly apiKey: string;
   /** A chat model this key can call. */
   readonly model: string;
+  /** A video model this key can call. */
+  readonly videoModel: string;
   readonly siteName: string;
 }

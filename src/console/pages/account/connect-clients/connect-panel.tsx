@@ -1,7 +1,7 @@
 import { Alert, Button, Code, Group, Loader, NativeSelect, Stack, Tabs, Text } from '@mantine/core';
 import { IconCheck, IconExternalLink, IconPlugConnected } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-formatting.ts';
 import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
@@ -9,9 +9,15 @@ import { Dialog } from '../../../components/dialog.tsx';
 import { formatRelativeTime } from '../../../data/format-times.ts';
 import { type ApiKey, apiKeysQuery } from '../../../data/keys.ts';
 import { usableModelsQuery } from '../../../data/models.ts';
+import { cheapestModel } from '../../studio/models.ts';
 import { CLIENTS, type Client, type ClientId, type SampleValues } from './clients.ts';
 
 const MODEL_PLACEHOLDER = 'gpt-4o-mini';
+const VIDEO_MODEL_PLACEHOLDER = 'kling-v3';
+
+const GROUPS = ['video', 'chat'] as const;
+const clientsOf = (group: (typeof GROUPS)[number]): readonly (Client & { readonly id: ClientId })[] =>
+  CLIENTS.filter((client: Client) => (client.group ?? 'chat') === group);
 
 interface ConnectPanelProps {
   readonly tokenId: number;
@@ -28,19 +34,21 @@ interface ConnectPanelProps {
  */
 export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPanelProps) {
   const { t } = useTranslation('connect-clients');
-  const [clientId, setClientId] = useState<ClientId>('curl');
+  const [clientId, setClientId] = useState<ClientId>('videoCurl');
   const models = useQuery(usableModelsQuery);
-  const chatModel = models.data?.find(
-    ({ id, kind, permitted }) =>
-      kind === 'chat' && permitted && (allowedModels.length === 0 || allowedModels.includes(id)),
+  const usable = (models.data ?? []).filter(
+    ({ id, permitted }) => permitted && (allowedModels.length === 0 || allowedModels.includes(id)),
   );
+  const chatModel = usable.find(({ kind }) => kind === 'chat');
+  const client = CLIENTS.find(({ id }) => id === clientId);
   const connection: SampleValues = {
     origin: location.origin,
     apiKey: apiKey ?? API_KEY_PLACEHOLDER,
     model: chatModel?.id ?? MODEL_PLACEHOLDER,
+    videoModel: cheapestModel(usable)?.id ?? VIDEO_MODEL_PLACEHOLDER,
     siteName: 'Reelgate',
   };
-  const select = (id: string | null): void => setClientId(CLIENTS.find((each) => each.id === id)?.id ?? 'curl');
+  const select = (id: string | null): void => setClientId(CLIENTS.find((each) => each.id === id)?.id ?? 'videoCurl');
   return (
     <Stack gap="md">
       {apiKey === undefined ? (
@@ -55,14 +63,24 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
         label={t('client')}
         value={clientId}
         onChange={(event) => select(event.currentTarget.value)}
-        data={CLIENTS.map(({ id, title }) => ({ value: id, label: title }))}
+        data={GROUPS.map((group) => ({
+          group: t(`groups.${group}`),
+          items: clientsOf(group).map(({ id, title }) => ({ value: id, label: title })),
+        }))}
       />
       <Tabs value={clientId} onChange={select} orientation="vertical" keepMounted={false}>
         <Tabs.List visibleFrom="sm" aria-label={t('client')}>
-          {CLIENTS.map(({ id, title }) => (
-            <Tabs.Tab key={id} value={id} py={6}>
-              {title}
-            </Tabs.Tab>
+          {GROUPS.map((group) => (
+            <Fragment key={group}>
+              <Text role="presentation" size="xs" c="dimmed" fw={600} px="md" pt={group === 'chat' ? 'sm' : 0} pb={4}>
+                {t(`groups.${group}`)}
+              </Text>
+              {clientsOf(group).map(({ id, title }) => (
+                <Tabs.Tab key={id} value={id} py={6}>
+                  {title}
+                </Tabs.Tab>
+              ))}
+            </Fragment>
           ))}
         </Tabs.List>
         {CLIENTS.map((client) => (
@@ -76,7 +94,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
           </Tabs.Panel>
         ))}
       </Tabs>
-      {models.data !== undefined && chatModel === undefined ? (
+      {models.data !== undefined && chatModel === undefined && client?.group !== 'video' ? (
         <Text size="xs" c="dimmed">
           {t('noModel', { model: MODEL_PLACEHOLDER })}
         </Text>

@@ -1,0 +1,76 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { acceptsMotion } from '../../components/hover-clip.tsx';
+import type explore from '../../strings/en/explore.ts';
+
+/** A prompt to start from. */
+export type IdeaId = keyof typeof explore.ideas;
+
+/** The curated ideas in their order; the texts are in the strings of each language. */
+export const IDEAS: readonly IdeaId[] = [
+  'street',
+  'aurora',
+  'portrait',
+  'sea',
+  'city',
+  'product',
+  'mountains',
+  'silk',
+  'road',
+  'fox',
+  'planet',
+  'forest',
+];
+
+/** Clips rendered for the sandbox, which are part of this project; an idea without one shows a colour. */
+const POSTERS = import.meta.glob<string>('../../../sandbox/media/*-1.webp', {
+  query: '?url',
+  import: 'default',
+  eager: true,
+});
+const CLIPS = import.meta.glob<string>('../../../sandbox/media/*-1.mp4', {
+  query: '?url',
+  import: 'default',
+  eager: true,
+});
+
+/** Cards of ideas; a click fills the prompt of the studio. */
+export default function Ideas({ count }: { readonly count: number }) {
+  return (
+    <ul className="ideas">
+      {IDEAS.slice(0, count).map((id) => (
+        <Idea key={id} id={id} />
+      ))}
+    </ul>
+  );
+}
+
+function Idea({ id }: { readonly id: IdeaId }) {
+  const { t } = useTranslation('explore');
+  const [isPlaying, setPlaying] = useState(false);
+  const poster = POSTERS[`../../../sandbox/media/${id}-1.webp`];
+  const clip = CLIPS[`../../../sandbox/media/${id}-1.mp4`];
+  const title = t(`ideas.${id}.title`);
+  return (
+    <li>
+      <Link
+        to="/studio"
+        search={{ idea: id }}
+        className="idea"
+        aria-label={t('use', { title })}
+        onPointerEnter={({ pointerType }) => setPlaying(pointerType === 'mouse' && acceptsMotion())}
+        onPointerLeave={() => setPlaying(false)}
+      >
+        <span className="tile" data-idea={id}>
+          <span className="clip">
+            {poster === undefined ? null : <img src={poster} alt="" loading="lazy" />}
+            {isPlaying && clip !== undefined ? <video src={clip} muted loop playsInline autoPlay aria-hidden /> : null}
+          </span>
+        </span>
+        <strong>{title}</strong>
+        <span>{t(`ideas.${id}.prompt`)}</span>
+      </Link>
+    </li>
+  );
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { PASSWORD } from '../accounts/test-user-client.ts';
+import {
+  type BrowserFixture,
+  type ContextOptions,
+  openBrowserFixture,
+  signIn,
+  waitForContent,
+  waitForExpression,
+} from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
+
+const { studio } = STRINGS.en;
+const price = /^Generate video · [\d.]+ credits$/;
+
+describe('results, ideas and models of the studio', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let fixture: BrowserFixture;
+  before(async () => {
+    fixture = await openBrowserFixture();
+  });
+  after(() => fixture.stop());
+
+  const open = async (username: string, options: ContextOptions = {}): Promise<Page> => {
+    const person = await fixture.running.signUp(username);
+    await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 50_000_000, note: 'start' });
+    const page = await fixture.open(options);
+    await signIn(page, username, PASSWORD);
+    await page.goto('/studio?model=kling-v1-6');
+    await page.locator('#prompt').waitFor();
+    return page;
+  };
+
+  it('generates two videos of one model for twice the price, and stacks results newest first', async () => {
+    const page = await open('doubler');
+    await page.locator('#prompt').fill('A fox');
+    const single = page.getByRole('button', { name: price });
+    await single.waitFor();
+    const one = Number(/[\d.]+/.exec((await single.textContent()) ?? '')?.[0]);
+    await page.getByText('×2', { exact: true }).click();
+    const both = page.getByRole('button', { name: /^Generate 2 videos · [\d.]+ credits$/ });
+    await both.waitFor();
+    const two = Number(/(?<=· )[\d.]+/.exec((await both.textContent()) ?? '')?.[0]);
+    assert.ok(Math.abs(two - 2 * one) < 0.011, `${two} credits`);
+    await both.click();
+    const comparison = page.getByRole('region', { name: studio.comparison });
+    await comparison.locator('video').nth(1).waitFor();
+    await page.getByText('×1', { exact: true }).click();
+    await page.locator('#prompt').fill('An owl');
+    await page.getByRole('button', { name: price }).click();
+    await page.locator('#stage').getByRole('article', { name: 'An owl' }).locator('video').waitFor();
+
+    const stack = page.getByRole('region', { name: studio.recent });
+    assert.equal(await stack.getByRole('article', { name: 'A fox' }).locator('.tile').count(), 2);
+    await assertAccessible(page, 'stacked results');
+
+    // The lightbox keeps the focus, turns its pages by arrow keys, and returns the focus.
+    const tile = stack.locator('.tile').first();
+    await tile.focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'A fox' });
+    await dialog.locator('video').waitFor();
+    await dialog.getByText('2 of 3').waitFor();
+    await assertAccessible(page, 'lightbox');
+    await page.keyboard.press('ArrowLeft');
+    await page.getByRole('dialog', { name: 'An owl' }).getByText('1 of 3').waitFor();
+    for (let tabs = 0; tabs < 12; tabs += 1) await page.keyboard.press('Tab');
+    assert.equal(
+      await page.evaluate(
+        'document.activeElement === document.body || document.activeElement.closest("dialog") !== null',
+      ),
+      true,
+    );
+    await page.keyboard.press('Escape');
+    await page.locator('dialog[open]').waitFor({ state: 'detached' });
+    await waitForExpression(page, `document.activeElement.className.includes('tile')`);
+    await page.context().close();
+  });
+
+  it('retries a failed video at once, for the price on the button', async () => {
+    const page = await open('retrier');
+    await page.locator('#prompt').fill('A clock [fail]');
+    await page.getByRole('button', { name: price }).click();
+    await page
+      .locator('#stage')
+      .getByRole('button', { name: /^Retry · [\d.]+ credits$/ })
+      .click();
+    await page.getByRole('region', { name: studio.recent }).getByRole('article', { name: 'A clock [fail]' }).waitFor();
+    await page.context().close();
+  });
+
+  it('fills the prompt with an idea, in one click', async () => {
+    const page = await open('explorer');
+    await page.getByRole('link', { name: studio.explore }).click();
+    await waitForContent(page);
+    await assertAccessible(page, 'ideas');
+    await page.getByRole('link', { name: 'Use this prompt: Evening sea' }).click();
+    await waitForExpression(page, `document.querySelector('#prompt')?.value.startsWith('Gentle waves') === true`);
+    await page.getByRole('button', { name: price }).waitFor();
+    assert.equal(new URL(page.url()).search, '');
+    await page.context().close();
+  });
+
+  it('improves a prompt with the chat model of the operator, charged as a call, and keeps the earlier one', async () => {
+    await fixture.running.setSiteSetting('PROMPT_MODEL', 'sandbox-chat');
+    const page = await open('writer');
+    await page.locator('#prompt').fill('A boat');
+    await page.getByRole('button', { name: /^Improve prompt · about [\d.]+ credits$/ }).click();
+    await waitForExpression(page, `!['', 'A boat'].includes(document.querySelector('#prompt').value)`);
+    await page.getByRole('button', { name: studio.templates }).click();
+    await page.getByRole('menuitem', { name: 'A boat', exact: true }).waitFor();
+    await page.context().close();
+  });
+
+  it('filters models by what they can do, and orders them by price', async () => {
+    const page = await open('chooser');
+    await page.locator('h1').click();
+    await page.keyboard.press('m');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('option').first().waitFor();
+    const all = await dialog.getByRole('option').count();
+    await dialog.getByRole('button', { name: 'Extend' }).click();
+    await dialog.getByRole('button', { name: 'Sound' }).click();
+    const some = await dialog.getByRole('option').count();
+    assert.ok(some > 0 && some < all, `${some} of ${all}`);
+    await dialog.getByText('Lowest price').click();
+    await assertAccessible(page, 'filtered models');
+    await page.context().close();
+  });
+
+  it('keeps the result and the button in reach of the thumb on a phone', async () => {
+    const page = await open('walker', { width: 390, height: 844 });
+    await page.locator('#prompt').fill('A lighthouse');
+    await page.getByRole('button', { name: price }).click();
+    await page.locator('#stage').getByRole('article', { name: 'A lighthouse' }).locator('video').waitFor();
+    await page.evaluate(`scrollTo(0, 0)`);
+    const small = await page.evaluate(`[...document.querySelectorAll('.chip, .run-bar button, .actions button')]
+      .filter((each) => each.getBoundingClientRect().height < 44).map((each) => each.textContent)`);
+    assert.deepEqual(small, []);
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, 'no overflow');
+    await page.evaluate(`document.querySelector('.composer').style.minHeight = '900px'`);
+    await page.getByRole('button', { name: `${studio.toResult}: ${studio.stage.SUCCESS}` }).click();
+    await waitForExpression(page, `document.getElementById('stage').getBoundingClientRect().top < innerHeight / 2`);
+    await page.getByRole('button', { name: studio.toPrompt }).waitFor();
+    await page.context().close();
+  });
+
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+  });
+});
