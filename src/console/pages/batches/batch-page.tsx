@@ -240,7 +240,7 @@ function LineOutcome({ line: { video_id: video, error } }: { readonly line: Batc
       )}
       {error === null ? null : (
         <Text size="xs" className="error-text">
-          {error.message || error.code}
+          {t(`reasons.${error.code as 'interrupted'}`, { defaultValue: error.message || error.code })}
         </Text>
       )}
     </>

@@ -83,5 +83,12 @@ export default {
   cost: 'Cost',
   outcome: 'Result',
   open: 'Open video',
+  reasons: {
+    budget_reached: 'The budget does not cover this line. It was not sent.',
+    batch_expired: 'The time of the batch ended before this line was sent.',
+    batch_cancelled: 'The batch was cancelled before this line was sent.',
+    interrupted: 'The service stopped before the response arrived. The line was refunded and not sent again.',
+    input_file_not_found: 'The input file was deleted before this line was sent.',
+  },
   noLines: 'No lines.',
 };

@@ -86,5 +86,12 @@ export default {
   cost: '费用',
   outcome: '结果',
   open: '打开视频',
+  reasons: {
+    budget_reached: '超出批处理预算，该行未发送。',
+    batch_expired: '批处理在发送该行前已到期。',
+    batch_cancelled: '批处理在发送该行前已取消。',
+    interrupted: '服务在收到响应前中断，该行已退款，不会重复发送。',
+    input_file_not_found: '发送该行前输入文件已被删除。',
+  },
   noLines: '没有数据。',
 } satisfies Translated<typeof en>;
