@@ -7,6 +7,7 @@ import {
   Text,
   Textarea,
   TextInput,
+  type TextInputProps,
 } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { AmountInput, type AmountInputProps } from '../../../components/amount-input.tsx';
@@ -89,31 +90,8 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
           {number('days', t('duration'), { allowDecimal: false, min: 1, max: 36_500 })}
         </SimpleGrid>
       )}
-      {isBuiltin ? null : (
-        <TextInput
-          label={`${t('orderUrl')} (${t('app:optional')})`}
-          description={t('orderUrlHint')}
-          placeholder="https://"
-          type="url"
-          pattern="https://.*"
-          maxLength={2_000}
-          {...text('orderUrl')}
-        />
-      )}
-      <div>
-        <Text size="sm" fw={600} mb={4} id="renewed">
-          {t('allowance')}
-        </Text>
-        <SegmentedControl
-          aria-labelledby="renewed"
-          value={draft.renewal}
-          onChange={(renewed) => set({ renewal: renewed as PlanFormValues['renewal'] })}
-          data={[
-            { value: 'day', label: t('eachDay') },
-            { value: 'period', label: t('eachPeriod') },
-          ]}
-        />
-      </div>
+      {isBuiltin ? null : <OrderUrlInput {...text('orderUrl')} />}
+      <RenewalControl {...value('renewal')} />
       <SimpleGrid cols={{ base: 1, xs: draft.renewal === 'day' ? 3 : 4 }}>
         {draft.renewal === 'day' ? null : number('hours', t('hours'), { min: 0.1, max: 8_784, decimalScale: 2 })}
         <AllowanceInput label={t('credits')} {...value('credits')} />
@@ -132,6 +110,45 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
       <ModelsSelect label={t('models')} description={t('modelsHint')} {...value('models')} />
       {isBuiltin ? null : <PlanSwitches purchasable={checked('purchasable')} enabled={checked('enabled')} />}
     </SaveForm>
+  );
+}
+
+/** Where users order the plan. */
+function OrderUrlInput(props: Pick<TextInputProps, 'value' | 'onChange'>) {
+  const { t } = useTranslation(['admin-plans', 'app']);
+  return (
+    <TextInput
+      label={`${t('orderUrl')} (${t('app:optional')})`}
+      description={t('orderUrlHint')}
+      placeholder="https://"
+      type="url"
+      pattern="https://.*"
+      maxLength={2_000}
+      {...props}
+    />
+  );
+}
+
+type Renewal = PlanFormValues['renewal'];
+
+/** When the allowance is renewed. */
+function RenewalControl({ value, onChange }: { readonly value: Renewal; readonly onChange: (next: Renewal) => void }) {
+  const { t } = useTranslation('admin-plans');
+  return (
+    <div>
+      <Text size="sm" fw={600} mb={4} id="renewed">
+        {t('allowance')}
+      </Text>
+      <SegmentedControl
+        aria-labelledby="renewed"
+        value={value}
+        onChange={(renewed) => onChange(renewed as Renewal)}
+        data={[
+          { value: 'day', label: t('eachDay') },
+          { value: 'period', label: t('eachPeriod') },
+        ]}
+      />
+    </div>
   );
 }
 
