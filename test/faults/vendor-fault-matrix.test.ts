@@ -122,7 +122,7 @@ describe('every vendor, three operations, every fault', () => {
       const address = sandbox.url(name);
       const first =
         withSecond && isMisconfiguration(cell.fault) ? origin(toMisconfiguredUrl(address, cell.fault)) : address;
-      const add = (more: object) => patiently(() => operator.addChannel({ ...channel, ...more }));
+      const add = (more: { base_url: string; priority?: number }) => patiently(() => operator.addChannel({ ...channel, ...more }));
       cell.channels.push(await add({ base_url: first, priority: 10 }));
       if (withSecond) cell.channels.push(await add({ base_url: address }));
     }
@@ -188,7 +188,6 @@ describe('every vendor, three operations, every fault', () => {
 
     describe('submit', () => {
       let rows: Map<string | undefined, Row>;
-      let rows: Map<string, Row>;
       before(startService);
       after(stopService);
       before(async () => {
@@ -243,7 +242,6 @@ describe('every vendor, three operations, every fault', () => {
     };
     describeOnce('query', () => {
       let rows: Map<string | undefined, Row>;
-      let rows: Map<string, Row>;
       before(startService);
       after(stopService);
       before(async () => {
