@@ -75,6 +75,16 @@ describe('the real Claude Code', { skip: whyUnavailable() ?? false }, () => {
     for (const { model, token_name: name } of logged) assert.deepEqual([model, name], [MODEL, 'Claude Code']);
   });
 
+  it('shows under /usage what the person has spent of a limit', async () => {
+    const limit = { amount: 1_000_000_000, period: 'month' };
+    await service.operator.requestData('PUT', `/api/admin/users/${person.id}`, { spend_limit: limit });
+    await computer.press('/usage');
+    await computer.waitFor(/\/usage/);
+    await computer.press('Enter');
+    await computer.waitFor(/CRD [\d.]+ \/ CRD 2,000\.00 spent this month/);
+    await computer.press('Escape');
+  });
+
   it('renews its token before it expires', async () => {
     const before = computer.credential;
     computer.expireSoon();
