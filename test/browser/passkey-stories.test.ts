@@ -101,12 +101,11 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
       client_id: 'app',
       name: 'App',
       type: 'public',
-      redirect_uris: ['https://app.example/cb'],
+      redirect_uris: [`${url}/livez`],
     });
-    await page.route('https://app.example/**', (route) => route.fulfill({ body: 'signed in' }));
     const request = new URLSearchParams({
       client_id: 'app',
-      redirect_uri: 'https://app.example/cb',
+      redirect_uri: `${url}/livez`,
       response_type: 'code',
       scope: 'models',
       code_challenge: 'x'.repeat(43),
@@ -116,7 +115,7 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
     await assertAccessible(page, 'consent with a passkey');
     await page.getByLabel('It may spend at most').fill('2.5');
     await page.getByRole('button', { name: 'Allow with a passkey' }).click();
-    await page.waitForURL(/app\.example\/cb\?code=/);
+    await page.waitForURL(/\/livez\?code=/);
     const [entry] = await service.root.ok<{ after: { spend_limit: object } }[]>(
       'GET',
       '/api/admin/audit?action=grant.approve',
