@@ -169,16 +169,14 @@ export class Transport {
     const userHeader = credentials.userHeader ?? this.#options.userHeader ?? 'Service-Api-User';
     const bearer = { model: credentials.apiKey, account: credentials.accessToken, none: undefined }[purpose];
     const hasBody = input.body !== undefined && options.form === undefined;
+    const headers: Record<string, string> = { accept: 'application/json' };
+    if (hasBody) headers['content-type'] = 'application/json';
+    if (bearer) headers.authorization = `Bearer ${bearer}`;
+    if (purpose === 'account' && credentials.userId) headers[userHeader] = String(credentials.userId);
+    if (language) headers['accept-language'] = language;
     return fetch(`${baseUrl}${toPath(endpoint.path, input.params)}${toQuery(input.query)}`, {
       method: endpoint.method,
-      headers: {
-        accept: 'application/json',
-        ...(hasBody && { 'content-type': 'application/json' }),
-        ...(bearer && { authorization: `Bearer ${bearer}` }),
-        ...(purpose === 'account' && credentials.userId && { [userHeader]: String(credentials.userId) }),
-        ...(language && { 'accept-language': language }),
-        ...options.headers,
-      },
+      headers: { ...headers, ...options.headers },
       body: hasBody ? JSON.stringify(input.body) : (options.form ?? null),
       signal: options.signal ?? null,
     });

@@ -169,7 +169,7 @@ export class ArtifactStore {
   /** @param at time of the next attempt; null: no further attempt */
   async defer(claim: Claim, at: number | null, lastError: string): Promise<void> {
     await pending(this.#database.kysely, claim)
-      .set({ next_try_at: at, last_error: lastError, ...(at === null && { state: 'failed' as const }) })
+      .set({ next_try_at: at, last_error: lastError, state: at === null ? 'failed' : undefined })
       .execute();
   }
 

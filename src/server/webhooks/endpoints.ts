@@ -146,14 +146,15 @@ export class EndpointService {
     const { url, events, description, enabled, preset } = change;
     if (url !== undefined) checkUrl(url, 'url');
     if (events !== undefined) assertAllowedTypes(events, role);
+    const state = enabled === undefined ? undefined : ({ enabled: enabled ? 1 : 0, disabled_reason: '' } as const);
     const columns = defined({
       url,
       events: events === undefined ? undefined : JSON.stringify(events),
       description,
       preset,
+      ...state,
       // Enabling the endpoint or changing its URL resets its failures.
-      ...(enabled === undefined ? {} : ({ enabled: enabled ? 1 : 0, disabled_reason: '' } as const)),
-      ...(enabled === true || url !== undefined ? { failing_since: null } : {}),
+      failing_since: enabled === true || url !== undefined ? null : undefined,
     });
     await database.transaction(async (trx) => {
       await this.#find(actor.actorId, id, trx);

@@ -687,7 +687,8 @@ export class OpenAiChatReader implements ResponseReader {
       const joined = isPiece ? { ...last, ...block, thinking: textOf(last.thinking) + textOf(block.thinking) } : block;
       known.splice(isPiece ? -1 : known.length, 1, joined);
     }
-    this.#extras = { ...this.#extras, ...extras, ...(known.length > 0 && { thinking_blocks: known }) };
+    this.#extras = { ...this.#extras, ...extras };
+    if (known.length > 0) this.#extras = { ...this.#extras, thinking_blocks: known };
   }
 
   #readCall(call: UntrustedObject, isWhole: boolean): void {

@@ -449,7 +449,8 @@ export class ErrorSender {
 function logError(log: Log, error: unknown, where: object): void {
   const known = error instanceof AppError && error.code !== 'internal_error';
   if (known && error.options.log === undefined) return;
-  log[known ? 'warn' : 'error']({ err: error, ...where, ...(known ? error.options.log : {}) }, 'request failed');
+  const details = known ? error.options.log : undefined;
+  log[known ? 'warn' : 'error']({ err: error, ...where, ...details }, 'request failed');
 }
 
 const FRAMEWORK_ERRORS: Readonly<Record<string, () => AppError>> = {

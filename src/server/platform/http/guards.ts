@@ -262,9 +262,9 @@ export class CorsPolicy {
     if (request.method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;
     beforeResponse(request, response);
     const wanted = headers['access-control-request-headers'];
+    if (wanted !== undefined && HEADER_NAMES.test(wanted)) response.setHeader('access-control-allow-headers', wanted);
     response.writeHead(204, {
       'access-control-allow-methods': ALLOWED_METHODS,
-      ...(wanted !== undefined && HEADER_NAMES.test(wanted) && { 'access-control-allow-headers': wanted }),
       'access-control-max-age': PREFLIGHT_SECONDS,
       'content-length': '0',
     });
