@@ -31,7 +31,7 @@ test('finds a C2PA manifest and AIGC metadata, and neither in a file without the
     [[type, largeBox('uuid', manifest), labelled, media], true, true],
     [[type, media, labelled], false, true],
     [[type, box('uuid', Buffer.alloc(20), C2PA), movie, media], false, false],
-    [[loadMedia('wide.mp4').bytes], false, false],
+    [[loadMedia('sea-1-silent.mp4').bytes], false, false],
   ] as const)
     assert.deepEqual(await marksOf(Buffer.concat(file)), { c2pa, aigc });
 });
