@@ -9,6 +9,8 @@ const { studio } = STRINGS.en;
 const PROMPT = 'A paper boat drifts down a rainy street at dusk, neon reflections';
 const COMPARED_MODELS = ['kling v3', 'wan2.6-t2v', 'seedance 1.5', 'veo 3.1'] as const;
 const SIZE = { width: 1280, height: 800 };
+/** Shows the prompt, its price and all four clips. */
+const COMPARISON_HEIGHT = 1_220;
 /** Width of the preview; its height follows. */
 const PREVIEW_WIDTH = 880;
 
@@ -22,6 +24,7 @@ export async function captureReadmePictures(rig: BrowserFixture, folder: string,
   const page = await rig.open(SIZE);
   await signIn(page, ROOT.username, ROOT.password);
   writeFileSync(join(folder, 'preview.webp'), await recordPreview(page, toWebp));
+  await page.setViewportSize({ width: SIZE.width, height: COMPARISON_HEIGHT });
   await compareModels(page);
   writeFileSync(join(folder, 'compare.webp'), await toWebp(await page.screenshot()));
   await page.context().close();
