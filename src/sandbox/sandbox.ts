@@ -87,7 +87,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     latencyMs = 0,
     keepRequests = 1_000,
     urlLifetimeMs,
-    clipsByPrompt = false,
     fileOf = (file) => file,
     port = () => 0,
     deviations,
@@ -106,7 +105,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     now,
     artifactUrl: (path: string) => `${artifacts.url}${path}`,
     urlsExpire: urlLifetimeMs !== undefined,
-    clipsByPrompt,
+    clipsByPrompt: options.clipsByPrompt === true,
     fileOf,
     deviating,
   };
@@ -119,13 +118,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const station: RunningSimulator = { ...shared, simulator, url, jobs, lastResponses: new Map() };
     stations.set(simulator.name, station);
     serveSimulators(server, () => station);
-    const host = {
+    hosts.set(simulator.name, {
       ...station,
       simulator: artifactHost(simulator.name, urlLifetimeMs ?? Number.POSITIVE_INFINITY),
       url: artifacts.url,
-      answered: new Map(),
-    };
-    hosts.set(simulator.name, host);
+    });
   }
   serveSimulators(artifacts.server, (path) => hosts.get(path.split('/')[1] ?? ''));
 

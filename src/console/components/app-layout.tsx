@@ -12,16 +12,14 @@ import {
 } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { NO_PACKAGE } from '../../contract/plans.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import { fetchStatus } from '../data/api-client.ts';
-import { currentPlanQuery } from '../data/plans.ts';
 import { useSelf, useSiteName } from '../data/self.ts';
-import { CreditAmount, useFormatCredits } from './credit-amount.tsx';
+import { CreditAmount } from './credit-amount.tsx';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 import { LanguageAndThemeMenus } from './menus.tsx';
 import { Navigation } from './navigation.tsx';
@@ -125,16 +123,19 @@ function AccountMenuButton() {
   );
 }
 
-/** What calls are paid from: the allowance of the plan while some is left, otherwise the wallet. */
+const PlanAllowance = lazy(() => import('./plan-allowance.tsx'));
+/** `NO_PACKAGE` of the contract, whose schemas of plans the first screen does not need. */
+const NO_PLAN = 'none';
+
+/** What calls are paid from. The part for plans is loaded for accounts that have one. */
 function SpendableAmount({ packageCode, wallet }: { readonly packageCode: string; readonly wallet: number }) {
-  const { t } = useTranslation();
-  const formatCredits = useFormatCredits();
-  const plan = useQuery({ ...currentPlanQuery, enabled: packageCode !== NO_PACKAGE });
-  const tightest = plan.data?.windows.toSorted((a, b) => a.left - b.left)[0];
-  return tightest !== undefined && tightest.left > 0 ? (
-    t(`leftOfPlan.${tightest.kind}`, { left: formatCredits(tightest.left) })
+  const amount = <CreditAmount value={wallet} />;
+  return packageCode === NO_PLAN ? (
+    amount
   ) : (
-    <CreditAmount value={wallet} />
+    <Suspense fallback={amount}>
+      <PlanAllowance wallet={wallet} />
+    </Suspense>
   );
 }
 

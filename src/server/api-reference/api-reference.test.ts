@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Value } from 'typebox/value';
 import { type SandboxService, startSandboxService } from '../../../test/service-with-sandbox.ts';
-import { exampleOf } from './schema-example.ts';
+import { schemaExample } from './schema-example.ts';
 
 describe('the API reference', () => {
   let running: SandboxService;
@@ -84,16 +84,16 @@ describe('the API reference', () => {
 
   test('gives each JSON body an example that its schema accepts', () => {
     const refused = running.app.http.routes.endpoints.flatMap(({ method, path, body, accepts }) =>
-      body === undefined || accepts === 'upload' || Value.Check(body, exampleOf(body, true))
+      body === undefined || accepts === 'upload' || Value.Check(body, schemaExample(body, true))
         ? []
-        : [`${method} ${path} ${JSON.stringify(exampleOf(body, true))}`],
+        : [`${method} ${path} ${JSON.stringify(schemaExample(body, true))}`],
     );
     assert.deepEqual(refused, []);
   });
 
   test('gives each response an example that its schema accepts', () => {
     const refused = running.app.http.routes.endpoints.flatMap(({ method, path, response }) =>
-      response === undefined || Value.Check(response, exampleOf(response, false)) ? [] : [`${method} ${path}`],
+      response === undefined || Value.Check(response, schemaExample(response, false)) ? [] : [`${method} ${path}`],
     );
     assert.deepEqual(refused, []);
   });

@@ -9,7 +9,7 @@ import {
 } from '../../contract/endpoint.ts';
 import { ERRORS } from '../../contract/error-codes.ts';
 import { defined } from '../../contract/objects.ts';
-import { exampleOf } from './schema-example.ts';
+import { schemaExample } from './schema-example.ts';
 
 type Json = { [key: string]: unknown };
 
@@ -211,7 +211,7 @@ function toSuccess(endpoint: Endpoint, status: number): Json {
     ERRORS_WITH_STATUS_200.has(envelope) && documentedResponse !== undefined
       ? { [canBeBoth(documentedResponse) ? 'anyOf' : 'oneOf']: [success, FAILURES[envelope]] }
       : success;
-  const example = documentedResponse === undefined ? undefined : exampleOf(documentedResponse, false);
+  const example = documentedResponse === undefined ? undefined : schemaExample(documentedResponse, false);
   const content = responseTypes.map((type) => [
     type,
     type === 'application/json' ? defined({ schema: json, example }) : {},
@@ -235,7 +235,7 @@ const TYPES: Readonly<Record<NonNullable<Endpoint['accepts']>, readonly string[]
 
 function toRequestBody({ body, accepts = 'json', optionalBody = false, files = [] }: Endpoint): Json {
   const schemaOf = (type: string): unknown => (type === 'multipart/form-data' ? toMultipartSchema(body, files) : body);
-  const example = exampleOf(body, true);
+  const example = schemaExample(body, true);
   const content = TYPES[accepts].map((type) => [
     type,
     type === 'application/json' ? { schema: schemaOf(type), example } : { schema: schemaOf(type) },

@@ -59,21 +59,21 @@ const MAX_DEPTH = 10;
  *
  * @param isRequest leaves out optional members, except those that make an example worth reading
  */
-export function exampleOf(schema: unknown, isRequest: boolean, name = '', depth = 0): unknown {
+export function schemaExample(schema: unknown, isRequest: boolean, name = '', depth = 0): unknown {
   const given = (schema ?? {}) as ExampleSchema;
   if (given.const !== undefined) return given.const;
   if (given.examples?.[0] !== undefined) return given.examples[0];
   if (given.enum !== undefined) return given.enum.find((value) => value !== '') ?? given.enum[0];
   const options = given.anyOf ?? given.oneOf;
   if (options !== undefined)
-    return exampleOf(
+    return schemaExample(
       options.find(({ type }) => type !== 'null'),
       isRequest,
       name,
       depth,
     );
   if (given.allOf !== undefined)
-    return Object.assign({}, ...given.allOf.map((each) => exampleOf(each, isRequest, name, depth)));
+    return Object.assign({}, ...given.allOf.map((each) => schemaExample(each, isRequest, name, depth)));
   const type = Array.isArray(given.type) ? given.type.find((each) => each !== 'null') : given.type;
   const known = BY_NAME[name];
   if (known !== undefined && fits(known, given, type)) return known;
@@ -84,7 +84,7 @@ export function exampleOf(schema: unknown, isRequest: boolean, name = '', depth 
 function plainExample(given: ExampleSchema, type: string, isRequest: boolean, depth: number): unknown {
   if (type === 'array') {
     if (depth >= MAX_DEPTH || (isRequest && (given.minItems ?? 0) === 0)) return [];
-    return [exampleOf(given.items, isRequest, '', depth + 1)];
+    return [schemaExample(given.items, isRequest, '', depth + 1)];
   }
   if (type === 'object') return objectExample(given, isRequest, depth);
   if (type === 'integer' || type === 'number') return Math.max(given.minimum ?? given.exclusiveMinimum ?? 0, 1);
@@ -102,7 +102,7 @@ function objectExample(given: ExampleSchema, isRequest: boolean, depth: number):
   const names = Object.keys(properties);
   const shown = names.filter((name) => !isRequest || required.includes(name) || (depth === 0 && name in BY_NAME));
   const enough = shown.length >= minProperties ? shown : names.slice(0, minProperties);
-  return Object.fromEntries(enough.map((name) => [name, exampleOf(properties[name], isRequest, name, depth + 1)]));
+  return Object.fromEntries(enough.map((name) => [name, schemaExample(properties[name], isRequest, name, depth + 1)]));
 }
 
 function fits(value: unknown, { pattern, minLength = 0, maxLength = 1e9 }: ExampleSchema, type: unknown): boolean {

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { defined } from '../../contract/objects.ts';
 import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/plans.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { usagePace, type WindowUsage } from './allowances.ts';
@@ -25,7 +26,7 @@ export const toPackageCard = (plan: PlanRow): Static<typeof PackageCard> => ({
   status: plan.status,
   created_time: toSeconds(plan.created_at),
   monthly_quota_limit: plan.monthly_quota_limit,
-  ...(plan.order_url === '' ? {} : { order_url: plan.order_url }),
+  ...defined({ order_url: plan.order_url || undefined }),
 });
 
 /** A plan as shown to administrators. */
