@@ -9,7 +9,7 @@ import {
   type SheetRow,
 } from '../../contract/batches.ts';
 import { formatMessage, type Locale } from '../../contract/messages/format-message.ts';
-import { asObject } from '../../contract/objects.ts';
+import { asObject, defined } from '../../contract/objects.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { VideoBody } from '../../contract/video.ts';
 import type { FileService } from '../files/file-service.ts';
@@ -83,13 +83,8 @@ export class BatchSheets {
     const file = { filename: 'sheet.jsonl', purpose: 'batch', lifetimeMs: BATCH_KEPT_DAYS * DAY_MS } as const;
     const { id } = await files.write(owner.userId, file, lines);
     const { completion_window, metadata = null, budget = null } = given;
-    return service.create(owner, {
-      input_file_id: id,
-      endpoint: ENDPOINT,
-      metadata,
-      budget,
-      ...(completion_window !== undefined && { completion_window }),
-    });
+    const batch = defined({ input_file_id: id, endpoint: ENDPOINT, metadata, budget, completion_window });
+    return service.create(owner, batch);
   }
 
   /** Lines of a batch in order. */
@@ -257,12 +252,12 @@ function toBody(values: ReadonlyMap<string, string>, model: string | undefined):
     else if (column.startsWith(METADATA)) metadata[column.slice(METADATA.length)] = toValue(value);
     else body[column] = value;
   }
-  return {
-    ...(model !== undefined && { model }),
+  return defined({
+    model,
     ...body,
-    ...(inputs.length > 0 && { inputs }),
-    ...(Object.keys(metadata).length > 0 && { metadata }),
-  };
+    inputs: inputs.length > 0 ? inputs : undefined,
+    metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
+  });
 }
 
 /** Numbers and booleans of metadata are written as such; every other cell is text. */

@@ -1,6 +1,6 @@
 import { BATCH_CLIENT } from '../../contract/batches.ts';
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../contract/error-codes.ts';
-import { asObject } from '../../contract/objects.ts';
+import { asObject, defined } from '../../contract/objects.ts';
 import { VideoBody } from '../../contract/video.ts';
 import type { Chat } from '../chat/module.ts';
 import { isAppError } from '../platform/app-error.ts';
@@ -97,7 +97,7 @@ export class LineSender {
     return database.transaction(async (trx) => {
       const { charge, ...rest } = end;
       const settled = charge === undefined ? {} : { amount: charge, is_settled: 1 as const };
-      const condition = { states: [state], ...(owner !== undefined && { owner }), ...(ref !== undefined && { ref }) };
+      const condition = defined({ states: [state], owner, ref });
       const set = { state: rest.state, result: rest.result, owner: null, ...settled };
       if (!(await store.moveLine(trx, line, condition, set))) return false;
       await store.countEnd(trx, line.batch_id, { ...rest, released: charge === undefined ? 0 : line.amount - charge });

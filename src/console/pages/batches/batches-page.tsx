@@ -137,7 +137,11 @@ function LinesDialog({ file, onClose }: { readonly file: File; readonly onClose:
       onClose={onClose}
       disabled={endpoint.data === undefined || endpoint.data === ''}
     >
-      <Text size="sm" {...(endpoint.data === '' && { className: 'error-text', role: 'alert' })}>
+      <Text
+        size="sm"
+        className={endpoint.data === '' ? 'error-text' : ''}
+        role={endpoint.data === '' ? 'alert' : 'note'}
+      >
         {endpoint.data === '' ? t('jsonlBad') : t('jsonlText', { endpoint: endpoint.data ?? '…' })}
       </Text>
     </FormDialog>

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { defined } from '../../../contract/objects.ts';
 import { AmountInput } from '../../components/amount-input.tsx';
 import { CreditAmount, useAmountUnit } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
@@ -36,13 +37,15 @@ export function SheetPanel({ name, csv, onClose }: SheetPanelProps) {
   const [sheet, setSheet] = useState<Sheet>();
   const check = useMutation({
     mutationFn: (start: boolean) =>
-      checkSheet({
-        csv: sheet === undefined ? csv : toCsv(sheet, edits),
-        start,
-        metadata: { name: name.slice(0, 512) },
-        ...(model !== '' && { model }),
-        ...(typeof budget === 'number' && { budget: Math.round(budget * quotaPerCredit) }),
-      }),
+      checkSheet(
+        defined({
+          csv: sheet === undefined ? csv : toCsv(sheet, edits),
+          start,
+          metadata: { name: name.slice(0, 512) },
+          model: model === '' ? undefined : model,
+          budget: typeof budget === 'number' ? Math.round(budget * quotaPerCredit) : undefined,
+        }),
+      ),
     onSuccess: (checked) => {
       setSheet(checked);
       setEdits(new Map());
