@@ -1,7 +1,7 @@
 import { ActionIcon, Group, Loader, Text } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type ReactNode, type TouchEvent, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, type TouchEvent, useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Video, videoQuery } from '../data/videos.ts';
 import { acceptsMotion } from './hover-clip.tsx';
@@ -33,7 +33,8 @@ export default function Lightbox({ videos, start, onClose, actions }: LightboxPr
     0,
   );
   const video = videos[index];
-  useEffect(() => {
+  // Before the element is removed, so that the browser returns the focus.
+  useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
     return () => element?.close();

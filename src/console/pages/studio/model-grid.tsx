@@ -265,10 +265,7 @@ function OptionPrice({ model, draft }: { readonly model: UsableModel; readonly d
   );
 }
 
-function describeSeconds(
-  can: DurationRange,
-  t: ReturnType<typeof useTranslation<['studio', 'model-notes']>>['t'],
-): string {
+function describeSeconds(can: DurationRange, t: ReturnType<typeof useTranslation<'studio'>>['t']): string {
   const values = 'values' in can ? can.values : [can.min, can.max];
   const [first = 0, last = first] = [values[0], values.at(-1)];
   return first === last ? t('secondsShort', { seconds: first }) : t('secondsRange', { from: first, to: last });

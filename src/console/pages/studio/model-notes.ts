@@ -1,4 +1,4 @@
-import { minimumVideoPrice } from '../../../contract/pricing.ts';
+import { isChatPrice, minimumVideoPrice } from '../../../contract/pricing.ts';
 import { canDo, type UsableModel } from '../../data/models.ts';
 import type en from '../../strings/en/model-notes.ts';
 import { waysFor } from './inputs.ts';
@@ -79,8 +79,7 @@ export const MODEL_ORDERS = ['recommended', 'price'] as const;
 export type ModelOrder = (typeof MODEL_ORDERS)[number];
 
 /** Price of five seconds, for comparison only. */
-const comparedPrice = ({ price }: UsableModel): number =>
-  'input_per_million' in price ? 0 : minimumVideoPrice(price, 5);
+const comparedPrice = ({ price }: UsableModel): number => (isChatPrice(price) ? 0 : minimumVideoPrice(price, 5));
 
 /** Previews, faster variants and other vendors' offers of a model. */
 const VARIANT = /preview|fast|flash|lite|mini\b|turbo|^dreamina|_|i2v|r2v|kf2v/i;

@@ -40,7 +40,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
     ({ id, permitted }) => permitted && (allowedModels.length === 0 || allowedModels.includes(id)),
   );
   const chatModel = usable.find(({ kind }) => kind === 'chat');
-  const client = CLIENTS.find(({ id }) => id === clientId);
+  const client: Client | undefined = CLIENTS.find(({ id }) => id === clientId);
   const connection: SampleValues = {
     origin: location.origin,
     apiKey: apiKey ?? API_KEY_PLACEHOLDER,
