@@ -89,6 +89,7 @@ export const logout = endpoint({
 });
 
 export const getSelf = endpoint({
+  organization: 'member',
   method: 'GET',
   path: '/api/user/self',
   summary: 'The account of the credential',
@@ -140,6 +141,7 @@ const Settings = {
 };
 
 export const getSettings = endpoint({
+  organization: 'member',
   method: 'GET',
   path: '/api/user/settings',
   summary: 'Settings of the account',
@@ -150,6 +152,7 @@ export const getSettings = endpoint({
 });
 
 export const putSettings = endpoint({
+  organization: 'admin',
   method: 'PUT',
   path: '/api/user/settings',
   summary: 'Change settings; only the named keys change',

@@ -65,6 +65,7 @@ const ApiToken = Type.Object({
   queued_tasks: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Videos that may wait for a place; null: as many as the account may have.',
   }),
+  created_by: Type.String({ description: 'User name of the member who created a key of an organization.' }),
   created_time: Time,
   last_used_time: TimeOrNull,
   old_keys: Type.Array(Type.Object({ key_hint: Type.String(), expires_at: Time, last_used_time: TimeOrNull }), {
@@ -82,6 +83,7 @@ export const listTokens = endpoint({
   summary: 'Own API tokens',
   tag: 'tokens',
   policy: 'owner',
+  organization: 'member',
   envelope: 'api',
   query: Type.Object({ ...PageQuery, sort: SortBy(TOKEN_SORTS, 'Default -created: the newest first.') }),
   response: ListOf(ApiToken),
@@ -93,6 +95,7 @@ export const getToken = endpoint({
   summary: 'One own API token',
   tag: 'tokens',
   policy: 'owner',
+  organization: 'member',
   envelope: 'api',
   params: IdParam,
   response: Ok(ApiToken),
@@ -104,6 +107,7 @@ export const createToken = endpoint({
   summary: 'Make an `sk-` token; the key is shown once',
   tag: 'tokens',
   policy: 'owner',
+  organization: 'member',
   envelope: 'api',
   secret: true,
   body: Type.Object({ name: TokenName, ...TokenLimits }, CLOSED),
@@ -116,6 +120,7 @@ export const updateToken = endpoint({
   summary: 'Change a token; only the named keys change',
   tag: 'tokens',
   policy: 'owner',
+  organization: 'member',
   envelope: 'api',
   params: IdParam,
   body: Type.Object({ name: Type.Optional(TokenName), ...TokenLimits }, CLOSED),
@@ -123,6 +128,7 @@ export const updateToken = endpoint({
 });
 
 export const rotateToken = endpoint({
+  organization: 'member',
   method: 'POST',
   path: '/api/tokens/:id/rotate',
   summary: 'Give a token a new secret, shown once; the old one works for a while. Id, limits and usage stay',
@@ -147,6 +153,7 @@ export const rotateToken = endpoint({
 });
 
 export const endTokenRotation = endpoint({
+  organization: 'member',
   method: 'DELETE',
   path: '/api/tokens/:id/rotation',
   summary: 'End the old secrets of a token now',
@@ -163,6 +170,7 @@ export const revokeToken = endpoint({
   summary: 'Revoke a token; it stops at once',
   tag: 'tokens',
   policy: 'owner',
+  organization: 'member',
   envelope: 'api',
   params: IdParam,
   response: Done,

@@ -31,6 +31,7 @@ const one = {
 } as const;
 
 export const listBudgets = endpoint({
+  organization: 'admin',
   ...shared,
   policy: 'account',
   method: 'GET',
@@ -40,6 +41,7 @@ export const listBudgets = endpoint({
 });
 
 export const putBudget = endpoint({
+  organization: 'admin',
   ...one,
   method: 'PUT',
   summary: 'Set the monthly budget of the account or of a key. It tells; what must not be exceeded is a key limit',
@@ -50,4 +52,10 @@ export const putBudget = endpoint({
   response: Ok(Budget),
 });
 
-export const deleteBudget = endpoint({ ...one, method: 'DELETE', summary: 'Remove a budget', response: Done });
+export const deleteBudget = endpoint({
+  ...one,
+  organization: 'admin',
+  method: 'DELETE',
+  summary: 'Remove a budget',
+  response: Done,
+});

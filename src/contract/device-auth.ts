@@ -123,6 +123,9 @@ export const approveDevice = endpoint({
       }),
     ),
     credential: Type.Optional(Assertion),
+    organization: Type.Optional(
+      Type.String({ maxLength: 40, description: 'slug of the organization it acts for; absent: your own account' }),
+    ),
   }),
   response: Done,
 });
@@ -220,6 +223,7 @@ export const listDevices = endpoint({
       expires_at: Type.Union([Type.Integer(), Type.Null()], {
         description: 'Unix seconds at which the owner ends it; null: no such time',
       }),
+      organization: Type.String({ description: 'slug of the organization it acts for; empty: your own account' }),
     }),
   ),
 });

@@ -92,6 +92,7 @@ export const authorizeApprove = endpoint({
     ...FormFields,
     passkey: Type.Optional(PasskeyField),
     otp: Type.Optional(Type.String({ maxLength: 64, description: 'TOTP or backup code, where the page asks for one' })),
+    organization: Type.Optional(Type.String({ maxLength: 40, description: 'empty: the account itself' })),
   }),
 });
 

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { OrganizationRole } from './organization-roles.ts';
 
 /**
  * Who may call an endpoint. Every endpoint declares a policy; a route without one fails to register.
@@ -105,6 +106,11 @@ export interface Endpoint {
   readonly isOtherSpelling?: boolean;
   /** Also for accounts that still have to set up the second factor that `REQUIRE_SECOND_FACTOR` demands. */
   readonly withoutSecondFactor?: boolean;
+  /**
+   * Least role of a member for whom the endpoint acts for an organization, which the header `X-Organization` or the
+   * credential names. Undefined: it concerns the person.
+   */
+  readonly organization?: OrganizationRole;
   /** Spends quota on a management path; refused to OAuth access_tokens, which spend on the model paths only. */
   readonly spends?: boolean;
   /** The response contains tokens, passwords or keys and is sent with `Cache-Control: no-store`. */

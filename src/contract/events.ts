@@ -52,6 +52,7 @@ export const toEventPayload = (type: string, unixMs: number, data: string): Stat
 });
 
 export const listEvents = endpoint({
+  organization: 'admin',
   method: 'GET',
   path: '/api/events',
   summary: 'Events of the account, oldest first; administrators see those for administrators too',

@@ -127,6 +127,7 @@ const OwnFileList = Type.Object({ ...FileList.properties, data: Type.Array(OwnFi
 const ofAccount = { tag: 'files', policy: 'account', envelope: 'api' } as const;
 
 export const uploadOwnFile = endpoint({
+  organization: 'member',
   ...ofAccount,
   method: 'POST',
   path: '/api/files',
@@ -138,6 +139,7 @@ export const uploadOwnFile = endpoint({
   response: Ok(OwnFile),
 });
 export const listOwnFiles = endpoint({
+  organization: 'member',
   ...ofAccount,
   method: 'GET',
   path: '/api/files',
@@ -146,6 +148,7 @@ export const listOwnFiles = endpoint({
   response: Ok(OwnFileList),
 });
 export const getOwnFile = endpoint({
+  organization: 'member',
   ...ofAccount,
   method: 'GET',
   path: '/api/files/:file_id',
@@ -154,6 +157,7 @@ export const getOwnFile = endpoint({
   response: Ok(OwnFile),
 });
 export const deleteOwnFile = endpoint({
+  organization: 'member',
   ...ofAccount,
   method: 'DELETE',
   path: '/api/files/:file_id',

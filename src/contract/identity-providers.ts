@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { Code, RoleName, TimeOrNull } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
+import { ORGANIZATION_ROLES } from './organization-roles.ts';
 import { Done, IdParam, Ok } from './responses.ts';
 
 const ProviderId = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$', description: '1 to 32 of a-z 0-9 -' });
@@ -44,6 +45,20 @@ export const IdentityProvider = Type.Object(
       Type.Object(
         { claim: ClaimName, values: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1, maxItems: 100 }) },
         { additionalProperties: false, description: 'a claim with one of these values makes an administrator' },
+      ),
+    ),
+    organizations: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            claim: ClaimName,
+            values: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1, maxItems: 100 }),
+            slug: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$' }),
+            role: Type.Enum([...ORGANIZATION_ROLES]),
+          },
+          { additionalProperties: false },
+        ),
+        { maxItems: 100, description: 'a claim with one of these values makes a member of the organization' },
       ),
     ),
     plan: Type.Optional(Type.String({ pattern: '^[a-z0-9_-]{1,40}$', description: 'plan of the accounts it creates' })),

@@ -78,6 +78,7 @@ const group = {
 };
 
 export const getUsage = endpoint({
+  organization: 'member',
   method: 'GET',
   path: '/api/usage',
   summary: 'What this account used, by day, model and token',

@@ -42,6 +42,7 @@ const chat = { ...modelCall, ...streamed, summary: 'Chat completion, streamed or
 export const chatCompletions = endpoint({ ...chat, path: '/v1/chat/completions' });
 /** For the console's playground, which has a session but no key: charged to the account and logged without a key. */
 export const ownChatCompletions = endpoint({
+  organization: 'member',
   ...chat,
   policy: 'account',
   envelope: 'api',
@@ -123,6 +124,7 @@ export const imageGenerations = endpoint({
 });
 
 export const ownImageGenerations = endpoint({
+  organization: 'member',
   ...imageGenerations,
   policy: 'account',
   envelope: 'api',

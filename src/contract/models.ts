@@ -143,6 +143,7 @@ export const Capability = Type.Object({
 });
 
 export const listUsableModels = endpoint({
+  organization: 'member',
   method: 'GET',
   path: '/api/models',
   summary: 'Models this account can call now, with what they can do and cost',

@@ -155,6 +155,7 @@ export const oauthApprove = endpoint({
     ...ConsentFields,
     otp: Type.Optional(Type.String({ maxLength: 64, description: 'TOTP or backup code, where the page asks for one' })),
     passkey: Type.Optional(PasskeyField),
+    organization: Type.Optional(Type.String({ maxLength: 40, description: 'empty: the account itself' })),
     expires_in_days: Type.Optional(Type.String({ maxLength: 10, description: 'empty: until it is revoked' })),
     spend_limit_amount: Type.Optional(
       Type.String({ maxLength: 30, description: 'in the display currency; empty: none of its own' }),

@@ -40,7 +40,7 @@ export const Quote = Type.Object({
   }),
   spend_limits: Type.Array(
     Type.Object({
-      of: Type.Enum(['account', 'key']),
+      of: Type.Enum(['account', 'key', 'member']),
       ...SpendLimitState.properties,
       left: Type.Integer(),
     }),
@@ -67,6 +67,7 @@ export const ConsoleVideoBody = Type.Object(GenerationBody.properties, { additio
 const studio = { tag: 'video', policy: 'account', envelope: 'api' } as const;
 
 export const submitOwnVideo = endpoint({
+  organization: 'member',
   ...studio,
   method: 'POST',
   path: '/api/videos',
@@ -79,6 +80,7 @@ export const submitOwnVideo = endpoint({
 });
 
 export const quoteVideo = endpoint({
+  organization: 'member',
   ...studio,
   method: 'POST',
   path: '/api/videos/quote',
@@ -92,6 +94,7 @@ export const quoteVideo = endpoint({
 const Seconds = Type.Integer({ minimum: 0 });
 
 export const listGenerationTimes = endpoint({
+  organization: 'member',
   ...studio,
   method: 'GET',
   path: '/api/video-durations',
@@ -111,6 +114,7 @@ export const listGenerationTimes = endpoint({
 });
 
 export const deleteOwnVideo = endpoint({
+  organization: 'member',
   ...studio,
   method: 'DELETE',
   path: '/api/videos/:task_id',
@@ -135,6 +139,7 @@ const favourites = { tag: 'video', policy: 'account', envelope: 'api' } as const
 const TaskParam = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) });
 
 export const listFavourites = endpoint({
+  organization: 'member',
   ...favourites,
   method: 'GET',
   path: '/api/videos/favourites',
@@ -143,6 +148,7 @@ export const listFavourites = endpoint({
 });
 
 export const addFavourite = endpoint({
+  organization: 'member',
   ...favourites,
   method: 'PUT',
   path: '/api/videos/:task_id/favourite',
@@ -152,6 +158,7 @@ export const addFavourite = endpoint({
 });
 
 export const removeFavourite = endpoint({
+  organization: 'member',
   ...favourites,
   method: 'DELETE',
   path: '/api/videos/:task_id/favourite',
@@ -161,6 +168,7 @@ export const removeFavourite = endpoint({
 });
 
 export const getStorage = endpoint({
+  organization: 'member',
   method: 'GET',
   path: '/api/storage',
   summary: 'Space of the stored copies of the own videos',
@@ -182,6 +190,7 @@ export const getStorage = endpoint({
 const MAX_POSTER_TEXT = 350_000;
 
 export const putPoster = endpoint({
+  organization: 'member',
   method: 'PUT',
   path: '/api/videos/:task_id/thumbnail',
   summary: 'Give an own finished video a poster; once, where it has none',

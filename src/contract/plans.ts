@@ -162,6 +162,7 @@ const Window = Type.Object({
 });
 
 export const getOwnPackage = endpoint({
+  organization: 'member',
   method: 'GET',
   path: '/api/user/package',
   summary: 'The package of the account: what is left, when it refreshes, how fast it goes, what waits',
@@ -206,6 +207,7 @@ const GrantResult = Type.Object({
 });
 
 export const redeemCode = endpoint({
+  organization: 'admin',
   method: 'POST',
   path: '/api/user/redeem',
   summary: 'Use a redemption code; case, spaces and dashes do not matter',

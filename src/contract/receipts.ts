@@ -58,6 +58,7 @@ export const Receipt = Type.Object({
 });
 
 export const getReceipt = endpoint({
+  organization: 'member',
   method: 'GET',
   path: '/api/receipts/:ref',
   summary: 'The receipt of an own call or video; administrators get all',

@@ -65,6 +65,7 @@ const own = { tag: 'requests', policy: 'account', envelope: 'api', method: 'GET'
 const all = { tag: 'requests', policy: 'admin', envelope: 'api', method: 'GET' } as const;
 
 export const listRequests = endpoint({
+  organization: 'member',
   ...own,
   path: '/api/requests',
   summary: 'Calls and videos of this account that have ended, newest first',
@@ -83,6 +84,7 @@ export const listAllRequests = endpoint({
 const csv = { responseTypes: ['text/csv'] } as const;
 
 export const exportRequests = endpoint({
+  organization: 'member',
   ...own,
   ...csv,
   path: '/api/requests.csv',
@@ -101,6 +103,7 @@ export const exportAllRequests = endpoint({
 const live = { responseTypes: ['text/event-stream'] } as const;
 
 export const streamRequests = endpoint({
+  organization: 'member',
   ...own,
   ...live,
   path: '/api/requests/stream',
@@ -132,6 +135,7 @@ const FIGURES = {
 const statisticsSummary = 'Success rate, durations of what succeeded and cost, of the newest 20,000 calls that fit';
 
 export const getRequestStatistics = endpoint({
+  organization: 'member',
   ...own,
   path: '/api/requests/statistics',
   summary: statisticsSummary,

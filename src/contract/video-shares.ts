@@ -27,6 +27,7 @@ const Share = Type.Object({
 });
 
 export const createShare = endpoint({
+  organization: 'member',
   ...share,
   method: 'POST',
   path: '/api/videos/:task_id/shares',
@@ -48,6 +49,7 @@ export const createShare = endpoint({
 });
 
 export const listVideoShares = endpoint({
+  organization: 'member',
   ...share,
   method: 'GET',
   path: '/api/videos/:task_id/shares',
@@ -57,6 +59,7 @@ export const listVideoShares = endpoint({
 });
 
 export const deleteShare = endpoint({
+  organization: 'member',
   ...share,
   method: 'DELETE',
   path: '/api/videos/:task_id/shares/:id',
@@ -66,6 +69,7 @@ export const deleteShare = endpoint({
 });
 
 export const listShares = endpoint({
+  organization: 'member',
   ...share,
   method: 'GET',
   path: '/api/shares',

@@ -64,7 +64,7 @@ export const DocumentedSubmit = Type.Union([DocumentedVideo, Type.Object({ task_
 export const VideoRow = Type.Object({
   task_id: Type.String(),
   model: Type.String(),
-  prompt: Type.String(),
+  prompt: Type.String({ description: 'Empty where only other members of the organization may see it.' }),
   status: Type.Enum(TASK_STATUS),
   progress: Type.String(),
   fail_cause: Type.Enum(['', ...FAILURE_CAUSES], {
@@ -81,6 +81,9 @@ export const VideoRow = Type.Object({
   submit_time: Type.Integer(),
   finish_time: Type.Integer(),
   queue: Type.Optional(QueuePlace),
+  submitted_by: Type.Optional(
+    Type.String({ description: 'User name of the member who submitted a video of an organization.' }),
+  ),
 });
 /** A video of the same lineage. */
 const Relative = Type.Object({
@@ -397,6 +400,7 @@ export const getCharacter = endpoint({
 });
 
 export const listOwnVideos = endpoint({
+  organization: 'member',
   method: 'GET',
   tag: 'video',
   policy: 'account',
@@ -420,6 +424,7 @@ export const listOwnVideos = endpoint({
   response: LongListOf(VideoRow),
 });
 export const getOwnVideo = endpoint({
+  organization: 'member',
   method: 'GET',
   tag: 'video',
   policy: 'account',
@@ -441,7 +446,7 @@ export const playVideo = endpoint({
   query: Type.Object({
     expires: Type.String({ pattern: '^[0-9]{1,16}$' }),
     credential: Type.String({
-      pattern: '^[a-z][0-9a-f]{1,22}$',
+      pattern: '^[a-z][0-9a-f]{1,22}(@[1-9][0-9]{0,15})?$',
       description: 'Names the sign-in that asked for the link; the link ends with it.',
     }),
     signature: Type.String({ maxLength: 100 }),

@@ -94,6 +94,7 @@ const own = { tag: 'webhooks', policy: 'owner', envelope: 'api' } as const;
 const DeliveryParams = Type.Object({ ...IdParam.properties, delivery: IdParam.properties.id });
 
 export const listWebhooks = endpoint({
+  organization: 'admin',
   ...own,
   method: 'GET',
   path: '/api/webhooks',
@@ -103,6 +104,7 @@ export const listWebhooks = endpoint({
 });
 
 export const createWebhook = endpoint({
+  organization: 'admin',
   ...own,
   method: 'POST',
   path: '/api/webhooks',
@@ -119,6 +121,7 @@ export const createWebhook = endpoint({
 });
 
 export const getWebhook = endpoint({
+  organization: 'admin',
   ...own,
   method: 'GET',
   path: '/api/webhooks/:id',
@@ -128,6 +131,7 @@ export const getWebhook = endpoint({
 });
 
 export const updateWebhook = endpoint({
+  organization: 'admin',
   ...own,
   method: 'PUT',
   path: '/api/webhooks/:id',
@@ -138,6 +142,7 @@ export const updateWebhook = endpoint({
 });
 
 export const deleteWebhook = endpoint({
+  organization: 'admin',
   ...own,
   method: 'DELETE',
   path: '/api/webhooks/:id',
@@ -147,6 +152,7 @@ export const deleteWebhook = endpoint({
 });
 
 export const rotateWebhookSecret = endpoint({
+  organization: 'admin',
   ...own,
   method: 'POST',
   path: '/api/webhooks/:id/rotate-secret',
@@ -157,6 +163,7 @@ export const rotateWebhookSecret = endpoint({
 });
 
 export const testWebhook = endpoint({
+  organization: 'admin',
   ...own,
   method: 'POST',
   path: '/api/webhooks/:id/test',
@@ -166,6 +173,7 @@ export const testWebhook = endpoint({
 });
 
 export const listDeliveries = endpoint({
+  organization: 'admin',
   ...own,
   method: 'GET',
   path: '/api/webhooks/:id/deliveries',
@@ -176,6 +184,7 @@ export const listDeliveries = endpoint({
 });
 
 export const retryDelivery = endpoint({
+  organization: 'admin',
   ...own,
   method: 'POST',
   path: '/api/webhooks/:id/deliveries/:delivery/retry',
@@ -185,6 +194,7 @@ export const retryDelivery = endpoint({
 });
 
 export const replayEvents = endpoint({
+  organization: 'admin',
   ...own,
   method: 'POST',
   path: '/api/webhooks/:id/replay',
@@ -195,6 +205,7 @@ export const replayEvents = endpoint({
 });
 
 export const listCallbacks = endpoint({
+  organization: 'admin',
   ...own,
   method: 'GET',
   path: '/api/webhooks/callbacks',
@@ -204,6 +215,7 @@ export const listCallbacks = endpoint({
 });
 
 export const getCallbackSecret = endpoint({
+  organization: 'admin',
   ...own,
   method: 'GET',
   path: '/api/webhooks/secret',
@@ -213,6 +225,7 @@ export const getCallbackSecret = endpoint({
 });
 
 export const rotateCallbackSecret = endpoint({
+  organization: 'admin',
   ...own,
   method: 'POST',
   path: '/api/webhooks/secret/rotate',

@@ -103,6 +103,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       accounts.removeExpired(),
       deviceAuth.removeExpired(),
       modules.identityProviders.removeExpired(),
+      modules.organizations.deleteExpired(),
       plans.subscriptions.processExpirations(),
       events.removeExpired(),
       webhooks.removeExpired(),

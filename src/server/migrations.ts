@@ -11,6 +11,7 @@ import { importerMigrations } from './imports/tables.ts';
 import { mailMigrations } from './mail/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
 import { notificationMigrations } from './notifications/tables.ts';
+import { organizationMigrations } from './organizations/tables.ts';
 import { planMigrations } from './plans/tables.ts';
 import { type Migration, metaMigrations } from './platform/db/migrate.ts';
 import { rateLimitMigrations } from './platform/limits/tables.ts';
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   ...fileMigrations,
   ...identityMigrations,
   ...batchMigrations,
+  ...organizationMigrations,
 ];

@@ -19,6 +19,8 @@ import { makeMail } from './mail/module.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
 import { makeMailbox, makeSignedOutDeviceSawPasswordNotices } from './mailbox/module.ts';
 import { makeNotifications } from './notifications/module.ts';
+import { makeOrganizations } from './organizations/module.ts';
+import { OrganizationStore } from './organizations/organization-store.ts';
 import { VERSION } from './package-root.ts';
 import { makePlanAllowances, makePlans } from './plans/module.ts';
 import { makeQuota } from './quota/module.ts';
@@ -62,6 +64,8 @@ export async function makeModules(
   const findTimeZone = (userId: number) => accountStore.findTimeZone(userId);
   const findTimeZoneIn = (trx: Trx, userId: number) => accountStore.findTimeZone(userId, trx);
 
+  const memberships = new OrganizationStore(database);
+
   const events = makeEvents({ ...foundation, retentionMs: () => settings.current().retentionEventsDays * DAY_MS });
   const mail = makeMail({ ...foundation, sender: mailSender });
   const notifications = makeNotifications({
@@ -70,6 +74,7 @@ export async function makeModules(
     auditLog,
     access,
     mailer: mail.queue,
+    recipientsOf: (trx, userId) => memberships.recipientsOf(trx, userId),
     findMailRecipient: (userId, db) => accountStore.findMailRecipient(userId, db),
   });
   const { notifier } = notifications;
@@ -122,6 +127,7 @@ export async function makeModules(
     findPlan: (userId) => plans.subscriptions.currentPlan(userId),
     givePlan: (trx, userId, code) => plans.subscriptions.giveByCode(trx, userId, code, 'registration'),
     deviceTokens: deviceAccess,
+    memberships,
     linkedLogins: [deviceAccess],
     standingAccess: [{ revokeAll: (trx, userId) => webhookEndpoints.deleteOfUser(trx, userId) }],
   });
@@ -135,16 +141,25 @@ export async function makeModules(
     metrics,
     notifier,
     deviceAccess,
+    memberships,
     accounts,
     ledger,
     outbound,
     acceptsMetadata: () => settings.current().oauthClientMetadata,
+  });
+  const organizations = makeOrganizations({
+    ...{ database, clock, config, accountStore, accounts, ledger, notifier, rateLimits },
+    store: memberships,
+    tokens: new TokenStore(database),
+    revocation: deviceAccess.revocation,
+    mailer: mail.queue,
   });
   const identityProviders = makeIdentityProviders({
     ...foundation,
     notifier,
     accountStore,
     accounts,
+    organizations: organizations.organizations,
     claimDeviceCode: (trx, returnTo, userId) => deviceAuth.codes.claimForPage(trx, returnTo, userId),
   });
   const vendors = new VendorRegistry();
@@ -202,6 +217,7 @@ export async function makeModules(
     accounts,
     deviceAuth,
     identityProviders,
+    ...organizations,
     ...channels,
     retirementNotices: makeRetirementNotices({
       database,

@@ -25,6 +25,7 @@ import { addMcpRoutes } from './mcp/routes.ts';
 import { registerOnDemandMetrics } from './metrics.ts';
 import type { Modules } from './modules.ts';
 import { addAnnouncementAdminRoutes, addNotificationRoutes } from './notifications/routes.ts';
+import { addOrganizationRoutes } from './organizations/routes.ts';
 import { VERSION } from './package-root.ts';
 import type { FindPlanTerms } from './plans/catalog.ts';
 import { addPlanAdminRoutes, addPlanRoutes } from './plans/routes.ts';
@@ -283,6 +284,7 @@ function addMoneyRoutes(
 /** Endpoints of modules that depend on no other module. */
 function addIndependentRoutes(routes: RouteRegistry, modules: Modules): void {
   addMailRoutes(routes, modules.mail);
+  addOrganizationRoutes(routes, modules);
   addArtifactRoutes(routes, modules.artifacts);
   addFileRoutes(routes, modules.files);
   addEventRoutes(routes, modules.events);

@@ -12,6 +12,7 @@ import type { ImporterTables } from './imports/tables.ts';
 import type { MailTables } from './mail/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
 import type { NotificationTables } from './notifications/tables.ts';
+import type { OrganizationTables } from './organizations/tables.ts';
 import type { PlanTables } from './plans/tables.ts';
 import type { MetaTables } from './platform/db/migrate.ts';
 import type { RateLimitTables } from './platform/limits/tables.ts';
@@ -56,6 +57,7 @@ export interface Tables
     BatchTables,
     WebhookTables,
     PlanTables,
+    OrganizationTables,
     SupportTables,
     ImporterTables {}
 

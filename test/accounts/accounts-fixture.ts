@@ -92,6 +92,13 @@ export async function startAccounts(
     findPlan: async () => ({ code: 'none', expiresAt: 0 }),
     givePlan: async () => false,
     deviceTokens: { find: async () => undefined, recordUse: () => {} },
+    memberships: {
+      find: async () => undefined,
+      findById: async () => undefined,
+      lock: async () => false,
+      listOf: async () => [],
+      assertNotLastOwner: async () => {},
+    },
     linkedLogins: [],
     standingAccess: [],
     ...options.dependencies,

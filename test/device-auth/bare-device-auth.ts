@@ -2,6 +2,7 @@ import { TokenStore } from '../../src/server/accounts/tokens.ts';
 import type { RevokedAuthorization } from '../../src/server/device-auth/authorization-store.ts';
 import { type DeviceAuth, makeDeviceAccess, makeDeviceAuth } from '../../src/server/device-auth/module.ts';
 import type { Notice } from '../../src/server/notifications/notifier.ts';
+import { OrganizationStore } from '../../src/server/organizations/organization-store.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
@@ -52,6 +53,7 @@ export async function startDeviceAuthWithoutHttp(database: Database<Tables>): Pr
       },
     },
     deviceAccess,
+    memberships: new OrganizationStore(database),
     accounts: accounts.accounts,
     outbound: { requestUntrusted: () => Promise.reject(new Error('no document is fetched')) },
     acceptsMetadata: () => false,

@@ -24,6 +24,11 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['csv has the unknown column "#"', 'csv 有未知的列“#”'],
   ['csv has the column "#" twice', 'csv 的列“#”重复'],
   ['csv has a quote in line # that is not closed', 'csv 第 # 行的引号未闭合'],
+  // Organizations.
+  [
+    'This endpoint concerns your own account; send it without X-Organization',
+    '此接口仅用于您自己的账号，请勿发送 X-Organization',
+  ],
   // Inputs of videos.
   ['inputs may hold # at most', 'inputs 最多 # 项'],
   ['inputs must be a list of objects', 'inputs 须为对象列表'],

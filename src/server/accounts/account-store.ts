@@ -13,6 +13,8 @@ export interface Account {
   readonly email: string | null;
   readonly display_name: string;
   readonly role: Role;
+  /** `organization`: cannot sign in; see `Tables.accounts`. */
+  readonly kind: 'person' | 'organization';
   /** `ENABLED` or `DISABLED`. */
   readonly status: number;
   /** Videos in progress at once; null: as many as the plan permits. */
@@ -33,6 +35,8 @@ export interface NewAccount {
   readonly email_confirmed_at: number | null;
   readonly display_name: string;
   readonly role: Role;
+  /** Default: `person`. */
+  readonly kind?: 'person' | 'organization';
   readonly created_at: number;
 }
 
@@ -70,6 +74,7 @@ const PERSONAL_TABLES = [
   'budgets',
   'identities',
   'identity_sessions',
+  'organization_members',
 ] as const;
 
 const COLUMNS = [
@@ -77,6 +82,7 @@ const COLUMNS = [
   'email',
   'display_name',
   'role',
+  'kind',
   'status',
   'concurrent_tasks',
   'queued_tasks',
@@ -115,6 +121,7 @@ export class AccountStore {
   findByLogin(login: string, db: Executor = this.#database.kysely): Promise<Account | undefined> {
     return activeAccounts(db)
       .where(login.includes('@') ? 'login_email' : 'username', '=', login.toLowerCase())
+      .where('kind', '=', 'person')
       .executeTakeFirst();
   }
 
@@ -247,6 +254,7 @@ export class AccountStore {
     const filtered = kysely
       .selectFrom('accounts')
       .where('removed_at', 'is', null)
+      .where('kind', '=', 'person')
       .$if(ids !== undefined, (query) => query.where('id', 'in', ids ?? []))
       .$if(role !== undefined, (query) => query.where('role', '=', role as Role))
       .$if(status !== undefined, (query) => query.where('status', '=', status as number))

@@ -155,6 +155,7 @@ describe('credential storage', () => {
           store.insert(trx, {
             kind,
             user_id,
+            actor_id: null,
             name: hash,
             hash,
             hint: '',
@@ -176,14 +177,15 @@ describe('credential storage', () => {
         await insert(2, 'd'),
       ];
       const namesOf = async (userId: number, offset = 0) =>
-        (await store.list(userId, { page: 1 + offset, offset, pageSize: 1 + 8 * Number(offset === 0) })).rows.map(
+        (await store.list({ userId }, { page: 1 + offset, offset, pageSize: 1 + 8 * Number(offset === 0) })).rows.map(
           ({ name }) => name,
         );
       assert.deepEqual([await namesOf(1), await namesOf(1, 1), await namesOf(2)], [['b', 'a'], ['a'], ['d']]);
-      assert.equal((await store.list(1, { page: 1, offset: 0, pageSize: 1 })).total, 2);
+      assert.equal((await store.list({ userId: 1 }, { page: 1, offset: 0, pageSize: 1 })).total, 2);
       assert.deepEqual(await store.findByHash('a'), {
         id: one,
         user_id: 1,
+        actor_id: null,
         models: null,
         expires_at: 9,
         allowed_addresses: null,
@@ -200,7 +202,7 @@ describe('credential storage', () => {
         [1, undefined, 2, 1],
       );
       const rename = (userId: number, id: number, columns: { name?: string } = { name: 'x' }) =>
-        run((trx) => store.update(trx, userId, id, columns));
+        run((trx) => store.update(trx, { userId }, id, columns));
       assert.deepEqual(
         [await rename(2, one), await rename(1, llm), await rename(1, 999), await rename(1, one, {})],
         [false, false, false, true],
@@ -208,10 +210,13 @@ describe('credential storage', () => {
       assert.equal(await rename(1, one), true);
       assert.deepEqual([await namesOf(1), await namesOf(2)], [['b', 'x'], ['d']]);
       const { kysely } = database;
-      assert.equal(await store.revokeOwn(2, one, 5), false);
-      assert.equal(await store.revokeOwn(1, llm, 5), false);
-      assert.equal(await store.revoke(kysely, 1, one, 'llm', 5), false);
-      assert.deepEqual([await store.revokeOwn(1, one, 5), await store.revokeOwn(1, one, 6)], [true, false]);
+      assert.equal(await store.revokeOwn({ userId: 2 }, one, 5), false);
+      assert.equal(await store.revokeOwn({ userId: 1 }, llm, 5), false);
+      assert.equal(await store.revoke(kysely, { userId: 1 }, one, 'llm', 5), false);
+      assert.deepEqual(
+        [await store.revokeOwn({ userId: 1 }, one, 5), await store.revokeOwn({ userId: 1 }, one, 6)],
+        [true, false],
+      );
       assert.deepEqual([await rename(1, one), await store.findByHash('a')], [false, undefined]);
       await store.recordUse([two], 77);
       const rows = await kysely

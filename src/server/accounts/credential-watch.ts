@@ -37,20 +37,28 @@ export class CredentialRevocationWatch {
 
   /** A short reference to the caller's credential that does not reveal it; see {@link resolve}. */
   referenceOf(caller: Caller): string {
-    switch (caller.kind) {
-      case 'model':
-        return `k${caller.tokenId}`;
-      case 'session':
-        return `s${caller.sessionId}`;
-      case 'device':
-        return `d${caller.authorizationId}`;
-      case 'user-token':
-        return `t${caller.tokenHash.slice(0, TOKEN_REFERENCE_LENGTH)}`;
-    }
+    const member = caller.kind === 'model' ? undefined : caller.member;
+    return member === undefined ? credentialOf(caller) : `${credentialOf(caller)}${OF_MEMBER}${member.userId}`;
   }
 
-  /** The caller identified by a reference, if the credential still works and belongs to this account. */
+  /**
+   * The caller identified by a reference, if the credential still works and belongs to this account, or to a member of
+   * this organization.
+   */
   async resolve(reference: string, userId: number): Promise<Caller | undefined> {
+    const [credential = '', person] = reference.split(OF_MEMBER);
+    if (person === undefined) return this.#resolve(credential, userId);
+    const caller = await this.#resolve(credential, Number(person));
+    if (caller === undefined || caller.kind === 'model') return undefined;
+    const found = await this.#store.membership(userId, caller.userId);
+    if (found === undefined) return undefined;
+    const { userId: personId, role: accountRole } = caller;
+    // A link opens a file; it shows no prompts.
+    const member = { ...found, userId: personId, seesPrompts: false, accountRole };
+    return { ...caller, userId, role: 'user', member };
+  }
+
+  async #resolve(reference: string, userId: number): Promise<Caller | undefined> {
     const kind = reference[0];
     const rest = reference.slice(1);
     const id = Number(rest);
@@ -105,29 +113,67 @@ export class CredentialRevocationWatch {
       this.#store.modelTokens(ids.model, now),
       this.#store.userTokens(ids['user-token']),
     ]);
-    return new Set([
+    const live = new Set([
       ...sessions.map(({ id, role }) => `session ${id} ${role}`),
       ...devices.map(({ id, role }) => `device ${id} ${role}`),
       ...models.map(({ id }) => `model ${id}`),
       ...userTokens.map(({ id, role }) => `user-token ${id} ${role}`),
     ]);
+    const members = callers.filter((caller) => caller.kind !== 'model' && caller.member !== undefined);
+    if (members.length === 0) return live;
+    const memberships = await this.#store.memberships(members.map(({ userId }) => userId));
+    return new Set([
+      ...live,
+      ...members
+        .filter((caller) => live.has(credentialKeyOf(caller)) && memberships.has(memberKeyOf(caller)))
+        .map(keyOf),
+    ]);
+  }
+}
+
+/** Separates the credential from the id of the member in a reference. */
+const OF_MEMBER = '@';
+
+function credentialOf(caller: Caller): string {
+  switch (caller.kind) {
+    case 'model':
+      return `k${caller.tokenId}`;
+    case 'session':
+      return `s${caller.sessionId}`;
+    case 'device':
+      return `d${caller.authorizationId}`;
+    case 'user-token':
+      return `t${caller.tokenHash.slice(0, TOKEN_REFERENCE_LENGTH)}`;
   }
 }
 
 /** Hexadecimal characters of a management token's hash used as its reference: 88 bits. */
 const TOKEN_REFERENCE_LENGTH = 22;
 
-/** Includes the role, so that a response opened as administrator ends when that role does. */
+/** Includes the roles, so that a response opened as administrator, or as a member, ends when that role does. */
 function keyOf(caller: Caller): string {
+  const member = memberKeyOf(caller);
+  return member === undefined ? credentialKeyOf(caller) : `${credentialKeyOf(caller)} for ${member}`;
+}
+
+const memberKeyOf = (caller: Caller): string | undefined =>
+  caller.kind === 'model' || caller.member === undefined
+    ? undefined
+    : toMemberKey(caller.userId, caller.member.userId, caller.member.role);
+
+const toMemberKey = (organizationId: number, userId: number, role: string): string =>
+  `${organizationId} ${userId} ${role}`;
+
+function credentialKeyOf(caller: Caller): string {
+  if (caller.kind === 'model') return `model ${caller.tokenId}`;
+  const role = caller.member?.accountRole ?? caller.role;
   switch (caller.kind) {
     case 'session':
-      return `session ${caller.sessionId} ${caller.role}`;
+      return `session ${caller.sessionId} ${role}`;
     case 'device':
-      return `device ${caller.authorizationId} ${caller.role}`;
-    case 'model':
-      return `model ${caller.tokenId}`;
+      return `device ${caller.authorizationId} ${role}`;
     case 'user-token':
-      return `user-token ${caller.tokenHash} ${caller.role}`;
+      return `user-token ${caller.tokenHash} ${role}`;
   }
 }
 
@@ -202,6 +248,36 @@ class CredentialRevalidationStore {
         .where('accounts.status', '=', ENABLED)
         .execute(),
     );
+  }
+
+  /** The membership of an account in an enabled organization. */
+  membership(organizationId: number, userId: number) {
+    return this.#database.kysely
+      .selectFrom('organization_members')
+      .innerJoin('organizations', 'organizations.id', 'organization_members.organization_id')
+      .innerJoin('accounts', 'accounts.id', 'organizations.id')
+      .select(['organization_members.role', 'organizations.slug'])
+      .where('organization_members.organization_id', '=', organizationId)
+      .where('organization_members.user_id', '=', userId)
+      .where('accounts.status', '=', ENABLED)
+      .executeTakeFirst();
+  }
+
+  /** Keys of all memberships of the given organizations that are enabled. */
+  async memberships(organizationIds: readonly number[]): Promise<ReadonlySet<string | undefined>> {
+    const keys = new Set<string | undefined>();
+    const ids = [...new Set(organizationIds)];
+    for (let start = 0; start < ids.length; start += BATCH) {
+      const rows = await this.#database.kysely
+        .selectFrom('organization_members')
+        .innerJoin('accounts', 'accounts.id', 'organization_members.organization_id')
+        .select(['organization_members.organization_id', 'organization_members.user_id', 'organization_members.role'])
+        .where('organization_members.organization_id', 'in', ids.slice(start, start + BATCH))
+        .where('accounts.status', '=', ENABLED)
+        .execute();
+      for (const row of rows) keys.add(toMemberKey(row.organization_id, row.user_id, row.role));
+    }
+    return keys;
   }
 
   /** The SHA-256 of an account's management token; an account has at most one. */

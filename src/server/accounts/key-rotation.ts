@@ -2,12 +2,12 @@ import { MAX_OVERLAP_SECONDS } from '../../contract/api-tokens.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { RequestOrigin } from '../platform/http/request-context.ts';
+import type { Actor, RequestOrigin } from '../platform/http/request-context.ts';
 import { hashToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { SecurityNotices } from './security-notices.ts';
-import { newModelKey, type OldSecret } from './tokens.ts';
+import { newModelKey, type OldSecret, type TokenOwner } from './tokens.ts';
 
 interface KeyRotationDependencies {
   readonly database: Database<Tables>;
@@ -37,16 +37,19 @@ export class KeyRotation {
   }
 
   /**
+   * Members rotate only their own keys: a secret acts as the member who created the key.
+   *
    * @param overlapSeconds how long the old secret still works; 0: it ends at once
    * @throws AppError `not_exist`, `invalid_request`
    */
-  rotate(userId: number, id: number, overlapSeconds: number, origin: RequestOrigin): Promise<RotatedKey> {
+  rotate(owner: TokenOwner, id: number, overlapSeconds: number, origin: RequestOrigin): Promise<RotatedKey> {
     const { database, clock, auditLog, notices } = this.#dependencies;
     if (overlapSeconds > MAX_OVERLAP_SECONDS) throw new RangeError('the overlap is too long');
+    const { userId, actorId = userId } = owner;
     const key = newModelKey();
     return database.transaction(async (trx) => {
       const now = clock.now();
-      const old = await lockKey(trx, userId, id);
+      const old = await lockKey(trx, owner, id);
       const oldKeyExpiresAt = overlapSeconds === 0 ? null : now + overlapSeconds * 1_000;
       if (oldKeyExpiresAt !== null) await this.#keep(trx, { ...old, expires_at: oldKeyExpiresAt }, now);
       await trx
@@ -55,14 +58,14 @@ export class KeyRotation {
         .where('id', '=', id)
         .execute();
       await auditLog.record(trx, {
-        actorId: userId,
+        actorId,
         action: 'token.rotate',
         target: `token:${id}`,
         before: { key_hint: old.hint },
         after: { key_hint: key.hint, overlap_seconds: overlapSeconds },
         ...origin,
       });
-      await notices.notify(trx, userId, 'key-rotated');
+      await notices.notify(trx, actorId, 'key-rotated');
       return { id, key: key.secret, oldKeyExpiresAt };
     });
   }
@@ -71,10 +74,10 @@ export class KeyRotation {
    * Ends the old secrets of a key before their time.
    * @throws AppError `not_exist` for an unknown key, or one without old secrets
    */
-  async endOverlap(userId: number, id: number, origin: RequestOrigin): Promise<void> {
+  async endOverlap(owner: TokenOwner, id: number, { actorId, ...origin }: Actor): Promise<void> {
     const { database, clock, auditLog } = this.#dependencies;
     await database.transaction(async (trx) => {
-      await lockKey(trx, userId, id);
+      await lockKey(trx, owner, id);
       const ended = await trx
         .updateTable('old_key_secrets')
         .set({ expires_at: clock.now() })
@@ -82,7 +85,7 @@ export class KeyRotation {
         .where('expires_at', '>', clock.now())
         .executeTakeFirst();
       if (ended.numUpdatedRows === 0n) throw notExistError('rotation');
-      await auditLog.record(trx, { actorId: userId, action: 'token.end-rotation', target: `token:${id}`, ...origin });
+      await auditLog.record(trx, { actorId, action: 'token.end-rotation', target: `token:${id}`, ...origin });
     });
   }
 
@@ -136,8 +139,8 @@ interface LockedKey {
   readonly last_used_at: number | null;
 }
 
-/** Locks a key of the account until the commit. */
-async function lockKey(trx: Trx, userId: number, id: number): Promise<LockedKey> {
+/** Locks a key of the owner until the commit. */
+async function lockKey(trx: Trx, { userId, actorId }: TokenOwner, id: number): Promise<LockedKey> {
   const key = await trx
     .selectFrom('tokens')
     .select(['id', 'hash', 'hint', 'last_used_at'])
@@ -145,6 +148,7 @@ async function lockKey(trx: Trx, userId: number, id: number): Promise<LockedKey>
     .where('user_id', '=', userId)
     .where('kind', '=', 'sk')
     .where('revoked_at', 'is', null)
+    .$if(actorId !== undefined, (query) => query.where('actor_id', '=', actorId ?? 0))
     .forUpdate()
     .executeTakeFirst();
   if (key === undefined) throw notExistError('token');

@@ -32,6 +32,7 @@ import { LoginHistory, LoginHistoryStore } from './login-history.ts';
 import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-revocation.ts';
 import { LoginService } from './login-service.ts';
 import { CredentialRecheck, ManagementTokenService, ManagementTokenStore } from './management-tokens.ts';
+import type { Memberships } from './memberships.ts';
 import { OwnAccountUpdateService, UserTimeZone } from './own-account.ts';
 import { PasskeyChallenges } from './passkey-challenges.ts';
 import { PasskeyStore } from './passkey-store.ts';
@@ -89,6 +90,7 @@ export interface AccountsDependencies {
   readonly givePlan: GivePlan;
   /** Verifies access_tokens of device sign-ins. */
   readonly deviceTokens: DeviceAccessTokens;
+  readonly memberships: Memberships;
   /** Cost of new password hashes; default `PASSWORD_COST`. */
   readonly passwordCost?: PasswordCost;
   /** Logins of other capabilities that end with an account's sessions. */
@@ -138,7 +140,8 @@ export interface Accounts {
 
 /** Constructs the accounts capability. */
 export function makeAccounts(dependencies: AccountsDependencies): Accounts {
-  const { config, settings, database, clock, log, vault, ledger, outbound, deviceTokens, linkedLogins } = dependencies;
+  const { config, settings, database, clock, log, vault, ledger, outbound, deviceTokens, memberships, linkedLogins } =
+    dependencies;
   const accounts = new AccountStore(database);
   const sessionStore = new SessionStore(database);
   const pendingLogins = new PendingLoginStore(database);
@@ -249,6 +252,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       tokenUse,
       oldSecretUse,
       deviceTokens,
+      memberships,
       secondFactors,
       keyLimit: defineKeyLimit(dependencies.limits, config.keyRequestsPerMinute),
       clock,
@@ -289,7 +293,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     settings: new UserTimeZone(accounts),
     waysIn,
     rotation,
-    tokens: new TokenService({ database, store: tokenStore, clock, ledger, rotation }),
+    tokens: new TokenService({ database, store: tokenStore, clock, ledger, rotation, memberships }),
     twoFactors,
     userAdministration: new UserAdminService({
       ...shared,
@@ -298,6 +302,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       sessions,
       sessionStore,
       tokens: tokenStore,
+      memberships,
       twoFactors: twoFactorStore,
       passkeys: passkeyStore,
     }),

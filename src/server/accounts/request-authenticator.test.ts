@@ -95,7 +95,9 @@ describe('request authenticator', () => {
     };
 
     it('grants each credential kind exactly the permissions in the table', async () => {
-      const llm = await service.database.transaction((trx) => service.accounts.tokens.issueLlm(trx, user.id, 'device'));
+      const llm = await service.database.transaction((trx) =>
+        service.accounts.tokens.issueLlm(trx, { userId: user.id }, 'device'),
+      );
       const { access_token: userToken } = await user.ok<{ access_token: string }>('POST', '/api/user/token');
       const { access_token: rootToken } = await root.ok<{ access_token: string }>('POST', '/api/user/token');
       const grant = (scopes: readonly OauthScope[], audience: Audience = 'api', expiresAt = never): string =>

@@ -1,18 +1,26 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ENABLED, outranks } from '../../contract/account-fields.ts';
-import type { ModelPolicy } from '../../contract/endpoint.ts';
+import type { Endpoint, ModelPolicy } from '../../contract/endpoint.ts';
 import { AUDIENCES, type Audience, type OauthScope, RESOURCE_METADATA_PATH } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
-import { AppError } from '../platform/app-error.ts';
+import { includesRole, ORGANIZATION_HEADER, type OrganizationRole } from '../../contract/organization-roles.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { createIpCheck } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { PeriodicWriter } from '../platform/concurrency.ts';
-import type { AccountCaller, Authenticator, Credentials, ModelCaller } from '../platform/http/request-context.ts';
+import type {
+  AccountCaller,
+  AccountPolicy,
+  Authenticator,
+  Credentials,
+  ModelCaller,
+} from '../platform/http/request-context.ts';
 import type { KeyLimits } from '../platform/limits/key-limiter.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
 import { hashToken } from '../platform/tokens.ts';
 import type { AccountStore } from './account-store.ts';
 import type { ManagementTokenStore } from './management-tokens.ts';
+import type { FoundMembership, Memberships } from './memberships.ts';
 import type { SecondFactors } from './second-factors.ts';
 import type { SessionService } from './sessions.ts';
 import { CREDENTIAL_PREFIX, type TokenRow, type TokenStore } from './tokens.ts';
@@ -20,6 +28,7 @@ import { CREDENTIAL_PREFIX, type TokenRow, type TokenStore } from './tokens.ts';
 const MAX_TOKEN_LENGTH = 200;
 /** Long enough for a JWT or signature that contains a token. */
 const MAX_AUTHORIZATION_LENGTH = 700;
+const MAX_SLUG_LENGTH = 40;
 const ALL_MODELS: readonly string[] = [];
 
 /** The access_token of a device sign-in or OAuth grant. `expiresAt`: Unix milliseconds. */
@@ -31,6 +40,8 @@ export interface DeviceAccessToken {
   readonly audience: Audience;
   /** The row of `tokens` that model calls are charged and logged under. */
   readonly modelTokenId: number;
+  /** The organization it acts for; undefined: the account itself. */
+  readonly organizationId?: number;
 }
 
 /** What an access_token must have been issued for. */
@@ -65,6 +76,7 @@ export interface RequestAuthenticatorDependencies {
   readonly tokenUse: PeriodicWriter<true>;
   readonly oldSecretUse: PeriodicWriter<true>;
   readonly deviceTokens: DeviceAccessTokens;
+  readonly memberships: Memberships;
   readonly secondFactors: Pick<SecondFactors, 'assertNotMissing'>;
   /** Limits the requests of a key, by its id; undefined: unlimited. */
   readonly keyLimit: RateLimiter | undefined;
@@ -79,6 +91,8 @@ interface FoundCredential {
   readonly caller: AccountCaller;
   /** Status of the account. */
   readonly status: number;
+  /** The organization that a device sign-in acts for. */
+  readonly organizationId?: number;
 }
 
 /**
@@ -93,9 +107,9 @@ export class RequestAuthenticator implements Authenticator {
   }
 
   async account(
-    policy: 'account' | 'owner' | 'admin' | 'root',
+    policy: AccountPolicy,
     { headers, session, clientIp }: Credentials,
-    withoutSecondFactor = false,
+    { withoutSecondFactor = false, organization }: Pick<Endpoint, 'withoutSecondFactor' | 'organization'> = {},
   ): Promise<AccountCaller> {
     const { userHeader, deviceTokens, secondFactors } = this.#dependencies;
     // A bearer value takes precedence: if it is invalid, a valid session cookie in the same request is not used
@@ -108,10 +122,36 @@ export class RequestAuthenticator implements Authenticator {
     if (headers[userHeader] !== String(caller.userId)) throw new AppError('unauthorized');
     if (!withoutSecondFactor) await secondFactors.assertNotMissing(caller.userId, caller.role);
     if (caller.kind === 'device') deviceTokens.recordUse(caller.authorizationId, clientIp);
-    if (policy === 'account') return caller;
-    if (caller.kind === 'device') throw new AppError('forbidden');
-    if (policy !== 'owner' && outranks(policy, caller.role)) throw new AppError('forbidden');
+    const membership = await this.#findMembership(found, headers[ORGANIZATION_HEADER.toLowerCase()]);
+    if (caller.kind === 'device' && policy !== 'account') throw new AppError('forbidden');
+    if (membership !== undefined) return toMember(caller, membership, organization);
+    if (policy === 'account' || policy === 'owner') return caller;
+    if (outranks(policy, caller.role)) throw new AppError('forbidden');
     return caller;
+  }
+
+  /**
+   * The membership that the request acts by; undefined: it acts for the person. A foreign organization does not exist to
+   * the caller. A device sign-in belongs to one context and cannot select another one.
+   */
+  async #findMembership(
+    { caller, organizationId }: FoundCredential,
+    header: string | string[] | undefined,
+  ): Promise<FoundMembership | undefined> {
+    const { memberships } = this.#dependencies;
+    if (organizationId !== undefined) {
+      const own = await memberships.findById(organizationId, caller.userId);
+      if (own === undefined) throw new AppError('unauthorized');
+      if (header !== undefined && header !== own.slug) throw new AppError('organization_not_found');
+      return own;
+    }
+    if (header === undefined) return undefined;
+    const found =
+      caller.kind === 'device' || typeof header !== 'string' || header.length > MAX_SLUG_LENGTH
+        ? undefined
+        : await memberships.find(header, caller.userId);
+    if (found === undefined) throw new AppError('organization_not_found');
+    return found;
   }
 
   async model({ headers, clientIp }: Credentials, policy: ModelPolicy = 'model'): Promise<ModelCaller> {
@@ -207,7 +247,7 @@ export class RequestAuthenticator implements Authenticator {
   async #findDeviceToken(token: string, isGrant: boolean): Promise<FoundCredential | undefined> {
     const row = await this.#findAccessToken(token, 'account');
     if (row === undefined) return undefined;
-    const { userId, authorizationId } = row;
+    const { userId, authorizationId, organizationId } = row;
     const access = await this.#dependencies.accounts.findAccess(userId);
     if (access === undefined) return undefined;
     return {
@@ -219,17 +259,42 @@ export class RequestAuthenticator implements Authenticator {
         ...defined({ isGrant: isGrant || undefined }),
       },
       status: access.status,
+      ...defined({ organizationId }),
     };
   }
 }
 
-const toModelCaller = (row: TokenRow): ModelCaller => ({
-  kind: 'model',
-  userId: row.user_id,
-  tokenId: row.id,
-  models: row.models === null ? ALL_MODELS : (JSON.parse(row.models) as string[]),
-  limits: toKeyLimits(row),
-});
+function toModelCaller(row: TokenRow): ModelCaller {
+  const caller = {
+    kind: 'model',
+    userId: row.user_id,
+    tokenId: row.id,
+    models: row.models === null ? ALL_MODELS : (JSON.parse(row.models) as string[]),
+    limits: toKeyLimits(row),
+  } as const;
+  return row.actor_id === null ? caller : { ...caller, actorId: row.actor_id };
+}
+
+/**
+ * The caller as a member of an organization, if the endpoint acts for organizations and the role permits it.
+ *
+ * @throws account_disabled, invalid_request, forbidden
+ */
+function toMember(
+  caller: AccountCaller,
+  { organizationId, slug, role, status, promptsVisible }: FoundMembership,
+  needed: OrganizationRole | undefined,
+): AccountCaller {
+  if (status !== ENABLED) throw new AppError('account_disabled');
+  if (needed === undefined)
+    throw caller.kind === 'device'
+      ? new AppError('forbidden')
+      : invalidRequest('This endpoint concerns your own account; send it without X-Organization.', ORGANIZATION_HEADER);
+  if (!includesRole(role, needed)) throw new AppError('forbidden');
+  const seesPrompts = promptsVisible === 1 && includesRole(role, 'admin');
+  const member = { userId: caller.userId, role, slug, seesPrompts, accountRole: caller.role };
+  return { ...caller, userId: organizationId, role: 'user', member };
+}
 
 /** Undefined for a key without limits, the common case, whose requests are not counted. */
 function toKeyLimits(row: TokenRow): KeyLimits | undefined {

@@ -10,13 +10,19 @@ import { done, list, longList, ok, parseSort, toLongPage, toPage } from '../../c
 import { toSeconds } from '../../contract/time-units.ts';
 import { notExistError } from '../platform/app-error.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
-import { toActor, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
+import {
+  type AccountCaller,
+  ownerOf,
+  toActor,
+  toLoginClient,
+  toRequestOrigin,
+} from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { LoginAttemptRow } from './login-history.ts';
 import type { Accounts } from './module.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';
 import { toAdminUserRow, toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
-import type { TokenListItem } from './tokens.ts';
+import type { TokenListItem, TokenOwner } from './tokens.ts';
 
 interface AccountRouteDependencies {
   readonly accounts: Accounts;
@@ -271,37 +277,43 @@ function addTokenRoutes(
   );
 
   routes.add(apiTokensEndpoints.listTokens, async ({ caller, query }) => {
-    const { rows, total } = await tokens.list(caller.userId, toPage(query), parseSort(query.sort));
+    const { rows, total } = await tokens.list(ownTokensOf(caller), toPage(query), parseSort(query.sort));
     return list(rows.map(toTokenRow), total);
   });
 
   routes.add(apiTokensEndpoints.getToken, async ({ caller, params }) =>
-    ok(toTokenRow(await tokens.get(caller.userId, Number(params.id)))),
+    ok(toTokenRow(await tokens.get(ownTokensOf(caller), Number(params.id)))),
   );
 
-  routes.add(apiTokensEndpoints.createToken, async ({ caller, body }) => ok(await tokens.create(caller.userId, body)));
+  routes.add(apiTokensEndpoints.createToken, async ({ caller, body }) =>
+    ok(await tokens.create(ownerOf(caller), body)),
+  );
 
   routes.add(apiTokensEndpoints.updateToken, async ({ caller, params, body }) => {
-    await tokens.update(caller.userId, Number(params.id), body);
+    await tokens.update(ownTokensOf(caller), Number(params.id), body);
     return done();
   });
 
   routes.add(apiTokensEndpoints.rotateToken, async ({ caller, params, body, request }) => {
     const { overlap_seconds: overlap = apiTokensEndpoints.DEFAULT_OVERLAP_SECONDS } = body;
-    const rotated = await rotation.rotate(caller.userId, Number(params.id), overlap, toRequestOrigin(request));
+    const rotated = await rotation.rotate(ownerOf(caller), Number(params.id), overlap, toRequestOrigin(request));
     return ok({ id: rotated.id, key: rotated.key, old_key_expires_at: toSecondsOrNull(rotated.oldKeyExpiresAt) });
   });
 
   routes.add(apiTokensEndpoints.endTokenRotation, async ({ caller, params, request }) => {
-    await rotation.endOverlap(caller.userId, Number(params.id), toRequestOrigin(request));
+    await rotation.endOverlap(ownTokensOf(caller), Number(params.id), toActor(caller, request));
     return done();
   });
 
   routes.add(apiTokensEndpoints.revokeToken, async ({ caller, params }) => {
-    await tokens.revoke(caller.userId, Number(params.id));
+    await tokens.revoke(ownTokensOf(caller), Number(params.id));
     return done();
   });
 }
+
+/** A plain member sees only the keys it created. */
+const ownTokensOf = ({ userId, member }: AccountCaller): TokenOwner =>
+  member?.role === 'member' ? { userId, actorId: member.userId } : { userId };
 
 const toTokenRow = (token: TokenListItem) => ({
   id: token.id,
@@ -318,6 +330,7 @@ const toTokenRow = (token: TokenListItem) => ({
   concurrent_calls: token.concurrentCalls,
   concurrent_tasks: token.concurrentTasks,
   queued_tasks: token.queuedTasks,
+  created_by: token.createdBy ?? '',
   created_time: toSeconds(token.createdAt),
   last_used_time: toSecondsOrNull(token.lastUsedAt),
   old_keys: token.oldSecrets.map(({ hint, expires_at, last_used_at }) => ({

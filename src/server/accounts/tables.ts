@@ -19,6 +19,8 @@ export interface AccountTables extends AuditTables, LoginHistoryTables, PasskeyT
     email_confirmed_at: number | null;
     display_name: string;
     role: 'user' | 'admin' | 'root';
+    /** `organization`: owns what its members share, and cannot sign in. */
+    kind: Generated<'person' | 'organization'>;
     /** 1 enabled, 2 disabled. */
     status: number;
     /** IANA name. */
@@ -65,6 +67,8 @@ export interface AccountTables extends AuditTables, LoginHistoryTables, PasskeyT
     id: Generated<number>;
     kind: 'sk' | 'llm';
     user_id: number;
+    /** The member who created the key of an organization; null: a key of a person. */
+    actor_id: Generated<number | null>;
     name: string;
     hash: string;
     /** First characters of the key, by which owners recognize it in a list. */

@@ -205,13 +205,13 @@ describe('token service', () => {
 
     it('neither lists nor changes the llm_token of a device sign-in', async () => {
       const { tokens } = service.accounts;
-      const llm = await service.database.transaction((trx) => tokens.issueLlm(trx, bob.id, 'desktop'));
+      const llm = await service.database.transaction((trx) => tokens.issueLlm(trx, { userId: bob.id }, 'desktop'));
       assert.ok(!(await rows(bob)).some((row) => row.id === llm.id));
       await bob.fails(200, 'PUT', `/api/tokens/${llm.id}`, { expires_at: null });
       await bob.fails(200, 'DELETE', `/api/tokens/${llm.id}`);
       const revoke = () =>
         service.database.transaction((trx) =>
-          new TokenStore(service.database).revoke(trx, bob.id, llm.id, 'llm', service.clock.now()),
+          new TokenStore(service.database).revoke(trx, { userId: bob.id }, llm.id, 'llm', service.clock.now()),
         );
       assert.deepEqual([await revoke(), await revoke()], [true, false]);
     });

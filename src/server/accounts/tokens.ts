@@ -1,7 +1,8 @@
+import type { ExpressionBuilder } from 'kysely';
 import type { TOKEN_SORTS } from '../../contract/api-tokens.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page, Sort } from '../../contract/responses.ts';
-import { invalidRequest, notExistError } from '../platform/app-error.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import { toIpRange } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import { BatchedLookup } from '../platform/concurrency.ts';
@@ -12,6 +13,7 @@ import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { SpendLimit, SpendLimitState } from '../quota/spend-limits.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
+import type { Memberships } from './memberships.ts';
 
 /** Token settings its owner may change. Undefined keeps a setting, null removes the limit. Times are Unix seconds. */
 interface TokenSettings {
@@ -51,6 +53,17 @@ export interface TokenListItem {
   readonly queuedTasks: number | null;
   /** Secrets that a rotation replaced and that still work. */
   readonly oldSecrets: readonly OldSecret[];
+  /** The member who created it, of an organization. */
+  readonly createdBy: string | null;
+}
+
+/**
+ * Whose tokens: those of an account, or of an organization. `actorId`: the member who creates one; in all other calls
+ * the member whose tokens alone are meant.
+ */
+export interface TokenOwner {
+  readonly userId: number;
+  readonly actorId?: number;
 }
 
 /** A secret that a rotation replaced and that still works. Times are Unix milliseconds. */
@@ -72,6 +85,7 @@ interface TokenServiceDependencies {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly rotation: { listOf(tokenIds: readonly number[]): Promise<ReadonlyMap<number, readonly OldSecret[]>> };
+  readonly memberships: Pick<Memberships, 'lock'>;
 }
 
 /** The keys of the model paths: `sk-` tokens that users create, and the llm_token of each device sign-in. */
@@ -83,28 +97,28 @@ export class TokenService {
   }
 
   /** @throws invalid_request for an expiry in the past or an invalid address */
-  create(userId: number, settings: TokenSettings & { readonly name: string }): Promise<IssuedToken> {
+  create(owner: TokenOwner, settings: TokenSettings & { readonly name: string }): Promise<IssuedToken> {
     const { database } = this.#dependencies;
     return database.transaction(async (trx) => {
-      const issued = await this.#issue(trx, 'sk', userId, settings);
+      const issued = await this.#issue(trx, 'sk', owner, settings);
       await this.#setLimits(trx, issued.id, settings);
       return issued;
     });
   }
 
-  async list(userId: number, page: Page, sort?: TokenSort): Promise<{ rows: TokenListItem[]; total: number }> {
+  async list(owner: TokenOwner, page: Page, sort?: TokenSort): Promise<{ rows: TokenListItem[]; total: number }> {
     const { store } = this.#dependencies;
-    const { rows, total } = await store.list(userId, page, sort);
+    const { rows, total } = await store.list(owner, page, sort);
     return { rows: await this.#toListItems(rows), total };
   }
 
   /**
    * One token of the caller.
    *
-   * @throws AppError `not_exist` if the account has no such token
+   * @throws AppError `not_exist` if the owner has no such token
    */
-  async get(userId: number, id: number): Promise<TokenListItem> {
-    const row = await this.#dependencies.store.findOwn(userId, id);
+  async get(owner: TokenOwner, id: number): Promise<TokenListItem> {
+    const row = await this.#dependencies.store.findOwn(owner, id);
     const [item] = await this.#toListItems(row === undefined ? [] : [row]);
     if (item === undefined) throw notExistError('token');
     return item;
@@ -135,6 +149,7 @@ export class TokenService {
       concurrentTasks: row.concurrent_tasks,
       queuedTasks: row.queued_tasks,
       oldSecrets: oldSecrets.get(row.id) ?? [],
+      createdBy: row.created_by,
     }));
   }
 
@@ -145,10 +160,10 @@ export class TokenService {
   }
 
   /** @throws not_exist, invalid_request for an expiry in the past or an invalid address */
-  async update(userId: number, id: number, settings: TokenSettings): Promise<void> {
+  async update(owner: TokenOwner, id: number, settings: TokenSettings): Promise<void> {
     const { database, store } = this.#dependencies;
     await database.transaction(async (trx) => {
-      if (!(await store.update(trx, userId, id, this.#toColumns(settings)))) throw notExistError('token');
+      if (!(await store.update(trx, owner, id, this.#toColumns(settings)))) throw notExistError('token');
       await this.#setLimits(trx, id, settings);
     });
   }
@@ -160,16 +175,16 @@ export class TokenService {
   }
 
   /** @throws not_exist */
-  async revoke(userId: number, id: number): Promise<void> {
+  async revoke(owner: TokenOwner, id: number): Promise<void> {
     const { store, clock } = this.#dependencies;
-    if (!(await store.revokeOwn(userId, id, clock.now()))) throw notExistError('token');
+    if (!(await store.revokeOwn(owner, id, clock.now()))) throw notExistError('token');
   }
 
   /**
    * Creates the token of a device sign-in or grant, without limits of its own. `endsAt`: Unix milliseconds; null: never.
    */
-  issueLlm(trx: Trx, userId: number, name: string, endsAt: number | null = null): Promise<IssuedToken> {
-    return this.#issue(trx, 'llm', userId, { name }, { expires_at: endsAt });
+  issueLlm(trx: Trx, owner: TokenOwner, name: string, endsAt: number | null = null): Promise<IssuedToken> {
+    return this.#issue(trx, 'llm', owner, { name }, { expires_at: endsAt });
   }
 
   /** The id of an unrevoked token, by the hash of its key. */
@@ -180,11 +195,13 @@ export class TokenService {
   async #issue(
     trx: Trx,
     kind: TokenKind,
-    userId: number,
+    { userId, actorId }: TokenOwner,
     settings: TokenSettings,
     columns: Pick<Partial<NewToken>, 'expires_at'> = {},
   ): Promise<IssuedToken> {
-    const { store, clock } = this.#dependencies;
+    const { store, clock, memberships } = this.#dependencies;
+    // The member may have been removed since the request was authenticated.
+    if (actorId !== undefined && !(await memberships.lock(trx, userId, actorId))) throw new AppError('unauthorized');
     const key = newModelKey();
     const id = await store.insert(trx, {
       name: '',
@@ -200,6 +217,7 @@ export class TokenService {
       ...columns,
       kind,
       user_id: userId,
+      actor_id: actorId ?? null,
       hash: hashToken(key.secret),
       hint: key.hint,
       created_at: clock.now(),
@@ -247,6 +265,8 @@ function toIpRanges(texts: readonly string[]): string[] {
 export interface TokenRow {
   readonly id: number;
   readonly user_id: number;
+  /** The member who created the key of an organization. */
+  readonly actor_id: number | null;
   /** JSON list; null = all. */
   readonly models: string | null;
   readonly expires_at: number | null;
@@ -269,6 +289,7 @@ type TokenKind = 'sk' | 'llm';
 interface NewToken {
   readonly kind: TokenKind;
   readonly user_id: number;
+  readonly actor_id: number | null;
   readonly name: string;
   readonly hash: string;
   readonly hint: string;
@@ -284,7 +305,7 @@ interface NewToken {
 }
 
 /** The columns a token's owner may change. */
-type ChangeableColumns = Omit<NewToken, 'kind' | 'user_id' | 'hash' | 'hint' | 'created_at'>;
+type ChangeableColumns = Omit<NewToken, 'kind' | 'user_id' | 'actor_id' | 'hash' | 'hint' | 'created_at'>;
 
 const RATE_LIMIT_COLUMNS = [
   'requests_per_minute',
@@ -303,6 +324,7 @@ const activeWithAccounts = (db: Executor) =>
     .select([
       'tokens.id',
       'tokens.user_id',
+      'tokens.actor_id',
       'tokens.models',
       'tokens.expires_at',
       'tokens.allowed_addresses',
@@ -358,8 +380,17 @@ const LISTED_COLUMNS = [
   ...RATE_LIMIT_COLUMNS,
 ] as const;
 
-const activeTokens = (db: Executor, userId: number) =>
-  db.selectFrom('tokens').where('user_id', '=', userId).where('kind', '=', 'sk').where('revoked_at', 'is', null);
+const activeTokens = (db: Executor, { userId, actorId }: TokenOwner) =>
+  db
+    .selectFrom('tokens')
+    .where('user_id', '=', userId)
+    .where('kind', '=', 'sk')
+    .where('revoked_at', 'is', null)
+    .$if(actorId !== undefined, (query) => query.where('actor_id', '=', actorId ?? 0));
+
+/** User name of the member who created a token. */
+const creatorName = (eb: ExpressionBuilder<Tables, 'tokens'>) =>
+  eb.selectFrom('accounts').select('username').whereRef('accounts.id', '=', 'tokens.actor_id').as('created_by');
 
 type TokenSort = Sort<(typeof TOKEN_SORTS)[number]>;
 const NEWEST_FIRST: TokenSort = { key: 'created', descending: true };
@@ -425,18 +456,19 @@ export class TokenStore {
   }
 
   /** The account's unrevoked `sk-` tokens, newest first by default; tokens without the sorted value come last. */
-  async list(userId: number, page: Page, { key, descending }: TokenSort = NEWEST_FIRST) {
+  async list(owner: TokenOwner, page: Page, { key, descending }: TokenSort = NEWEST_FIRST) {
     const { kysely } = this.#database;
     const direction = descending ? 'desc' : 'asc';
     const [rows, count] = await Promise.all([
-      activeTokens(kysely, userId)
+      activeTokens(kysely, owner)
         .select(LISTED_COLUMNS)
+        .select(creatorName)
         .$if(key !== 'created', (query) => query.orderBy(SORT_COLUMNS[key], nullsLast(descending)))
         .orderBy('id', key === 'created' ? direction : 'desc')
         .limit(page.pageSize)
         .offset(page.offset)
         .execute(),
-      activeTokens(kysely, userId)
+      activeTokens(kysely, owner)
         .select((row) => row.fn.countAll<number>().as('total'))
         .executeTakeFirstOrThrow(),
     ]);
@@ -444,13 +476,17 @@ export class TokenStore {
   }
 
   /** An unrevoked token of the account. */
-  findOwn(userId: number, id: number) {
-    return activeTokens(this.#database.kysely, userId).select(LISTED_COLUMNS).where('id', '=', id).executeTakeFirst();
+  findOwn(owner: TokenOwner, id: number) {
+    return activeTokens(this.#database.kysely, owner)
+      .select(LISTED_COLUMNS)
+      .select(creatorName)
+      .where('id', '=', id)
+      .executeTakeFirst();
   }
 
   /** Changes an `sk-` token of the account; returns false if there is no such token. */
-  async update(trx: Trx, userId: number, id: number, columns: Partial<ChangeableColumns>): Promise<boolean> {
-    const own = await activeTokens(trx, userId).select('id').where('id', '=', id).executeTakeFirst();
+  async update(trx: Trx, owner: TokenOwner, id: number, columns: Partial<ChangeableColumns>): Promise<boolean> {
+    const own = await activeTokens(trx, owner).select('id').where('id', '=', id).executeTakeFirst();
     if (own === undefined) return false;
     if (Object.keys(columns).length === 0) return true;
     return wasChanged(
@@ -464,13 +500,20 @@ export class TokenStore {
   }
 
   /** Returns false if there is no such token or it was already revoked. */
-  async revoke(db: Executor, userId: number, id: number, kind: TokenKind, now: number): Promise<boolean> {
+  async revoke(
+    db: Executor,
+    { userId, actorId }: TokenOwner,
+    id: number,
+    kind: TokenKind,
+    now: number,
+  ): Promise<boolean> {
     return wasChanged(
       await db
         .updateTable('tokens')
         .set({ revoked_at: now })
         .where('id', '=', id)
         .where('user_id', '=', userId)
+        .$if(actorId !== undefined, (query) => query.where('actor_id', '=', actorId ?? 0))
         .where('kind', '=', kind)
         .where('revoked_at', 'is', null)
         .executeTakeFirst(),
@@ -478,8 +521,19 @@ export class TokenStore {
   }
 
   /** Revokes an `sk-` token of the account outside of a transaction. */
-  revokeOwn(userId: number, id: number, now: number): Promise<boolean> {
-    return this.revoke(this.#database.kysely, userId, id, 'sk', now);
+  revokeOwn(owner: TokenOwner, id: number, now: number): Promise<boolean> {
+    return this.revoke(this.#database.kysely, owner, id, 'sk', now);
+  }
+
+  /** Revokes the tokens a member created, of one organization or of all. */
+  async revokeOfActor(trx: Trx, actorId: number, now: number, organizationId?: number): Promise<void> {
+    await trx
+      .updateTable('tokens')
+      .set({ revoked_at: now })
+      .where('actor_id', '=', actorId)
+      .where('revoked_at', 'is', null)
+      .$if(organizationId !== undefined, (query) => query.where('user_id', '=', organizationId ?? 0))
+      .execute();
   }
 
   async revokeAll(trx: Trx, userId: number, now: number): Promise<void> {

@@ -14,6 +14,7 @@ import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountAccess, AccountColumns, AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { LoginRevocation } from './login-revocation.ts';
+import type { Memberships } from './memberships.ts';
 import type { PasskeyStore } from './passkey-store.ts';
 import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
 import { type NewUser, normalizeEmail, type RegistrationAndProfileService } from './registration.ts';
@@ -50,6 +51,7 @@ interface UserAdminServiceDependencies {
   readonly sessions: SessionService;
   readonly sessionStore: SessionStore;
   readonly tokens: TokenStore;
+  readonly memberships: Pick<Memberships, 'assertNotLastOwner'>;
   readonly twoFactors: TwoFactorStore;
   readonly passkeys: PasskeyStore;
   readonly passwords: PasswordHasher;
@@ -124,14 +126,16 @@ export class UserAdminService {
     });
   }
 
-  /** @throws not_exist, rank_too_low, last_root */
+  /** @throws not_exist, rank_too_low, last_root, last_owner */
   async remove(caller: AccountCaller, id: number, origin: RequestOrigin): Promise<void> {
-    const { database, accounts, tokens, loginRevocation, auditLog, clock } = this.#dependencies;
+    const { database, accounts, memberships, tokens, loginRevocation, auditLog, clock } = this.#dependencies;
     await database.transaction(async (trx) => {
       const { account, isLastRoot } = await this.#lockManaged(trx, caller, id);
       if (isLastRoot) throw new AppError('last_root');
+      await memberships.assertNotLastOwner(trx, id);
       await loginRevocation.revokeAll(trx, id, 'account_removed');
       await tokens.revokeAll(trx, id, clock.now());
+      await tokens.revokeOfActor(trx, id, clock.now());
       await accounts.remove(trx, id, clock.now());
       await auditLog.record(trx, {
         actorId: caller.userId,
@@ -204,7 +208,7 @@ export class UserAdminService {
     hash: string | undefined,
     origin: RequestOrigin,
   ): Promise<void> {
-    const { accounts, loginRevocation, auditLog, notices, ledger, clock } = this.#dependencies;
+    const { accounts, tokens, loginRevocation, auditLog, notices, ledger, clock } = this.#dependencies;
     const { account, isLastRoot } = await this.#lockManaged(trx, caller, id);
     if (update.role !== undefined && !canManage(caller.role, update.role)) throw new AppError('rank_too_low');
     if (isLastRoot && removesRootAccess(update)) throw new AppError('last_root');
@@ -220,6 +224,7 @@ export class UserAdminService {
     if (update.spend_limit !== undefined)
       await ledger.setSpendLimit(trx, { kind: 'account', id }, update.spend_limit ?? undefined);
     const reason = toEndReason(account, columns, hash !== undefined);
+    if (reason === 'account_disabled') await tokens.revokeOfActor(trx, id, clock.now());
     if (reason !== undefined) {
       const isOwn = caller.kind === 'session' && caller.userId === id;
       await loginRevocation.revokeAll(trx, id, reason, isOwn ? caller.sessionId : undefined);
@@ -248,7 +253,7 @@ export class UserAdminService {
     const { accounts } = this.#dependencies;
     const roots = await accounts.lockRoots(trx);
     const account = await accounts.lock(trx, id);
-    if (account === undefined) throw notExistError('account');
+    if (account === undefined || account.kind !== 'person') throw notExistError('account');
     if (!canManage(caller.role, account.role)) throw new AppError('rank_too_low');
     return { account, isLastRoot: roots.length === 1 && roots[0] === id };
   }

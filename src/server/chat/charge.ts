@@ -21,6 +21,7 @@ import { AppError, isAppError } from '../platform/app-error.ts';
 import { memoizeByObject, upToEntries } from '../platform/cache.ts';
 import { type Database, DatabaseUnavailableError, RowsLockedError } from '../platform/db/database.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';
+import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { Admission } from '../platform/limits/key-limiter.ts';
 import type { Log } from '../platform/log.ts';
 import type { CallDetail, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
@@ -77,7 +78,7 @@ export class CallCharge {
   readonly #request: ChatRequest;
   readonly #ref: string;
   readonly #price: ChatPrice | PerImagePrice;
-  #payer: Payer = { userId: 0, tokenId: undefined };
+  #payer: Payer = { userId: 0, tokenId: undefined, actorId: undefined };
   #maxOutputTokens = 0;
   #closed = false;
   #durable: Promise<void> = Promise.resolve();
@@ -110,11 +111,11 @@ export class CallCharge {
    * @throws AppError `quota_not_enough`
    */
   async reserve(
-    caller: { readonly userId: number; readonly tokenId: number },
+    caller: Pick<ModelCaller, 'userId' | 'tokenId' | 'actorId'>,
     model: string,
     maxOutputTokens: number,
   ): Promise<void> {
-    this.#payer = { userId: caller.userId, tokenId: caller.tokenId };
+    this.#payer = { userId: caller.userId, tokenId: caller.tokenId, actorId: caller.actorId };
     this.#maxOutputTokens = maxOutputTokens;
     const amount = this.maximum(maxOutputTokens);
     try {

@@ -181,7 +181,7 @@ export class Relay {
 
   /** Logs a refusal. A model that does not exist is logged as chat because its kind is unknown. */
   #logRefusal(
-    { userId, tokenId }: ModelCaller,
+    { userId, actorId, tokenId }: ModelCaller,
     request: ChatRequest,
     { ref, client, begunAt }: ClientResponse,
     error: unknown,
@@ -190,7 +190,7 @@ export class Relay {
     const errorCode = error instanceof AppError ? error.code : 'internal_error';
     const origin = { model: { target: '', kind: 'chat' as const }, client, begunAt };
     const detail = toCallDetail(request, origin, { status: 'failed', errorCode, channelId: 0 });
-    this.#dependencies.requestLog.addRefused({ ref, userId, tokenId, model, detail });
+    this.#dependencies.requestLog.addRefused({ ref, userId, actorId: actorId ?? null, tokenId, model, detail });
   }
 
   /** Number of responses being streamed to their callers. */

@@ -5,7 +5,13 @@ import type { Endpoint } from '../../contract/endpoint.ts';
 import * as chatEndpoints from '../../contract/model-calls.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { type JsonBody, RequestWithCollectedBody } from '../platform/http/body.ts';
-import type { AccountCaller, Authenticator, ModelCaller, RequestContext } from '../platform/http/request-context.ts';
+import {
+  type AccountCaller,
+  type Authenticator,
+  type ModelCaller,
+  ownerOf,
+  type RequestContext,
+} from '../platform/http/request-context.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import { ClientResponse } from './client-response.ts';
 import {
@@ -37,7 +43,12 @@ const OWN_ROUTES = [
 ] as const;
 
 /** An account that calls without an API key, so that no key's limits apply. */
-const toModelCaller = ({ userId }: AccountCaller): ModelCaller => ({ kind: 'model', userId, tokenId: 0, models: [] });
+const toModelCaller = (caller: AccountCaller): ModelCaller => ({
+  kind: 'model',
+  ...ownerOf(caller),
+  tokenId: 0,
+  models: [],
+});
 
 /** Tells Claude Code in headers how much of its caller's spend limits is used. */
 export interface SpendHeaders {

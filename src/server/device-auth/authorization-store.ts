@@ -19,13 +19,16 @@ export type RefreshTokenRow = Selectable<Tables['device_refresh_tokens']>;
 
 /** Selects the devices to revoke: those that match every given column, of which at least one is required. */
 export type AuthorizationFilter = Partial<
-  Pick<AuthorizationRow, 'id' | 'user_id' | 'client_id' | 'device_id' | 'access_hash' | 'llm_token_id'>
+  Pick<
+    AuthorizationRow,
+    'id' | 'user_id' | 'organization_id' | 'client_id' | 'device_id' | 'access_hash' | 'llm_token_id'
+  >
 >;
 
 /** The columns of a revoked device that audit entries and notices need. */
 export type RevokedAuthorization = Pick<
   AuthorizationRow,
-  'id' | 'user_id' | 'client_id' | 'client_name' | 'llm_token_id'
+  'id' | 'user_id' | 'organization_id' | 'client_id' | 'client_name' | 'llm_token_id'
 >;
 
 /** Time and IP of a device's use. */
@@ -37,7 +40,7 @@ export interface DeviceUse {
 
 type AccessTokenRow = Pick<
   AuthorizationRow,
-  'id' | 'user_id' | 'access_expires_at' | 'scopes' | 'audience' | 'llm_token_id'
+  'id' | 'user_id' | 'access_expires_at' | 'scopes' | 'audience' | 'llm_token_id' | 'organization_id'
 >;
 
 /** A refresh_token with the columns of its sign-in, which are null if that was revoked. */
@@ -45,19 +48,23 @@ type RefreshableRow = RefreshTokenRow & {
   readonly user_id: number | null;
   readonly approved_at: number | null;
   readonly last_address: string | null;
-} & Pick<AuthorizationRow, 'scopes' | 'audience' | 'grant_ends_at'>;
+} & Pick<AuthorizationRow, 'scopes' | 'audience' | 'grant_ends_at' | 'organization_id'>;
+
+const ACCESS_COLUMNS = ['id', 'user_id', 'scopes', 'audience', 'llm_token_id', 'organization_id'] as const;
 
 const byAccessToken = prepareQuery<Tables, { hash: string }>()((db, p) =>
   db
     .selectFrom('device_authorizations')
-    .select(['id', 'user_id', 'access_expires_at', 'scopes', 'audience', 'llm_token_id'])
+    .select(ACCESS_COLUMNS)
+    .select('access_expires_at')
     .where('access_hash', '=', p('hash')),
 );
 
 const byPreviousAccessToken = prepareQuery<Tables, { hash: string }>()((db, p) =>
   db
     .selectFrom('device_authorizations')
-    .select(['id', 'user_id', 'previous_access_ends_at as access_expires_at', 'scopes', 'audience', 'llm_token_id'])
+    .select(ACCESS_COLUMNS)
+    .select('previous_access_ends_at as access_expires_at')
     .where('previous_access_hash', '=', p('hash'))
     // Repeated here because the partial index holds only these rows.
     .where('previous_access_hash', 'is not', null),
@@ -95,7 +102,7 @@ export class AuthorizationStore {
       .leftJoin('device_authorizations', 'device_authorizations.id', 'device_refresh_tokens.authorization_id')
       .selectAll('device_refresh_tokens')
       .select(['device_authorizations.user_id', 'device_authorizations.created_at as approved_at'])
-      .select(['scopes', 'audience', 'grant_ends_at', 'last_address'])
+      .select(['scopes', 'audience', 'grant_ends_at', 'last_address', 'organization_id'])
       .where('hash', '=', hash)
       .executeTakeFirst();
   }
@@ -143,12 +150,12 @@ export class AuthorizationStore {
 
   /** Deletes and returns matching devices: of two callers that revoke the same device, exactly one receives it. */
   delete(trx: Trx, filter: AuthorizationFilter): Promise<RevokedAuthorization[]> {
-    const columns = Object.entries(filter) as [keyof AuthorizationFilter, string | number][];
+    const columns = Object.entries(filter) as [keyof AuthorizationFilter, string | number | null][];
     if (columns.length === 0) throw new TypeError('an empty filter would revoke every device there is');
     let query = trx
       .deleteFrom('device_authorizations')
-      .returning(['id', 'user_id', 'client_id', 'client_name', 'llm_token_id']);
-    for (const [column, value] of columns) query = query.where(column, '=', value);
+      .returning(['id', 'user_id', 'organization_id', 'client_id', 'client_name', 'llm_token_id']);
+    for (const [column, value] of columns) query = query.where(column, value === null ? 'is' : '=', value);
     return query.execute();
   }
 
@@ -171,7 +178,8 @@ export class AuthorizationStore {
       own
         .leftJoin('device_clients', 'device_clients.client_id', 'device_authorizations.client_id')
         .selectAll('device_authorizations')
-        .select('device_clients.name as registered_name')
+        .leftJoin('organizations', 'organizations.id', 'device_authorizations.organization_id')
+        .select(['device_clients.name as registered_name', 'organizations.slug as organization'])
         .orderBy('device_authorizations.id', 'desc')
         .limit(page.pageSize)
         .offset(page.offset)
@@ -262,8 +270,8 @@ export class DeviceRevocation implements LinkedLogins {
     const { authorizations, codes, tokens, clock, onRevoked } = this.#dependencies;
     const revoked = await authorizations.delete(trx, filter);
     if (revoked.length === 0) return revoked;
-    for (const { user_id, llm_token_id } of revoked)
-      await tokens.revoke(trx, user_id, llm_token_id, 'llm', clock.now());
+    for (const { user_id, organization_id, llm_token_id } of revoked)
+      await tokens.revoke(trx, { userId: organization_id ?? user_id }, llm_token_id, 'llm', clock.now());
     await codes.delete(
       trx,
       revoked.map(({ id }) => id),

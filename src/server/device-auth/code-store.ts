@@ -30,10 +30,19 @@ type NewDeviceCode = Pick<
 interface Decision {
   readonly status: 'approved' | 'denied';
   readonly user_id: number;
+  /** The organization that the sign-in acts for. */
+  readonly organization_id: number | null;
   readonly decided_at: number;
   readonly access_expires_at: number | null;
   readonly refresh_expires_at: number | null;
   readonly sweep_at: number;
+}
+
+/** A device of an account, in one context. */
+interface DeviceContext {
+  readonly userId: number;
+  readonly deviceId: string;
+  readonly organizationId: number | null;
 }
 
 /** A client with one of its active secrets, and the record of the device_code if it exists. */
@@ -277,12 +286,17 @@ export class DeviceCodeStore {
   }
 
   /** Deletes uncollected approvals of one device of an account, except the one with `exceptId`. */
-  async deleteApprovedOfDevice(trx: Trx, userId: number, deviceId: string, exceptId: number): Promise<void> {
+  async deleteApprovedOfDevice(
+    trx: Trx,
+    { userId, deviceId, organizationId }: DeviceContext,
+    exceptId: number,
+  ): Promise<void> {
     await trx
       .deleteFrom('device_codes')
       .where('user_id', '=', userId)
       .where('status', '=', 'approved')
       .where('device_id', '=', deviceId)
+      .where('organization_id', organizationId === null ? 'is' : '=', organizationId)
       .where('id', '!=', exceptId)
       .execute();
   }

@@ -9,10 +9,12 @@ import {
 import { authorizePage } from '../../contract/device-pages.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { type Audience, GRANT_ACCESS_SECONDS, type OauthScope } from '../../contract/oauth.ts';
+import { defined } from '../../contract/objects.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { LoginOutcome, LoginService } from '../accounts/login-service.ts';
+import type { Memberships } from '../accounts/memberships.ts';
 import type { SecondFactors, SecondStepProof } from '../accounts/second-factors.ts';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
@@ -67,6 +69,7 @@ interface DeviceCodeServiceDependencies {
   readonly rateLimits: DeviceRateLimits;
   readonly approvalCheck: ApprovalSecondStepCheck;
   readonly access: AccountAccess;
+  readonly memberships: Pick<Memberships, 'find' | 'lock'>;
   readonly auditLog: AuditLog;
   readonly notifier: Notifier;
   readonly revocation: DeviceRevocation;
@@ -170,7 +173,7 @@ export class DeviceCodeService {
   async approve(typed: string, approver: Approver, origin: RequestOrigin, proof: SecondStepProof): Promise<void> {
     const code = await this.findPending(typed, origin.address);
     await this.#dependencies.approvalCheck.assertSecondStep(code, approver, origin.address, proof);
-    await this.#decide(code, approver.caller.userId, origin, 'approved');
+    await this.#decide(code, approver.caller.userId, origin, 'approved', approver.organization);
   }
 
   /** Denies the sign-in. @throws as `findPending`; unauthorized */
@@ -234,16 +237,19 @@ export class DeviceCodeService {
     userId: number,
     origin: RequestOrigin,
     status: 'approved' | 'denied',
+    organization?: string,
   ): Promise<void> {
-    const { database, store, clock, access, auditLog } = this.#dependencies;
+    const { database, store, clock, access, memberships, auditLog } = this.#dependencies;
     await database.transaction(async (trx) => {
       // Locked until the commit: a concurrent ban either precedes this decision or sees and revokes its result.
       if ((await access.lockEnabled(trx, userId)) === undefined) throw new AppError('unauthorized');
+      const organizationId = await lockOrganization(trx, memberships, organization, userId);
       const now = clock.now();
       const isApproved = status === 'approved';
       const code = await store.decide(trx, pending.user_code, {
         status,
         user_id: userId,
+        organization_id: organizationId,
         decided_at: now,
         access_expires_at: isApproved ? toAccessEnd(now, pending) : null,
         refresh_expires_at: isApproved ? toRefreshEnd(now, pending) : null,
@@ -255,7 +261,7 @@ export class DeviceCodeService {
         actorId: userId,
         action: isApproved ? 'device.approve' : 'device.deny',
         target: `device:${code.id}`,
-        after: toAuditDetails(code),
+        after: defined({ ...toAuditDetails(code), organization: organizationId ?? undefined }),
         ...origin,
       });
     });
@@ -266,8 +272,10 @@ export class DeviceCodeService {
     const { store, clients, notifier, revocation } = this.#dependencies;
     const { client_id, device_id, id } = code;
     if (device_id !== '') {
-      await store.deleteApprovedOfDevice(trx, userId, device_id, id);
-      await revocation.revoke(trx, { user_id: userId, device_id });
+      // A device may be signed in once for each context.
+      const { organization_id } = code;
+      await store.deleteApprovedOfDevice(trx, { userId, deviceId: device_id, organizationId: organization_id }, id);
+      await revocation.revoke(trx, { user_id: userId, device_id, organization_id });
     }
     const registeredName = await clients.findName(trx, client_id);
     await notifier.notify(trx, newDeviceNotice({ ...code, user_id: userId }, registeredName));
@@ -280,6 +288,24 @@ export class DeviceCodeService {
     const status = toDeviceCodeStatus(await store.findByUserCode(userCode, now, trx), now);
     return new AppError(status === 'pending' ? 'user_code_processed' : ERROR_BY_STATUS[status]);
   }
+}
+
+/**
+ * The organization that a sign-in is to act for, whose membership is locked until the commit; null: the account itself.
+ *
+ * @throws not_exist, also for an organization of others
+ */
+export async function lockOrganization(
+  trx: Trx,
+  memberships: Pick<Memberships, 'find' | 'lock'>,
+  slug: string | undefined,
+  userId: number,
+): Promise<number | null> {
+  if (slug === undefined || slug === '') return null;
+  const found = await memberships.find(slug, userId, trx);
+  if (found === undefined || !(await memberships.lock(trx, found.organizationId, userId)))
+    throw new AppError('organization_not_found');
+  return found.organizationId;
 }
 
 const toAuditDetails = (code: DeviceCodeRow) => ({
@@ -297,6 +323,8 @@ const LOGIN_FRESH_OTHER_NETWORK_MS = 10 * 60_000;
 export interface Approver {
   readonly caller: AccountCaller;
   readonly loggedInAt: number;
+  /** Slug of the organization that the sign-in is to act for; undefined or empty: the account itself. */
+  readonly organization?: string | undefined;
 }
 
 interface ApprovalCheckDependencies {

@@ -33,7 +33,7 @@ import {
 import { type GrantFields, grantView, loginView, secondStepView } from './views.ts';
 
 interface ConsentRouteDependencies {
-  readonly deviceAuth: Pick<DeviceAuth, 'approvalCheck' | 'clients' | 'grants'>;
+  readonly deviceAuth: Pick<DeviceAuth, 'approvalCheck' | 'clients' | 'grants' | 'memberships'>;
   readonly clock: Clock;
   /** Issuer, and prefix of every link. */
   readonly baseUrl: string;
@@ -95,7 +95,8 @@ export function addConsentRoutes(
           field: FIELD_OF[limits],
         });
       const origin = { ...toRequestOrigin(request), userAgent: request.headers['user-agent'] ?? '' };
-      const approve = async () => grants.approve(valid, viewer, limits, origin, toProof(body));
+      const approver = { ...viewer, organization: body.organization };
+      const approve = async () => grants.approve(valid, approver, limits, origin, toProof(body));
       return approve().then(
         (code) => redirectToClient(visit, toRedirect(valid, baseUrl, { code })),
         (error: unknown) => {
@@ -171,6 +172,7 @@ class ConsentPages {
       unit: amountUnitName(amountUnit(), visit.locale),
       // A form of its own for passkeys would lack the limits.
       secondStep: secondStep?.hasCode ? { hasCode: true, passkeys: [] } : secondStep,
+      organizations: await deviceAuth.memberships.listOf(viewer.account.id),
       typed,
     };
     const status = wrong.error === undefined ? 200 : 400;

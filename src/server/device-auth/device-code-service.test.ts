@@ -179,6 +179,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       user_id: ada.id,
       access_expires_at: null,
       refresh_expires_at: null,
+      organization_id: null,
       sweep_at: end,
     };
     const decide = (at: number) =>

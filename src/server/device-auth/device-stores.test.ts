@@ -45,6 +45,7 @@ describe('device sign-in storage', () => {
             codes.decide(trx, userCode, {
               status,
               user_id,
+              organization_id: null,
               decided_at,
               access_expires_at: 1_000,
               refresh_expires_at: 2_000,
@@ -174,7 +175,7 @@ describe('device sign-in storage', () => {
       const foreign = await add('G', device);
       await decide('G', 2, 0);
       await decide('D', 1, 0);
-      await run((trx) => codes.deleteApprovedOfDevice(trx, 1, 'd', newer));
+      await run((trx) => codes.deleteApprovedOfDevice(trx, { userId: 1, deviceId: 'd', organizationId: null }, newer));
       assert.deepEqual(await idsLeft(started), [ended, other, nameless, newer, foreign]);
       await decide('E', 1, 0, 'denied');
       await run((trx) => codes.deleteApprovedOfUser(trx, 1));
@@ -258,6 +259,7 @@ describe('device sign-in storage', () => {
           grant_ends_at: null,
           previous_access_hash: null,
           previous_access_ends_at: null,
+          organization_id: null,
         },
       };
       for (const [id, user_id] of [
@@ -266,7 +268,10 @@ describe('device sign-in storage', () => {
         [3, 2],
       ] as const)
         await run((trx) => devices.insert(trx, { ...row, id, user_id, access_hash: `h${id}` }));
-      const found = { id: 2, user_id: 1, access_expires_at: 10, scopes: null, audience: null, llm_token_id: 0 };
+      const found = {
+        ...{ id: 2, user_id: 1, access_expires_at: 10, scopes: null, audience: null, llm_token_id: 0 },
+        organization_id: null,
+      };
       assert.deepEqual(await devices.findByAccessToken('h2'), found);
       assert.equal(await devices.findByAccessToken('h9'), undefined);
       const { rows, total } = await devices.list(1, { page: 2, offset: 1, pageSize: 1 });

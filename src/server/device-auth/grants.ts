@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { SpendPeriod } from '../../contract/account-fields.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
+import type { Memberships } from '../accounts/memberships.ts';
 import type { SecondStepProof } from '../accounts/second-factors.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
@@ -16,6 +17,7 @@ import { type DeviceCodeStore, ENDED_CODE_RETENTION_MS } from './code-store.ts';
 import {
   type ApprovalSecondStepCheck,
   type Approver,
+  lockOrganization,
   newGrantNotice,
   toAccessEnd,
   toRefreshEnd,
@@ -45,6 +47,7 @@ interface GrantServiceDependencies {
   readonly codeStore: DeviceCodeStore;
   readonly clock: Clock;
   readonly access: AccountAccess;
+  readonly memberships: Pick<Memberships, 'find' | 'lock'>;
   readonly approvalCheck: ApprovalSecondStepCheck;
   readonly rateLimits: DeviceRateLimits;
   readonly auditLog: AuditLog;
@@ -73,7 +76,8 @@ export class GrantService {
     { userAgent, ...origin }: BrowserOrigin,
     proof: SecondStepProof,
   ): Promise<string> {
-    const { database, codeStore, clock, access, approvalCheck, rateLimits, auditLog, notifier } = this.#dependencies;
+    const { database, codeStore, clock, access, memberships, approvalCheck, rateLimits, auditLog, notifier } =
+      this.#dependencies;
     const { userId } = approver.caller;
     await approvalCheck.assertSecondStep(origin, approver, origin.address, proof);
     await rateLimits.consumeGrant(userId);
@@ -83,7 +87,9 @@ export class GrantService {
     await database.transaction(async (trx) => {
       // Locked until the commit, as for a device: a concurrent ban sees this grant or prevents it.
       if ((await access.lockEnabled(trx, userId)) === undefined) throw new AppError('unauthorized');
+      const organizationId = await lockOrganization(trx, memberships, approver.organization, userId);
       const id = await codeStore.insertApproved(trx, {
+        organization_id: organizationId,
         device_code_hash: hashAuthorizationCode(code),
         // Not a code that can be typed.
         user_code: `grant ${randomText(24)}`,
@@ -116,6 +122,7 @@ export class GrantService {
         ...terms,
         ends_at: endsAt,
         spend_limit: spendLimit,
+        organization: organizationId ?? undefined,
       };
       await auditLog.record(trx, {
         actorId: userId,

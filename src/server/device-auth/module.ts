@@ -1,6 +1,8 @@
 import type { OauthScope } from '../../contract/oauth.ts';
+import { defined } from '../../contract/objects.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { LinkedLogins } from '../accounts/login-revocation.ts';
+import type { Memberships } from '../accounts/memberships.ts';
 import type { Accounts } from '../accounts/module.ts';
 import type { DeviceAccessToken, DeviceAccessTokens } from '../accounts/request-authenticator.ts';
 import type { TokenStore } from '../accounts/tokens.ts';
@@ -68,6 +70,7 @@ interface DeviceAuthDependencies {
   readonly metrics: Pick<Metrics, 'recordTokenRequest'>;
   readonly notifier: Notifier;
   readonly deviceAccess: DeviceAccess;
+  readonly memberships: Memberships;
   readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'secondFactors' | 'tokens'>;
   readonly outbound: Pick<OutboundClient, 'requestUntrusted'>;
   /** The setting `OAUTH_CLIENT_METADATA`. */
@@ -77,6 +80,7 @@ interface DeviceAuthDependencies {
 
 /** The part of this capability that its own routes and app.ts use. */
 export interface DeviceAuth {
+  readonly memberships: Pick<Memberships, 'listOf'>;
   readonly approvalCheck: ApprovalSecondStepCheck;
   readonly clients: ClientService;
   readonly codes: DeviceCodeService;
@@ -114,6 +118,7 @@ export function makeDeviceAccess({ database, clock, log, tokens, onRevoked }: De
           scopes: row.scopes === null ? DEVICE_TOKEN_SCOPES : parseScopes(row.scopes),
           audience: row.audience ?? 'api',
           modelTokenId: row.llm_token_id,
+          ...defined({ organizationId: row.organization_id ?? undefined }),
         }
       );
     },
@@ -125,7 +130,7 @@ export function makeDeviceAccess({ database, clock, log, tokens, onRevoked }: De
 
 /** Constructs the device authorization capability. */
 export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth {
-  const { config, database, clock, metrics, notifier, accounts, deviceAccess, ledger } = dependencies;
+  const { config, database, clock, metrics, notifier, accounts, deviceAccess, memberships, ledger } = dependencies;
   const { authorizations, codes: codeStore, revocation } = deviceAccess;
   const codeLimits = () => ({ ...toDeviceCodeLimits(dependencies.codesPerIp()), ...dependencies.codeLimits });
   const rateLimits = new DeviceRateLimits(dependencies.limits, codeLimits);
@@ -137,7 +142,18 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
   });
   const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock, documents });
   const approvalCheck = new ApprovalSecondStepCheck({ secondFactors: accounts.secondFactors, clock });
-  const shared = { ...accounts, ledger, database, clock, notifier, clients, rateLimits, revocation, authorizations };
+  const shared = {
+    ...accounts,
+    memberships,
+    ledger,
+    database,
+    clock,
+    notifier,
+    clients,
+    rateLimits,
+    revocation,
+    authorizations,
+  };
   const codes = new DeviceCodeService({
     ...shared,
     store: codeStore,
@@ -150,6 +166,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
     onLoggedIn: (trx, userCode, account) => codes.claim(trx, userCode, account.id),
   });
   return {
+    memberships,
     approvalCheck,
     clients,
     codes,

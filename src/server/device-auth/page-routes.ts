@@ -6,6 +6,7 @@ import { LOCALES, type Locale } from '../../contract/messages/format-message.ts'
 import { defined } from '../../contract/objects.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Account, AccountAccess } from '../accounts/account-store.ts';
+import type { Memberships } from '../accounts/memberships.ts';
 import type { Accounts } from '../accounts/module.ts';
 import type { PasskeyService } from '../accounts/passkeys.ts';
 import type { SecondFactors, SecondStepProof } from '../accounts/second-factors.ts';
@@ -227,7 +228,10 @@ function addDecisionForms(
     const work = async () => {
       visits.assertOwnForm(visit, 'approve', body.form);
       const viewer = await renderer.findViewer(request);
-      if (viewer !== undefined) await codes.approve(body.code, viewer, toRequestOrigin(request), toProof(body));
+      if (viewer !== undefined) {
+        const approver = { ...viewer, organization: body.organization };
+        await codes.approve(body.code, approver, toRequestOrigin(request), toProof(body));
+      }
       return redirectToPage(visit);
     };
     return respond(visit, work, {
@@ -433,6 +437,7 @@ interface PageRequest {
 interface PageChooserDependencies {
   readonly codes: DeviceCodeService;
   readonly clients: ClientService;
+  readonly memberships: Pick<Memberships, 'listOf'>;
   readonly approvalCheck: ApprovalSecondStepCheck;
   readonly sessions: Pick<SessionService, 'find'>;
   readonly access: Pick<AccountAccess, 'findEnabled'>;
@@ -498,6 +503,7 @@ export class PageChooser {
         ? await this.findSecondStep(viewer.account.id)
         : undefined,
       isGrant: code.scopes !== null,
+      organizations: await this.#dependencies.memberships.listOf(viewer.account.id),
       managedSettings: await this.#dependencies.findManagedSettings(code.client_id),
     };
     return consentView(context, details, { error });

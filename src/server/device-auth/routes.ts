@@ -138,7 +138,8 @@ function addDecisionRoutes(routes: RouteRegistry, { deviceAuth, accounts }: Json
   };
 
   routes.add(endpoints.approveDevice, async ({ body, caller, request }) => {
-    const approver = { caller, loggedInAt: await findLoginTime(caller) };
+    const { organization } = body;
+    const approver = { caller, loggedInAt: await findLoginTime(caller), organization };
     await codes.approve(body.user_code, approver, toRequestOrigin(request), {
       code: body.code,
       credential: body.credential,
@@ -239,6 +240,7 @@ const toDeviceRow = (row: DeviceListItem, caller: AccountCaller) => ({
   scopes: row.scopes === null ? [...DEVICE_SCOPES] : parseScopes(row.scopes),
   spend_limit: row.spendLimit === undefined ? null : toSpendLimit(row.spendLimit),
   expires_at: row.grant_ends_at === null ? null : toSeconds(row.grant_ends_at),
+  organization: row.organization ?? '',
 });
 
 /** What a device sign-in may do, in the words of grants. */

@@ -69,6 +69,8 @@ export interface DeviceAuthTables {
     spend_amount: number | null;
     spend_period: SpendPeriod | null;
     grant_ends_at: number | null;
+    /** The organization that the sign-in acts for; null: the account itself. */
+    organization_id: Generated<number | null>;
   };
   /** Upper bound of the pending codes of a network; see `DeviceCodeStore.reserve`. Void after `ends_at`. */
   device_code_counts: { network: string; codes: number; ends_at: number };
@@ -98,6 +100,8 @@ export interface DeviceAuthTables {
     /** The access_token before the last refresh, of a client whose programs share a credential file, until it expires. */
     previous_access_hash: string | null;
     previous_access_ends_at: number | null;
+    /** The organization that the sign-in acts for; null: the account itself. */
+    organization_id: Generated<number | null>;
   };
   /**
    * Every refresh_token of a device until it expires, including used ones, so that reuse is detected (RFC 9700 section

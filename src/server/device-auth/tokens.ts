@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../contract/error-codes.ts';
 import { type Audience, DEVICE_SCOPE } from '../../contract/oauth.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
+import type { Memberships } from '../accounts/memberships.ts';
 import type { TokenService } from '../accounts/tokens.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
@@ -77,6 +78,7 @@ interface DeviceTokenDependencies {
   readonly clients: ClientService;
   readonly rateLimits: DeviceRateLimits;
   readonly access: AccountAccess;
+  readonly memberships: Pick<Memberships, 'lock'>;
   readonly tokens: Pick<TokenService, 'issueLlm' | 'findIdByHash'>;
   readonly ledger: Pick<Ledger, 'setSpendLimit'>;
   readonly auditLog: AuditLog;
@@ -256,14 +258,19 @@ export class DeviceTokenService {
     client: ClientIdentity,
     origin: RequestOrigin,
   ): Promise<IssuedTokens | undefined> {
-    const { authorizations, codes, clock, access, tokens, ledger } = this.#dependencies;
+    const { authorizations, codes, clock, access, memberships, tokens, ledger } = this.#dependencies;
     const account = await access.lockEnabled(trx, code.user_id);
     if (account === undefined) throw new AppError('device_code_invalid');
     const now = clock.now();
     const consumed = await codes.consumeApproved(trx, code.id, now);
     if (consumed === undefined) return undefined;
+    const { organization_id: organizationId } = code;
+    const owner = organizationId === null ? { userId: account.id } : { userId: organizationId, actorId: account.id };
+    // The member may have been removed since the approval.
+    if (organizationId !== null && !(await memberships.lock(trx, organizationId, account.id)))
+      throw new AppError('device_code_invalid');
     const issued = newTokenPair(now, code.access_expires_at, code.refresh_expires_at, code.scopes);
-    const llm = await tokens.issueLlm(trx, account.id, consumed.client_name || client.name, code.grant_ends_at);
+    const llm = await tokens.issueLlm(trx, owner, consumed.client_name || client.name, code.grant_ends_at);
     const { spend_amount: amount, spend_period: period } = code;
     if (amount !== null && period !== null)
       await ledger.setSpendLimit(trx, { kind: 'token', id: llm.id }, { amount, period });
@@ -285,6 +292,7 @@ export class DeviceTokenService {
       grant_ends_at: code.grant_ends_at,
       previous_access_hash: null,
       previous_access_ends_at: null,
+      organization_id: organizationId,
     });
     await authorizations.insertRefreshToken(trx, {
       ...issued.refresh,

@@ -24,6 +24,7 @@ const CONSENT = {
   secondStep: undefined,
   isGrant: false,
   managedSettings: [],
+  organizations: [],
 };
 const CLAIM = TEXTS.en.calls;
 

@@ -150,6 +150,8 @@ interface ConsentDetails extends RequestingClient {
   readonly fromOtherNetwork: boolean;
   /** The second step that approval requires again. */
   readonly secondStep?: RepeatedSecondStep | undefined;
+  /** Organizations the sign-in may act for instead of the account. */
+  readonly organizations: readonly OrganizationChoice[];
   /** Whether the program may only call models. */
   readonly isGrant: boolean;
   /** Managed settings that the program will apply, of those that can run programs. */
@@ -161,6 +163,12 @@ interface RepeatedSecondStep {
   /** By a TOTP or backup code. */
   readonly hasCode: boolean;
   readonly passkeys: readonly { readonly id: string; readonly transports: readonly string[] }[];
+}
+
+/** An organization of the viewer. */
+interface OrganizationChoice {
+  readonly slug: string;
+  readonly name: string;
 }
 
 /** The field is outside its form, so that both buttons get the same style. */
@@ -191,7 +199,8 @@ ${consent.fromOtherNetwork ? html`<p class="warning">${texts.elsewhere}</p>` : u
 <p>${consent.isGrant ? texts.mayNotSee : texts.mayNot}</p>
 ${consent.managedSettings.length === 0 ? undefined : managedSettingsMarkup(view, consent.managedSettings)}
 <p class="warning">${texts.warning}</p>
-${consent.secondStep && secondStepFields(view, consent.secondStep, wrong)}
+${contextField(view, consent.organizations)}
+${consent.secondStep && secondStepFields(view, consent.secondStep, wrong, consent.organizations)}
 <div class="choice">
 <form method="post" action="/authorize/deny">${hiddenFields(view, 'deny')}<button>${texts.deny}</button></form>
 ${approval(view, consent.secondStep)}
@@ -210,10 +219,11 @@ const secondStepFields = (
   view: PageContext,
   { hasCode, passkeys }: RepeatedSecondStep,
   wrong: FieldError,
+  organizations: readonly OrganizationChoice[] = [],
 ): Markup => html`<h2>${view.texts.againTitle}</h2>
 ${errorParagraph(wrong)}
 ${hasCode ? codeField(view, wrong) : html`<p>${view.texts.passkeyOnly}</p>`}
-${hasCode && passkeys.length > 0 ? passkeyApproval(view, { offered: passkeys, action: DEVICE_ACTION }) : undefined}`;
+${hasCode && passkeys.length > 0 ? passkeyApproval(view, { offered: passkeys, action: DEVICE_ACTION }, organizations) : undefined}`;
 
 const DEVICE_ACTION = '/authorize/approve';
 
@@ -223,13 +233,28 @@ const approval = (view: PageContext, secondStep: RepeatedSecondStep | undefined,
     ? passkeyApproval(view, { offered: secondStep.passkeys, action, id: APPROVE_FORM, isSecondary: false })
     : html`<form method="post" action="${action}" id="${APPROVE_FORM}">${hiddenFields(view, 'approve')}<button>${view.texts.allow}</button></form>`;
 
+/** Chooses what the sign-in acts for; empty without organizations. Inside its form it needs no reference to one. */
+const contextField = (
+  { texts }: PageContext,
+  organizations: readonly OrganizationChoice[],
+  isInForm = false,
+): Markup | undefined =>
+  organizations.length === 0
+    ? undefined
+    : html`<label>${texts.actsFor}
+<select name="organization"${isInForm ? undefined : html` form="${APPROVE_FORM}"`}><option value="">${texts.ownAccount}</option>${organizations.map(
+        ({ slug, name }) => html`<option value="${slug}">${name} (${slug})</option>`,
+      )}</select></label>`;
+
+/** @param organizations offered inside the form, which has no id to refer to */
 const passkeyApproval = (
   view: PageContext,
   form: Pick<PasskeyForm, 'id' | 'action' | 'offered' | 'isSecondary'>,
+  organizations: readonly OrganizationChoice[] = [],
 ): Markup =>
   passkeyForm({
     ...form,
-    fields: hiddenFields(view, 'approve'),
+    fields: html`${hiddenFields(view, 'approve')}${contextField(view, organizations, true)}`,
     label: view.texts.allowWithPasskey,
     failed: view.texts.passkeyFailed,
   });
@@ -252,6 +277,7 @@ interface GrantDetails {
   readonly unit: string;
   /** The second step that approval requires again. */
   readonly secondStep: RepeatedSecondStep | undefined;
+  readonly organizations: readonly OrganizationChoice[];
   readonly typed: GrantFields;
 }
 
@@ -285,6 +311,7 @@ ${publisher === undefined ? undefined : html`<dt>${texts.publisher}</dt><dd>${pu
 <h2>${texts.mayTitle}</h2>
 <ul>${grant.scopes.flatMap((scope) => texts[`scope_${scope}`]).map((each) => html`<li>${each}</li>`)}</ul>
 <p class="warning">${texts.grantWarning}</p>
+${contextField(view, grant.organizations)}
 ${limitFields(view, grant, wrong)}
 ${secondStep && secondStepFields(view, secondStep, wrong.field === 'secondStep' ? wrong : {})}
 <div class="choice">

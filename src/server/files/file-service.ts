@@ -13,7 +13,7 @@ import type { ReceivedFile } from '../artifacts/upload-storage.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { RequestContext } from '../platform/http/request-context.ts';
+import type { Owner, RequestContext } from '../platform/http/request-context.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { createSigner, randomText, type Signer } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
@@ -56,8 +56,9 @@ export class FileService {
    * Receives the upload of a request.
    * @throws AppError `files_disabled`, `files_full`, `storage_full`, `invalid_request`; nothing is kept then
    */
-  async create(userId: number, request: RequestContext): Promise<FileObject> {
+  async create(owner: Owner, request: RequestContext): Promise<FileObject> {
     const { artifacts, limits } = this.#dependencies;
+    const { userId } = owner;
     const { uploads } = artifacts;
     if (uploads === undefined) throw new AppError('files_disabled');
     if ((await this.#store.count(userId)) >= MAX_FILES)
@@ -70,14 +71,14 @@ export class FileService {
         return file.filename;
       });
       if (received === undefined) throw invalidRequest('file is required.', 'file');
-      return toFileObject(await this.#keep(userId, received, filename, fields, check.end()));
+      return toFileObject(await this.#keep(owner, received, filename, fields, check.end()));
     } finally {
       await received?.release();
     }
   }
 
   async #keep(
-    userId: number,
+    { userId, actorId }: Owner,
     received: ReceivedFile,
     filename: string,
     fields: { readonly [name: string]: unknown },
@@ -88,6 +89,7 @@ export class FileService {
     const row = {
       id: `file-${randomText(24)}`,
       user_id: userId,
+      actor_id: actorId ?? null,
       purpose,
       filename: toFilename(filename),
       bytes: received.bytes,
@@ -159,6 +161,7 @@ export class FileService {
       const row = {
         id: `file-${randomText(24)}`,
         user_id: userId,
+      actor_id: null,
         purpose: file.purpose,
         filename: file.filename,
         bytes: received.bytes,

@@ -1,13 +1,14 @@
 import type { FileObject } from '../../contract/files.ts';
 import * as endpoints from '../../contract/files.ts';
 import { done, ok } from '../../contract/responses.ts';
+import { ownerOf } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { sendFile, toFileRequest } from '../platform/http/send-file.ts';
 import type { FileService } from './file-service.ts';
 
 /** Registers OpenAI's Files API for keys, and the same for the console. */
 export function addFileRoutes(routes: RouteRegistry, files: FileService): void {
-  routes.add(endpoints.uploadFile, ({ caller, request }) => files.create(caller.userId, request));
+  routes.add(endpoints.uploadFile, ({ caller, request }) => files.create(ownerOf(caller), request));
   routes.add(endpoints.listFiles, ({ caller, query }) => files.list(caller.userId, query));
   routes.add(endpoints.getFile, ({ caller, params }) => files.get(caller.userId, params.file_id));
   routes.add(endpoints.deleteFile, async ({ caller, params: { file_id: id } }) => {
@@ -24,7 +25,7 @@ export function addFileRoutes(routes: RouteRegistry, files: FileService): void {
 
   const own = (file: FileObject): endpoints.OwnFile => ({ ...file, url: files.linkTo(file.id) });
   routes.add(endpoints.uploadOwnFile, async ({ caller, request }) =>
-    ok(own(await files.create(caller.userId, request))),
+    ok(own(await files.create(ownerOf(caller), request))),
   );
   routes.add(endpoints.listOwnFiles, async ({ caller, query }) => {
     const { data, ...page } = await files.list(caller.userId, query);

@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import { type Migration, required } from '../platform/db/migrate.ts';
 
 /** The table of the files capability. */
@@ -7,6 +8,8 @@ export interface FileTables {
     /** `file-` and random characters. */
     id: string;
     user_id: number;
+    /** The member of the organization who uploaded it; null: the account itself. */
+    actor_id: Generated<number | null>;
     purpose: string;
     filename: string;
     bytes: number;

@@ -38,6 +38,14 @@ forEachDatabase((name, _open, freshUrl) => {
       other.settings('other', { auto_create: true }),
       company.settings('domains', { auto_create: true, allowed_domains: ['example.com'] }),
       company.settings('roles', { auto_create: true, admins: { claim: 'realm.groups', values: ['admins', 'ops'] } }),
+      company.settings('teams', {
+        auto_create: true,
+        organizations: [
+          { claim: 'groups', values: ['film'], slug: 'film', role: 'member' },
+          { claim: 'groups', values: ['film-lead'], slug: 'film', role: 'admin' },
+          { claim: 'groups', values: ['film'], slug: 'missing', role: 'owner' },
+        ],
+      }),
     ];
     before(async () => {
       company = await FakeProvider.start();
@@ -346,6 +354,30 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(await roleAfter({ sub: 'boss' }), 'admin');
       await kysely.updateTable('accounts').set({ status: 1 }).where('role', '=', 'root').execute();
       assert.equal(await roleAfter({ sub: 'boss' }), 'user');
+    });
+
+    it('gives and ends the memberships that claims grant, and leaves invited members alone', async () => {
+      const owner = await service.signUp('film-owner');
+      await owner.ok('POST', '/api/organizations', { slug: 'film', name: 'Film' });
+      const rolesAfter = async (groups: string[], sub = 'teams-1') => {
+        const visitor = browser();
+        await visitor.signIn(company, 'teams', { sub, groups });
+        const id = (await visitor.account())?.id;
+        const members = await owner.ok<{ user_id: number; role: string }[]>('GET', '/api/organizations/film/members');
+        return { id, roles: members.filter(({ user_id }) => user_id !== owner.id).map(({ role }) => role) };
+      };
+      assert.deepEqual((await rolesAfter(['film'])).roles, ['member']);
+      assert.deepEqual((await rolesAfter(['film', 'film-lead'])).roles, ['admin']);
+      assert.deepEqual((await rolesAfter(['other'])).roles, []);
+      const { id } = await rolesAfter(['other']);
+      const { kysely } = service.app.database;
+      const invited = { user_id: Number(id), role: 'member', provider: null, created_at: 1 } as const;
+      const film = await owner.ok<{ id: number }>('GET', '/api/organizations/film');
+      await kysely
+        .insertInto('organization_members')
+        .values({ organization_id: film.id, ...invited })
+        .execute();
+      assert.deepEqual((await rolesAfter(['other'])).roles, ['member']);
     });
 
     it('asks for the second step of the account, unless the provider states several factors', async () => {

@@ -9,6 +9,7 @@ import type { SessionService } from '../accounts/sessions.ts';
 import type { UserAdminService } from '../accounts/user-admin.ts';
 import type { WaysIn } from '../accounts/ways-in.ts';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
+import type { OrganizationService } from '../organizations/organizations.ts';
 import { AppError, isAppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live } from '../platform/config.ts';
@@ -70,6 +71,7 @@ interface IdentitySignInDependencies {
   readonly sessions: SessionService;
   readonly users: RegistrationAndProfileService;
   readonly userAdministration: UserAdminService;
+  readonly organizations: Pick<OrganizationService, 'mapMemberships'>;
   readonly waysIn: WaysIn;
   readonly auditLog: AuditLog;
   readonly notifier: Notifier;
@@ -221,7 +223,7 @@ export class IdentitySignIn {
     identity: VerifiedIdentity,
     origin: RequestOrigin,
   ): Promise<{ readonly userId: number; readonly isNew: boolean }> {
-    const { store, accountStore, userAdministration } = this.#dependencies;
+    const { store, accountStore, userAdministration, organizations } = this.#dependencies;
     const known = await store.find(identity, trx);
     if (known === undefined && provider.auto_create !== true) throw new AppError('identity_unknown');
     const userId = known?.user_id ?? (await this.#create(trx, provider, identity, origin));
@@ -230,6 +232,13 @@ export class IdentitySignIn {
     if (known !== undefined) await store.updateEmail(trx, known.id, toStoredEmail(identity));
     if (identity.isAdmin !== undefined && account.status === ENABLED)
       await userAdministration.mapRole(trx, account, identity.isAdmin, provider.id, origin);
+    if (provider.organizations !== undefined && account.status === ENABLED)
+      await organizations.mapMemberships(
+        trx,
+        userId,
+        { provider: provider.id, granted: identity.organizations },
+        origin,
+      );
     return { userId, isNew: known === undefined };
   }
 

@@ -2,6 +2,7 @@ import type { IdentityProvider } from '../../contract/identity-providers.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
 import type { Accounts } from '../accounts/module.ts';
 import type { Notifier } from '../notifications/notifier.ts';
+import type { OrganizationService } from '../organizations/organizations.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
@@ -30,6 +31,7 @@ interface IdentityProvidersDependencies {
   readonly notifier: Notifier;
   readonly accountStore: AccountStore;
   readonly accounts: Accounts;
+  readonly organizations: Pick<OrganizationService, 'mapMemberships'>;
   readonly claimDeviceCode: ClaimDeviceCode;
 }
 

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import * as client from 'openid-client';
 import { GITHUB_ISSUER, type IdentityProvider, type PROVIDER_CHECKS } from '../../contract/identity-providers.ts';
 import { defined } from '../../contract/objects.ts';
+import type { OrganizationRole } from '../../contract/organization-roles.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import { makeGithubConfiguration, readGithubClaims } from './github.ts';
@@ -23,6 +24,8 @@ export interface VerifiedIdentity {
   readonly sid: string | undefined;
   /** Whether the claim of `admins` has one of its values; undefined: the provider maps no roles. */
   readonly isAdmin: boolean | undefined;
+  /** Memberships that the claims grant. */
+  readonly organizations: readonly { readonly slug: string; readonly role: OrganizationRole }[];
 }
 
 /** The values a redirect to a provider is bound to. */
@@ -346,6 +349,9 @@ function toIdentity(
     hasSeveralFactors: Array.isArray(claims.amr) && claims.amr.includes('mfa'),
     sid: typeof claims.sid === 'string' ? claims.sid : undefined,
     isAdmin: provider.admins && hasValue(readClaim(claims, provider.admins.claim), provider.admins.values),
+    organizations: (provider.organizations ?? [])
+      .filter(({ claim, values }) => hasValue(readClaim(claims, claim), values))
+      .map(({ slug, role }) => ({ slug, role })),
   };
 }
 

@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables, Trx } from '../tables.ts';
 import { AnnouncementService, AnnouncementStore } from './announcements.ts';
 import { InboxService, PreferenceStore, ReadStateStore } from './inbox.ts';
 import {
@@ -28,6 +28,7 @@ interface NotificationsDependencies {
   readonly events: EventWriter;
   readonly auditLog: AuditLog;
   readonly access: Pick<AccountAccess, 'findEnabled' | 'listAdministrators'>;
+  readonly recipientsOf: (trx: Trx, userId: number) => Promise<readonly number[]>;
   readonly mailer: Mailer;
   readonly findMailRecipient: NotificationMailEnqueuerDependencies['findRecipient'];
   readonly config: { readonly baseUrl: string; readonly defaultLocale: Locale };
@@ -67,7 +68,7 @@ export function makeNotifier(
 
 /** Constructs the notifications capability. */
 export function makeNotifications(dependencies: NotificationsDependencies): Notifications {
-  const { database, clock, auditLog, access, log, events, heartbeatMs } = dependencies;
+  const { database, clock, auditLog, access, recipientsOf, log, events, heartbeatMs } = dependencies;
   const changeSignals = new ChangeSignals(dependencies.pubSub);
   const stores = {
     notifications: new NotificationStore(database),
@@ -82,7 +83,7 @@ export function makeNotifications(dependencies: NotificationsDependencies): Noti
   const inboxService = new InboxService({ ...stores, database, access, changeSignals });
   const streams = new NotificationStreams({ ...stores, inboxService, changeSignals, log, heartbeatMs });
   return {
-    notifier: new NotificationWriter({ ...stores, mails, access, changeSignals, events, clock }),
+    notifier: new NotificationWriter({ ...stores, mails, access, recipientsOf, changeSignals, events, clock }),
     inboxes: inboxService,
     mailSettings: new NotificationMailSettingsService({ ...mailing, store: mailStore }),
     announcements: new AnnouncementService({ ...stores, database, clock, auditLog, changeSignals }),

@@ -77,6 +77,8 @@ interface NotificationWriterDependencies {
   /** Undefined: no mails are sent. */
   readonly mails?: NotificationMailEnqueuer;
   readonly access: Pick<AccountAccess, 'listAdministrators'>;
+  /** Whom a notification to an account reaches; default: the account. */
+  readonly recipientsOf?: (trx: Trx, userId: number) => Promise<readonly number[]>;
   readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;
   readonly events: EventWriter;
   readonly clock: Clock;
@@ -91,7 +93,9 @@ export class NotificationWriter implements Notifier, AdminNotifier {
 
   async notify(trx: Trx, notice: Notice): Promise<void> {
     await this.#writeEvent(trx, notice, notice.userId);
-    await this.#write(trx, notice.userId, 0, notice);
+    const { recipientsOf } = this.#dependencies;
+    for (const id of (await recipientsOf?.(trx, notice.userId)) ?? [notice.userId])
+      await this.#write(trx, id, 0, notice);
   }
 
   async notifyAdministrators(trx: Trx, notice: AdminNotice): Promise<void> {

@@ -32,15 +32,20 @@ export class AffordableCallCounts {
     this.#dependencies = dependencies;
   }
 
-  async of(caller: { readonly userId: number; readonly tokenId?: number }, price: number): Promise<AffordableCalls> {
+  async of(
+    caller: { readonly userId: number; readonly tokenId?: number; readonly actorId?: number },
+    price: number,
+  ): Promise<AffordableCalls> {
     const { allowances, ledger, findTimeZone } = this.#dependencies;
-    const { userId, tokenId } = caller;
-    const account: SpendSubject = { kind: 'account', id: userId };
+    const { userId, tokenId, actorId } = caller;
+    const subjects: SpendSubject[] = [{ kind: 'account', id: userId }];
+    if (tokenId !== undefined) subjects.push({ kind: 'token', id: tokenId });
+    if (actorId !== undefined) subjects.push({ kind: 'member', id: actorId, organizationId: userId });
     const [usage, wallet, limits, spending] = await Promise.all([
       findTimeZone(userId).then((zone) => allowances.currentUsage(userId, zone)),
       ledger.wallet(userId),
       ledger.tokenLimits(tokenId === undefined ? [] : [tokenId]),
-      ledger.spendLimits(tokenId === undefined ? [account] : [account, { kind: 'token', id: tokenId }]),
+      ledger.spendLimits(subjects),
     ]);
     const limit = tokenId === undefined ? undefined : limits.get(tokenId);
     const keyLeft = limit && Math.max(0, limit.limit - limit.used);

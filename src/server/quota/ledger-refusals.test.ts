@@ -84,7 +84,7 @@ describe('ledger refusals', () => {
     it('lists open reservations by age and prefix, oldest first', async () => {
       const { database, ledger } = await start();
       const { created_at } = { created_at: 1_000 };
-      const unfunded = { plan_amount: 0, plan_slot: null, spend_windows: null };
+      const unfunded = { plan_amount: 0, plan_slot: null, spend_windows: null, actor_id: null };
       const add = (ref: string, at: number) =>
         database.transaction((trx) =>
           ledger.store.addReservations(trx, [

@@ -151,6 +151,7 @@ export class LedgerService implements Ledger {
       token_id: null,
       model: null,
       note: note ?? null,
+      actor_id: null,
       created_at: this.#clock.now(),
     });
     if (!isNew) throw new AppError('already_exists', { params: { what: 'grant' } });
@@ -597,7 +598,7 @@ function toWalletUse({ userId: id, amount, plan_amount }: FundedReservation): Wa
 const noWalletError = (userId: number): Error => new Error(`account ${userId} has no wallet`);
 
 const toReservationRow = (
-  { ref, userId, tokenId, model, amount, plan_amount, plan_slot, counted }: FundedReservation,
+  { ref, userId, tokenId, actorId, model, amount, plan_amount, plan_slot, counted }: FundedReservation,
   now: number,
 ): ReservationRow => ({
   ref,
@@ -609,10 +610,11 @@ const toReservationRow = (
   plan_slot,
   created_at: now,
   spend_windows: counted.length === 0 ? null : JSON.stringify(counted),
+  actor_id: actorId ?? null,
 });
 
 const toReserveEntry = (
-  { ref, userId, tokenId, model, amount, plan_amount }: FundedReservation,
+  { ref, userId, tokenId, actorId, model, amount, plan_amount }: FundedReservation,
   now: number,
 ): NewLedgerEntry => ({
   user_id: userId,
@@ -624,6 +626,7 @@ const toReserveEntry = (
   token_id: tokenId ?? null,
   model,
   note: null,
+  actor_id: actorId ?? null,
   created_at: now,
 });
 
@@ -663,6 +666,7 @@ const toClosedCall = ({ reservation, charged, isSettled, usage, detail }: OpenSe
   ref: reservation.ref,
   userId: reservation.user_id,
   tokenId: reservation.token_id,
+  actorId: reservation.actor_id,
   model: reservation.model,
   reserved: reservation.amount,
   reservedAt: reservation.created_at,
@@ -680,6 +684,7 @@ function toEntries(settlement: OpenSettlement, now: number): NewLedgerEntry[] {
     token_id: reservation.token_id,
     model: reservation.model,
     note: null,
+    actor_id: reservation.actor_id,
     created_at: now,
   };
   const entry: NewLedgerEntry = {
@@ -716,9 +721,10 @@ function reportLimits(opened: readonly FundedReservation[], states: ReadonlyMap<
 
 const NO_LIMITS: ReadonlyMap<SubjectKey, SpendLimit> = new Map();
 
-const subjectsOf = ({ userId, tokenId }: Reservation): readonly SubjectKey[] => [
+const subjectsOf = ({ userId, tokenId, actorId }: Reservation): readonly SubjectKey[] => [
   toSubjectKey({ kind: 'account', id: userId }),
   ...(tokenId === undefined ? [] : [toSubjectKey({ kind: 'token', id: tokenId })]),
+  ...(actorId === undefined ? [] : [toSubjectKey({ kind: 'member', id: actorId, organizationId: userId })]),
 ];
 
 const toSubjects = (reservations: readonly Reservation[]): readonly SubjectKey[] => [
@@ -785,6 +791,7 @@ const PERIOD_NAMES: Readonly<Record<SpendPeriod, Localized>> = {
 const OWNER_NAMES: Readonly<Record<SpendSubject['kind'], Localized>> = {
   token: { en: 'this key', 'zh-CN': '此密钥' },
   account: { en: 'this account', 'zh-CN': '此账号' },
+  member: { en: 'this member', 'zh-CN': '此成员' },
 };
 
 /** The `quota_not_enough` error of a spend limit; it names the limit and when it renews (Unix milliseconds). */

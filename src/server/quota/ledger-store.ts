@@ -80,6 +80,7 @@ const insertReservations = prepareInsert<Tables, ReservationRow>('reservations',
   'plan_slot',
   'created_at',
   'spend_windows',
+  'actor_id',
 ]);
 const deleteReservation = prepareQuery<Tables, { ref: string }>()((db, p) =>
   db.deleteFrom('reservations').where('ref', '=', p('ref')).returningAll(),
@@ -104,6 +105,7 @@ const addEntries = prepareInsert<Tables, NewLedgerEntry>('ledger', [
   'token_id',
   'model',
   'note',
+  'actor_id',
   'created_at',
 ]);
 /**

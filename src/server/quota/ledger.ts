@@ -10,6 +10,8 @@ export interface Reservation {
   readonly userId: number;
   /** The API token of the request, whose own limit applies too. Undefined for work started in the console. */
   readonly tokenId?: number;
+  /** The member who spends, if `userId` is an organization; the member’s own limit applies too. */
+  readonly actorId?: number;
   /** The public model name, for the usage figures and for the plan's list of models. */
   readonly model: string;
   readonly amount: number;
@@ -62,6 +64,8 @@ export interface ClosedCall {
   readonly ref: string;
   readonly userId: number;
   readonly tokenId: number | null;
+  /** The member of an organization. */
+  readonly actorId: number | null;
   readonly model: string;
   readonly reserved: number;
   /** Time of the reservation, Unix milliseconds. */
@@ -73,7 +77,7 @@ export interface ClosedCall {
 }
 
 /** The account that pays, and the token it pays through. */
-export type Payer = Pick<Reservation, 'userId' | 'tokenId'>;
+export type Payer = Pick<Reservation, 'userId' | 'tokenId' | 'actorId'>;
 
 /** Reservations and settlements of one transaction. */
 export interface Charges {

@@ -79,6 +79,39 @@ describe('spend limits', () => {
       assert.equal((await ledger.quota.wallet(1)).balance, 10_000 - 130 - 2_000);
     });
 
+    it('hold for members of an organization: 200 parallel reservations exceed neither a member’s limit nor another one', async () => {
+      const { database, ledger, spent } = await start();
+      const members = [11, 12, 13, 14];
+      const memberOf = (id: number): SpendSubject => ({ kind: 'member', id, organizationId: 1 });
+      for (const id of members) await ledger.spendLimit(memberOf(id), { amount: 100, period: 'month' });
+      await ledger.spendLimit(ACCOUNT, { amount: 350, period: 'day' });
+      const reserve = (ref: string, actorId: number) =>
+        ledger.run((trx) => ledger.quota.reserve(trx, { ref, userId: 1, actorId, model: 'film', amount: 7 }));
+      const outcomes = await Promise.all(
+        Array.from({ length: 200 }, (_, index) => reserve(`m${index}`, members[index % 4] ?? 0)),
+      );
+      const taken = outcomes.filter((outcome) => outcome === undefined).length;
+      assert.equal(taken, 350 / 7);
+      const each = await Promise.all(members.map((id) => spent(memberOf(id))));
+      assert.ok(
+        each.every((amount) => (amount ?? 0) <= 98),
+        String(each),
+      );
+      assert.equal(
+        each.reduce<number>((sum, amount) => sum + (amount ?? 0), 0),
+        350,
+      );
+      assert.equal(await spent(ACCOUNT), 350);
+      assert.equal(await spent({ kind: 'member', id: 11, organizationId: 2 }), undefined, 'of that organization only');
+      const { actors } = await database.kysely
+        .selectFrom('ledger')
+        .select((row) => row.fn.countAll<number>().as('actors'))
+        .where('actor_id', 'in', members)
+        .where('kind', '=', 'reserve')
+        .executeTakeFirstOrThrow();
+      assert.equal(Number(actors), taken);
+    });
+
     it('renew with their period, to which a reservation belongs by its own time', async () => {
       const { clock, ledger, spent } = await start();
       await ledger.spendLimit(ACCOUNT, { amount: 100, period: 'day' });

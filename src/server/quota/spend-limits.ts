@@ -5,11 +5,13 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { jsonTexts } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
-/** Whose spending is limited: `token`, by its row of `tokens` (keys, device sign-ins, grants), or `account`. */
-export interface SpendSubject {
-  readonly kind: 'token' | 'account';
-  readonly id: number;
-}
+/**
+ * Whose spending is limited: `token`, by its row of `tokens` (keys, device sign-ins, grants), `account`, or `member`, by
+ * the id of a person in an organization.
+ */
+export type SpendSubject =
+  | { readonly kind: 'token' | 'account'; readonly id: number }
+  | { readonly kind: 'member'; readonly id: number; readonly organizationId: number };
 
 /** `amount`: quota. */
 export interface SpendLimit {
@@ -24,8 +26,9 @@ export interface SpendLimitState extends SpendLimit {
 }
 
 /** Key of a subject in the tables. */
-export type SubjectKey = `${SpendSubject['kind']}:${number}`;
-export const toSubjectKey = ({ kind, id }: SpendSubject): SubjectKey => `${kind}:${id}`;
+export type SubjectKey = `${'token' | 'account'}:${number}` | `member:${number}-${number}`;
+export const toSubjectKey = (subject: SpendSubject): SubjectKey =>
+  subject.kind === 'member' ? `member:${subject.organizationId}-${subject.id}` : `${subject.kind}:${subject.id}`;
 
 export const kindOf = (subject: SubjectKey): SpendSubject['kind'] => subject.split(':', 1)[0] as SpendSubject['kind'];
 

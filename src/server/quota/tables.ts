@@ -26,6 +26,8 @@ export interface QuotaTables {
     created_at: number;
     /** JSON of the spend windows it counts in; null: none. See `parseCountedWindows`. */
     spend_windows: string | null;
+    /** The member of the organization who spends; null: the account itself. */
+    actor_id: Generated<number | null>;
   };
   /** Limits per day, week or month. `subject`: `token:5` or `account:7`. */
   spend_limits: { subject: string; amount: number; period: SpendPeriod };
@@ -48,6 +50,8 @@ export interface QuotaTables {
     note: string | null;
     /** Number of settlements a `closing` entry replaces; 0 on all other kinds. */
     settlements: Generated<number>;
+    /** The member of the organization who spent it; null: the account itself. */
+    actor_id: Generated<number | null>;
     created_at: number;
   };
   /**

@@ -15,6 +15,7 @@ const row = (ref: string): ReservationRow => ({
   plan_slot: null,
   created_at: 1,
   spend_windows: null,
+  actor_id: null,
 });
 
 describe('WrittenReservations', () => {

@@ -57,6 +57,7 @@ const insertRows = prepareInsert<Tables, NewRequestRow>('requests', [
   'client',
   'price',
   'facts',
+  'actor_id',
   'created_at',
 ]);
 
@@ -253,6 +254,7 @@ export const callToRequestRow = (closed: ClosedCall, now: number): NewRequestRow
     client: detail.client,
     price: detail.price,
     facts: detail.facts,
+    actor_id: closed.actorId,
     created_at: now,
   };
 };

@@ -43,6 +43,8 @@ export interface RequestTables {
     price: string;
     /** JSON of the facts it was applied to. */
     facts: string;
+    /** The member of the organization who called; null: the account itself. */
+    actor_id: Generated<number | null>;
     /** Time of writing, Unix milliseconds: at the end of the call, which started `duration_ms` earlier. */
     created_at: number;
   };

@@ -12,7 +12,12 @@ import type { ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { answerHeadRequest, beginEventStream } from '../platform/http/event-stream.ts';
-import type { AccountCaller, ModelCaller, RequestContext } from '../platform/http/request-context.ts';
+import {
+  type AccountCaller,
+  type ModelCaller,
+  ownerOf,
+  type RequestContext,
+} from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import type { Json } from '../vendors/adapter.ts';
@@ -300,12 +305,12 @@ export function addConsoleVideoRoutes(
   routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.submitOwnVideo, async ({ body, caller, request, reply }) => {
     const generation = parse(body, request);
     await announceEnd(channels, generation.model, reply);
-    const { task } = await submitForAccount(submitter, caller.userId, generation, request);
+    const { task } = await submitForAccount(submitter, ownerOf(caller), generation, request);
     return ok({ task_id: task.public_id });
   });
 
   routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.quoteVideo, async ({ body, caller, request }) =>
-    ok(await quotes.quote({ userId: caller.userId, models: [] }, parse(body, request))),
+    ok(await quotes.quote({ ...ownerOf(caller), models: [] }, parse(body, request))),
   );
 
   routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.listGenerationTimes, async () => {
@@ -323,6 +328,7 @@ export function addConsoleVideoRoutes(
   routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.deleteOwnVideo, async ({ params, caller }) => {
     const task = await store.findForUser(params.task_id, caller.userId);
     if (task === undefined) throw notExistError('task');
+    if (caller.member?.role === 'member' && task.actor_id !== caller.member.userId) throw new AppError('forbidden');
     await videoDeletion.delete(task);
     return done();
   });
@@ -356,13 +362,23 @@ export function addOwnerVideoRoutes(
         : '';
   };
 
+  /** Members who submitted videos of an organization. */
+  const findSubmitters = async (tasks: readonly Task[]) => {
+    const names = await store.findActorNames(tasks);
+    return ({ actor_id: id }: Task) => defined({ submitted_by: id === null ? undefined : (names.get(id) ?? '') });
+  };
+
   routes.add(endpoints.listOwnVideos, async ({ query, caller }) => {
-    const filter = { ...toTaskFilter(query), userId: caller.userId };
+    const filter = {
+      ...toTaskFilter(query),
+      ...defined({ searchedActorId: searchedActorOf(caller) }),
+      userId: caller.userId,
+    };
     const { rows: tasks, ...page } = await store.page(filter, toLongPage(query));
     const rows = await withPlaces(tasks, queue);
-    const posterOf = await findPosters(rows, caller);
+    const [posterOf, submitterOf] = await Promise.all([findPosters(rows, caller), findSubmitters(rows)]);
     return longList(
-      rows.map((task) => toVideoRow(task, posterOf(task))),
+      rows.map((task) => ({ ...toVideoRow(hidePrompt(task, caller), posterOf(task)), ...submitterOf(task) })),
       page,
     );
   });
@@ -371,28 +387,43 @@ export function addOwnerVideoRoutes(
     const found = await store.findForUser(params.task_id, caller.userId);
     if (found === undefined) throw notExistError('task');
     const task = await reader.withCurrentState(found);
-    const [expiry, provenance, posterOf, source, children] = await Promise.all([
+    const shown = hidePrompt(task, caller);
+    const [expiry, provenance, posterOf, source, children, submitterOf] = await Promise.all([
       artifacts.findExpiry(task.id),
       artifacts.storedFiles.findProvenance(task.id),
       findPosters([task], caller),
       task.remixed_from === null ? undefined : store.findById(task.remixed_from),
       task.status === 'SUCCESS' ? store.findChildren(task) : [],
+      findSubmitters([task]),
     ]);
     const isShown = source !== undefined && source.user_id === caller.userId && source.deleted === 0;
     return ok({
-      ...toVideoRow(task, posterOf(task)),
+      ...toVideoRow(shown, posterOf(task)),
+      ...submitterOf(task),
       start_time: toSeconds(task.start_time),
       refunded: task.status === 'FAILURE' && !isImportedEndedTask(task),
       play_url: task.status === 'SUCCESS' ? linkTo(task, caller) : '',
       stored: expiry !== undefined,
       stored_until: toSeconds(expiry ?? 0),
       provenance: provenance ?? null,
-      source: isShown ? toRelative(source, task) : null,
-      children: children.map((child) => toRelative(child, child)),
-      request: JSON.parse(task.request),
+      source: isShown ? toRelative(hidePrompt(source, caller), task) : null,
+      children: children.map((child) => toRelative(hidePrompt(child, caller), child)),
+      request: JSON.parse(shown.request),
     });
   });
 }
+
+/** Whether a caller may see the prompt of a video: members of an organization see their own. */
+const seesPromptOf = ({ member }: AccountCaller, { actor_id }: Pick<Task, 'actor_id'>): boolean =>
+  member === undefined || member.seesPrompts || actor_id === member.userId;
+
+/** The video without everything that tells its prompt, unless the caller may see it. */
+const hidePrompt = <T extends Task>(task: T, caller: AccountCaller): T =>
+  seesPromptOf(caller, task) ? task : { ...task, prompt: '', request: '{}', fail_reason: '' };
+
+/** The member whose prompts alone a search may read; undefined: all. */
+const searchedActorOf = ({ member }: AccountCaller): number | undefined =>
+  member === undefined || member.seesPrompts ? undefined : member.userId;
 
 /** @param made the one of the two videos that was made from the other */
 const toRelative = ({ public_id, prompt, status }: Task, { action }: Task) => ({

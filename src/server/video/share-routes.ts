@@ -9,7 +9,7 @@ import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Live } from '../platform/config.ts';
 import { PLAYER_PAGE_HEADERS } from '../platform/html.ts';
 import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
-import { type RequestContext, toActor } from '../platform/http/request-context.ts';
+import { type AccountCaller, type RequestContext, toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { toFileRequest } from '../platform/http/send-file.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
@@ -21,10 +21,10 @@ import type { Task } from './task-store.ts';
 
 const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
 
-const toShare = (row: ShareOfVideo & { readonly url: string }) => ({
+const toShare = (row: ShareOfVideo & { readonly url: string }, { member }: AccountCaller) => ({
   id: row.id,
   task_id: row.public_id,
-  prompt: row.prompt,
+  prompt: member === undefined || member.seesPrompts || row.actor_id === member.userId ? row.prompt : '',
   url: row.url,
   title: row.title,
   has_password: row.password_hash !== null,
@@ -42,7 +42,7 @@ export function addShareRoutes(routes: RouteRegistry, shareService: ShareService
     return ok({ id: made.id, url: made.url, expires_at: toSecondsOrNull(made.expiresAt) });
   });
   routes.add(endpoints.listVideoShares, async ({ params, caller }) =>
-    ok((await shareService.listOfVideo(caller.userId, params.task_id)).map(toShare)),
+    ok((await shareService.listOfVideo(caller.userId, params.task_id)).map((row) => toShare(row, caller))),
   );
   routes.add(endpoints.deleteShare, async ({ params, caller, request }) => {
     await shareService.delete(toActor(caller, request), params.task_id, Number(params.id));
@@ -50,7 +50,10 @@ export function addShareRoutes(routes: RouteRegistry, shareService: ShareService
   });
   routes.add(endpoints.listShares, async ({ query, caller }) => {
     const { rows, total } = await shareService.list(caller.userId, toPage(query));
-    return list(rows.map(toShare), total);
+    return list(
+      rows.map((row) => toShare(row, caller)),
+      total,
+    );
   });
 }
 

@@ -11,7 +11,7 @@ import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { OwnerActor } from '../platform/http/request-context.ts';
 import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import { RevocationWatch } from '../platform/revocation-watch.ts';
@@ -50,12 +50,12 @@ export class ShareService {
 
   /** @throws AppError `not_exist`, `task_not_completed`, `shares_full` */
   async create(
-    actor: Actor,
+    actor: OwnerActor,
     taskId: string,
     { expires_in_seconds: seconds, password, title = '' }: NewShare,
   ): Promise<{ readonly id: number; readonly url: string; readonly expiresAt: number | null }> {
     const { database, access, shares, passwords, vault, clock } = this.#dependencies;
-    const { actorId: userId } = actor;
+    const { ownerId: userId } = actor;
     const task = await this.#findOwn(taskId, userId);
     if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
     const token = randomText(TOKEN_LENGTH);
@@ -109,11 +109,11 @@ export class ShareService {
   }
 
   /** @throws AppError `not_exist` */
-  async delete(actor: Actor, taskId: string, id: number): Promise<void> {
+  async delete(actor: OwnerActor, taskId: string, id: number): Promise<void> {
     const { database, shares } = this.#dependencies;
-    const task = await this.#findOwn(taskId, actor.actorId);
+    const task = await this.#findOwn(taskId, actor.ownerId);
     await database.transaction(async (trx) => {
-      if (!(await shares.delete(trx, actor.actorId, task.id, id))) throw notExistError('share');
+      if (!(await shares.delete(trx, actor.ownerId, task.id, id))) throw notExistError('share');
       await this.#audit(trx, actor, 'share.delete', id, { task: taskId });
     });
   }
@@ -135,7 +135,7 @@ export class ShareService {
 
   #audit(
     trx: Parameters<AuditLog['record']>[0],
-    actor: Actor,
+    actor: OwnerActor,
     action: string,
     id: number,
     after: object,
@@ -250,7 +250,11 @@ const proofText = ({ id, password_hash }: ShareRow, end: string): string => JSON
 /** A row of `video_shares`. */
 export type ShareRow = Selectable<Tables['video_shares']>;
 /** A link with the public id and the prompt of its video. */
-export type ShareOfVideo = ShareRow & { readonly public_id: string; readonly prompt: string };
+export type ShareOfVideo = ShareRow & {
+  readonly public_id: string;
+  readonly prompt: string;
+  readonly actor_id: number | null;
+};
 
 const BATCH = 500;
 
@@ -282,7 +286,9 @@ export class ShareStore {
 
   /** Valid links, newest first. */
   list(userId: number, now: number, { taskId, page }: { taskId?: string; page?: Page } = {}): Promise<ShareOfVideo[]> {
-    let query = this.#ofUser(userId, now, taskId).selectAll('video_shares').select(['tasks.public_id', 'tasks.prompt']);
+    let query = this.#ofUser(userId, now, taskId)
+      .selectAll('video_shares')
+      .select(['tasks.public_id', 'tasks.prompt', 'tasks.actor_id']);
     if (page !== undefined) query = query.limit(page.pageSize).offset(page.offset);
     return query.orderBy('video_shares.id', 'desc').execute();
   }

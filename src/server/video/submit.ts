@@ -20,7 +20,7 @@ import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '..
 import { memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { ModelCaller, RequestContext } from '../platform/http/request-context.ts';
+import type { ModelCaller, Owner, RequestContext } from '../platform/http/request-context.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { NO_IMAGES } from '../platform/json-scanner.ts';
 import { type ApiKeyLimiter, tooManyTasksError, toQuotaHeaders } from '../platform/limits/key-limiter.ts';
@@ -108,7 +108,7 @@ interface WaitingSubmit {
 type AddHeaders = (headers: Readonly<Record<string, string>>) => void;
 
 /** The caller of a submit: a token with its limits, or, without a token, a person in the console. */
-type SubmitCaller = Pick<ModelCaller, 'userId' | 'models' | 'limits'> & { readonly tokenId?: number };
+type SubmitCaller = Pick<ModelCaller, 'userId' | 'actorId' | 'models' | 'limits'> & { readonly tokenId?: number };
 
 interface SubmitOptions {
   /** The claim of the request's Idempotency-Key, if any. */
@@ -253,11 +253,15 @@ export class SubmitService {
     });
   }
 
-  async #store(trx: Trx, { caller: { userId, tokenId }, task, claimKey, addHeaders }: Reservation): Promise<void> {
+  async #store(
+    trx: Trx,
+    { caller: { userId, actorId, tokenId }, task, claimKey, addHeaders }: Reservation,
+  ): Promise<void> {
     const { quota, store, clock } = this.#dependencies;
     const onSpendLimits = (limits: readonly SpendLimitState[]): void =>
       addHeaders?.(toQuotaHeaders('openai', limits, clock.now()));
-    await quota.reserve(trx, { ref: task.id, userId, tokenId, model: task.model, amount: task.price, onSpendLimits });
+    const payer = { userId, actorId, tokenId };
+    await quota.reserve(trx, { ref: task.id, ...payer, model: task.model, amount: task.price, onSpendLimits });
     if (!(await store.insert(trx, task)))
       throw invalidRequest('external_task_id is taken by another task.', 'external_task_id');
     await claimKey?.(trx, task.id);
@@ -389,6 +393,7 @@ export class SubmitService {
     return newTaskRow({
       id: request.taskId,
       user_id: caller.userId,
+      actor_id: caller.actorId ?? null,
       token_id: caller.tokenId ?? NO_TOKEN,
       channel_id: null,
       vendor: adapter.name,
@@ -533,16 +538,16 @@ export function submitForToken(
 /** Submits for a person in the console, on the account itself, without a token and its limits. */
 export function submitForAccount(
   submitter: SubmitService,
-  userId: number,
+  owner: Owner,
   generation: GenerationRequest,
   request: RequestContext,
 ): Promise<SubmitResult> {
   // Tokens have positive ids, so the negated account id is a scope of its own.
-  const idempotency = toIdempotencyClaim(-userId, request.headers['idempotency-key'], () => [
+  const idempotency = toIdempotencyClaim(-owner.userId, request.headers['idempotency-key'], () => [
     request.rawBody ?? JSON.stringify(generation.body),
   ]);
   const client = request.headers['user-agent'];
-  return submitter.submit({ userId, models: [] }, generation, {
+  return submitter.submit({ ...owner, models: [] }, generation, {
     idempotency,
     client,
     addHeaders: (headers) => request.setResponseHeaders(headers),

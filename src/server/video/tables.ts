@@ -18,6 +18,8 @@ export interface VideoTables extends ReconciliationTables, QueueTables {
     /** The id callers use: `id`, or the upstream's own if the vendor's objects are passed through. */
     public_id: string;
     user_id: number;
+    /** The member of the organization who submitted it; null: the account itself. */
+    actor_id: Generated<number | null>;
     /** The API token that submitted it, or NO_TOKEN. */
     token_id: number;
     /** The channel it was sent over; null after the channel was removed. */

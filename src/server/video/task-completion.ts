@@ -38,6 +38,7 @@ type EndingTask = Pick<
   | 'id'
   | 'attempt'
   | 'user_id'
+  | 'actor_id'
   | 'token_id'
   | 'price'
   | 'public_id'
@@ -151,9 +152,12 @@ export class TaskCompletion {
   }
 }
 
-function finishedNotice(task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'prompt'>) {
+/** In an organization the member who submitted a video is notified, not its admins. */
+const submitterOf = (task: Pick<Task, 'user_id' | 'actor_id'>): number => task.actor_id ?? task.user_id;
+
+function finishedNotice(task: Pick<Task, 'id' | 'user_id' | 'actor_id' | 'public_id' | 'model' | 'prompt'>) {
   return {
-    userId: task.user_id,
+    userId: submitterOf(task),
     topic: 'task.finished',
     type: 'system',
     title: { en: `${task.model}: your video is ready`, 'zh-CN': `${task.model}：视频已生成` },
@@ -164,13 +168,13 @@ function finishedNotice(task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model
 }
 
 function failureNotice(
-  task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'price'>,
+  task: Pick<Task, 'id' | 'user_id' | 'actor_id' | 'public_id' | 'model' | 'price'>,
   cause: FailureCause,
   refunded: boolean,
 ) {
   const [en, zh] = [FAILURES_EN[cause], FAILURES_ZH_CN[cause]];
   return {
-    userId: task.user_id,
+    userId: submitterOf(task),
     topic: 'task.failed',
     type: 'system',
     title: { en: `${task.model}: the video failed`, 'zh-CN': `${task.model}：视频生成失败` },

@@ -43,6 +43,8 @@ export interface TaskFilter {
   readonly userId?: number;
   /** With `userId`: the prompt contains every term; only the newest {@link MAX_SEARCHED_TASKS} tasks are searched. */
   readonly searchTerms?: readonly string[];
+  /** The member whose prompts alone are searched. */
+  readonly searchedActorId?: number;
   /** With `userId`: favourites only. */
   readonly favourite?: boolean;
   readonly channelId?: number;
@@ -267,6 +269,7 @@ export class TaskStore {
     if (filter.userId !== undefined && filter.searchTerms !== undefined) {
       query = query.where('seq', '>=', await this.#oldestSearched(filter.userId));
       for (const word of filter.searchTerms) query = query.where(containsText('prompt', word));
+      if (filter.searchedActorId !== undefined) query = query.where('actor_id', '=', filter.searchedActorId);
     }
     if (filter.userId !== undefined && filter.favourite === true) {
       const { userId } = filter;
@@ -277,6 +280,18 @@ export class TaskStore {
     if (filter.unfinished === true)
       query = query.where((eb) => eb.or([eb('next_poll_at', 'is not', null), eb('status', '=', 'NOT_START')]));
     return readLargeListPage(kysely, query, 'seq', page, (each) => each.selectAll());
+  }
+
+  /** User names of the members who submitted tasks. */
+  async findActorNames(tasks: readonly Pick<Task, 'actor_id'>[]): Promise<ReadonlyMap<number, string>> {
+    const ids = [...new Set(tasks.flatMap(({ actor_id: id }) => id ?? []))];
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.kysely
+      .selectFrom('accounts')
+      .select(['id', 'username'])
+      .where('id', 'in', ids)
+      .execute();
+    return new Map(rows.map(({ id, username }) => [id, username ?? '']));
   }
 
   async #oldestSearched(userId: number): Promise<number> {
@@ -379,6 +394,7 @@ type NewTaskFields = Pick<
  */
 export const newTaskRow = (fields: NewTaskFields): NewTask => ({
   public_id: fields.id,
+  actor_id: null,
   credential_id: null,
   status: 'NOT_START',
   progress: 0,

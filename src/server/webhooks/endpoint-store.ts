@@ -7,7 +7,7 @@ import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { OwnerActor } from '../platform/http/request-context.ts';
 import type { SealContext, SealedColumn, Vault } from '../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { CALLBACK } from './tables.ts';
@@ -298,17 +298,17 @@ export class AccountCallbackSecrets {
   }
 
   /** @returns the new secret in plain text; the previous one continues to sign for a day */
-  async rotate(actor: Actor): Promise<string> {
+  async rotate(actor: OwnerActor): Promise<string> {
     const { database, endpoints, vault, clock, auditLog } = this.#dependencies;
-    const { actorId } = actor;
-    await this.ensure(actorId);
+    const { ownerId } = actor;
+    await this.ensure(ownerId);
     const secret = newWebhookSecret();
     await database.transaction(async (trx) => {
-      const old = await endpoints.findCallbackSecret(actorId, trx);
+      const old = await endpoints.findCallbackSecret(ownerId, trx);
       if (old === undefined) throw new Error('the secret for callbacks is gone');
-      const columns = rotate(vault, callbackSecretCell(actorId), old, secret, clock.now());
-      await endpoints.replaceCallbackSecret(trx, actorId, columns);
-      await auditLog.record(trx, { ...actor, action: 'webhook.rotate-secret', target: `user:${actorId}` });
+      const columns = rotate(vault, callbackSecretCell(ownerId), old, secret, clock.now());
+      await endpoints.replaceCallbackSecret(trx, ownerId, columns);
+      await auditLog.record(trx, { ...actor, action: 'webhook.rotate-secret', target: `user:${ownerId}` });
     });
     return secret;
   }

@@ -9,7 +9,7 @@ import type { EventRow, EventStore } from '../event-log/event-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { OwnerActor } from '../platform/http/request-context.ts';
 import type { ConcurrencySlots } from '../platform/limits/counters.ts';
 import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
 import { assertPublicUrl } from '../platform/outbound/guard.ts';
@@ -100,7 +100,7 @@ export class EndpointService {
    * @throws AppError `webhooks_full`, `invalid_request`
    */
   create(
-    actor: Actor,
+    actor: OwnerActor,
     role: Role,
     {
       url,
@@ -117,12 +117,12 @@ export class EndpointService {
     const secret = newWebhookSecret();
     return database.transaction(async (trx) => {
       // Without the lock, two concurrent additions could both pass the limit.
-      await access.lockEnabled(trx, actor.actorId);
-      if ((await endpoints.count(trx, actor.actorId)) >= MAX_ENDPOINTS)
+      await access.lockEnabled(trx, actor.ownerId);
+      if ((await endpoints.count(trx, actor.ownerId)) >= MAX_ENDPOINTS)
         throw new AppError('webhooks_full', { params: { most: MAX_ENDPOINTS } });
       const id = await endpoints.insert(trx, {
         ref,
-        user_id: actor.actorId,
+        user_id: actor.ownerId,
         url,
         events: JSON.stringify(events),
         description,
@@ -141,7 +141,7 @@ export class EndpointService {
   }
 
   /** @throws AppError `not_exist`, `invalid_request` */
-  async update(actor: Actor, role: Role, id: number, change: EndpointChange): Promise<void> {
+  async update(actor: OwnerActor, role: Role, id: number, change: EndpointChange): Promise<void> {
     const { database, endpoints, deliveries, checkUrl } = this.#dependencies;
     const { url, events, description, enabled, preset } = change;
     if (url !== undefined) checkUrl(url, 'url');
@@ -157,18 +157,18 @@ export class EndpointService {
       failing_since: enabled === true || url !== undefined ? null : undefined,
     });
     await database.transaction(async (trx) => {
-      await this.#find(actor.actorId, id, trx);
-      if (Object.keys(columns).length > 0) await endpoints.update(trx, actor.actorId, id, columns);
+      await this.#find(actor.ownerId, id, trx);
+      if (Object.keys(columns).length > 0) await endpoints.update(trx, actor.ownerId, id, columns);
       if (enabled === false) await deliveries.failPending(trx, id, 'the endpoint was disabled');
       await this.#audit(trx, actor, 'webhook.update', id, change);
     });
   }
 
   /** @throws AppError `not_exist` */
-  async remove(actor: Actor, id: number): Promise<void> {
+  async remove(actor: OwnerActor, id: number): Promise<void> {
     const { database, endpoints, deliveries } = this.#dependencies;
     await database.transaction(async (trx) => {
-      if (!(await endpoints.delete(trx, actor.actorId, id))) throw notExistError('webhook');
+      if (!(await endpoints.delete(trx, actor.ownerId, id))) throw notExistError('webhook');
       await deliveries.deleteOfEndpoint(trx, id);
       await this.#audit(trx, actor, 'webhook.delete', id);
     });
@@ -178,13 +178,13 @@ export class EndpointService {
    * @returns the new secret in plain text, which is not shown again
    * @throws AppError `not_exist`
    */
-  rotateSecret(actor: Actor, id: number): Promise<string> {
+  rotateSecret(actor: OwnerActor, id: number): Promise<string> {
     const { database, endpoints, vault, clock } = this.#dependencies;
     const secret = newWebhookSecret();
     return database.transaction(async (trx) => {
-      const row = await this.#find(actor.actorId, id, trx);
+      const row = await this.#find(actor.ownerId, id, trx);
       const columns = rotate(vault, endpointSecretCell(row.ref), row, secret, clock.now());
-      await endpoints.update(trx, actor.actorId, id, columns);
+      await endpoints.update(trx, actor.ownerId, id, columns);
       await this.#audit(trx, actor, 'webhook.rotate-secret', id);
       return secret;
     });
@@ -310,7 +310,7 @@ export class EndpointService {
     afterCommit(trx, this.#dependencies.onDue);
   }
 
-  #audit(trx: Trx, actor: Actor, action: string, id: number, after?: object): Promise<void> {
+  #audit(trx: Trx, actor: OwnerActor, action: string, id: number, after?: object): Promise<void> {
     return this.#dependencies.auditLog.record(trx, {
       ...actor,
       action,

@@ -2,8 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { Role } from '../../../contract/account-fields.ts';
-import type { ModelPolicy, Policy } from '../../../contract/endpoint.ts';
+import type { Endpoint, ModelPolicy, Policy } from '../../../contract/endpoint.ts';
 import type { Locale } from '../../../contract/messages/format-message.ts';
+import type { OrganizationRole } from '../../../contract/organization-roles.ts';
 import { type BodyImages, NO_IMAGES } from '../json-scanner.ts';
 import type { KeyLimits } from '../limits/key-limiter.ts';
 import type { Log } from '../log.ts';
@@ -104,8 +105,28 @@ function disconnectSignalOf(socket: Socket): AbortSignal {
   return controller.signal;
 }
 
-/** A person with a management credential. Device access tokens carry the authorization they were issued for. */
-export type AccountCaller =
+/** A member acting for an organization. */
+export interface Membership {
+  /** Id of the person. */
+  readonly userId: number;
+  readonly role: OrganizationRole;
+  readonly slug: string;
+  /** Whether the member sees the prompts of other members. */
+  readonly seesPrompts: boolean;
+  /** Role of the person's own account. */
+  readonly accountRole: Role;
+}
+
+/**
+ * A person with a management credential. Device access tokens carry the authorization they were issued for. Acting for
+ * an organization, `userId` is the organization's, `role` is `user`, and `member` is the person.
+ */
+export type AccountCaller = AccountCredential & { readonly member?: Membership };
+
+/** Id of the person who calls. */
+export const actorIdOf = ({ userId, member }: AccountCaller): number => member?.userId ?? userId;
+
+type AccountCredential =
   | {
       readonly kind: 'session';
       readonly userId: number;
@@ -128,6 +149,8 @@ export type AccountCaller =
 export interface ModelCaller {
   readonly kind: 'model';
   readonly userId: number;
+  /** The member who created the token of an organization. */
+  readonly actorId?: number;
   readonly tokenId: number;
   /** Models this token permits; empty: all. */
   readonly models: readonly string[];
@@ -137,6 +160,19 @@ export interface ModelCaller {
 
 /** The authenticated sender of a request. */
 export type Caller = AccountCaller | ModelCaller;
+
+/** An account or organization, and the member who acts for an organization. */
+export interface Owner {
+  readonly userId: number;
+  readonly actorId?: number;
+}
+
+/** Whom a caller acts for. */
+export function ownerOf(caller: Caller): Owner {
+  const { userId } = caller;
+  const actorId = caller.kind === 'model' ? caller.actorId : caller.member?.userId;
+  return actorId === undefined ? { userId } : { userId, actorId };
+}
 
 /** The type of caller a handler receives, by the policy of its endpoint. */
 export type CallerOf<P extends Policy> = P extends 'public' | 'self'
@@ -153,16 +189,18 @@ export interface Credentials {
   readonly clientIp: string;
 }
 
+/** Policies of people. */
+export type AccountPolicy = 'account' | 'owner' | 'admin' | 'root';
+
 /**
  * Resolves credentials to a caller permitted by the policy, or throws `unauthorized`, `invalid_api_key`, `forbidden` or
  * `account_disabled`, `second_factor_required`. Implemented by accounts and passed to the HTTP layer by app.ts.
  */
 export interface Authenticator {
-  /** @param withoutSecondFactor also for accounts that lack the second factor they must have */
   account(
-    policy: 'account' | 'owner' | 'admin' | 'root',
+    policy: AccountPolicy,
     credentials: Credentials,
-    withoutSecondFactor?: boolean,
+    rules?: Pick<Endpoint, 'withoutSecondFactor' | 'organization'>,
   ): Promise<AccountCaller>;
   /** @param policy default `model` */
   model(credentials: Credentials, policy?: ModelPolicy): Promise<ModelCaller>;
@@ -181,6 +219,12 @@ export interface Actor extends RequestOrigin {
   readonly actorId: number;
 }
 
+/** The author of a change of things that an account or organization owns. */
+export interface OwnerActor extends Actor {
+  /** Id of the account or organization. */
+  readonly ownerId: number;
+}
+
 /** The origin of a request for the audit log. */
 export const toRequestOrigin = ({ clientIp, id }: RequestContext): RequestOrigin => ({
   address: clientIp,
@@ -188,8 +232,9 @@ export const toRequestOrigin = ({ clientIp, id }: RequestContext): RequestOrigin
 });
 
 /** The author of a change for the audit log. */
-export const toActor = (caller: AccountCaller, request: RequestContext): Actor => ({
-  actorId: caller.userId,
+export const toActor = (caller: AccountCaller, request: RequestContext): OwnerActor => ({
+  actorId: actorIdOf(caller),
+  ownerId: caller.userId,
   ...toRequestOrigin(request),
 });
 

@@ -135,7 +135,7 @@ function callerResolverFor(endpoint: Endpoint, authenticator: Authenticator): Ca
     return async ({ query }, { headers, session, clientIp }) =>
       authenticator.model({ headers: withQueryKey(endpoint, headers, query), session, clientIp }, policy);
   return async (_, { headers, session, clientIp }) => {
-    const caller = await authenticator.account(policy, { headers, session, clientIp }, endpoint.withoutSecondFactor);
+    const caller = await authenticator.account(policy, { headers, session, clientIp }, endpoint);
     if (endpoint.spends === true && caller.kind === 'device' && caller.isGrant)
       throw new AppError('insufficient_scope');
     return caller;

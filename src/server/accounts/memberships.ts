@@ -1,0 +1,28 @@
+import type { OrganizationRole } from '../../contract/organization-roles.ts';
+import type { Executor, Trx } from '../tables.ts';
+
+/** A membership of an account. */
+export interface FoundMembership {
+  readonly organizationId: number;
+  readonly slug: string;
+  readonly role: OrganizationRole;
+  /** Whether owners and admins see the prompts of other members. */
+  readonly promptsVisible: 0 | 1;
+  /** Status of the organization's account. */
+  readonly status: number;
+}
+
+/** Access to memberships, implemented by organizations. */
+export interface Memberships {
+  find(slug: string, userId: number, db?: Executor): Promise<FoundMembership | undefined>;
+  findById(organizationId: number, userId: number): Promise<FoundMembership | undefined>;
+  /**
+   * Locks a membership until the commit, so that a concurrent removal either precedes this transaction or ends what it
+   * creates.
+   */
+  lock(trx: Trx, organizationId: number, userId: number): Promise<boolean>;
+  /** Organizations an account belongs to, by name. */
+  listOf(userId: number): Promise<readonly { readonly slug: string; readonly name: string }[]>;
+  /** @throws last_owner if an organization would be left without an owner */
+  assertNotLastOwner(trx: Trx, userId: number): Promise<void>;
+}

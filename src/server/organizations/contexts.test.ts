@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { TestUser } from '../../../test/accounts/test-user-client.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { startTestService, type TestService } from '../../../test/test-service.ts';
+import { CLI_OAUTH_CLIENT } from '../../contract/device-auth.ts';
+import { newTaskRow } from '../video/task-store.ts';
+
+const SLUG = 'studio';
+const IN_STUDIO = { 'x-organization': SLUG };
+const CLIENT = { client_id: CLI_OAUTH_CLIENT.id, client_secret: CLI_OAUTH_CLIENT.secret };
+
+interface DeviceTokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly llm_token: string;
+}
+
+describe('what a sign-in, a key and a reader of prompts act for', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: TestService;
+    let owner: TestUser;
+    let member: TestUser;
+    let studioId: number;
+
+    before(async () => {
+      service = await startTestService(await freshUrl());
+      owner = await service.signUp('olga');
+      member = await service.signUp('mia');
+      ({ id: studioId } = await owner.ok<{ id: number }>('POST', '/api/organizations', { slug: SLUG, name: 'Studio' }));
+      await join();
+    });
+    after(() => service.stop());
+
+    async function join(): Promise<void> {
+      const { token } = await owner.ok('POST', `/api/organizations/${SLUG}/invitations`, { role: 'member' });
+      await member.ok('POST', '/api/organizations/accept', { token });
+    }
+
+    async function approve(person: TestUser, more = {}): Promise<string> {
+      const { device_code, user_code } = await person.ok<{ device_code: string; user_code: string }>(
+        'POST',
+        '/api/auth/device/code',
+        CLIENT,
+      );
+      await person.ok('POST', '/api/auth/device/approve', { user_code, ...more });
+      return device_code;
+    }
+    const collect = async (person: TestUser, device_code: string) =>
+      person.ok<DeviceTokens>('POST', '/api/auth/device/token', { ...CLIENT, device_code });
+
+    const asDevice = (person: TestUser, token: string, url: string, headers = {}) =>
+      service.app.http.fastify.inject({
+        url,
+        headers: { authorization: `Bearer ${token}`, 'service-api-user': String(person.id), ...headers },
+      });
+
+    it('binds a device sign-in to the context chosen at approval', async () => {
+      const personal = await collect(member, await approve(member));
+      const shared = await collect(member, await approve(member, { organization: SLUG }));
+      const idOf = async (token: string, headers = {}) =>
+        (await asDevice(member, token, '/api/user/self', headers)).json().data?.id;
+      assert.equal(await idOf(shared.access_token), studioId);
+      assert.equal(await idOf(shared.access_token, IN_STUDIO), studioId);
+      assert.equal(await idOf(personal.access_token), member.id);
+      for (const [token, headers] of [
+        [personal.access_token, IN_STUDIO],
+        [shared.access_token, { 'x-organization': 'other' }],
+      ] as const)
+        assert.equal((await asDevice(member, token, '/api/user/self', headers)).statusCode, 404);
+      assert.equal((await asDevice(member, shared.access_token, '/api/user/devices')).statusCode, 403);
+      const devices = await member.ok<{ organization: string }[]>('GET', '/api/user/devices');
+      assert.deepEqual(
+        devices.map(({ organization }) => organization),
+        [SLUG, ''],
+      );
+      const { token_of } = { token_of: shared.llm_token };
+      const row = await service.app.database.kysely
+        .selectFrom('tokens')
+        .select(['user_id', 'actor_id'])
+        .where('hint', '=', token_of.slice(0, 7))
+        .where('kind', '=', 'llm')
+        .executeTakeFirst();
+      assert.deepEqual(row, { user_id: studioId, actor_id: member.id });
+    });
+
+    it('refuses an approval for an organization of others', async () => {
+      const stranger = await service.signUp('stan');
+      const { user_code } = await stranger.ok('POST', '/api/auth/device/code', CLIENT);
+      const ask = (organization: string) =>
+        stranger.fails(404, 'POST', '/api/auth/device/approve', { user_code, organization });
+      assert.equal(await ask(SLUG), await ask('nobody'));
+    });
+
+    it('ends the sign-ins of a removed member, and approvals not yet collected', async () => {
+      const shared = await collect(member, await approve(member, { organization: SLUG }));
+      const personal = await collect(member, await approve(member));
+      const waiting = await approve(member, { organization: SLUG });
+      await owner.ok('DELETE', `/api/organizations/${SLUG}/members/${member.id}`);
+      assert.equal((await asDevice(member, shared.access_token, '/api/user/self')).statusCode, 401);
+      assert.equal((await asDevice(member, shared.llm_token, '/v1/models')).statusCode, 401);
+      const renewed = await member.send('POST', '/api/auth/device/refresh', {
+        ...CLIENT,
+        refresh_token: shared.refresh_token,
+      });
+      assert.notEqual(renewed.body.success, true);
+      const collected = await member.send('POST', '/api/auth/device/token', { ...CLIENT, device_code: waiting });
+      assert.notEqual(collected.body.success, true);
+      assert.equal((await asDevice(member, personal.access_token, '/api/user/self')).statusCode, 200);
+      await join();
+    });
+
+    it('hides prompts from other members, and from admins unless the organization shows them', async () => {
+      const insert = (id: string, actorId: number, prompt: string) =>
+        service.app.database.kysely
+          .insertInto('tasks')
+          .values(
+            newTaskRow({
+              id,
+              user_id: studioId,
+              actor_id: actorId,
+              token_id: 0,
+              channel_id: null,
+              vendor: 'kling',
+              model: 'film',
+              upstream_model: 'film',
+              action: 'textGenerate',
+              status: 'FAILURE',
+              next_poll_at: null,
+              prompt,
+              request: JSON.stringify({ prompt }),
+              price: 0,
+              created_at: 1,
+            }),
+          )
+          .execute();
+      await insert('task_of_member', member.id, 'a heron at dawn');
+      await insert('task_of_owner', owner.id, 'an owl at night');
+      const list = async (person: TestUser, query = '') =>
+        (
+          await person.ok<{ task_id: string; prompt: string; submitted_by: string }[]>(
+            'GET',
+            `/api/videos${query}`,
+            undefined,
+            IN_STUDIO,
+          )
+        ).map(({ task_id, prompt, submitted_by }) => `${task_id} ${submitted_by} ${prompt}`);
+      assert.deepEqual(await list(member), ['task_of_owner olga ', 'task_of_member mia a heron at dawn']);
+      assert.deepEqual(await list(owner), ['task_of_owner olga an owl at night', 'task_of_member mia ']);
+      assert.deepEqual(await list(owner, '?q=heron'), []);
+      const detail = await owner.ok('GET', '/api/videos/task_of_member', undefined, IN_STUDIO);
+      assert.ok(!JSON.stringify(detail).includes('heron'));
+      await owner.ok('PUT', `/api/organizations/${SLUG}`, { prompts_visible_to_admins: true });
+      assert.match(JSON.stringify(await member.ok('GET', '/api/notifications')), /now see prompts/);
+      assert.deepEqual(await list(owner, '?q=heron'), ['task_of_member mia a heron at dawn']);
+      assert.deepEqual(await list(member, '?q=owl'), []);
+      await member.fails(403, 'DELETE', '/api/videos/task_of_owner', undefined, IN_STUDIO);
+    });
+
+    it('limits what a member spends, by invitation and later, and shows the limit to admins and its member', async () => {
+      const path = `/api/organizations/${SLUG}/members`;
+      await owner.ok('PUT', `${path}/${member.id}`, { spend_limit: { amount: 500, period: 'month' } });
+      const limitOf = async (person: TestUser, userId: number) => {
+        const members = await person.ok<{ user_id: number; spend_limit: { amount: number } | null }[]>('GET', path);
+        return members.find(({ user_id }) => user_id === userId)?.spend_limit?.amount;
+      };
+      assert.equal(await limitOf(member, member.id), 500);
+      await owner.ok('PUT', `${path}/${owner.id}`, { spend_limit: { amount: 900, period: 'day' } });
+      assert.deepEqual([await limitOf(owner, owner.id), await limitOf(member, owner.id)], [900, undefined]);
+      await owner.ok('PUT', `${path}/${member.id}`, { spend_limit: null });
+      assert.equal(await limitOf(owner, member.id), undefined);
+    });
+  });
+});

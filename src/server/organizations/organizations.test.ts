@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { TestUser } from '../../../test/accounts/test-user-client.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { startTestService, type TestService } from '../../../test/test-service.ts';
+
+const SLUG = 'acme';
+const IN_ACME = { 'x-organization': SLUG };
+
+interface Invitation {
+  readonly id: number;
+  readonly token: string;
+  readonly url: string;
+  readonly expires_at: number;
+}
+
+describe('organizations', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: TestService;
+    let owner: TestUser;
+    let admin: TestUser;
+    let member: TestUser;
+    let stranger: TestUser;
+
+    before(async () => {
+      service = await startTestService(await freshUrl());
+      owner = await service.signUp('olga');
+      admin = await service.signUp('adam');
+      member = await service.signUp('mia');
+      stranger = await service.signUp('stan');
+      await owner.ok('POST', '/api/organizations', { slug: SLUG, name: 'Acme Films' });
+      await join(admin, 'admin');
+      await join(member, 'member');
+    });
+    after(() => service.stop());
+
+    const invite = (role: string, more = {}) =>
+      owner.ok<Invitation>('POST', `/api/organizations/${SLUG}/invitations`, { role, ...more });
+
+    async function join(person: TestUser, role: string, more = {}): Promise<void> {
+      const { token } = await invite(role, more);
+      await person.ok('POST', '/api/organizations/accept', { token });
+    }
+
+    const callModels = (key: string) =>
+      service.app.http.fastify.inject({ url: '/v1/models', headers: { authorization: `Bearer ${key}` } });
+
+    it('lists, for a person, the organizations they belong to', async () => {
+      const [own] = await member.ok<{ slug: string; role: string }[]>('GET', '/api/organizations');
+      assert.deepEqual([own?.slug, own?.role], [SLUG, 'member']);
+      assert.deepEqual(await stranger.ok('GET', '/api/organizations'), []);
+    });
+
+    it('answers a foreign slug exactly like an unknown one, in the path and in the header', async () => {
+      for (const [path, headers] of [
+        ['/api/organizations/SLUG', {}],
+        ['/api/organizations/SLUG/members', {}],
+        ['/api/user/self', { 'x-organization': 'SLUG' }],
+        ['/api/user/sessions', { 'x-organization': 'SLUG' }],
+      ] as const) {
+        const ask = (slug: string) =>
+          stranger.fails(404, 'GET', path.replace('SLUG', slug), undefined, {
+            ...headers,
+            ...('x-organization' in headers ? { 'x-organization': slug } : {}),
+          });
+        assert.equal(await ask(SLUG), await ask('nobody'));
+      }
+    });
+
+    it('shows the wallet of the organization in its context', async () => {
+      const { id } = await owner.ok<{ id: number }>('GET', `/api/organizations/${SLUG}`);
+      await service.root.ok('PUT', `/api/admin/organizations/${id}`, { quota_delta: 700 });
+      assert.equal((await member.ok<{ quota: number }>('GET', '/api/user/self', undefined, IN_ACME)).quota, 700);
+      assert.equal((await member.ok<{ quota: number }>('GET', '/api/user/self')).quota, 0);
+    });
+
+    it('accepts an invitation once, and leaves it usable if a member opens it', async () => {
+      const { token, url } = await invite('member');
+      assert.ok(url.endsWith(`/account/invitation#${token}`));
+      await admin.fails(200, 'POST', '/api/organizations/accept', { token });
+      const [one, two] = await Promise.all([
+        stranger.send('POST', '/api/organizations/accept', { token }),
+        (await service.signUp(`second-${SLUG}`)).send('POST', '/api/organizations/accept', { token }),
+      ]);
+      assert.deepEqual([one.body.success, two.body.success].sort(), [false, true]);
+      await owner.fails(200, 'POST', '/api/organizations/accept', { token });
+      await owner.send('DELETE', `/api/organizations/${SLUG}/members/${stranger.id}`);
+    });
+
+    it('refuses the invitation of someone who may no longer invite', async () => {
+      const path = `/api/organizations/${SLUG}`;
+      const boss = await service.signUp('boss');
+      await join(boss, 'owner');
+      const { token } = await boss.ok<Invitation>('POST', `${path}/invitations`, { role: 'admin' });
+      await owner.ok('PUT', `${path}/members/${boss.id}`, { role: 'admin' });
+      await stranger.fails(200, 'POST', '/api/organizations/accept', { token });
+      const other = await boss.ok<Invitation>('POST', `${path}/invitations`, { role: 'member' });
+      await service.root.ok('PUT', `/api/admin/users/${boss.id}`, { status: 2 });
+      await stranger.fails(200, 'POST', '/api/organizations/accept', { token: other.token });
+      await owner.ok('DELETE', `${path}/members/${boss.id}`);
+    });
+
+    it('lets an admin invite and change plain members only', async () => {
+      const path = `/api/organizations/${SLUG}`;
+      assert.equal((await admin.send('POST', `${path}/invitations`, { role: 'member' })).status, 200);
+      await admin.fails(403, 'POST', `${path}/invitations`, { role: 'admin' });
+      await admin.fails(403, 'PUT', `${path}/members/${owner.id}`, { role: 'member' });
+      await admin.fails(403, 'PUT', `${path}/members/${member.id}`, { role: 'admin' });
+      await admin.fails(403, 'PUT', path, { prompts_visible_to_admins: true });
+      await admin.fails(403, 'DELETE', path);
+      await member.fails(403, 'PUT', path, { name: 'Mine' });
+      await member.fails(403, 'POST', `${path}/invitations`, { role: 'member' });
+      await member.fails(403, 'DELETE', `${path}/members/${admin.id}`);
+      await admin.ok('PUT', path, { name: 'Acme Studios' });
+    });
+
+    it('keeps the last owner, also when two owners leave at once', async () => {
+      const path = `/api/organizations/${SLUG}/members`;
+      await owner.fails(200, 'DELETE', `${path}/${owner.id}`);
+      await owner.fails(200, 'PUT', `${path}/${owner.id}`, { role: 'member' });
+      await owner.ok('PUT', `${path}/${admin.id}`, { role: 'owner' });
+      const leave = (person: TestUser) => person.send('DELETE', `${path}/${person.id}`);
+      const left = await Promise.all([leave(owner), leave(admin)]);
+      assert.deepEqual(left.map(({ body }) => body.success).sort(), [false, true]);
+      const [stayed, gone] = left[0]?.body.success === true ? [admin, owner] : [owner, admin];
+      const { token } = await stayed.ok<Invitation>('POST', `/api/organizations/${SLUG}/invitations`, {
+        role: 'owner',
+      });
+      await gone.ok('POST', '/api/organizations/accept', { token });
+      await owner.ok('PUT', `${path}/${admin.id}`, { role: 'admin' });
+    });
+
+    it('gives a key to one context, shows plain members only their own, and names its author', async () => {
+      const make = (person: TestUser, name: string) =>
+        person.ok<{ id: number; key: string }>('POST', '/api/tokens', { name }, IN_ACME);
+      const own = await make(member, 'members');
+      const other = await make(admin, 'admins');
+      const list = (person: TestUser, headers = {}) =>
+        person.ok<{ id: number; created_by: string }[]>('GET', '/api/tokens', undefined, headers);
+      assert.deepEqual(
+        (await list(member, IN_ACME)).map(({ id }) => id),
+        [own.id],
+      );
+      assert.deepEqual(
+        (await list(owner, IN_ACME)).map(({ created_by }) => created_by),
+        ['adam', 'mia'],
+      );
+      assert.deepEqual(await list(member), []);
+      await member.fails(200, 'DELETE', `/api/tokens/${other.id}`, undefined, IN_ACME);
+      await member.fails(200, 'GET', `/api/tokens/${own.id}`);
+      for (const id of [own.id, other.id]) await owner.ok('DELETE', `/api/tokens/${id}`, undefined, IN_ACME);
+    });
+
+    it('ends the keys, and the context, of a removed member at once; their own account is untouched', async () => {
+      const inside = await member.ok<{ key: string }>('POST', '/api/tokens', { name: 'in' }, IN_ACME);
+      const outside = await member.ok<{ key: string }>('POST', '/api/tokens', { name: 'out' });
+      assert.equal((await callModels(inside.key)).statusCode, 200);
+      await admin.ok('DELETE', `/api/organizations/${SLUG}/members/${member.id}`);
+      assert.equal((await callModels(inside.key)).statusCode, 401);
+      assert.equal((await callModels(outside.key)).statusCode, 200);
+      await member.fails(404, 'GET', '/api/user/self', undefined, IN_ACME);
+      assert.match(JSON.stringify(await member.ok('GET', '/api/notifications')), /removed from Acme/);
+      await join(member, 'member');
+      assert.equal((await callModels(inside.key)).statusCode, 401);
+    });
+
+    it('ends the keys a banned person made in an organization', async () => {
+      const { key } = await member.ok<{ key: string }>('POST', '/api/tokens', { name: 'ban' }, IN_ACME);
+      await service.root.ok('PUT', `/api/admin/users/${member.id}`, { status: 2 });
+      assert.equal((await callModels(key)).statusCode, 401);
+      await service.root.ok('PUT', `/api/admin/users/${member.id}`, { status: 1 });
+      assert.equal((await callModels(key)).statusCode, 401);
+      await member.logIn('mia');
+    });
+
+    it('cannot be signed in to, and is no account of the administration', async () => {
+      const { id } = await owner.ok<{ id: number }>('GET', `/api/organizations/${SLUG}`);
+      const visitor = { username: `org:${SLUG}`, password: 'correct horse battery' };
+      assert.notEqual((await stranger.send('POST', '/api/user/login', visitor)).body.success, true);
+      const accounts = await service.root.ok<{ id: number }[]>('GET', '/api/admin/users?page_size=50');
+      assert.ok(!accounts.some((account) => account.id === id));
+      await service.root.fails(200, 'PUT', `/api/admin/users/${id}`, { password: 'correct horse battery' });
+      await service.root.fails(200, 'DELETE', `/api/admin/users/${id}`);
+    });
+
+    it('ends everything that acts for a deleted organization, and frees its slug', async () => {
+      const path = '/api/organizations/shortlived';
+      await owner.ok('POST', '/api/organizations', { slug: 'shortlived', name: 'Short' });
+      await owner.fails(200, 'POST', '/api/organizations', { slug: 'shortlived', name: 'Again' });
+      const headers = { 'x-organization': 'shortlived' };
+      const { key } = await owner.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' }, headers);
+      await owner.ok('DELETE', path);
+      assert.equal((await callModels(key)).statusCode, 401);
+      await owner.fails(404, 'GET', path);
+      await owner.fails(404, 'GET', '/api/user/self', undefined, headers);
+      await owner.ok('POST', '/api/organizations', { slug: 'shortlived', name: 'Again' });
+    });
+  });
+});

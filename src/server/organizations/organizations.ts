@@ -1,0 +1,491 @@
+import { ENABLED, type SpendPeriod } from '../../contract/account-fields.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
+import { canManageMember, includesRole, type OrganizationRole } from '../../contract/organization-roles.ts';
+import type { Page } from '../../contract/responses.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
+import type { AccountStore } from '../accounts/account-store.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
+import type { TokenStore } from '../accounts/tokens.ts';
+import type { AuthorizationFilter } from '../device-auth/authorization-store.ts';
+import type { Mailer, MailText, RenderedMail } from '../mail/mail-queue.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import { AppError, notExistError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Actor, RequestOrigin } from '../platform/http/request-context.ts';
+import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
+import { hashToken, randomToken } from '../platform/tokens.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { OrganizationStore, OwnOrganization } from './organization-store.ts';
+
+const INVITATION_MS = 7 * DAY_MS;
+const INVITATION_PREFIX = 'rgin_';
+const INVITATION_MAIL = 'organization-invitation';
+/** Page of the console that accepts an invitation; the token is in the fragment, which browsers do not send. */
+const ACCEPT_PAGE = '/account/invitation';
+/** Organizations one account may own, so that no account reserves all short names. */
+const MAX_OWNED = 20;
+
+interface SpendLimit {
+  readonly amount: number;
+  readonly period: SpendPeriod;
+}
+
+interface GrantedMemberships {
+  /** Id of the identity provider. */
+  readonly provider: string;
+  readonly granted: readonly { readonly slug: string; readonly role: OrganizationRole }[];
+}
+
+interface Invitation {
+  readonly role: OrganizationRole;
+  readonly email?: string;
+  readonly spendLimit: SpendLimit | null;
+}
+
+interface OrganizationServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly store: OrganizationStore;
+  readonly accounts: Pick<AccountStore, 'find' | 'insert' | 'lock' | 'remove'>;
+  readonly tokens: Pick<TokenStore, 'revokeOfActor' | 'revokeAll'>;
+  /** Ends device sign-ins and grants. */
+  readonly revokeSignIns: (trx: Trx, filter: AuthorizationFilter) => Promise<unknown>;
+  readonly ledger: Pick<Ledger, 'openWallet' | 'setSpendLimit' | 'spendLimits'>;
+  readonly auditLog: AuditLog;
+  readonly notifier: Notifier;
+  readonly mailer: Mailer;
+  readonly clock: Clock;
+  /** Limits the invitations of a person, since they may be e-mailed to anyone. */
+  readonly invitationLimit: RateLimiter;
+  /** Prefix of every link. */
+  readonly baseUrl: string;
+}
+
+/** Organizations, their members and invitations. */
+export class OrganizationService {
+  readonly #dependencies: OrganizationServiceDependencies;
+
+  constructor(dependencies: OrganizationServiceDependencies) {
+    this.#dependencies = dependencies;
+    dependencies.mailer.registerKind(INVITATION_MAIL, async (mail) => renderInvitation(mail));
+  }
+
+  list(userId: number, page: Page): Promise<{ rows: OwnOrganization[]; total: number }> {
+    return this.#dependencies.store.listOwn(userId, page);
+  }
+
+  /** @throws not_exist, also for an organization of others */
+  async get(slug: string, userId: number): Promise<OwnOrganization> {
+    const found = await this.#dependencies.store.findOwn(slug, userId);
+    if (found === undefined) throw new AppError('organization_not_found');
+    return found;
+  }
+
+  /** Creates an organization with the actor as its owner. @throws already_exists */
+  create(actor: Actor, { slug, name }: { readonly slug: string; readonly name: string }): Promise<OwnOrganization> {
+    const { database, store, accounts, ledger, clock } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      await this.#lockPerson(trx, actor.actorId);
+      const own = await store.membershipsOf(trx, actor.actorId);
+      if (own.filter(({ role }) => role === 'owner').length >= MAX_OWNED) throw new AppError('organizations_full');
+      const now = clock.now();
+      const noEmail = { email: null, login_email: null, email_confirmed_at: null };
+      const account = { username: toUsername(slug), ...noEmail, display_name: name, role: 'user' } as const;
+      const id = await accounts.insert(trx, { ...account, kind: 'organization', created_at: now });
+      if (id === undefined) throw new AppError('already_exists', { params: { what: 'organization' } });
+      await ledger.openWallet(trx, id, 0);
+      const row = { id, slug, name, prompts_visible_to_admins: 0, created_at: now } as const;
+      await store.insert(trx, row);
+      await store.addMember(trx, {
+        organization_id: id,
+        user_id: actor.actorId,
+        role: 'owner',
+        provider: null,
+        created_at: now,
+      });
+      await this.#record(trx, actor, 'organization.create', id, undefined, { slug, name });
+      return { ...row, role: 'owner' };
+    });
+  }
+
+  /** @throws not_exist, forbidden */
+  update(
+    slug: string,
+    actor: Actor,
+    { name, promptsVisible }: { readonly name?: string; readonly promptsVisible?: boolean },
+  ): Promise<OwnOrganization> {
+    const { database, store, notifier, clock } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const found = await this.#lockOwn(trx, slug, actor.actorId, promptsVisible === undefined ? 'admin' : 'owner');
+      const visible = promptsVisible === undefined ? found.prompts_visible_to_admins : promptsVisible ? 1 : 0;
+      const after = { name: name ?? found.name, prompts_visible_to_admins: visible } as const;
+      await store.update(trx, found.id, after);
+      await this.#record(trx, actor, 'organization.update', found.id, pickSettings(found), after);
+      if (visible !== found.prompts_visible_to_admins)
+        for (const userId of await store.memberIds(trx, found.id, ['member', 'admin', 'owner']))
+          await notifier.notify(trx, promptsNotice(userId, found, visible === 1, clock.now()));
+      return { ...found, ...after };
+    });
+  }
+
+  /** Ends everything that acts for the organization; its ledger and videos stay, as for an account. @throws not_exist, forbidden */
+  async remove(slug: string, actor: Actor): Promise<void> {
+    const { database, store, accounts, tokens, revokeSignIns, notifier, clock } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      const found = await this.#lockOwn(trx, slug, actor.actorId, 'owner');
+      const members = await store.memberIds(trx, found.id, ['member', 'admin', 'owner']);
+      await revokeSignIns(trx, { organization_id: found.id });
+      await tokens.revokeAll(trx, found.id, clock.now());
+      await store.remove(trx, found.id);
+      await accounts.remove(trx, found.id, clock.now());
+      await this.#record(trx, actor, 'organization.delete', found.id, { slug, name: found.name });
+      for (const userId of members)
+        if (userId !== actor.actorId) await notifier.notify(trx, deletedNotice(userId, found));
+    });
+  }
+
+  /** Members with their limits. @throws not_exist */
+  async listMembers(slug: string, userId: number, page: Page) {
+    const { store, ledger } = this.#dependencies;
+    const { id, role } = await this.get(slug, userId);
+    const { rows, total } = await store.listMembers(id, page);
+    const visible = rows.filter((row) => role !== 'member' || row.user_id === userId);
+    const limits = await ledger.spendLimits(
+      visible.map((row) => ({ kind: 'member', id: row.user_id, organizationId: id }) as const),
+    );
+    return { rows: rows.map((row) => ({ ...row, spendLimit: limits.get(`member:${id}-${row.user_id}`) })), total };
+  }
+
+  /** @throws not_exist, forbidden, last_owner */
+  async updateMember(
+    slug: string,
+    userId: number,
+    actor: Actor,
+    { role, spendLimit }: { readonly role?: OrganizationRole; readonly spendLimit?: SpendLimit | null },
+  ): Promise<void> {
+    const { database, store, ledger, notifier, clock } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      const found = await this.#lockOwn(trx, slug, actor.actorId, 'admin');
+      const current = await store.lockRole(trx, found.id, userId);
+      if (current === undefined) throw notExistError('member');
+      if (!canManageMember(found.role, current) || (role !== undefined && !canManageMember(found.role, role)))
+        throw new AppError('forbidden');
+      if (role !== undefined && role !== current) {
+        if (current === 'owner') await this.#assertOtherOwner(trx, found.id);
+        await store.setRole(trx, found.id, userId, role);
+        if (role === 'member') await store.removeInvitationsBy(trx, found.id, userId);
+        await notifier.notify(trx, roleNotice(userId, found, role, clock.now()));
+      }
+      if (spendLimit !== undefined)
+        await ledger.setSpendLimit(
+          trx,
+          { kind: 'member', id: userId, organizationId: found.id },
+          spendLimit ?? undefined,
+        );
+      const after = { user: userId, role: role ?? current, spend_limit: spendLimit };
+      await this.#record(trx, actor, 'organization.member-update', found.id, { user: userId, role: current }, after);
+    });
+  }
+
+  /** Removes a member, or lets the actor leave. @throws not_exist, forbidden, last_owner */
+  async removeMember(slug: string, userId: number, actor: Actor): Promise<void> {
+    const { database, store, notifier, clock } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      const found = await this.#lockOwn(trx, slug, actor.actorId, 'member');
+      const role = await store.lockRole(trx, found.id, userId);
+      const isSelf = userId === actor.actorId;
+      if (!isSelf && !includesRole(found.role, 'admin')) throw new AppError('forbidden');
+      if (role === undefined) throw notExistError('member');
+      if (!isSelf && !canManageMember(found.role, role)) throw new AppError('forbidden');
+      if (role === 'owner') await this.#assertOtherOwner(trx, found.id);
+      await this.#endMembership(trx, found.id, userId);
+      await this.#record(trx, actor, 'organization.member-remove', found.id, { user: userId, role });
+      if (!isSelf) await notifier.notify(trx, removedNotice(userId, found, clock.now()));
+    });
+  }
+
+  /** @throws not_exist, forbidden */
+  async listInvitations(slug: string, userId: number, page: Page) {
+    const { store, clock } = this.#dependencies;
+    const found = await this.get(slug, userId);
+    if (!includesRole(found.role, 'admin')) throw new AppError('forbidden');
+    return store.listInvitations(found.id, page, clock.now());
+  }
+
+  /** The token is returned once and stored as a hash. @throws not_exist, forbidden */
+  async invite(slug: string, actor: Actor, { role, email, spendLimit }: Invitation, locale: Locale) {
+    const { database, store, mailer, clock, baseUrl, invitationLimit } = this.#dependencies;
+    assertWithinLimit(await invitationLimit.consume(String(actor.actorId)));
+    return database.transaction(async (trx) => {
+      const found = await this.#lockOwn(trx, slug, actor.actorId, 'admin');
+      if (!canManageMember(found.role, role)) throw new AppError('forbidden');
+      const token = randomToken(INVITATION_PREFIX, 43);
+      const expiresAt = clock.now() + INVITATION_MS;
+      const id = await store.insertInvitation(trx, {
+        organization_id: found.id,
+        hash: hashToken(token),
+        role,
+        email: email ?? null,
+        spend_amount: spendLimit?.amount ?? null,
+        spend_period: spendLimit?.period ?? null,
+        invited_by: actor.actorId,
+        created_at: clock.now(),
+        expires_at: expiresAt,
+      });
+      const url = `${baseUrl}${ACCEPT_PAGE}#${token}`;
+      if (email !== undefined)
+        await mailer.enqueue(trx, {
+          kind: INVITATION_MAIL,
+          recipient: email,
+          locale,
+          params: { organization: found.name, url },
+          expiresAt,
+        });
+      const after = { invitation: id, role, email, spend_limit: spendLimit };
+      await this.#record(trx, actor, 'organization.invite', found.id, undefined, after);
+      return { id, token, url, expiresAt };
+    });
+  }
+
+  /** @throws not_exist, forbidden */
+  async withdraw(slug: string, id: number, actor: Actor): Promise<void> {
+    const { database, store } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      const found = await this.#lockOwn(trx, slug, actor.actorId, 'admin');
+      const removed = await store.removeInvitation(trx, found.id, id);
+      if (removed === undefined) throw notExistError('invitation');
+      if (!canManageMember(found.role, removed.role)) throw new AppError('forbidden');
+      const before = { invitation: id, role: removed.role, email: removed.email };
+      await this.#record(trx, actor, 'organization.withdraw', found.id, before);
+    });
+  }
+
+  /** @throws not_exist for an unknown, used or expired token; already_exists for a member, who keeps it usable */
+  accept(token: string, actor: Actor): Promise<OwnOrganization> {
+    const { database, store, accounts, ledger, notifier, clock } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      await this.#lockPerson(trx, actor.actorId);
+      const invitation = await store.takeInvitation(trx, hashToken(token), clock.now());
+      const found = invitation && (await store.lockOrganization(trx, invitation.organization_id));
+      if (invitation === undefined || found === undefined) throw notExistError('invitation');
+      // Someone removed, demoted or disabled since can no longer invite.
+      const inviter = await store.lockRole(trx, found.id, invitation.invited_by);
+      const isEnabled = (await accounts.find(invitation.invited_by, trx))?.status === ENABLED;
+      if (inviter === undefined || !isEnabled || !canManageMember(inviter, invitation.role))
+        throw notExistError('invitation');
+      const { role, spend_amount: amount, spend_period: period } = invitation;
+      const member = {
+        organization_id: found.id,
+        user_id: actor.actorId,
+        role,
+        provider: null,
+        created_at: clock.now(),
+      };
+      if (!(await store.addMember(trx, member))) throw new AppError('already_exists', { params: { what: 'member' } });
+      const limit = amount === null || period === null ? undefined : { amount, period };
+      await ledger.setSpendLimit(trx, { kind: 'member', id: actor.actorId, organizationId: found.id }, limit);
+      await this.#record(trx, actor, 'organization.join', found.id, undefined, { user: actor.actorId, role });
+      await notifier.notify(trx, joinedNotice(invitation.invited_by, found, actor.actorId, clock.now()));
+      return { ...found, role };
+    });
+  }
+
+  /**
+   * Gives a person the memberships that the claims of an identity provider grant, and ends those that the same provider
+   * granted before; invitations and the last owner are not touched. In the transaction of a sign-in.
+   */
+  async mapMemberships(
+    trx: Trx,
+    userId: number,
+    { provider, granted }: GrantedMemberships,
+    origin: RequestOrigin,
+  ): Promise<void> {
+    const { store, clock } = this.#dependencies;
+    const roles = new Map<number, OrganizationRole>();
+    for (const { slug, role } of granted) {
+      const id = await store.findId(trx, slug);
+      const before = id === undefined ? undefined : roles.get(id);
+      if (id !== undefined && (before === undefined || includesRole(role, before))) roles.set(id, role);
+    }
+    const record = (change: MembershipChange, id: number, role: OrganizationRole): Promise<void> =>
+      this.#dependencies.auditLog.record(trx, {
+        ...origin,
+        ...MAPPED_ACTIONS[change],
+        target: `organization:${id}`,
+        after: { user: userId, role, provider },
+      });
+    for (const [id, role] of roles) {
+      if ((await store.lockOrganization(trx, id)) === undefined) continue;
+      const member = { organization_id: id, user_id: userId, role, provider, created_at: clock.now() };
+      if (await store.addMember(trx, member)) await record('added', id, role);
+    }
+    for (const { id, role, provider: by } of await store.membershipsOf(trx, userId)) {
+      if (by !== provider) continue;
+      const wanted = roles.get(id);
+      if (wanted === role) continue;
+      await store.lockOrganization(trx, id);
+      if (role === 'owner' && (await store.countOwners(trx, id)) < 2) continue;
+      if (wanted === undefined) {
+        await this.#endMembership(trx, id, userId);
+        await record('removed', id, role);
+      } else {
+        await store.setRole(trx, id, userId, wanted);
+        await record('changed', id, wanted);
+      }
+    }
+  }
+
+  deleteExpired(): Promise<void> {
+    return this.#dependencies.store.deleteExpiredInvitations(this.#dependencies.clock.now());
+  }
+
+  async #endMembership(trx: Trx, organizationId: number, userId: number): Promise<void> {
+    const { store, tokens, revokeSignIns, ledger, clock } = this.#dependencies;
+    // First: a request that creates a key or sign-in holds a lock on this row, and what it created is revoked below.
+    await store.removeMember(trx, organizationId, userId);
+    await store.removeInvitationsBy(trx, organizationId, userId);
+    await revokeSignIns(trx, { user_id: userId, organization_id: organizationId });
+    await tokens.revokeOfActor(trx, userId, clock.now(), organizationId);
+    await ledger.setSpendLimit(trx, { kind: 'member', id: userId, organizationId }, undefined);
+  }
+
+  /**
+   * The organization with the actor's role, both locked until the commit.
+   *
+   * @throws not_exist, forbidden
+   */
+  async #lockOwn(trx: Trx, slug: string, actorId: number, needed: OrganizationRole): Promise<OwnOrganization> {
+    const { store } = this.#dependencies;
+    const found = await store.findOwn(slug, actorId, trx);
+    const locked = found && (await store.lockOrganization(trx, found.id));
+    const role = locked && (await store.lockRole(trx, locked.id, actorId));
+    if (locked === undefined || role === undefined) throw new AppError('organization_not_found');
+    if (!includesRole(role, needed)) throw new AppError('forbidden');
+    return { ...locked, role };
+  }
+
+  /** @throws unauthorized for an account that was disabled or deleted meanwhile */
+  async #lockPerson(trx: Trx, userId: number): Promise<void> {
+    if ((await this.#dependencies.accounts.lock(trx, userId))?.status !== ENABLED) throw new AppError('unauthorized');
+  }
+
+  async #assertOtherOwner(trx: Trx, organizationId: number): Promise<void> {
+    if ((await this.#dependencies.store.countOwners(trx, organizationId)) < 2) throw new AppError('last_owner');
+  }
+
+  #record(
+    trx: Trx,
+    actor: Actor,
+    action: string,
+    organizationId: number,
+    before?: object,
+    after?: object,
+  ): Promise<void> {
+    return this.#dependencies.auditLog.record(trx, {
+      ...actor,
+      action,
+      target: `organization:${organizationId}`,
+      before,
+      after,
+    });
+  }
+}
+
+const MAPPED_ACTIONS = {
+  added: { action: 'organization.join' },
+  removed: { action: 'organization.member-remove' },
+  changed: { action: 'organization.member-update' },
+} as const;
+type MembershipChange = keyof typeof MAPPED_ACTIONS;
+
+/** The user name of an organization's account: unique like a slug, and none that a person can have. */
+const toUsername = (slug: string): string => `org:${slug}`;
+
+const pickSettings = ({ name, prompts_visible_to_admins }: OwnOrganization) => ({ name, prompts_visible_to_admins });
+
+type Named = Pick<OwnOrganization, 'id' | 'slug' | 'name'>;
+
+const ORGANIZATION_PAGE = '/account/organizations';
+
+const notice = (userId: number, { id }: Named, key: string) =>
+  ({
+    userId,
+    topic: 'system',
+    type: 'system',
+    targetUrl: ORGANIZATION_PAGE,
+    relatedId: id,
+    deduplicationKey: `organization:${id}:${key}`,
+  }) as const;
+
+const promptsNotice = (userId: number, organization: Named, isVisible: boolean, now: number) => ({
+  ...notice(userId, organization, `prompts:${now}`),
+  title: isVisible
+    ? { en: `Admins of ${organization.name} now see prompts`, 'zh-CN': `${organization.name} 的管理员现可查看提示词` }
+    : {
+        en: `Admins of ${organization.name} no longer see prompts`,
+        'zh-CN': `${organization.name} 的管理员不再能查看提示词`,
+      },
+  content: isVisible
+    ? {
+        en: 'Owners and admins of this organization see the prompts of all members, past ones included.',
+        'zh-CN': '该组织的所有者和管理员可查看全体成员的提示词，包括以往的提示词。',
+      }
+    : { en: 'Each member again sees only their own prompts.', 'zh-CN': '每位成员现在只能查看自己的提示词。' },
+});
+
+const ROLE_NAMES = {
+  owner: { en: 'owner', 'zh-CN': '所有者' },
+  admin: { en: 'admin', 'zh-CN': '管理员' },
+  member: { en: 'member', 'zh-CN': '成员' },
+} as const;
+
+const roleNotice = (userId: number, organization: Named, role: OrganizationRole, now: number) => ({
+  ...notice(userId, organization, `role:${now}`),
+  title: { en: `Your role in ${organization.name} changed`, 'zh-CN': `您在 ${organization.name} 中的角色已变更` },
+  content: {
+    en: `You are now ${ROLE_NAMES[role].en}.`,
+    'zh-CN': `您现在是${ROLE_NAMES[role]['zh-CN']}。`,
+  },
+});
+
+const removedNotice = (userId: number, organization: Named, now: number) => ({
+  ...notice(userId, organization, `removed:${now}`),
+  title: { en: `You were removed from ${organization.name}`, 'zh-CN': `您已被移出 ${organization.name}` },
+  content: {
+    en: 'The keys and sign-ins you made in this organization no longer work.',
+    'zh-CN': '您在该组织中创建的密钥和登录已失效。',
+  },
+});
+
+const deletedNotice = (userId: number, organization: Named) => ({
+  ...notice(userId, organization, 'deleted'),
+  title: { en: `${organization.name} was deleted`, 'zh-CN': `${organization.name} 已被删除` },
+  content: {
+    en: 'An owner deleted this organization. Its keys and sign-ins no longer work.',
+    'zh-CN': '所有者已删除该组织，其密钥和登录均已失效。',
+  },
+});
+
+const joinedNotice = (userId: number, organization: Named, memberId: number, now: number) => ({
+  ...notice(userId, organization, `joined:${memberId}:${now}`),
+  title: {
+    en: `Your invitation to ${organization.name} was accepted`,
+    'zh-CN': `您对 ${organization.name} 的邀请已被接受`,
+  },
+  content: { en: 'The new member is in the list of members.', 'zh-CN': '新成员已出现在成员列表中。' },
+});
+
+/** The invitation mail. Names are shown as the organization wrote them, in text only. */
+function renderInvitation({ locale, params }: RenderedMail): MailText {
+  const { organization = '', url = '' } = params;
+  return locale === 'zh-CN'
+    ? {
+        subject: `邀请您加入 ${organization}`,
+        text: `您受邀加入组织“${organization}”。请打开以下链接接受邀请，链接仅可使用一次，7 天内有效：\n\n${url}\n\n如果您不认识邀请者，请忽略此邮件。\n`,
+      }
+    : {
+        subject: `Invitation to ${organization}`,
+        text: `You are invited to the organization “${organization}”. Open this link to accept; it works once, within 7 days:\n\n${url}\n\nIf you do not know who invited you, ignore this mail.\n`,
+      };
+}
