@@ -80,6 +80,8 @@ const { values, positionals: chosen } = parseArgs({
     models: { type: 'string', default: '10000' },
     /** Generated requests over all endpoints, per database; `npm run fuzz` sends millions. */
     fuzz: { type: 'string', default: '100000' },
+    /** Reservations of 20 members of an organization, per database. */
+    members: { type: 'string', default: '50000' },
     /** Seed of the random data for `junk`, `soup` and deviations; failing tests print their seed. */
     seed: { type: 'string', default: String(Date.now()) },
   },
@@ -93,6 +95,7 @@ const strength = {
   ARTIFACT_KILLS: values.copies,
   ARTIFACT_TASKS: values.artifacts,
   ARTIFACT_SEED: values.seed,
+  MEMBER_RESERVATIONS: values.members,
   RESTART_ROUNDS: values.restarts,
   ROLLING_REQUESTS: values.rolling,
   OUTAGES_ALL: '1',
