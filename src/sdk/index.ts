@@ -6,6 +6,7 @@ import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Files } from './files.ts';
 import { Mailbox } from './mailbox.ts';
 import { Notifications } from './notifications.ts';
+import { Organizations } from './organizations.ts';
 import { Budgets, Plans } from './plans.ts';
 import { Requests } from './requests.ts';
 import { BetaApplications, Tickets } from './support.ts';
@@ -93,6 +94,18 @@ export type {
   Notifications,
   Preference,
 } from './notifications.ts';
+export type {
+  CreatedInvitation,
+  MemberChange,
+  MemberSpendLimit,
+  NewInvitation,
+  Organization,
+  OrganizationChange,
+  OrganizationInvitation,
+  OrganizationMember,
+  OrganizationRole,
+  Organizations,
+} from './organizations.ts';
 export type { BudgetInfo, Budgets, NewBudget, PlanInfo, Plans, RedemptionResult, SubscriptionInfo } from './plans.ts';
 export type { CursorPage, ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics, Requests } from './requests.ts';
 export type {
@@ -197,6 +210,8 @@ export class Reelgate {
   readonly requests: Requests;
   /** Monthly budgets. */
   readonly budgets: Budgets;
+  /** Organizations of the account. */
+  readonly organizations: Organizations;
   /** Applications for beta features. */
   readonly betaApplications: BetaApplications;
   /** Device sign-in with a code (RFC 8628). */
@@ -222,6 +237,7 @@ export class Reelgate {
     this.reconciliations = new Reconciliations(this.transport);
     this.requests = new Requests(this.transport);
     this.budgets = new Budgets(this.transport);
+    this.organizations = new Organizations(this.transport);
     this.webhooks = new Webhooks(this.transport);
     this.betaApplications = new BetaApplications(this.transport);
     this.deviceAuth = new DeviceAuth(this.transport, client);

@@ -1,4 +1,6 @@
 import { type Endpoint, type EndpointPart, isModelPolicy } from '../contract/endpoint.ts';
+import { defined } from '../contract/objects.ts';
+import { ORGANIZATION_HEADER } from '../contract/organization-roles.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 
 /** Credentials of a request; with the browser's session cookie only `userId` is needed. */
@@ -29,6 +31,11 @@ export interface TransportOptions {
   readonly refresh?: () => Promise<boolean>;
   /** Name of the header with the user id, if the service has renamed it; `Credentials.userHeader` takes precedence. */
   readonly userHeader?: string;
+  /**
+   * Slug of the organization to act for: its videos, keys, wallet and so on, instead of the account's own. API keys and
+   * device sign-ins belong to one context whatever is given here.
+   */
+  readonly organization?: string;
   /** Language of messages: `en` or `zh-CN`; default: the service's. */
   readonly language?: string;
   /** Sends the requests; default `globalThis.fetch`. */
@@ -164,7 +171,7 @@ export class Transport {
     options: CallOptions,
     credentials: Credentials,
   ): Promise<Response> {
-    const { fetch = globalThis.fetch, baseUrl, language } = this.#options;
+    const { fetch = globalThis.fetch, baseUrl, organization, language } = this.#options;
     const purpose = credentialPurposeOf(endpoint);
     const userHeader = credentials.userHeader ?? this.#options.userHeader ?? 'Service-Api-User';
     const bearer = { model: credentials.apiKey, account: credentials.accessToken, none: undefined }[purpose];
@@ -177,6 +184,15 @@ export class Transport {
     return fetch(`${baseUrl}${toPath(endpoint.path, input.params)}${toQuery(input.query)}`, {
       method: endpoint.method,
       headers: { ...headers, ...options.headers },
+      headers: {
+        accept: 'application/json',
+        ...(hasBody && { 'content-type': 'application/json' }),
+        ...(bearer && { authorization: `Bearer ${bearer}` }),
+        ...(purpose === 'account' && credentials.userId && { [userHeader]: String(credentials.userId) }),
+        ...defined({ [ORGANIZATION_HEADER]: endpoint.organization && organization }),
+        ...(language && { 'accept-language': language }),
+        ...options.headers,
+      },
       body: hasBody ? JSON.stringify(input.body) : (options.form ?? null),
       signal: options.signal ?? null,
     });

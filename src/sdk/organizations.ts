@@ -1,0 +1,132 @@
+import type { EndpointPart } from '../contract/endpoint.ts';
+import { defined } from '../contract/objects.ts';
+import type { OrganizationRole } from '../contract/organization-roles.ts';
+import * as endpoints from '../contract/organizations.ts';
+import { type CallOptions, fetchAllPages, type Transport } from './transport.ts';
+
+export type { OrganizationRole };
+/** An organization with the caller's role in it. */
+export type Organization = EndpointPart<typeof endpoints.getOrganization, 'response'>['data'];
+/** A member of an organization. */
+export type OrganizationMember = EndpointPart<typeof endpoints.listMembers, 'response'>['data'][number];
+/** An open invitation. */
+export type OrganizationInvitation = EndpointPart<typeof endpoints.listInvitations, 'response'>['data'][number];
+/** A new invitation with its link, which is shown once. */
+export type CreatedInvitation = EndpointPart<typeof endpoints.createInvitation, 'response'>['data'];
+
+/** A hard limit on what a member spends. */
+export interface MemberSpendLimit {
+  /** Quota per period. */
+  readonly amount: number;
+  /** When the limit renews, in the time zone of the site. */
+  readonly period: 'day' | 'week' | 'month';
+}
+
+/** Changes of an organization; absent fields stay unchanged. */
+export interface OrganizationChange {
+  /** Name shown to its members. */
+  readonly name?: string;
+  /** Whether owners and admins see the prompts of other members; only owners change it. */
+  readonly promptsVisibleToAdmins?: boolean;
+}
+
+/** Changes of a member; absent fields stay unchanged. */
+export interface MemberChange {
+  /** New role. */
+  readonly role?: OrganizationRole;
+  /** New limit; null removes it. */
+  readonly spendLimit?: MemberSpendLimit | null;
+}
+
+/** Whom to invite. */
+export interface NewInvitation {
+  /** Role of the new member. */
+  readonly role: OrganizationRole;
+  /** Address the link is e-mailed to, if the service sends mail. */
+  readonly email?: string;
+  /** Limit of the new member. */
+  readonly spendLimit?: MemberSpendLimit;
+}
+
+/**
+ * Organizations of the account, their members and invitations. Changes need a session or a user access token. To act for
+ * an organization, create the client with its slug as `organization`.
+ */
+export class Organizations {
+  readonly #transport: Transport;
+  /** @internal */
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Organizations the account belongs to. @throws ReelgateError `unauthorized` */
+  list(options: CallOptions = {}): Promise<Organization[]> {
+    return fetchAllPages((query) => this.#transport.call(endpoints.listOrganizations, { query }, options));
+  }
+
+  /** Creates an organization, of which the account becomes the owner. @throws ReelgateError `already_exists` */
+  async create(slug: string, name: string, options: CallOptions = {}): Promise<Organization> {
+    return (await this.#transport.call(endpoints.createOrganization, { body: { slug, name } }, options)).data;
+  }
+
+  /** One organization. @throws ReelgateError `not_exist`, also for an organization of others */
+  async get(slug: string, options: CallOptions = {}): Promise<Organization> {
+    return (await this.#transport.call(endpoints.getOrganization, { params: { slug } }, options)).data;
+  }
+
+  /** Changes an organization. @throws ReelgateError `not_exist`, `forbidden` */
+  async update(slug: string, change: OrganizationChange, options: CallOptions = {}): Promise<Organization> {
+    const body = defined({ name: change.name, prompts_visible_to_admins: change.promptsVisibleToAdmins });
+    return (await this.#transport.call(endpoints.updateOrganization, { params: { slug }, body }, options)).data;
+  }
+
+  /** Deletes an organization; its keys and sign-ins end at once. @throws ReelgateError `not_exist`, `forbidden` */
+  async remove(slug: string, options: CallOptions = {}): Promise<void> {
+    await this.#transport.call(endpoints.deleteOrganization, { params: { slug } }, options);
+  }
+
+  /** Members of an organization. @throws ReelgateError `not_exist` */
+  members(slug: string, options: CallOptions = {}): Promise<OrganizationMember[]> {
+    return fetchAllPages((query) => this.#transport.call(endpoints.listMembers, { params: { slug }, query }, options));
+  }
+
+  /** Changes a member. @throws ReelgateError `not_exist`, `forbidden`, `last_owner` */
+  async updateMember(slug: string, userId: number, change: MemberChange, options: CallOptions = {}): Promise<void> {
+    const params = { slug, user_id: String(userId) };
+    const body = defined({ role: change.role, spend_limit: change.spendLimit });
+    await this.#transport.call(endpoints.updateMember, { params, body }, options);
+  }
+
+  /**
+   * Removes a member, whose keys and sign-ins in the organization end at once; the own id leaves it.
+   *
+   * @throws ReelgateError `not_exist`, `forbidden`, `last_owner`
+   */
+  async removeMember(slug: string, userId: number, options: CallOptions = {}): Promise<void> {
+    await this.#transport.call(endpoints.removeMember, { params: { slug, user_id: String(userId) } }, options);
+  }
+
+  /** Open invitations. @throws ReelgateError `not_exist`, `forbidden` */
+  invitations(slug: string, options: CallOptions = {}): Promise<OrganizationInvitation[]> {
+    return fetchAllPages((query) =>
+      this.#transport.call(endpoints.listInvitations, { params: { slug }, query }, options),
+    );
+  }
+
+  /** Invites someone by a link that works once, within 7 days. @throws ReelgateError `not_exist`, `forbidden` */
+  async invite(slug: string, invitation: NewInvitation, options: CallOptions = {}): Promise<CreatedInvitation> {
+    const { role, email, spendLimit } = invitation;
+    const body = defined({ role, email, spend_limit: spendLimit });
+    return (await this.#transport.call(endpoints.createInvitation, { params: { slug }, body }, options)).data;
+  }
+
+  /** Withdraws an invitation. @throws ReelgateError `not_exist`, `forbidden` */
+  async withdraw(slug: string, id: number, options: CallOptions = {}): Promise<void> {
+    await this.#transport.call(endpoints.deleteInvitation, { params: { slug, id: String(id) } }, options);
+  }
+
+  /** Joins an organization with the token of an invitation. @throws ReelgateError `not_exist`, `already_exists` */
+  async accept(token: string, options: CallOptions = {}): Promise<Organization> {
+    return (await this.#transport.call(endpoints.acceptInvitation, { body: { token } }, options)).data;
+  }
+}
