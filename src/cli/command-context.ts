@@ -1,12 +1,15 @@
+import { defined } from '../contract/objects.ts';
 import type { Reelgate } from '../sdk/index.ts';
 import { CredentialProvider } from './credential-provider.ts';
-import { CredentialStore } from './credentials.ts';
+import { CredentialStore, OF_ORGANIZATION } from './credentials.ts';
 import { createInterruptSignal, UsageError } from './errors.ts';
 import { type Output, readLanguage } from './output.ts';
 
 /** Options of every command. */
 export interface GlobalOptions {
   readonly url?: string;
+  /** Slug of the organization to act for. */
+  readonly org?: string;
   readonly json?: boolean;
   readonly quiet?: boolean;
 }
@@ -16,6 +19,10 @@ export interface CommandContext {
   readonly reelgate: Reelgate;
   readonly output: Output;
   readonly baseUrl: string;
+  /** Slug of the organization to act for. */
+  readonly organization: string | undefined;
+  /** Under which the sign-in is stored: the URL, and the organization it acts for. */
+  readonly signInKey: string;
   readonly credentialStore: CredentialStore;
   readonly credentialProvider: CredentialProvider;
   /** Aborted by Ctrl-C; pass it to every operation that waits. */
@@ -34,9 +41,12 @@ export async function createCommandContext(options: GlobalOptions, output: Outpu
   const { Reelgate: Client } = await import('../sdk/index.ts');
   const { REELGATE_URL } = process.env;
   const baseUrl = parseBaseUrl(options.url || REELGATE_URL || (await credentialStore.currentUrl()) || DEFAULT_URL);
-  const credentialProvider = new CredentialProvider(baseUrl, credentialStore);
+  const organization = parseOrganization(options.org);
+  const signInKey = organization === undefined ? baseUrl : `${baseUrl}${OF_ORGANIZATION}${organization}`;
+  const credentialProvider = new CredentialProvider({ baseUrl, signInKey, organization }, credentialStore);
   const reelgate: Reelgate = new Client({
     baseUrl,
+    ...defined({ organization }),
     credentials: (purpose) => credentialProvider.getCredentials(purpose, reelgate),
     refresh: () => credentialProvider.refresh(reelgate),
     ...(readLanguage() === 'zh-CN' && { language: 'zh-CN' }),
@@ -45,10 +55,17 @@ export async function createCommandContext(options: GlobalOptions, output: Outpu
     reelgate,
     output,
     baseUrl,
+    organization,
+    signInKey,
     credentialStore,
     credentialProvider,
     interruptSignal: createInterruptSignal(),
   };
+}
+
+function parseOrganization(slug: string | undefined): string | undefined {
+  if (slug === undefined || /^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$/.test(slug)) return slug;
+  throw new UsageError(`"${slug}" is no organization. "reelgate orgs" lists yours.`);
 }
 
 function parseBaseUrl(text: string): string {

@@ -6,20 +6,28 @@ import { UsageError } from './errors.ts';
 /** Origin of a request's credential. */
 export type CredentialSource = 'REELGATE_API_KEY' | 'REELGATE_ACCESS_TOKEN' | 'sign-in';
 
+/** A service, and what requests to it act for. */
+interface SignedInService {
+  readonly baseUrl: string;
+  /** Key of the stored sign-in. */
+  readonly signInKey: string;
+  readonly organization: string | undefined;
+}
+
 /**
  * Provides credentials for requests to one service, from the environment or else from the stored sign-in. Refreshes the
  * sign-in's tokens shortly before they expire, and when the service rejects them.
  */
 export class CredentialProvider {
-  readonly #baseUrl: string;
+  readonly #service: SignedInService;
   readonly #store: CredentialStore;
   /** The sign-in whose access_token was sent last. */
   #lastStored: StoredCredentials | undefined;
   /** The source used last, for advice about authentication errors. */
   lastSource: CredentialSource | undefined;
 
-  constructor(baseUrl: string, store: CredentialStore) {
-    this.#baseUrl = baseUrl;
+  constructor(service: SignedInService, store: CredentialStore) {
+    this.#service = service;
     this.#store = store;
   }
 
@@ -35,11 +43,11 @@ export class CredentialProvider {
       return { accessToken: REELGATE_ACCESS_TOKEN, userId: readTokenOwnerId() };
     }
     this.lastSource = 'sign-in';
-    this.#lastStored = await this.#store.read(this.#baseUrl);
+    this.#lastStored = await this.#store.read(this.#service.signInKey);
     if (this.#lastStored === undefined) {
       // An unreachable service is reported first, because signing in would fail too.
       await this.#assertReachable(reelgate);
-      throw notSignedInError(this.#baseUrl, purpose);
+      throw notSignedInError(this.#service, purpose);
     }
     // Model calls refresh too, since otherwise a user who only generates videos would be signed out after 90 days.
     // Errors are ignored: if the token has really expired, the request itself fails.
@@ -73,7 +81,12 @@ function readTokenOwnerId(): number {
   return Number(id);
 }
 
-function notSignedInError(baseUrl: string, purpose: CredentialPurpose): ReelgateError {
+function notSignedInError({ baseUrl, organization }: SignedInService, purpose: CredentialPurpose): ReelgateError {
+  if (organization !== undefined)
+    return new ReelgateError(
+      `You are not signed in for ${organization}. Run "reelgate login --org ${organization}" and choose it when you confirm.`,
+      { code: 'unauthorized', status: 401 },
+    );
   const onlyApiKey = purpose === 'account' && process.env.REELGATE_API_KEY;
   const why = onlyApiKey ? ' REELGATE_API_KEY works for videos and models, not for the account.' : '';
   return new ReelgateError(`You are not signed in to ${baseUrl}.${why}`, { code: 'unauthorized', status: 401 });
@@ -87,12 +100,12 @@ export const usesApiKey = (): boolean => Boolean(process.env.REELGATE_API_KEY) &
 
 /** Whether account requests have a credential: a sign-in or a user access token. */
 export const hasAccount = async ({
-  baseUrl,
+  signInKey,
   credentialStore,
 }: {
-  readonly baseUrl: string;
+  readonly signInKey: string;
   readonly credentialStore: CredentialStore;
-}): Promise<boolean> => Boolean(process.env.REELGATE_ACCESS_TOKEN) || (await credentialStore.has(baseUrl));
+}): Promise<boolean> => Boolean(process.env.REELGATE_ACCESS_TOKEN) || (await credentialStore.has(signInKey));
 
 /** An access_token is refreshed this many milliseconds before it expires, so that none expires during a request. */
 const MARGIN_MS = 5 * 60_000;

@@ -26,7 +26,10 @@ interface Identity {
   readonly userHeader: string;
 }
 
-/** A sign-in stored on this machine, one per service URL. */
+/** Separates the URL from the organization in the key of a sign-in. */
+export const OF_ORGANIZATION = '#';
+
+/** A sign-in stored on this machine, one per service URL and organization; `baseUrl` is its key. */
 export interface StoredCredentials extends Identity, StoredTokens {}
 
 interface CredentialFileEntry extends Identity {
@@ -110,7 +113,7 @@ export class CredentialStore {
     const entry: CredentialFileEntry = keptBy === undefined ? { ...identity, secrets } : identity;
     await this.#save({
       ...stored,
-      current: signIn.baseUrl,
+      current: signIn.baseUrl.split(OF_ORGANIZATION, 1)[0] ?? signIn.baseUrl,
       entries: { ...stored.entries, [signIn.baseUrl]: entry },
     });
     return keptBy ?? `${this.path} (only you can read it)`;

@@ -16,6 +16,7 @@ import { addLoginCommand, addLogoutCommand, addWhoamiCommand } from './commands/
 import { addMailboxCommands } from './commands/mailbox.ts';
 import { addModelsCommand } from './commands/models.ts';
 import { addNotificationCommands } from './commands/notifications.ts';
+import { addOrganizationCommands } from './commands/organizations.ts';
 import { addPlanCommands } from './commands/plans.ts';
 import { addReconciliationCommands } from './commands/reconciliation.ts';
 import { addReceiptCommand, addRequestsCommand } from './commands/requests.ts';
@@ -62,6 +63,7 @@ export function createProgram(asJson: boolean): Command {
     .description('Videos, chat, account and mailbox of a Reelgate service from the command line')
     .version(version)
     .option('--url <address>', 'the service; else REELGATE_URL, the last sign-in, http://127.0.0.1:3000')
+    .option('--org <slug>', 'act for an organization; see "reelgate orgs"')
     .option('--json', 'one JSON document on standard output')
     .option('-q, --quiet', 'only the result')
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
@@ -86,6 +88,7 @@ export function createProgram(asJson: boolean): Command {
     addConfigCommands,
     addDeviceCommands,
     addKeyCommands,
+    addOrganizationCommands,
     addMailboxCommands,
     addPlanCommands,
     addRequestsCommand,

@@ -1,6 +1,7 @@
 import { password as askPassword, text as askText, isCancel } from '@clack/prompts';
 import * as endpoints from '../contract/accounts.ts';
-import { Reelgate, ReelgateError } from '../sdk/index.ts';
+import { defined } from '../contract/objects.ts';
+import { Reelgate, ReelgateError, type ReelgateOptions } from '../sdk/index.ts';
 import type { CommandContext } from './command-context.ts';
 import { InterruptedError, UsageError } from './errors.ts';
 
@@ -34,18 +35,25 @@ export async function reauthenticate<T>(
   }
 }
 
-async function logIn({ baseUrl, credentialStore, output }: CommandContext): Promise<ReauthenticatedClient> {
-  const signIn = await credentialStore.read(baseUrl);
+async function logIn({
+  baseUrl,
+  organization,
+  signInKey,
+  credentialStore,
+  output,
+}: CommandContext): Promise<ReauthenticatedClient> {
+  const signIn = (await credentialStore.read(signInKey)) ?? (await credentialStore.read(baseUrl));
   output.notice('This changes the credentials of the account, so your password is required.');
   const username = signIn?.username ?? (await readAnswer(askText({ message: 'User name or e-mail' })));
   const password = await readAnswer(askPassword({ message: `Password of ${username}` }));
+  const service = defined({ baseUrl, organization });
   const anonymous = new Reelgate({ baseUrl });
   const first = await post(anonymous, endpoints.login, { username, password }, {});
   if (!('require_2fa' in first.data))
-    return toReauthenticatedClient(baseUrl, first.data.id, first.cookie, signIn?.userHeader);
+    return toReauthenticatedClient(service, first.data.id, first.cookie, signIn?.userHeader);
   const code = await readAnswer(askText({ message: 'Code of your authenticator app, or a backup code' }));
   const second = await post(anonymous, endpoints.loginSecondStep, { code: code.trim() }, { cookie: first.cookie });
-  return toReauthenticatedClient(baseUrl, second.data.id, second.cookie, signIn?.userHeader);
+  return toReauthenticatedClient(service, second.data.id, second.cookie, signIn?.userHeader);
 }
 
 type LoginEndpoint = typeof endpoints.login | typeof endpoints.loginSecondStep;
@@ -72,12 +80,12 @@ async function post(
 }
 
 function toReauthenticatedClient(
-  baseUrl: string,
+  service: Pick<ReelgateOptions, 'baseUrl' | 'organization'>,
   userId: number,
   cookie: string,
   userHeader: string | undefined,
 ): ReauthenticatedClient {
-  return { reelgate: new Reelgate({ baseUrl, credentials: { userId, userHeader } }), headers: { cookie } };
+  return { reelgate: new Reelgate({ ...service, credentials: { userId, userHeader } }), headers: { cookie } };
 }
 
 async function readAnswer(question: Promise<string | symbol>): Promise<string> {

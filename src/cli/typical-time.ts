@@ -7,7 +7,7 @@ import { hasAccount } from './credential-provider.ts';
  * is optional, so a failure is not an error of the command.
  */
 export async function findTypicalGenerationTime(
-  context: Pick<CommandContext, 'reelgate' | 'baseUrl' | 'credentialStore'>,
+  context: Pick<CommandContext, 'reelgate' | 'signInKey' | 'credentialStore'>,
   model: string,
 ): Promise<VideoDuration | undefined> {
   if (!(await hasAccount(context))) return undefined;

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { ReelgateError } from '../../sdk/errors.ts';
-import type { DeviceCode, DeviceTokens } from '../../sdk/index.ts';
+import type { DeviceCode, DeviceTokens, Reelgate } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { StoredCredentials } from '../credentials.ts';
 import { formatSpendLimit, loadCreditFormat } from '../credit-format.ts';
@@ -60,10 +60,11 @@ function requireInteractive({ output }: CommandContext, { force }: LoginOptions)
 }
 
 async function signInWithCode(context: CommandContext, options: LoginOptions): Promise<StoredCredentials> {
-  const { reelgate, credentialStore, output, baseUrl, interruptSignal: signal } = context;
+  const { reelgate, credentialStore, output, organization, signInKey, interruptSignal: signal } = context;
   const { getStatus } = await import('../../contract/service.ts');
   const { data: status } = await reelgate.transport.call(getStatus, {}, { signal });
   const id = await credentialStore.runExclusive(() => credentialStore.deviceId());
+  if (organization !== undefined) output.notice(`Choose ${organization} when you confirm.`);
   for (;;) {
     const code = await reelgate.deviceAuth.start({ name: options.name ?? machineName(), id }, { signal });
     await showCode(context, code, options);
@@ -77,7 +78,7 @@ async function signInWithCode(context: CommandContext, options: LoginOptions): P
           ),
       });
       output.clearStatus();
-      return toStoredCredentials(tokens, baseUrl, status.api_user_header);
+      return toStoredCredentials(tokens, signInKey, status.api_user_header);
     } catch (error) {
       output.clearStatus();
       if (signal.aborted) output.notice('Cancelled. The code above is no longer valid.');
@@ -146,13 +147,27 @@ function toStoredCredentials(tokens: DeviceTokens, baseUrl: string, userHeader: 
   };
 }
 
+/** A sign-in for another context than --org names is ended, so that nothing is charged to the wrong one. */
+async function assertContext(reelgate: Reelgate, signIn: StoredCredentials, organization: string): Promise<void> {
+  const { accessToken, userId, userHeader } = signIn;
+  const headers = { authorization: `Bearer ${accessToken}`, [userHeader]: String(userId) };
+  const { getOrganization } = await import('../../contract/organizations.ts');
+  const isRight = await reelgate.transport
+    .send(getOrganization, { params: { slug: organization } }, { headers })
+    .then(({ ok }) => ok);
+  if (isRight) return;
+  await reelgate.deviceAuth.logout(accessToken).catch(() => {});
+  throw new UsageError(`The sign-in was not confirmed for ${organization}. Run the command again and choose it.`);
+}
+
 /** Stores the sign-in, ends the previous one, and prints the location of the tokens. */
 async function storeCredentials(
-  { reelgate, credentialStore, output, baseUrl }: CommandContext,
+  { reelgate, credentialStore, output, baseUrl, organization, signInKey }: CommandContext,
   signIn: StoredCredentials,
 ): Promise<void> {
+  if (organization !== undefined) await assertContext(reelgate, signIn, organization);
   const { place, old } = await credentialStore.runExclusive(async () => {
-    const old = await credentialStore.read(baseUrl).catch(() => undefined);
+    const old = await credentialStore.read(signInKey).catch(() => undefined);
     return { place: await credentialStore.write(signIn, 'best'), old };
   });
   // The service replaces the previous sign-in of the same account; one of another account would silently stay valid.
@@ -212,18 +227,18 @@ async function endOtherSignIns({ reelgate }: CommandContext): Promise<number> {
  * would stay valid.
  */
 function endThisSignIn(
-  { reelgate, credentialStore, output, baseUrl }: CommandContext,
+  { reelgate, credentialStore, output, signInKey }: CommandContext,
   { local }: LogoutOptions,
 ): Promise<boolean> {
   return credentialStore.runExclusive(async () => {
-    const known = await credentialStore.has(baseUrl);
-    const signIn = local === true ? undefined : await credentialStore.read(baseUrl);
+    const known = await credentialStore.has(signInKey);
+    const signIn = local === true ? undefined : await credentialStore.read(signInKey);
     if (signIn !== undefined)
       await reelgate.deviceAuth.logout(signIn.accessToken).catch((error: unknown) => {
         if (!(error instanceof ReelgateError) || error.isTransient || error.status >= 500) throw withAdvice(error);
         output.info('The service had already ended this sign-in.');
       });
-    await credentialStore.remove(baseUrl, { tokensRevoked: local !== true });
+    await credentialStore.remove(signInKey, { tokensRevoked: local !== true });
     return known;
   });
 }
@@ -242,9 +257,9 @@ export function addWhoamiCommand(program: Command, run: RunCommand): void {
     .description('Show the account, its balance and how you are signed in')
     .action((_options: unknown, command: Command) =>
       run(command, async (context) => {
-        const { credentialStore, baseUrl } = context;
+        const { credentialStore, baseUrl, signInKey } = context;
         const { REELGATE_ACCESS_TOKEN, REELGATE_API_KEY } = process.env;
-        const signIn = await credentialStore.read(baseUrl);
+        const signIn = await credentialStore.read(signInKey);
         if (REELGATE_ACCESS_TOKEN || signIn !== undefined)
           return printAccount(context, REELGATE_ACCESS_TOKEN ? 'REELGATE_ACCESS_TOKEN' : 'device sign-in');
         if (REELGATE_API_KEY) return printApiKey(context);

@@ -1,0 +1,112 @@
+import type { Command } from 'commander';
+import { defined } from '../../contract/objects.ts';
+import { ORGANIZATION_ROLES, type OrganizationRole } from '../../contract/organization-roles.ts';
+import { parseRowId } from '../argument-parsers.ts';
+import { UsageError } from '../errors.ts';
+import { dateTime, formatTable, relativeTime } from '../output.ts';
+import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
+import type { RunCommand } from '../run-command.ts';
+
+interface InviteOptions {
+  readonly role: OrganizationRole;
+  readonly email?: string;
+}
+
+/** `reelgate orgs …` */
+export function addOrganizationCommands(program: Command, run: RunCommand): void {
+  const orgs = program
+    .command('orgs')
+    .description('Organizations you belong to, their members and invitations')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ reelgate orgs\n  $ reelgate orgs create acme "Acme Films"\n  $ reelgate orgs invite acme --role member\n  $ reelgate --org acme keys',
+    );
+
+  orgs
+    .command('list', { isDefault: true })
+    .description('List them with your role')
+    .action((_options: unknown, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        const rows = await reelgate.organizations.list();
+        const table = formatTable(
+          ['SLUG', 'NAME', 'ROLE', 'CREATED'],
+          rows.map(({ slug, name, role, created_time }) => [slug, name, role, relativeTime(created_time)]),
+        );
+        output.list(rows, table, rows.length === 0, 'You belong to no organization.');
+      }),
+    );
+
+  orgs
+    .command('create')
+    .argument('<slug>', 'its short name in URLs and commands')
+    .argument('<name>', 'its name')
+    .description('Create an organization; you become its owner')
+    .action((slug: string, name: string, _options: unknown, command: Command) =>
+      run(command, async (session) => {
+        const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.create(slug, name, { headers }),
+        );
+        session.output.result(made, `Created ${made.name}. Act for it with "--org ${made.slug}".`);
+      }),
+    );
+
+  addMemberCommands(orgs, run);
+}
+
+function addMemberCommands(orgs: Command, run: RunCommand): void {
+  orgs
+    .command('members')
+    .argument('<slug>', 'a slug of the list')
+    .description('List the members of an organization')
+    .action((slug: string, _options: unknown, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        const rows = await reelgate.organizations.members(slug);
+        const table = formatTable(
+          ['ID', 'USER', 'NAME', 'ROLE', 'JOINED'],
+          rows.map((row) => [
+            String(row.user_id),
+            row.username,
+            row.display_name,
+            row.role,
+            relativeTime(row.joined_time),
+          ]),
+        );
+        output.list(rows, table, rows.length === 0, 'No members.');
+      }),
+    );
+
+  orgs
+    .command('invite')
+    .argument('<slug>', 'a slug of the list')
+    .option('--role <role>', 'member, admin or owner', parseRole, 'member' as const)
+    .option('--email <address>', 'e-mail the link there, if the service sends e-mail')
+    .description('Invite someone by a link that works once')
+    .action((slug: string, { role, email }: InviteOptions, command: Command) =>
+      run(command, async (session) => {
+        const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.invite(slug, defined({ role, email }), { headers }),
+        );
+        session.output.result(made, `${made.url}\nIt works once, until ${dateTime(made.expires_at)}.`);
+      }),
+    );
+
+  orgs
+    .command('remove')
+    .argument('<slug>', 'a slug of the list')
+    .argument('<user-id>', 'an id of the list of members; your own leaves the organization', parseRowId)
+    .description('Remove a member; their keys and sign-ins in the organization end at once')
+    .action((slug: string, userId: number, _options: unknown, command: Command) =>
+      run(command, async (session) => {
+        await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.removeMember(slug, userId, { headers }),
+        );
+        session.output.result({ user_id: userId, removed: true }, `Removed member ${userId}.`);
+      }),
+    );
+}
+
+function parseRole(text: string): OrganizationRole {
+  const role = ORGANIZATION_ROLES.find((each) => each === text);
+  if (role === undefined) throw new UsageError(`"${text}" is no role: give ${ORGANIZATION_ROLES.join(', ')}.`);
+  return role;
+}
