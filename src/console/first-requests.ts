@@ -1,4 +1,4 @@
-import { readUserId } from './data/browser-storage.ts';
+import { readOrganization, readUserId } from './data/browser-storage.ts';
 import { embeddedStatus } from './data/embedded-status.ts';
 import { LOCALES, preferredLanguage } from './strings/preferred-language.ts';
 import { beginsAtStudio, isPlayedAtOnce, NEWEST_VIDEOS_COUNT } from './studio-start.ts';
@@ -24,11 +24,13 @@ function begin(userId: number, userHeader: string): void {
     );
   const responses = new Map<string, Promise<Response>>();
   globalThis.firstResponses = responses;
+  const organization = readOrganization();
   const headers = {
     accept: 'application/json',
     'accept-language': LOCALES[language],
     [userHeader]: String(userId),
   };
+  if (organization !== undefined) Object.assign(headers, { 'x-organization': organization });
   const ask = (path: string): Promise<Response> => {
     const response = fetch(path, { headers });
     // Avoids an unhandled rejection; the consumer of the response handles the failure.

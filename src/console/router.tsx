@@ -200,6 +200,21 @@ const devicesRoute = createRoute({
   path: '/account/devices',
   component: lazyPage(async () => (await import('./pages/account/devices-page.tsx')).DevicesPage),
 });
+const organizationsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/organizations',
+  component: lazyPage(async () => (await import('./pages/account/organizations-page.tsx')).OrganizationsPage),
+});
+const organizationRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/organizations/$slug',
+  component: lazyPage(async () => (await import('./pages/account/organization-page.tsx')).OrganizationPage),
+});
+const invitationRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/invitation',
+  component: lazyPage(async () => (await import('./pages/account/invitation-page.tsx')).InvitationPage),
+});
 const securityRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/security',
@@ -305,6 +320,9 @@ const appRoutes = [
   requestsRoute,
   receiptRoute,
   devicesRoute,
+  organizationsRoute,
+  organizationRoute,
+  invitationRoute,
   securityRoute,
   profileRoute,
   mailboxRoute,

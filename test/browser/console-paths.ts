@@ -14,6 +14,7 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   token: '/account/tokens/1',
   tokens: '/account/tokens',
   webhooks: '/account/webhooks',
+  organizations: '/account/organizations',
   devices: '/account/devices',
   security: '/account/security',
   profile: '/account/profile',

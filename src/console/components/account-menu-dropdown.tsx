@@ -1,14 +1,40 @@
 import { Menu, Text } from '@mantine/core';
-import { IconLogout, IconShieldLock, IconUser } from '@tabler/icons-react';
+import { IconCheck, IconLogout, IconShieldLock, IconUser } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
 import { logout } from '../../contract/accounts.ts';
 import { callApi, queryClient } from '../data/api-client.ts';
-import { clearStoredDrafts, clearUserId } from '../data/browser-storage.ts';
+import { clearStoredDrafts, clearUserId, enterOrganization, readOrganization } from '../data/browser-storage.ts';
+import { organizationsQuery } from '../data/organizations.ts';
 import { useSelf } from '../data/self.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
+
+/** The own account and the organizations, to choose which one to work for. */
+function ContextItems() {
+  const { t } = useTranslation(['organizations', 'app']);
+  const { data: organizations = [] } = useQuery(organizationsQuery);
+  const current = readOrganization();
+  if (organizations.length === 0) return null;
+  const contexts = [{ slug: undefined, name: t('ownAccount') }, ...organizations];
+  return (
+    <>
+      <Menu.Divider />
+      {contexts.map(({ slug, name }) => (
+        <Menu.Item
+          key={slug ?? ''}
+          aria-current={slug === current ? 'true' : undefined}
+          rightSection={slug === current ? <IconCheck size={16} /> : null}
+          onClick={() => enterOrganization(slug)}
+        >
+          {name}
+        </Menu.Item>
+      ))}
+    </>
+  );
+}
 
 /** Account menu: who is signed in, links to the account's pages, and sign-out. */
 export default function AccountMenuDropdown({ target }: { readonly target: ReactElement }) {
@@ -33,6 +59,7 @@ export default function AccountMenuDropdown({ target }: { readonly target: React
           </Text>
           {self === undefined ? null : <CreditAmount value={self.quota} size="xs" />}
         </Menu.Label>
+        <ContextItems />
         <Menu.Divider />
         <Menu.Item
           leftSection={<IconUser size={16} />}

@@ -35,6 +35,7 @@ import {
 import { Link, type LinkProps, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type ComponentType, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { readOrganization } from '../data/browser-storage.ts';
 import { isAdmin, useSelf } from '../data/self.ts';
 import type app from '../strings/en/app.ts';
 import { SegmentedControl } from './segmented-control.tsx';
@@ -97,6 +98,7 @@ function NavigationGroup({ title, items }: NavigationSection) {
       </Text>
       {items
         .filter(({ rootOnly }) => rootOnly !== true || self?.role === 'root')
+        .filter(({ isPersonal }) => isPersonal !== true || readOrganization() === undefined)
         .map(({ to, label, icon: Icon }) => {
           const active = path === to || path.startsWith(`${to}/`);
           return (
@@ -117,6 +119,8 @@ interface NavigationItem {
   readonly icon: ComponentType<{ size?: number | string }>;
   /** Only root can use the page. */
   readonly rootOnly?: boolean;
+  /** The page concerns the person and is hidden while working for an organization. */
+  readonly isPersonal?: boolean;
 }
 interface NavigationSection {
   readonly title: keyof typeof app.sections;
@@ -142,11 +146,12 @@ export const USER_SECTIONS: readonly NavigationSection[] = [
       { to: '/account/requests', label: 'requests', icon: IconListSearch },
       { to: '/account/tokens', label: 'apiKeys', icon: IconKey },
       { to: '/account/webhooks', label: 'webhooks', icon: IconWebhook },
-      { to: '/account/devices', label: 'devices', icon: IconDeviceLaptop },
-      { to: '/account/security', label: 'security', icon: IconShieldLock },
-      { to: '/account/profile', label: 'profile', icon: IconUser },
+      { to: '/account/organizations', label: 'organizations', icon: IconUsers },
+      { to: '/account/devices', label: 'devices', icon: IconDeviceLaptop, isPersonal: true },
+      { to: '/account/security', label: 'security', icon: IconShieldLock, isPersonal: true },
+      { to: '/account/profile', label: 'profile', icon: IconUser, isPersonal: true },
       { to: '/packages', label: 'packages', icon: IconCreditCard },
-      { to: '/mailbox', label: 'mailbox', icon: IconMail },
+      { to: '/mailbox', label: 'mailbox', icon: IconMail, isPersonal: true },
     ],
   },
   {

@@ -1,11 +1,13 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import type { Endpoint } from '../../contract/endpoint.ts';
+import { defined } from '../../contract/objects.ts';
+import { ORGANIZATION_HEADER } from '../../contract/organization-roles.ts';
 import { getStatus } from '../../contract/service.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import { type CallOptions, Transport } from '../../sdk/transport.ts';
 import { currentLanguage } from '../strings/language.ts';
 import { LOCALES } from '../strings/preferred-language.ts';
-import { readUserId } from './browser-storage.ts';
+import { enterOrganization, readOrganization, readUserId } from './browser-storage.ts';
 import { embeddedStatus, type PublicStatus } from './embedded-status.ts';
 
 let userHeader = embeddedStatus?.api_user_header ?? 'Service-Api-User';
@@ -17,7 +19,13 @@ const fetchOrTake: typeof fetch = (target, init) => {
   return begun;
 };
 const createTransport = (): Transport =>
-  new Transport({ baseUrl: '', userHeader, credentials: () => ({ userId: readUserId() }), fetch: fetchOrTake });
+  new Transport({
+    ...defined({ organization: readOrganization() }),
+    baseUrl: '',
+    userHeader,
+    credentials: () => ({ userId: readUserId() }),
+    fetch: fetchOrTake,
+  });
 let transport = createTransport();
 
 const withLanguage = (headers: Readonly<Record<string, string>> | undefined) => ({
@@ -27,7 +35,11 @@ const withLanguage = (headers: Readonly<Record<string, string>> | undefined) => 
 
 /** Headers of a request that is not sent by the transport. */
 export const requestHeaders = (): Readonly<Record<string, string>> =>
-  withLanguage({ accept: 'application/json', [userHeader]: String(readUserId() ?? '') });
+  withLanguage({
+    ...defined({ [ORGANIZATION_HEADER]: readOrganization() }),
+    accept: 'application/json',
+    [userHeader]: String(readUserId() ?? ''),
+  });
 
 /** Calls an endpoint as the signed-in user, in the language of the page. @throws ReelgateError */
 export const callApi: Transport['call'] = (endpoint, input, options) =>
@@ -72,6 +84,9 @@ export const setSecondFactorListener = (listener: () => void): void => {
 
 const onError = (error: unknown): void => {
   if (error instanceof ReelgateError && error.code === 'second_factor_required') onSecondFactorMissing();
+  // The organization was deleted, or this person removed from it.
+  if (error instanceof ReelgateError && error.status === 404 && readOrganization() !== undefined)
+    enterOrganization(undefined);
   if (error instanceof ReelgateError && error.status === 401 && readUserId() !== undefined) onSignedOut();
 };
 

@@ -22,8 +22,26 @@ export function storeUserId(id: number): void {
   localStorage.setItem(USER_ID_KEY, String(id));
 }
 
+const ORGANIZATION_KEY = 'reelgate.organization';
+
+/** Slug of the organization the console works for; undefined: the own account. */
+export const readOrganization = (): string | undefined => localStorage.getItem(ORGANIZATION_KEY) ?? undefined;
+
+/** Remembers the organization to work for; undefined: the own account. */
+export function storeOrganization(slug: string | undefined): void {
+  if (slug === undefined) localStorage.removeItem(ORGANIZATION_KEY);
+  else localStorage.setItem(ORGANIZATION_KEY, slug);
+}
+
+/** Works for an organization, or for the own account, from now on; reloads the console, so that nothing is mixed. */
+export function enterOrganization(slug: string | undefined): void {
+  storeOrganization(slug);
+  location.assign('/studio');
+}
+
 /** Forgets the user id after the session has ended. */
 export function clearUserId(): void {
+  storeOrganization(undefined);
   localStorage.removeItem(USER_ID_KEY);
 }
 

@@ -23,6 +23,7 @@ import type logins from './en/login-history.ts';
 import type mailbox from './en/mailbox.ts';
 import type modelNotes from './en/model-notes.ts';
 import type notifications from './en/notifications.ts';
+import type organizations from './en/organizations.ts';
 import type passkeys from './en/passkeys.ts';
 import type plan from './en/plan.ts';
 import type playground from './en/playground.ts';
@@ -43,6 +44,7 @@ interface Resources {
   audit: typeof audit;
   'admin-service-status': typeof operations;
   'command-palette': typeof palette;
+  organizations: typeof organizations;
   passkeys: typeof passkeys;
   plan: typeof plan;
   playground: typeof playground;

@@ -76,6 +76,7 @@ export default {
     apiKeys: 'API keys',
     apiGuide: 'API guide',
     webhooks: 'Webhooks',
+    organizations: 'Organizations',
     devices: 'Devices',
     security: 'Security',
     profile: 'Profile',

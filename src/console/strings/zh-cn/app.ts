@@ -79,6 +79,7 @@ export default {
     apiKeys: 'API 密钥',
     apiGuide: 'API 指南',
     webhooks: 'Webhook',
+    organizations: '组织',
     devices: '设备',
     security: '安全',
     profile: '个人资料',

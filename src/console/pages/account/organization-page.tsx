@@ -1,0 +1,381 @@
+import { Button, Card, Group, Select, Skeleton, Stack, Switch, Table, Text, TextInput, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { SPEND_PERIODS, type SpendPeriod } from '../../../contract/account-fields.ts';
+import { defined } from '../../../contract/objects.ts';
+import { canManageMember, ORGANIZATION_ROLES, type OrganizationRole } from '../../../contract/organization-roles.ts';
+import * as endpoints from '../../../contract/organizations.ts';
+import { AmountInput } from '../../components/amount-input.tsx';
+import { CopyField } from '../../components/copy-button.tsx';
+import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
+import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { readOrganization, readUserId, storeOrganization } from '../../data/browser-storage.ts';
+import { formatDate } from '../../data/format-times.ts';
+import {
+  invitationsQuery,
+  type Member,
+  membersQuery,
+  type Organization,
+  organizationQuery,
+} from '../../data/organizations.ts';
+
+/** Members, invitations and settings of an organization. */
+export function OrganizationPage() {
+  const { slug } = useParams({ from: '/app/account/organizations/$slug' });
+  const { t } = useTranslation('organizations');
+  const organization = useQuery(organizationQuery(slug));
+  const { data } = organization;
+  return (
+    <Page title={data?.name ?? slug} subtitle={data === undefined ? undefined : t(`role.${data.role}`)}>
+      <ErrorAlert error={organization.error} retry={() => void organization.refetch()} />
+      {data === undefined ? (
+        <Skeleton h={200} radius="lg" />
+      ) : (
+        <Stack gap="lg">
+          <Members organization={data} />
+          {data.role === 'member' ? null : <Invitations organization={data} />}
+          <Settings organization={data} />
+        </Stack>
+      )}
+    </Page>
+  );
+}
+
+interface OfOrganization {
+  readonly organization: Organization;
+}
+
+/** Reloads everything shown of organizations. */
+function useRefresh(): () => Promise<void> {
+  const queries = useQueryClient();
+  return () => queries.invalidateQueries({ queryKey: ['organizations'] });
+}
+
+function Members({ organization }: OfOrganization) {
+  const { t } = useTranslation('organizations');
+  const members = useQuery(membersQuery(organization.slug));
+  return (
+    <Card p="lg">
+      <Title order={2} mb="sm">
+        {t('members')}
+      </Title>
+      <ErrorAlert error={members.error} retry={() => void members.refetch()} />
+      <Table.ScrollContainer minWidth={520}>
+        <Table>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{t('member')}</Table.Th>
+              <Table.Th>{t('roleLabel')}</Table.Th>
+              <Table.Th>{t('limit')}</Table.Th>
+              <Table.Th />
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {(members.data ?? []).map((member) => (
+              <MemberRow key={member.user_id} organization={organization} member={member} />
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Card>
+  );
+}
+
+function MemberRow({ organization, member }: OfOrganization & { readonly member: Member }) {
+  const { t } = useTranslation('organizations');
+  const format = useFormatCredits();
+  const refresh = useRefresh();
+  const navigate = useNavigate();
+  const [isEditing, setEditing] = useState(false);
+  const isSelf = member.user_id === readUserId();
+  const isManaged = canManageMember(organization.role, member.role);
+  const name = member.display_name || member.username;
+  const { spend_limit: limit } = member;
+  const remove = async (): Promise<void> => {
+    const params = { slug: organization.slug, user_id: String(member.user_id) };
+    await callApi(endpoints.removeMember, { params });
+    if (isSelf && readOrganization() === organization.slug) storeOrganization(undefined);
+    await refresh();
+    if (isSelf) await navigate({ to: '/account/organizations' });
+  };
+  return (
+    <Table.Tr>
+      <Table.Td>
+        {name}{' '}
+        <Text component="span" size="sm" c="dimmed">
+          {member.username}
+        </Text>
+      </Table.Td>
+      <Table.Td>{t(`role.${member.role}`)}</Table.Td>
+      <Table.Td>
+        {limit === null
+          ? t('noLimit')
+          : t('spentOf', { spent: format(limit.spent), amount: format(limit.amount), period: limit.period })}
+      </Table.Td>
+      <Table.Td>
+        <Group gap="xs" justify="flex-end" wrap="nowrap">
+          {isManaged ? (
+            <Button size="compact-sm" variant="default" onClick={() => setEditing(true)}>
+              {t('change')}
+            </Button>
+          ) : null}
+          {isManaged || isSelf ? (
+            <ConfirmDialog
+              title={t('removeTitle', { name })}
+              confirmLabel={isSelf ? t('leave') : t('remove')}
+              onConfirm={remove}
+              trigger={(open) => (
+                <Button size="compact-sm" variant="light" color="red" onClick={open}>
+                  {isSelf ? t('leave') : t('remove')}
+                </Button>
+              )}
+            >
+              {t('removeText')}
+            </ConfirmDialog>
+          ) : null}
+        </Group>
+        {isEditing ? (
+          <MemberDialog organization={organization} member={member} name={name} onClose={() => setEditing(false)} />
+        ) : null}
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** A limit as typed, in credits. */
+interface TypedLimit {
+  readonly amount: number | string;
+  readonly period: SpendPeriod;
+}
+
+function useLimit(start: Member['spend_limit']) {
+  const { quotaPerCredit } = useAmountUnit();
+  const [limit, setLimit] = useState<TypedLimit>({
+    amount: start === null ? '' : start.amount / quotaPerCredit,
+    period: start?.period ?? 'month',
+  });
+  const quota = Math.round(Number(limit.amount) * quotaPerCredit);
+  return { limit, setLimit, body: limit.amount === '' || quota < 1 ? null : { amount: quota, period: limit.period } };
+}
+
+function LimitFields({ limit, setLimit }: Pick<ReturnType<typeof useLimit>, 'limit' | 'setLimit'>) {
+  const { t } = useTranslation('organizations');
+  return (
+    <Group grow align="flex-start">
+      <AmountInput
+        label={t('limit')}
+        description={t('limitHint')}
+        value={limit.amount}
+        onChange={(amount) => setLimit({ ...limit, amount })}
+      />
+      <Select
+        label={t('period')}
+        description=" "
+        allowDeselect={false}
+        value={limit.period}
+        data={SPEND_PERIODS.map((value) => ({ value, label: t(`periods.${value}`) }))}
+        onChange={(value) => setLimit({ ...limit, period: (value ?? 'month') as SpendPeriod })}
+      />
+    </Group>
+  );
+}
+
+interface RoleSelectProps {
+  readonly own: OrganizationRole;
+  readonly value: OrganizationRole;
+  readonly onChange: (role: OrganizationRole) => void;
+}
+
+function RoleSelect({ own, value, onChange }: RoleSelectProps) {
+  const { t } = useTranslation('organizations');
+  return (
+    <Select
+      label={t('roleLabel')}
+      allowDeselect={false}
+      value={value}
+      data={ORGANIZATION_ROLES.filter((role) => canManageMember(own, role)).map((role) => ({
+        value: role,
+        label: t(`role.${role}`),
+      }))}
+      onChange={(role) => onChange((role ?? 'member') as OrganizationRole)}
+    />
+  );
+}
+
+interface MemberDialogProps extends OfOrganization {
+  readonly member: Member;
+  readonly name: string;
+  readonly onClose: () => void;
+}
+
+function MemberDialog({ organization, member, name, onClose }: MemberDialogProps) {
+  const { t } = useTranslation(['organizations', 'app']);
+  const refresh = useRefresh();
+  const toasts = useToasts();
+  const [role, setRole] = useState(member.role);
+  const { body, ...limit } = useLimit(member.spend_limit);
+  const save = useMutation({
+    mutationFn: () =>
+      callApi(endpoints.updateMember, {
+        params: { slug: organization.slug, user_id: String(member.user_id) },
+        body: defined({ role: role === member.role ? undefined : role, spend_limit: body }),
+      }),
+    onSuccess: async () => {
+      await refresh();
+      toasts.success(t('app:saved'));
+      onClose();
+    },
+  });
+  return (
+    <FormDialog title={t('changeTitle', { name })} submitLabel={t('app:save')} save={save} onClose={onClose}>
+      <RoleSelect own={organization.role} value={role} onChange={setRole} />
+      <LimitFields {...limit} />
+    </FormDialog>
+  );
+}
+
+function Invitations({ organization }: OfOrganization) {
+  const { t } = useTranslation('organizations');
+  const { slug } = organization;
+  const refresh = useRefresh();
+  const invitations = useQuery(invitationsQuery(slug));
+  const [isInviting, setInviting] = useState(false);
+  const [link, setLink] = useState<string>();
+  const withdraw = async (id: number): Promise<void> => {
+    await callApi(endpoints.deleteInvitation, { params: { slug, id: String(id) } });
+    await refresh();
+  };
+  return (
+    <Card p="lg">
+      <Group justify="space-between" mb="sm">
+        <Title order={2}>{t('invitations')}</Title>
+        <Button onClick={() => setInviting(true)}>{t('invite')}</Button>
+      </Group>
+      <ErrorAlert error={invitations.error} retry={() => void invitations.refetch()} />
+      <Stack gap="xs">
+        {(invitations.data ?? []).map((invitation) => (
+          <Group key={invitation.id} justify="space-between">
+            <Text size="sm">
+              {t(`role.${invitation.role}`)} {invitation.email === '' ? '' : `· ${invitation.email}`} · {t('expires')}{' '}
+              {formatDate(invitation.expires_at)}
+            </Text>
+            <Button size="compact-sm" variant="default" onClick={() => void withdraw(invitation.id)}>
+              {t('withdraw')}
+            </Button>
+          </Group>
+        ))}
+      </Stack>
+      {isInviting ? (
+        <InviteDialog
+          organization={organization}
+          onInvited={(url) => {
+            setLink(url);
+            setInviting(false);
+          }}
+          onClose={() => setInviting(false)}
+        />
+      ) : null}
+      {link === undefined ? null : (
+        <OneTimeSecretDialog title={t('linkTitle')} onClose={() => setLink(undefined)}>
+          <Stack>
+            <Text size="sm">{t('linkText')}</Text>
+            <CopyField text={link} />
+          </Stack>
+        </OneTimeSecretDialog>
+      )}
+    </Card>
+  );
+}
+
+interface InviteDialogProps extends OfOrganization {
+  readonly onInvited: (url: string) => void;
+  readonly onClose: () => void;
+}
+
+function InviteDialog({ organization, onInvited, onClose }: InviteDialogProps) {
+  const { t } = useTranslation('organizations');
+  const refresh = useRefresh();
+  const [role, setRole] = useState<OrganizationRole>('member');
+  const [email, setEmail] = useState('');
+  const { body, ...limit } = useLimit(null);
+  const save = useMutation({
+    mutationFn: async () =>
+      (
+        await callApi(endpoints.createInvitation, {
+          params: { slug: organization.slug },
+          body: defined({ role, spend_limit: body, email: email || undefined }),
+        })
+      ).data,
+    onSuccess: async ({ url }) => {
+      await refresh();
+      onInvited(url);
+    },
+  });
+  return (
+    <FormDialog title={t('inviteTitle')} submitLabel={t('invite')} save={save} onClose={onClose}>
+      <RoleSelect own={organization.role} value={role} onChange={setRole} />
+      <TextInput
+        label={t('email')}
+        type="email"
+        maxLength={254}
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      <LimitFields {...limit} />
+    </FormDialog>
+  );
+}
+
+function Settings({ organization }: OfOrganization) {
+  const { t } = useTranslation('organizations');
+  const { slug, name, role, prompts_visible_to_admins: isVisible } = organization;
+  const refresh = useRefresh();
+  const navigate = useNavigate();
+  const show = useMutation({
+    mutationFn: (visible: boolean) =>
+      callApi(endpoints.updateOrganization, { params: { slug }, body: { prompts_visible_to_admins: visible } }),
+    onSuccess: refresh,
+  });
+  const remove = async (): Promise<void> => {
+    await callApi(endpoints.deleteOrganization, { params: { slug } });
+    if (readOrganization() === slug) storeOrganization(undefined);
+    await navigate({ to: '/account/organizations' });
+    await refresh();
+  };
+  if (role !== 'owner') return <Text size="sm">{isVisible ? t('promptsShown') : t('promptsHidden')}</Text>;
+  return (
+    <Card p="lg">
+      <Title order={2} mb="sm">
+        {t('settings')}
+      </Title>
+      <ErrorAlert error={show.error} />
+      <Stack align="flex-start">
+        <Switch
+          label={t('promptsVisible')}
+          description={t('promptsHint')}
+          checked={isVisible}
+          disabled={show.isPending}
+          onChange={(event) => show.mutate(event.currentTarget.checked)}
+        />
+        <ConfirmDialog
+          title={t('deleteTitle', { name })}
+          confirmLabel={t('delete')}
+          onConfirm={remove}
+          trigger={(open) => (
+            <Button variant="light" color="red" onClick={open}>
+              {t('delete')}
+            </Button>
+          )}
+        >
+          {t('deleteText')}
+        </ConfirmDialog>
+      </Stack>
+    </Card>
+  );
+}

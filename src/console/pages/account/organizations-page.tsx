@@ -1,0 +1,104 @@
+import { Badge, Button, Card, Group, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
+import { IconUsers } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { createOrganization } from '../../../contract/organizations.ts';
+import { FormDialog } from '../../components/dialog.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { EmptyState, Page } from '../../components/page.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { enterOrganization, readOrganization } from '../../data/browser-storage.ts';
+import { type Organization, organizationsQuery } from '../../data/organizations.ts';
+
+/** Organizations of the signed-in person. */
+export function OrganizationsPage() {
+  const { t } = useTranslation('organizations');
+  const organizations = useQuery(organizationsQuery);
+  const [isCreating, setCreating] = useState(false);
+  const create = <Button onClick={() => setCreating(true)}>{t('create')}</Button>;
+  return (
+    <Page title={t('title')} subtitle={t('lead')} actions={create}>
+      <ErrorAlert error={organizations.error} retry={() => void organizations.refetch()} />
+      {organizations.data === undefined && organizations.error === null ? <Skeleton h={120} radius="lg" /> : null}
+      {organizations.data?.length === 0 ? (
+        <EmptyState icon={<IconUsers size={28} />} title={t('emptyTitle')} action={create}>
+          {t('emptyText')}
+        </EmptyState>
+      ) : null}
+      <Stack>
+        {(organizations.data ?? []).map((organization) => (
+          <OrganizationCard key={organization.slug} organization={organization} />
+        ))}
+      </Stack>
+      {isCreating ? <CreateDialog onClose={() => setCreating(false)} /> : null}
+    </Page>
+  );
+}
+
+function OrganizationCard({ organization: { slug, name, role } }: { readonly organization: Organization }) {
+  const { t } = useTranslation('organizations');
+  return (
+    <Card p="lg">
+      <Group justify="space-between">
+        <Stack gap={2}>
+          <Group gap="xs">
+            <Title order={2}>{name}</Title>
+            {readOrganization() === slug ? <Badge>{t('current')}</Badge> : null}
+          </Group>
+          <Text size="sm" c="dimmed">
+            {slug} · {t(`role.${role}`)}
+          </Text>
+        </Stack>
+        <Group gap="xs">
+          {readOrganization() === slug ? null : (
+            <Button variant="default" onClick={() => enterOrganization(slug)}>
+              {t('workHere')}
+            </Button>
+          )}
+          <Button
+            variant="light"
+            renderRoot={(props) => <Link to="/account/organizations/$slug" params={{ slug }} {...props} />}
+          >
+            {t('open')}
+          </Button>
+        </Group>
+      </Group>
+    </Card>
+  );
+}
+
+function CreateDialog({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation('organizations');
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [slug, setSlug] = useState('');
+  const save = useMutation({
+    mutationFn: () => callApi(createOrganization, { body: { name, slug } }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['organizations'] });
+      onClose();
+    },
+  });
+  return (
+    <FormDialog title={t('create')} submitLabel={t('create')} save={save} onClose={onClose}>
+      <TextInput
+        label={t('name')}
+        required
+        maxLength={60}
+        data-autofocus
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <TextInput
+        label={t('slug')}
+        description={t('slugHint')}
+        required
+        maxLength={40}
+        value={slug}
+        onChange={(event) => setSlug(event.currentTarget.value)}
+      />
+    </FormDialog>
+  );
+}
