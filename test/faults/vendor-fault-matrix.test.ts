@@ -122,7 +122,8 @@ describe('every vendor, three operations, every fault', () => {
       const address = sandbox.url(name);
       const first =
         withSecond && isMisconfiguration(cell.fault) ? origin(toMisconfiguredUrl(address, cell.fault)) : address;
-      const add = (more: { base_url: string; priority?: number }) => patiently(() => operator.addChannel({ ...channel, ...more }));
+      const add = (more: { base_url: string; priority?: number }) =>
+        patiently(() => operator.addChannel({ ...channel, ...more }));
       cell.channels.push(await add({ base_url: first, priority: 10 }));
       if (withSecond) cell.channels.push(await add({ base_url: address }));
     }
