@@ -1,5 +1,4 @@
 import { type Endpoint, type EndpointPart, isModelPolicy } from '../contract/endpoint.ts';
-import { defined } from '../contract/objects.ts';
 import { ORGANIZATION_HEADER } from '../contract/organization-roles.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 
@@ -180,19 +179,11 @@ export class Transport {
     if (hasBody) headers['content-type'] = 'application/json';
     if (bearer) headers.authorization = `Bearer ${bearer}`;
     if (purpose === 'account' && credentials.userId) headers[userHeader] = String(credentials.userId);
+    if (endpoint.organization && organization) headers[ORGANIZATION_HEADER] = organization;
     if (language) headers['accept-language'] = language;
     return fetch(`${baseUrl}${toPath(endpoint.path, input.params)}${toQuery(input.query)}`, {
       method: endpoint.method,
       headers: { ...headers, ...options.headers },
-      headers: {
-        accept: 'application/json',
-        ...(hasBody && { 'content-type': 'application/json' }),
-        ...(bearer && { authorization: `Bearer ${bearer}` }),
-        ...(purpose === 'account' && credentials.userId && { [userHeader]: String(credentials.userId) }),
-        ...defined({ [ORGANIZATION_HEADER]: endpoint.organization && organization }),
-        ...(language && { 'accept-language': language }),
-        ...options.headers,
-      },
       body: hasBody ? JSON.stringify(input.body) : (options.form ?? null),
       signal: options.signal ?? null,
     });
