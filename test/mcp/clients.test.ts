@@ -20,6 +20,15 @@ interface ToolResult {
   readonly isError?: boolean;
 }
 
+/** Proposes the version of clients from before November 2025, whose successor still speaks it. */
+class EarlierTransport extends OldTransport {
+  override send(...[message, options]: Parameters<OldTransport['send']>): Promise<void> {
+    const isHandshake = !Array.isArray(message) && 'method' in message && message.method === 'initialize';
+    if (!isHandshake) return super.send(message, options);
+    return super.send({ ...message, params: { ...message.params, protocolVersion: '2025-06-18' } }, options);
+  }
+}
+
 const ABOUT = { name: 'reelgate-test', version: '1.0.0' };
 
 describe('official clients of the Model Context Protocol', () => {
@@ -36,12 +45,24 @@ describe('official clients of the Model Context Protocol', () => {
   const requestInit = () => ({ headers: { authorization: `Bearer ${service.caller.key}` } });
 
   const CLIENTS: Readonly<Record<string, () => Promise<McpClient>>> = {
-    'sdk 1.32': async () => {
-      const client = new OldClient(ABOUT);
-      await client.connect(new OldTransport(address(), { requestInit: requestInit() }) as never);
-      assert.match(client.getInstructions() ?? '', /get_video/);
-      return client as never;
-    },
+    ...Object.fromEntries(
+      (
+        [
+          ['2025-11-25', OldTransport],
+          ['2025-06-18', EarlierTransport],
+        ] as const
+      ).map(([version, Transport]) => [
+        `sdk 1.32, ${version}`,
+        async () => {
+          const client = new OldClient(ABOUT);
+          const transport = new Transport(address(), { requestInit: requestInit() });
+          await client.connect(transport as never);
+          assert.equal(transport.protocolVersion, version);
+          assert.match(client.getInstructions() ?? '', /get_video/);
+          return client as never;
+        },
+      ]),
+    ),
     ...Object.fromEntries(
       (['auto', 'legacy', { pin: '2026-07-28' }] as const).map((mode) => [
         `client 2.4, ${JSON.stringify(mode)}`,
