@@ -117,12 +117,8 @@ export async function registerRoutes(
   const claudeCodeUsage = new ClaudeCodeUsage({ ledger: modules.quota.ledger, amountUnit: amountUnitOf(foundation) });
   const chat = makeChat(http, {
     ...foundation,
-    claudeCodeUsage,
+    ...{ ...shared, claudeCodeUsage, channels, vendors: modules.vendors, authenticator: accounts.authenticator },
     quota: modules.quota.ledger,
-    channels,
-    vendors: modules.vendors,
-    authenticator: accounts.authenticator,
-    ...shared,
     adapterContexts: video.upstreamCalls,
     requestLog: modules.requests.log,
     stopping: foundation.forcedStop.signal,
@@ -141,14 +137,12 @@ export async function registerRoutes(
   });
   addBatchRoutes(routes, batches);
   addMcp(routes, foundation, modules, video);
-  const support = createSupport(foundation, modules, video);
+  const support = addSupport(routes, foundation, modules, video);
   const cookies = createCookies(http, config.baseUrl);
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, modules);
   addSignInRoutes(routes, foundation, modules, { site, cookies, claudeCodeUsage });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
-  addSupportRoutes(routes, support);
-  addSupportAdminRoutes(routes, support);
   addMoneyRoutes(routes, foundation, modules, video);
   addChannels(routes, foundation, modules, { ...plans, video });
   await addPages(http, foundation, site);
@@ -227,9 +221,14 @@ function planFinders({ channels, allowances }: Modules) {
   return { findPlanTerms, findPlanLevel };
 }
 
-function createSupport({ database, clock, rateLimits }: Foundation, modules: Modules, video: Video) {
+function addSupport(
+  routes: RouteRegistry,
+  { database, clock, rateLimits }: Foundation,
+  modules: Modules,
+  video: Video,
+) {
   const { auditLog, access } = modules.accounts;
-  return makeSupport({
+  const support = makeSupport({
     database,
     clock,
     auditLog,
@@ -238,6 +237,9 @@ function createSupport({ database, clock, rateLimits }: Foundation, modules: Mod
     rateLimits,
     ownsTask: async (userId, taskId) => (await video.store.findForUser(taskId, userId)) !== undefined,
   });
+  addSupportRoutes(routes, support);
+  addSupportAdminRoutes(routes, support);
+  return support;
 }
 
 /**

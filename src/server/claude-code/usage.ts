@@ -1,5 +1,6 @@
 import type { AmountUnit } from '../../contract/amounts.ts';
 import type { ClaudeCodeUsageAnswer } from '../../contract/claude-code.ts';
+import { defined } from '../../contract/objects.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { SpendLimitState } from '../quota/spend-limits.ts';
@@ -65,8 +66,9 @@ export class ClaudeCodeUsage {
       'anthropic-ratelimit-unified-overage-status': status,
       'anthropic-ratelimit-unified-overage-reset': reset,
       'anthropic-ratelimit-unified-overage-utilization': String(toPercent(tightest) / 100),
-      ...(threshold !== undefined && {
-        'anthropic-ratelimit-unified-overage-surpassed-threshold': String(threshold),
+      ...defined({
+        'anthropic-ratelimit-unified-overage-surpassed-threshold':
+          threshold === undefined ? undefined : String(threshold),
       }),
     };
   }

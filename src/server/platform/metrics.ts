@@ -119,17 +119,6 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
   );
   const toolCalls = counter('mcp_tool_calls_total', 'Calls of tools over MCP.', ['tool', 'outcome']);
   const mailServerCalls = counter('mail_server_calls_total', 'Operations at the mailbox server.', ['outcome']);
-  const identitySignIns = counter(
-    'identity_sign_ins_total',
-    'Sign-ins at identity providers: started, then ok, linked or the code of the error.',
-    ['provider', 'outcome'],
-  );
-  const tokenRequests = counter(
-    'token_requests_total',
-    'Requests for tokens of devices and applications: ok or the code of the error.',
-    ['grant', 'outcome'],
-  );
-  const passkeyUses = counter('passkey_uses_total', 'Uses of passkeys: ok or the code of the error.', ['outcome']);
   for (const outcome of MAIL_SERVER_OUTCOMES) mailServerCalls.labels(outcome).inc(0);
   return {
     recordRequest: (route, method, status, seconds) =>
@@ -146,18 +135,38 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     recordQuery: (seconds) => queries.observe(seconds),
     recordToolCall: (tool, outcome) => toolCalls.labels(tool, outcome).inc(),
     recordMailServerCall: (outcome) => mailServerCalls.labels(outcome).inc(),
-    recordTokenRequest: (grant, outcome) => tokenRequests.labels(grant, outcome).inc(),
-    recordPasskeyUse: (outcome) => passkeyUses.labels(outcome).inc(),
-    recordIdentitySignIn(provider, outcome) {
-      for (const each of IDENTITY_FAILURES) identitySignIns.labels(provider, each).inc(0);
-      identitySignIns.labels(provider, outcome).inc();
-    },
+    ...addSignInCounters(counter),
     register: (metric) => addGauge(registry, PREFIX, metric),
     values: async (name) => {
       const metric = await registry.getSingleMetric(PREFIX + name)?.get();
       return (metric?.values ?? []).map((sample) => toSample(sample, PREFIX + name));
     },
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  };
+}
+
+/** The counters of sign-ins and of what applications obtain by them. */
+function addSignInCounters(
+  counter: (name: string, help: string, labelNames: readonly string[]) => Counter,
+): Pick<Metrics, 'recordTokenRequest' | 'recordPasskeyUse' | 'recordIdentitySignIn'> {
+  const identitySignIns = counter(
+    'identity_sign_ins_total',
+    'Sign-ins at identity providers: started, then ok, linked or the code of the error.',
+    ['provider', 'outcome'],
+  );
+  const tokenRequests = counter(
+    'token_requests_total',
+    'Requests for tokens of devices and applications: ok or the code of the error.',
+    ['grant', 'outcome'],
+  );
+  const passkeyUses = counter('passkey_uses_total', 'Uses of passkeys: ok or the code of the error.', ['outcome']);
+  return {
+    recordTokenRequest: (grant, outcome) => tokenRequests.labels(grant, outcome).inc(),
+    recordPasskeyUse: (outcome) => passkeyUses.labels(outcome).inc(),
+    recordIdentitySignIn(provider, outcome) {
+      for (const each of IDENTITY_FAILURES) identitySignIns.labels(provider, each).inc(0);
+      identitySignIns.labels(provider, outcome).inc();
+    },
   };
 }
 
