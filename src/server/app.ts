@@ -8,7 +8,7 @@ import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/se
 import { journalDirectory } from './chat/settlement-journal.ts';
 import type { Events } from './event-log/module.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
-import { addComingPartitionsJob, makeRetentionRules } from './jobs.ts';
+import { addComingPartitionsJob, makeRetentionRules, removeEnded } from './jobs.ts';
 import type { Mail } from './mail/module.ts';
 import { type ModuleOverrides, type Modules, makeModules } from './modules.ts';
 import type { Notifications } from './notifications/module.ts';
@@ -79,9 +79,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   const { video, chat, batches } = await registerRoutes(http, foundation, modules, site, overrides, lineCalls);
   const {
     accounts,
-    deviceAuth,
     deviceAccess,
-    plans,
     quota,
     mail,
     events,
@@ -97,25 +95,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   let maintenanceTimer: NodeJS.Timeout | undefined;
   let metricsServer: Server | undefined;
   let sandbox: RunningSandbox | undefined;
-  const runMaintenance = async (): Promise<void> => {
-    await Promise.all([
-      video.maintain(),
-      accounts.removeExpired(),
-      deviceAuth.removeExpired(),
-      modules.identityProviders.removeExpired(),
-      modules.organizations.deleteExpired(),
-      plans.subscriptions.processExpirations(),
-      events.removeExpired(),
-      webhooks.removeExpired(),
-      modules.retirementNotices.send(),
-      modules.budgetNotices.send(),
-      quota.removeEndedSpending(),
-      artifacts.removeEnded(),
-      chat
-        .recover()
-        .then(() => quota.refundAbandonedReservations({ prefix: 'req_', olderThanMs: chat.maxCallDurationMs })),
-    ]);
-  };
+  const runMaintenance = (): Promise<void> => removeEnded(modules, video, chat);
   const jobs = new ScheduledJobs({
     // Kysely's type contains all tables, not just these.
     database: database as unknown as Database<MetaTables>,

@@ -2,7 +2,9 @@ import { DAY_MS, HOUR_MS } from '../contract/time-units.ts';
 import { AuditStore } from './accounts/audit-log.ts';
 import { LoginHistoryStore } from './accounts/login-history.ts';
 import { TokenStore } from './accounts/tokens.ts';
+import type { Chat } from './chat/module.ts';
 import type { Foundation } from './foundation.ts';
+import type { Modules } from './modules.ts';
 import { NotificationMailStore } from './notifications/mails.ts';
 import { NotificationRetentionStore } from './notifications/retention-store.ts';
 import { MonthlyPartitions } from './platform/db/monthly-partitions.ts';
@@ -10,6 +12,7 @@ import { hasConcurrentWriters } from './platform/db/sql.ts';
 import type { RetentionRule, ScheduledJob } from './platform/scheduled-jobs.ts';
 import { RequestStore } from './request-log/request-log.ts';
 import type { Tables } from './tables.ts';
+import type { Video } from './video/module.ts';
 import { ReconciliationStore } from './video/reconciliation-store.ts';
 import { TaskDetailRemovalStore } from './video/task-reports.ts';
 
@@ -100,3 +103,25 @@ export const partitionsOf = ({
   database,
 }: Pick<Foundation, 'database'>): readonly (readonly [string, MonthlyPartitions<Tables>])[] =>
   hasConcurrentWriters(database.kysely) ? TABLES.map((table) => [table, new MonthlyPartitions(database, table)]) : [];
+
+/** Ends and removes whatever has expired, in every capability. */
+export async function removeEnded(modules: Modules, video: Video, chat: Chat): Promise<void> {
+  const { quota, events, webhooks } = modules;
+  await Promise.all([
+    video.maintain(),
+    modules.accounts.removeExpired(),
+    modules.deviceAuth.removeExpired(),
+    modules.identityProviders.removeExpired(),
+    modules.organizations.deleteExpired(),
+    modules.plans.subscriptions.processExpirations(),
+    events.removeExpired(),
+    webhooks.removeExpired(),
+    modules.retirementNotices.send(),
+    modules.budgetNotices.send(),
+    quota.removeEndedSpending(),
+    modules.artifacts.removeEnded(),
+    chat
+      .recover()
+      .then(() => quota.refundAbandonedReservations({ prefix: 'req_', olderThanMs: chat.maxCallDurationMs })),
+  ]);
+}

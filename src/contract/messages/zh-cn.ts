@@ -186,6 +186,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
 /** Translations of the values of `{what}`. */
 export const NOUNS: Readonly<Record<string, string>> = {
   passkey: '通行密钥',
+  rotation: '轮换',
   account: '账号',
   announcement: '公告',
   application: '申请',

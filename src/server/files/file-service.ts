@@ -161,7 +161,7 @@ export class FileService {
       const row = {
         id: `file-${randomText(24)}`,
         user_id: userId,
-      actor_id: null,
+        actor_id: null,
         purpose: file.purpose,
         filename: file.filename,
         bytes: received.bytes,

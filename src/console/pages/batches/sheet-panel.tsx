@@ -81,29 +81,48 @@ export function SheetPanel({ name, csv, onClose }: SheetPanelProps) {
             <SheetTotals sheet={sheet} />
           </>
         )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('discard')}
-          </Button>
-          <Button
-            variant="default"
-            leftSection={<IconRefresh size={16} />}
-            loading={check.isPending && check.variables === false}
-            onClick={() => mutate(false)}
-          >
-            {t('check')}
-          </Button>
-          <Button
-            leftSection={<IconPlayerPlay size={16} />}
-            disabled={sheet === undefined || sheet.invalid > 0 || sheet.valid === 0 || isStale}
-            loading={check.isPending && check.variables === true}
-            onClick={() => mutate(true)}
-          >
-            {t('start', { count: sheet?.valid ?? 0 })}
-          </Button>
-        </Group>
+        <SheetActions
+          sheet={isStale ? undefined : sheet}
+          count={sheet?.valid ?? 0}
+          pending={check.isPending ? (check.variables === true ? 'start' : 'check') : undefined}
+          onClose={onClose}
+          onCheck={() => mutate(false)}
+          onStart={() => mutate(true)}
+        />
       </Stack>
     </Panel>
+  );
+}
+
+interface SheetActionsProps {
+  /** The checked sheet; undefined while it has changes. */
+  readonly sheet: Sheet | undefined;
+  readonly count: number;
+  readonly pending: 'check' | 'start' | undefined;
+  readonly onClose: () => void;
+  readonly onCheck: () => void;
+  readonly onStart: () => void;
+}
+
+function SheetActions({ sheet, count, pending, onClose, onCheck, onStart }: SheetActionsProps) {
+  const { t } = useTranslation('batches');
+  return (
+    <Group justify="flex-end">
+      <Button variant="default" onClick={onClose}>
+        {t('discard')}
+      </Button>
+      <Button variant="default" leftSection={<IconRefresh size={16} />} loading={pending === 'check'} onClick={onCheck}>
+        {t('check')}
+      </Button>
+      <Button
+        leftSection={<IconPlayerPlay size={16} />}
+        disabled={sheet === undefined || sheet.invalid > 0 || sheet.valid === 0}
+        loading={pending === 'start'}
+        onClick={onStart}
+      >
+        {t('start', { count })}
+      </Button>
+    </Group>
   );
 }
 
