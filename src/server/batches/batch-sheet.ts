@@ -278,7 +278,11 @@ function errorOf({ response, error }: StoredResult): BatchLine['error'] {
   if (error !== null) return { code: error.code, message: error.message };
   const refusal = asObject(asObject(response?.body)?.error);
   if (response === null || response.status_code < 400) return null;
-  return { code: String(refusal?.code ?? response.status_code), message: String(refusal?.message ?? '') };
+  const { code, message } = refusal ?? {};
+  return {
+    code: typeof code === 'string' ? code : String(response.status_code),
+    message: typeof message === 'string' ? message : '',
+  };
 }
 
 function toBatchLine({ line, custom_id, state, amount, result }: LineRow): BatchLine {

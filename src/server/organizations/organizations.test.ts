@@ -82,7 +82,10 @@ describe('organizations', () => {
         stranger.send('POST', '/api/organizations/accept', { token }),
         (await service.signUp(`second-${SLUG}`)).send('POST', '/api/organizations/accept', { token }),
       ]);
-      assert.deepEqual([one.body.success, two.body.success].sort(), [false, true]);
+      assert.deepEqual(
+        [one.body.success, two.body.success].toSorted((a, b) => Number(a) - Number(b)),
+        [false, true],
+      );
       await owner.fails(200, 'POST', '/api/organizations/accept', { token });
       await owner.send('DELETE', `/api/organizations/${SLUG}/members/${stranger.id}`);
     });
@@ -121,7 +124,10 @@ describe('organizations', () => {
       await owner.ok('PUT', `${path}/${admin.id}`, { role: 'owner' });
       const leave = (person: TestUser) => person.send('DELETE', `${path}/${person.id}`);
       const left = await Promise.all([leave(owner), leave(admin)]);
-      assert.deepEqual(left.map(({ body }) => body.success).sort(), [false, true]);
+      assert.deepEqual(
+        left.map(({ body }) => body.success).toSorted((a, b) => Number(a) - Number(b)),
+        [false, true],
+      );
       const [stayed, gone] = left[0]?.body.success === true ? [admin, owner] : [owner, admin];
       const { token } = await stayed.ok<Invitation>('POST', `/api/organizations/${SLUG}/invitations`, {
         role: 'owner',
