@@ -16,7 +16,7 @@ import { NOW_SECONDS, OLD_PASSWORD, oldKey } from './source-rows.ts';
 import { writeSource } from './write-source.ts';
 
 const GENERATION = 'new-api with task ids';
-const CLIP = loadMedia('wide.mp4').bytes;
+const CLIP = loadMedia('sea-1.mp4').bytes;
 
 interface Row {
   readonly task_id: string;

@@ -56,9 +56,9 @@ export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
       kysely
         .selectFrom('ledger')
         .innerJoin('accounts', 'accounts.id', 'ledger.user_id')
-        .select(['username', 'kind', 'amount', 'ref'])
+        .select(['username', 'ledger.kind', 'amount', 'ref'])
         .orderBy('ref')
-        .orderBy('kind')
+        .orderBy('ledger.kind')
         .orderBy('amount')
         .execute(),
       kysely

@@ -69,7 +69,7 @@ export async function testSimulator({ vendor, simulator, models, portrait }: Sim
       assert.deepEqual([done.state, done.artifact?.kind], ['SUCCESS', 'url']);
       const source = await vendor.content(done.handle ?? handle, done.raw, undefined, context);
       assert.ok(source.kind === 'fetch' && !source.trusted);
-      if (portrait !== undefined) assert.match(source.url, /tall\.mp4/);
+      if (portrait !== undefined) assert.match(source.url, /-tall/);
       const bytes = Buffer.from(await (await fetch(source.url)).arrayBuffer());
       assert.equal(bytes.toString('latin1', 4, 8), 'ftyp');
     });

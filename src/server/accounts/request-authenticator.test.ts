@@ -301,7 +301,7 @@ describe('key authentication', () => {
       concurrent_tasks: null,
       queued_tasks: null,
     };
-    const open = { models: null, expires_at: null, allowed_addresses: null };
+    const open = { models: null, expires_at: null, allowed_addresses: null, actor_id: null };
     const row = { id: 3, user_id: 7, ...open, ...unlimited, status: 1, ...key };
     const authenticator = new RequestAuthenticator({
       tokens: { findByHash: async (hash: string) => (hash === hashToken(KEY) ? row : undefined) },

@@ -101,6 +101,7 @@ describe('token service', () => {
         concurrent_calls: null,
         concurrent_tasks: null,
         queued_tasks: null,
+        created_by: '',
         created_time: Math.floor(service.clock.now() / 1000),
         last_used_time: null,
         old_keys: [],

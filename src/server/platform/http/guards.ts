@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { defined } from '../../../contract/objects.ts';
 import { toIpLimitKey } from '../client-ip.ts';
 import { RequestWithCollectedBody } from './body.ts';
 import type { RequestHandler } from './lifecycle.ts';
@@ -262,9 +263,9 @@ export class CorsPolicy {
     if (request.method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;
     beforeResponse(request, response);
     const wanted = headers['access-control-request-headers'];
-    if (wanted !== undefined && HEADER_NAMES.test(wanted)) response.setHeader('access-control-allow-headers', wanted);
     response.writeHead(204, {
       'access-control-allow-methods': ALLOWED_METHODS,
+      ...defined({ 'access-control-allow-headers': HEADER_NAMES.test(wanted ?? '') ? wanted : undefined }),
       'access-control-max-age': PREFLIGHT_SECONDS,
       'content-length': '0',
     });
