@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { Localized } from './messages/format-message.ts';
+import { SPEND_PERIODS } from './spend-periods.ts';
 import { toSeconds } from './time-units.ts';
 
 /** Roles of accounts, in ascending rank. `root` is the role of the first account. */
@@ -51,9 +52,6 @@ export const DISABLED = 2;
 export const Status = Type.Union([Type.Literal(ENABLED), Type.Literal(DISABLED)]);
 export const Code = Type.String({ minLength: 1, maxLength: 64, description: 'a TOTP code or a backup code' });
 export const Quota = Type.Integer({ minimum: 0, maximum: 1e15 });
-/** Periods after which a spend limit renews, in the site's time zone. */
-export const SPEND_PERIODS = ['day', 'week', 'month'] as const;
-export type SpendPeriod = (typeof SPEND_PERIODS)[number];
 /** A hard limit: reservations count as soon as they are made. */
 export const SpendLimit = Type.Object(
   {

@@ -1,6 +1,6 @@
 import { Select, SimpleGrid, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { SPEND_PERIODS } from '../../contract/account-fields.ts';
+import { SPEND_PERIODS } from '../../contract/spend-periods.ts';
 import type { SpendLimitDraft, SpendLimitValue } from '../data/field-values.ts';
 import { formatDateTime } from '../data/format-times.ts';
 import { AmountInput } from './amount-input.tsx';

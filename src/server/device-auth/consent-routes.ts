@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
-import { SPEND_PERIODS } from '../../contract/account-fields.ts';
 import { type AmountUnit, amountUnitName } from '../../contract/amounts.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import * as endpoints from '../../contract/oauth.ts';
+import { SPEND_PERIODS } from '../../contract/spend-periods.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

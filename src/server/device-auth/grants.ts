@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { SpendPeriod } from '../../contract/account-fields.ts';
+import type { SpendPeriod } from '../../contract/spend-periods.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Memberships } from '../accounts/memberships.ts';

@@ -1,9 +1,9 @@
-import { SPEND_PERIODS } from '../../contract/account-fields.ts';
 import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
 import type { SignInProvider } from '../../contract/identity-providers.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
 import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
+import { SPEND_PERIODS } from '../../contract/spend-periods.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 import { PASSKEY_SCRIPT_TAG, type PasskeyForm, passkeyForm } from './passkey-form.ts';
 import { TEXTS, type Texts } from './texts.ts';

@@ -1,7 +1,8 @@
-import { ENABLED, type SpendPeriod } from '../../contract/account-fields.ts';
+import { ENABLED } from '../../contract/account-fields.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
 import { canManageMember, includesRole, type OrganizationRole } from '../../contract/organization-roles.ts';
 import type { Page } from '../../contract/responses.ts';
+import type { SpendPeriod } from '../../contract/spend-periods.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';

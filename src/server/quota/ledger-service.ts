@@ -1,7 +1,8 @@
-import { leftOf, type SpendPeriod } from '../../contract/account-fields.ts';
+import { leftOf } from '../../contract/account-fields.ts';
 import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
+import type { SpendPeriod } from '../../contract/spend-periods.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -5,7 +5,7 @@ import { startHttp } from '../platform/http/start-http-server.fixture.ts';
 import type { LedgerFilter, LedgerReportStore } from './ledger-reports.ts';
 import { addQuotaRoutes, type QuotaRouteDependencies } from './routes.ts';
 
-const ENTRY = { id: 1, user_id: 2, kind: 'settle', amount: -5, created_at: 61_999 };
+const ENTRY = { id: 1, user_id: 2, kind: 'settle', amount: -5, plan_amount: 0, created_at: 61_999 };
 
 describe('ledger endpoints and public ids', () => {
   let http: Awaited<ReturnType<typeof startHttp>>;

@@ -1,5 +1,4 @@
 import type { Static } from 'typebox';
-import * as ledgerEndpoints from '../../contract/ledger.ts';
 import * as endpoints from '../../contract/ledger.ts';
 import { defined } from '../../contract/objects.ts';
 import { longList, ok, toLongPage } from '../../contract/responses.ts';
@@ -28,7 +27,7 @@ export interface QuotaRouteDependencies {
 
 /** Ledger entries and usage figures, for owners and administrators. */
 export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tasks }: QuotaRouteDependencies): void {
-  routes.add(ledgerEndpoints.listLedger, async ({ query }) => {
+  routes.add(endpoints.listLedger, async ({ query }) => {
     const { user_id, task_id, kind } = query;
     const { rows, ...page } = await usage.entries(
       defined({
@@ -45,7 +44,7 @@ export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tas
     );
   });
 
-  routes.add(ledgerEndpoints.checkLedger, async () => {
+  routes.add(endpoints.checkLedger, async () => {
     const result = await audit.check();
     return ok({
       ok: result.ok,
@@ -55,13 +54,13 @@ export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tas
     });
   });
 
-  routes.add(ledgerEndpoints.getUsage, async ({ query, caller }) => {
+  routes.add(endpoints.getUsage, async ({ query, caller }) => {
     const filter = { ...toFilter(query, clock.now()), userId: caller.userId };
     const rows = await usage.usage(filter, parseGroupColumns(query.by ?? 'day,model,token'));
     return ok({ rows: rows.map(toUsageRow), total: await totalOf(filter) });
   });
 
-  routes.add(ledgerEndpoints.getAllUsage, async ({ query }) => {
+  routes.add(endpoints.getAllUsage, async ({ query }) => {
     const { user_id, channel_id } = query;
     const filter = {
       ...toFilter(query, clock.now()),
@@ -81,7 +80,7 @@ const toNumber = (text: string | undefined): number | undefined => (text === und
 
 const isTask = (ref: string): boolean => ref.startsWith('task_');
 
-function toLedgerRow(entry: LedgerEntry, names: ReadonlyMap<string, string>): Static<typeof ledgerEndpoints.LedgerRow> {
+function toLedgerRow(entry: LedgerEntry, names: ReadonlyMap<string, string>): Static<typeof endpoints.LedgerRow> {
   const { id, user_id, kind, amount, plan_amount, ref, created_at } = entry;
   return {
     id,

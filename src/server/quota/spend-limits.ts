@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SpendPeriod } from '../../contract/account-fields.ts';
+import type { SpendPeriod } from '../../contract/spend-periods.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { jsonTexts } from '../platform/db/sql.ts';
