@@ -8,14 +8,16 @@ import { type Command, Option } from 'commander';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from '../../contract/batch-endpoints.ts';
 import { defined } from '../../contract/objects.ts';
 import type { BatchInfo, SheetInfo } from '../../sdk/index.ts';
-import { parsePositiveInteger } from '../argument-parsers.ts';
+import { parseCredits, parsePositiveInteger } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
+import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
 import { dateTime, formatTable, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface CreateOptions {
   readonly endpoint: BatchEndpoint;
   readonly model?: string;
+  /** Credits. */
   readonly budget?: number;
   readonly window?: string;
   readonly dryRun?: true;
@@ -90,17 +92,20 @@ function addCreateCommand(batch: Command, run: RunCommand): void {
     .argument('<file>', 'CSV with a row for each video, or JSONL in the form of the Batch API')
     .addOption(new Option('--endpoint <path>', 'of JSONL').choices([...BATCH_ENDPOINTS]).default('/v1/videos'))
     .option('--model <id>', 'of CSV rows that name none')
-    .option('--budget <quota>', 'start no line that would exceed this quota', parsePositiveInteger)
+    .option('--budget <credits>', 'start no line that would exceed these credits', parseCredits)
     .option('--window <time>', 'until the batch expires, such as 24h or 7d')
     .option('--dry-run', 'check and price a CSV file only')
     .option('--no-wait', 'print the id and exit')
     .description('Start a batch')
     .action((file: string, options: CreateOptions, command: Command) =>
       run(command, async (context) => {
-        const { output } = context;
-        const started = /\.(csv|tsv)$/i.test(file)
-          ? await startSheet(context, file, options)
-          : await startLines(context, file, options);
+        const { output, reelgate } = context;
+        const budget =
+          options.budget === undefined
+            ? undefined
+            : Math.round(options.budget * (await loadAmountUnit(reelgate)).quotaPerCredit);
+        const isSheet = /\.(csv|tsv)$/i.test(file);
+        const started = await (isSheet ? startSheet : startLines)(context, file, options, budget);
         if (started === undefined) return;
         const shown = options.wait ? await waitFor(context, started.id) : started;
         output.result(shown, options.wait ? describe(shown) : shown.id);
@@ -112,13 +117,14 @@ function addCreateCommand(batch: Command, run: RunCommand): void {
 async function startSheet(
   { reelgate, output }: CommandContext,
   file: string,
-  { model, budget, window, dryRun }: CreateOptions,
+  { model, window, dryRun }: CreateOptions,
+  budget: number | undefined,
 ): Promise<BatchInfo | undefined> {
   const csv = await readFile(file, 'utf8');
   const start = dryRun !== true;
   const sheet = await reelgate.batches.checkSheet(defined({ csv, model, budget, completion_window: window, start }));
   if (sheet.batch !== null) return sheet.batch;
-  output.result(sheet, describeSheet(sheet));
+  output.result(sheet, describeSheet(sheet, await loadCreditFormat(reelgate)));
   if (sheet.invalid > 0) process.exitCode = 1;
   return undefined;
 }
@@ -126,7 +132,8 @@ async function startSheet(
 async function startLines(
   { reelgate, interruptSignal }: CommandContext,
   file: string,
-  { endpoint, budget, window }: CreateOptions,
+  { endpoint, window }: CreateOptions,
+  budget: number | undefined,
 ): Promise<BatchInfo> {
   const content = await openAsBlob(file);
   const { id } = await reelgate.files.create({ content, filename: basename(file), purpose: 'batch' }, interruptSignal);
@@ -150,11 +157,14 @@ function describe({ id, status, request_counts: { total, completed, failed }, pa
   return `${id} ${state}: ${completed} of ${total} succeeded, ${failed} failed.${reason}`;
 }
 
-function describeSheet({ rows, valid, invalid, quota }: SheetInfo): string {
+function describeSheet({ rows, valid, invalid, quota }: SheetInfo, credits: CreditFormat): string {
   const defects = rows.flatMap(({ line, errors }) =>
     errors.map(({ column, message }) => `Line ${line}${column === null ? '' : `, ${column}`}: ${message}`),
   );
-  return [...defects, `${valid} valid rows, ${invalid} with errors. Quota: ${quota}. Nothing was started.`].join('\n');
+  return [
+    ...defects,
+    `${valid} valid rows, ${invalid} with errors. Cost: ${credits(quota)}. Nothing was started.`,
+  ].join('\n');
 }
 
 const formatBatches = (rows: readonly BatchInfo[]): Rendering =>
