@@ -6,7 +6,7 @@ import { build, type Plugin } from 'vite';
 import { FONT_FILE, FONT_PATH } from '../design/tokens.ts';
 
 /** Scripts of the first screen, loaded by every page. */
-const FIRST_SCRIPTS = /(vendor|common|index|studio-page)-[^/]*\.js$/;
+const FIRST_SCRIPTS = /(vendor|common|index|studio-(page|shared))-[^/]*\.js$/;
 
 /** Writes a `.br` and a `.gz` next to every text file, so that the server compresses nothing at run time. */
 export function precompress(): Plugin {
@@ -22,7 +22,7 @@ export function precompress(): Plugin {
           const source = Buffer.from(file.type === 'chunk' ? file.code : file.source);
           if (source.length < 1024) continue;
           // Files loaded by every page justify the slowest compression level.
-          const level = /(vendor|common|index|first|studio-page)-/.test(fileName) ? 11 : 9;
+          const level = /(vendor|common|index|first|studio-(page|shared))-/.test(fileName) ? 11 : 9;
           const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: level } };
           this.emitFile({ type: 'asset', fileName: `${fileName}.br`, source: brotliCompressSync(source, quality) });
           this.emitFile({ type: 'asset', fileName: `${fileName}.gz`, source: gzipSync(source, { level: 9 }) });

@@ -7,6 +7,27 @@ import { addFirstRequests, compileAhead, emitFont, precompress, shortenEndpoints
 const OVERLAYS =
   /@floating-ui|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|[\\/](ScrollArea|Combobox|Popover|Floating|Select|Modal|ModalBase|Checkbox|Table|Overlay|data-table|dialog|panel)[\\/.]/;
 
+/** Small parts of Mantine that the studio uses. */
+const STUDIO_CONTROLS = /[\\/](AspectRatio|CopyButton|FileButton|Progress|use-clipboard|use-debounced-value)[\\/]/;
+
+/** Source files that the studio imports statically; filled once the module graph is complete. */
+const studioFiles = new Set<string>();
+
+interface ModuleGraph {
+  getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
+}
+
+/** Whether the studio's first screen needs a module. Ignores packages: their entry files import every component. */
+function isOfStudio(id: string, graph: ModuleGraph): boolean {
+  const add = (file: string): void => {
+    if (studioFiles.has(file) || file.includes('node_modules')) return;
+    studioFiles.add(file);
+    for (const imported of [...(graph.getModuleInfo(file)?.importedIds ?? [])]) add(imported);
+  };
+  add(join(import.meta.dirname, 'pages/studio/studio-page.tsx'));
+  return studioFiles.has(id) || STUDIO_CONTROLS.test(id);
+}
+
 /** The page has no inline scripts; every script is a file named by its content hash. */
 export default defineConfig({
   root: import.meta.dirname,
@@ -42,6 +63,13 @@ export default defineConfig({
             { name: 'frame', tags: ['$initial'], priority: 2 },
             // One file each for widely shared code: an extra request costs more than code a page does not need.
             { name: 'common', test: (id: string) => !OVERLAYS.test(id), minShareCount: 24, priority: 1.5 },
+            // The rest of the studio's first screen that other pages load too.
+            {
+              name: (id, graph) => (isOfStudio(id, graph) ? 'studio-shared' : null),
+              debugName: 'studio-shared',
+              minShareCount: 2,
+              priority: 1.4,
+            },
             // Loaded by the studio on demand only.
             { name: 'overlays', test: OVERLAYS, minShareCount: 12, priority: 1 },
             // Icons are smaller than the headers of a request.
