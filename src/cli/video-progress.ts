@@ -1,4 +1,4 @@
-import { estimateGenerationTimeLeft } from '../sdk/account.ts';
+import { estimateTimeLeft } from '../sdk/estimate-time-left.ts';
 import type { Video, VideoDuration } from '../sdk/index.ts';
 import { formatDuration, formatProgressBar, joinTexts, type Output, type Rendering, styled } from './output.ts';
 import { formatVideoStatus, measuredPercent } from './video-status.ts';
@@ -43,7 +43,7 @@ export class VideoProgressLine {
 
 /** @param elapsed seconds since the request */
 export function formatProgressLine(video: Video, elapsed: number, typical: VideoDuration | undefined): Rendering {
-  const estimate = typical === undefined ? undefined : estimateGenerationTimeLeft(elapsed, typical);
+  const estimate = typical === undefined ? undefined : estimateTimeLeft(elapsed, typical);
   const percent = measuredPercent(video);
   const share = percent === undefined ? estimate?.share : percent / 100;
   const parts = [
@@ -59,7 +59,7 @@ export function formatProgressLine(video: Video, elapsed: number, typical: Video
 const formatElapsed = (seconds: number): string =>
   `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`;
 
-function describeEstimate(estimate: ReturnType<typeof estimateGenerationTimeLeft>): string {
+function describeEstimate(estimate: ReturnType<typeof estimateTimeLeft>): string {
   if (estimate.kind === 'left') return `about ${formatDuration(estimate.seconds)} left`;
   return estimate.kind === 'almost' ? 'almost done' : 'slower than usual';
 }

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
-import { estimateGenerationTimeLeft } from '../../sdk/account.ts';
+import { estimateTimeLeft } from '../../sdk/estimate-time-left.ts';
 import { formatElapsed, formatSeconds } from '../data/format-times.ts';
 import { durationsQuery, isQueued, type Video } from '../data/videos.ts';
 import { useFormatCredits } from './credit-amount.tsx';
@@ -72,7 +72,7 @@ function UnfinishedTask({ video }: { readonly video: Video }) {
   const elapsed = useNow() / 1000 - video.submit_time;
   const durations = useQuery(durationsQuery);
   const measured = durations.data?.find(({ model }) => model === video.model);
-  const estimate = measured === undefined ? undefined : estimateGenerationTimeLeft(elapsed, measured);
+  const estimate = measured === undefined ? undefined : estimateTimeLeft(elapsed, measured);
   const percent = vendorPercent(video);
   const share = percent === undefined ? estimate?.share : percent / 100;
   const stage = t(`stage.${video.status}`);
@@ -101,7 +101,7 @@ function UnfinishedTask({ video }: { readonly video: Video }) {
 }
 
 function describeEstimate(
-  estimate: ReturnType<typeof estimateGenerationTimeLeft>,
+  estimate: ReturnType<typeof estimateTimeLeft>,
   t: ReturnType<typeof useTranslation<'studio'>>['t'],
 ): string {
   if (estimate.kind === 'left') return t('timeLeft', { time: formatSeconds(estimate.seconds) });
