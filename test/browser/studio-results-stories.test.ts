@@ -97,7 +97,7 @@ describe('results, ideas and models of the studio', { skip: chromiumPath === und
     await page.getByRole('link', { name: studio.explore }).click();
     await waitForContent(page);
     await assertAccessible(page, 'ideas');
-    await page.getByRole('link', { name: 'Use this prompt: Evening sea' }).click();
+    await page.getByRole('link', { name: 'Evening sea' }).click();
     await waitForExpression(page, `document.querySelector('#prompt')?.value.startsWith('Gentle waves') === true`);
     await page.getByRole('button', { name: price }).waitFor();
     assert.equal(new URL(page.url()).search, '');

@@ -51,14 +51,12 @@ function Idea({ id }: { readonly id: IdeaId }) {
   const [isPlaying, setPlaying] = useState(false);
   const poster = POSTERS[`../../../sandbox/media/${id}-1.webp`];
   const clip = CLIPS[`../../../sandbox/media/${id}-1.mp4`];
-  const title = t(`ideas.${id}.title`);
   return (
     <li>
       <Link
         to="/studio"
         search={{ idea: id }}
         className="idea"
-        aria-label={t('use', { title })}
         onPointerEnter={({ pointerType }) => setPlaying(pointerType === 'mouse' && acceptsMotion())}
         onPointerLeave={() => setPlaying(false)}
       >
@@ -68,7 +66,7 @@ function Idea({ id }: { readonly id: IdeaId }) {
             {isPlaying && clip !== undefined ? <video src={clip} muted loop playsInline autoPlay aria-hidden /> : null}
           </span>
         </span>
-        <strong>{title}</strong>
+        <strong>{t(`ideas.${id}.title`)}</strong>
         <span>{t(`ideas.${id}.prompt`)}</span>
       </Link>
     </li>

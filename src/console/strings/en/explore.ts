@@ -2,7 +2,6 @@
 export default {
   title: 'Explore',
   lead: 'Prompts to start from. One click puts them into the studio.',
-  use: 'Use this prompt: {{title}}',
   more: 'Explore all ideas',
   ideas: {
     aurora: {
