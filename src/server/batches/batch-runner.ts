@@ -199,7 +199,7 @@ export class BatchRunner {
       await store.deleteLines(trx, batch.id);
     });
     let lines: NewLine[] = [];
-    const opened = await files.open(batch.user_id, batch.input_file_id, {}).catch((error: unknown) => {
+    const opened = await files.open({ userId: batch.user_id }, batch.input_file_id, {}).catch((error: unknown) => {
       if (isAppError(error, 'file_not_found')) return undefined;
       throw error;
     });
@@ -312,10 +312,12 @@ export class BatchRunner {
     const lines = pending.filter(({ start, bytes }, index) => index === 0 || start + bytes - first.start <= READ_BYTES);
     const last = lines.at(-1) ?? first;
     const range = `bytes=${first.start}-${last.start + last.bytes - 1}`;
-    const opened = await files.open(batch.user_id, batch.input_file_id, { range }).catch((error: unknown) => {
-      if (isAppError(error, 'file_not_found')) return undefined;
-      throw error;
-    });
+    const opened = await files
+      .open({ userId: batch.user_id }, batch.input_file_id, { range })
+      .catch((error: unknown) => {
+        if (isAppError(error, 'file_not_found')) return undefined;
+        throw error;
+      });
     if (opened === undefined) return this.#failPending(batch, 'input_file_not_found');
     const bytes = await buffer(opened.body);
     for (const line of lines) {
@@ -441,7 +443,7 @@ export class BatchRunner {
       purpose: 'batch_output',
       lifetimeMs: batch.output_lifetime_ms ?? BATCH_KEPT_DAYS * DAY_MS,
     } as const;
-    await files.write(batch.user_id, file, this.#results(batch.id, state), async (trx, id) => {
+    await files.write(await store.findOwner(batch), file, this.#results(batch.id, state), async (trx, id) => {
       if (!(await store.changeHeld(trx, held, [batch.status], { [`${kind}_file_id`]: id }))) throw new LeaseLostError();
     });
   }

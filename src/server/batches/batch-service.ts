@@ -5,6 +5,7 @@ import type { FileService } from '../files/file-service.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import type { Owner } from '../platform/http/request-context.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Tables } from '../tables.ts';
 import type { BatchRow, BatchStore } from './batch-store.ts';
@@ -19,8 +20,7 @@ interface BatchServiceDependencies {
 }
 
 /** The person or key that asks. */
-export interface BatchOwner {
-  readonly userId: number;
+export interface BatchOwner extends Owner {
   /** 0: a person in the console. */
   readonly tokenId: number;
 }
@@ -31,7 +31,7 @@ const RETRY_SECONDS = 60;
 const CHUNK = 500;
 const DEFAULT_WINDOW = '24h';
 
-/** Creates batches and changes them at their owner's request. Every key of an account sees them all. */
+/** Creates batches and changes them at their owner's request. Every key of an account sees them all; in an organization, those of its author. */
 export class BatchService {
   readonly #dependencies: BatchServiceDependencies;
   constructor(dependencies: BatchServiceDependencies) {
@@ -45,7 +45,7 @@ export class BatchService {
     const endpoint = toEndpoint(given.endpoint);
     const window = toWindow(given.completion_window ?? DEFAULT_WINDOW);
     const metadata = toMetadata(given.metadata ?? null);
-    await this.#assertInput(owner.userId, given.input_file_id);
+    await this.#assertInput(owner, given.input_file_id);
     if ((await store.countUnfinished(owner.userId)) >= MAX_UNFINISHED)
       throw new AppError('batches_full', {
         params: { most: String(MAX_UNFINISHED) },
@@ -81,23 +81,23 @@ export class BatchService {
   }
 
   /** @throws AppError `batch_not_found` */
-  async get(owner: Pick<BatchOwner, 'userId'>, id: string): Promise<Batch> {
+  async get(owner: Owner, id: string): Promise<Batch> {
     return toBatch(await this.find(owner, id));
   }
 
   /** @throws AppError `batch_not_found` */
-  async find({ userId }: Pick<BatchOwner, 'userId'>, id: string): Promise<BatchRow> {
-    const row = await this.#dependencies.store.find(userId, id);
+  async find(owner: Owner, id: string): Promise<BatchRow> {
+    const row = await this.#dependencies.store.find(owner, id);
     if (row === undefined) throw new AppError('batch_not_found');
     return row;
   }
 
-  async list({ userId }: Pick<BatchOwner, 'userId'>, query: { readonly after?: string; readonly limit?: string }) {
+  async list(owner: Owner, query: { readonly after?: string; readonly limit?: string }) {
     const { after, limit: text = '20' } = query;
     const limit = Number(text);
     if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > 100)
       throw invalidRequest('limit must be from 1 to 100.', 'limit');
-    const found = await this.#dependencies.store.list(userId, after, limit + 1);
+    const found = await this.#dependencies.store.list(owner, after, limit + 1);
     const page = found.slice(0, limit).map(toBatch);
     return {
       object: 'list' as const,
@@ -146,9 +146,9 @@ export class BatchService {
     const batch = await this.find(owner, id);
     if (!ENDED.has(batch.status)) throw new AppError('batch_not_ended', { params: { status: batch.status } });
     if (batch.failed === 0) throw new AppError('batch_without_failures');
-    await files.get(owner.userId, batch.input_file_id);
+    await files.get(owner, batch.input_file_id);
     const file = { filename: `${id}_retry.jsonl`, purpose: 'batch', lifetimeMs: BATCH_KEPT_DAYS * DAY_MS } as const;
-    const written = await files.write(owner.userId, file, this.#failedLines(batch));
+    const written = await files.write(owner, file, this.#failedLines(batch));
     const { endpoint, completion_window, metadata, budget, spent } = batch;
     const again = {
       input_file_id: written.id,
@@ -167,7 +167,7 @@ export class BatchService {
       const lines = await store.listLines(batch.id, after, CHUNK, ['failed']);
       for (const { start, bytes } of lines) {
         const range = `bytes=${start}-${start + bytes - 1}`;
-        const { body } = await files.open(batch.user_id, batch.input_file_id, { range });
+        const { body } = await files.open({ userId: batch.user_id }, batch.input_file_id, { range });
         yield `${Buffer.concat(await body.toArray())
           .toString('utf8')
           .replace(/^\ufeff/, '')
@@ -200,8 +200,8 @@ export class BatchService {
     return toBatch(row);
   }
 
-  async #assertInput(userId: number, id: string): Promise<void> {
-    const { purpose } = await this.#dependencies.files.get(userId, id);
+  async #assertInput(owner: Owner, id: string): Promise<void> {
+    const { purpose } = await this.#dependencies.files.get(owner, id);
     if (purpose !== 'batch')
       throw invalidRequest('input_file_id must be a file with the purpose batch.', 'input_file_id');
   }

@@ -81,7 +81,7 @@ export class BatchSheets {
       ({ row, body }) => `${JSON.stringify({ custom_id: row.custom_id, method: 'POST', url: ENDPOINT, body })}\n`,
     );
     const file = { filename: 'sheet.jsonl', purpose: 'batch', lifetimeMs: BATCH_KEPT_DAYS * DAY_MS } as const;
-    const { id } = await files.write(owner.userId, file, lines);
+    const { id } = await files.write(owner, file, lines);
     const { completion_window, metadata = null, budget = null } = given;
     const batch = defined({ input_file_id: id, endpoint: ENDPOINT, metadata, budget, completion_window });
     return service.create(owner, batch);

@@ -1,6 +1,8 @@
 import type { Insertable, Selectable, Updateable } from 'kysely';
+import { defined } from '../../contract/objects.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
+import type { Owner } from '../platform/http/request-context.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { LineState } from './tables.ts';
 
@@ -45,13 +47,37 @@ export class BatchStore {
     await trx.insertInto('batches').values(row).execute();
   }
 
-  find(userId: number, id: string): Promise<BatchRow | undefined> {
-    return this.#database.kysely
+  find(owner: Owner, id: string): Promise<BatchRow | undefined> {
+    return this.#ofOwner(owner).where('id', '=', id).executeTakeFirst();
+  }
+
+  /** Of an organization, only the batches that keys of the member created, since their lines hold prompts. */
+  #ofOwner({ userId, actorId }: Owner) {
+    const { kysely } = this.#database;
+    return kysely
       .selectFrom('batches')
       .selectAll()
-      .where('id', '=', id)
       .where('user_id', '=', userId)
+      .$if(actorId !== undefined, (query) =>
+        query.where(
+          'token_id',
+          'in',
+          kysely
+            .selectFrom('tokens')
+            .select('id')
+            .where('actor_id', '=', actorId ?? 0),
+        ),
+      );
+  }
+
+  /** Whom a batch acts for. */
+  async findOwner({ user_id: userId, token_id: tokenId }: BatchRow): Promise<Owner> {
+    const key = await this.#database.kysely
+      .selectFrom('tokens')
+      .select('actor_id')
+      .where('id', '=', tokenId)
       .executeTakeFirst();
+    return defined({ userId, actorId: key?.actor_id ?? undefined });
   }
 
   findById(id: string, executor: Executor = this.#database.kysely): Promise<BatchRow | undefined> {
@@ -59,10 +85,10 @@ export class BatchStore {
   }
 
   /** Newest first, behind the row `after`. */
-  async list(userId: number, after: string | undefined, limit: number): Promise<BatchRow[]> {
-    let query = this.#database.kysely.selectFrom('batches').selectAll().where('user_id', '=', userId);
+  async list(owner: Owner, after: string | undefined, limit: number): Promise<BatchRow[]> {
+    let query = this.#ofOwner(owner);
     if (after !== undefined) {
-      const last = await this.find(userId, after);
+      const last = await this.find(owner, after);
       if (last === undefined) return [];
       query = query.where(({ eb, refTuple, tuple }) =>
         eb(refTuple('created_at', 'id'), '<', tuple(last.created_at, last.id)),

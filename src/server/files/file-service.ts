@@ -103,13 +103,13 @@ export class FileService {
   }
 
   /** @throws AppError `file_not_found` */
-  async get(userId: number, id: string): Promise<FileObject> {
-    return toFileObject(await this.#find(userId, id));
+  async get(owner: Owner, id: string): Promise<FileObject> {
+    return toFileObject(await this.#find(owner, id));
   }
 
-  async list(userId: number, query: FileQuery) {
+  async list(owner: Owner, query: FileQuery) {
     const { limit, ...filter } = toFilter(query);
-    const found = await this.#store.list(userId, this.#dependencies.clock.now(), { ...filter, limit: limit + 1 });
+    const found = await this.#store.list(owner, this.#dependencies.clock.now(), { ...filter, limit: limit + 1 });
     const page = found.slice(0, limit).map(toFileObject);
     return {
       object: 'list' as const,
@@ -121,10 +121,10 @@ export class FileService {
   }
 
   /** @throws AppError `file_not_found` */
-  async delete(userId: number, id: string): Promise<void> {
+  async delete(owner: Owner, id: string): Promise<void> {
     const { database, artifacts } = this.#dependencies;
     await database.transaction(async (trx) => {
-      if (!(await this.#store.delete(trx, userId, id))) throw new AppError('file_not_found');
+      if (!(await this.#store.delete(trx, owner, id))) throw new AppError('file_not_found');
       await artifacts.removeWithTask(trx, id);
     });
   }
@@ -133,8 +133,8 @@ export class FileService {
    * Opens the content for a reader; a deletion ends the transfer within a second.
    * @throws AppError `file_not_found`
    */
-  async open(userId: number, id: string, request: FileRequestParts) {
-    const row = await this.#find(userId, id);
+  async open(owner: Owner, id: string, request: FileRequestParts) {
+    const row = await this.#find(owner, id);
     const opened = await this.#dependencies.artifacts.storedFiles.openUpload(row.id, request);
     if (opened === undefined) throw new AppError('file_not_found');
     return { ...opened, body: this.#endWithFile(opened.body, row) };
@@ -146,7 +146,7 @@ export class FileService {
    * @throws AppError `files_disabled`, `storage_full`
    */
   async write(
-    userId: number,
+    { userId, actorId }: Owner,
     file: { readonly filename: string; readonly purpose: FilePurpose | 'batch_output'; readonly lifetimeMs: number },
     content: AsyncIterable<string> | Iterable<string>,
     alongside: (trx: Trx, id: string) => Promise<void> = async () => {},
@@ -161,7 +161,7 @@ export class FileService {
       const row = {
         id: `file-${randomText(24)}`,
         user_id: userId,
-        actor_id: null,
+        actor_id: actorId ?? null,
         purpose: file.purpose,
         filename: file.filename,
         bytes: received.bytes,
@@ -184,7 +184,7 @@ export class FileService {
   /** A file as the input of a video; undefined for an unknown id, an expired file and another account's. */
   async findInput(id: string, { userId }: { readonly userId: number }) {
     const { artifacts, clock, baseUrl } = this.#dependencies;
-    const row = await this.#store.find(userId, id, clock.now());
+    const row = await this.#store.find({ userId }, id, clock.now());
     if (row === undefined) return undefined;
     return {
       mediaType: row.mime_type,
@@ -213,7 +213,7 @@ export class FileService {
     if (!this.#links.verify(id, link, this.#dependencies.clock.now())) throw new AppError('forbidden');
     const row = await this.#store.findById(id, this.#dependencies.clock.now());
     if (row === undefined) throw new AppError('file_not_found');
-    return this.open(row.user_id, id, request);
+    return this.open({ userId: row.user_id }, id, request);
   }
 
   /** Removes the rows of expired files and of removed accounts; their bytes are removed as artifacts. */
@@ -225,15 +225,15 @@ export class FileService {
     };
   }
 
-  async #find(userId: number, id: string): Promise<FileRow> {
-    const row = await this.#store.find(userId, id, this.#dependencies.clock.now());
+  async #find(owner: Owner, id: string): Promise<FileRow> {
+    const row = await this.#store.find(owner, id, this.#dependencies.clock.now());
     if (row === undefined) throw new AppError('file_not_found');
     return row;
   }
 
   #endWithFile(body: Readable, { id, user_id }: FileRow): Readable {
     const timer = setInterval(() => {
-      this.#store.find(user_id, id, this.#dependencies.clock.now()).then(
+      this.#store.find({ userId: user_id }, id, this.#dependencies.clock.now()).then(
         (row) => row ?? body.destroy(new Error('the file was deleted')),
         () => {},
       );

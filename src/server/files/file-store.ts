@@ -1,7 +1,8 @@
-import type { Selectable } from 'kysely';
+import type { ExpressionBuilder, ExpressionWrapper, Selectable, SqlBool } from 'kysely';
 import type { FilePurpose } from '../../contract/file-purposes.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
+import type { Owner } from '../platform/http/request-context.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 /** A row of `files`. */
@@ -15,6 +16,16 @@ export interface FileFilter {
   readonly limit: number;
   readonly order: 'asc' | 'desc';
 }
+
+/** Files of batches hold prompts and answers: members of an organization have only their own. */
+const OF_BATCHES = ['batch', 'batch_output'] as const;
+const isOwn =
+  ({ userId, actorId }: Owner) =>
+  (eb: ExpressionBuilder<Tables, 'files'>): ExpressionWrapper<Tables, 'files', SqlBool> => {
+    const isOfOwner = eb('user_id', '=', userId);
+    if (actorId === undefined) return isOfOwner;
+    return eb.and([isOfOwner, eb.or([eb('purpose', 'not in', OF_BATCHES), eb('actor_id', '=', actorId)])]);
+  };
 
 /** SQL of `files`. Expired rows are invisible before they are deleted. */
 export class FileStore {
@@ -36,19 +47,19 @@ export class FileStore {
     return Number(count);
   }
 
-  find(userId: number, id: string, now: number): Promise<FileRow | undefined> {
-    return this.#visible(now).where('id', '=', id).where('user_id', '=', userId).executeTakeFirst();
+  find(owner: Owner, id: string, now: number): Promise<FileRow | undefined> {
+    return this.#visible(now).where('id', '=', id).where(isOwn(owner)).executeTakeFirst();
   }
 
   findById(id: string, now: number): Promise<FileRow | undefined> {
     return this.#visible(now).where('id', '=', id).executeTakeFirst();
   }
 
-  async list(userId: number, now: number, { purpose, after, limit, order }: FileFilter): Promise<FileRow[]> {
-    let query = this.#visible(now).where('user_id', '=', userId);
+  async list(owner: Owner, now: number, { purpose, after, limit, order }: FileFilter): Promise<FileRow[]> {
+    let query = this.#visible(now).where(isOwn(owner));
     if (purpose !== undefined) query = query.where('purpose', '=', purpose);
     if (after !== undefined) {
-      const last = await this.find(userId, after, now);
+      const last = await this.find(owner, after, now);
       if (last === undefined) return [];
       query = query.where(({ eb, refTuple, tuple }) =>
         eb(refTuple('created_at', 'id'), order === 'asc' ? '>' : '<', tuple(last.created_at, last.id)),
@@ -57,11 +68,9 @@ export class FileStore {
     return query.orderBy('created_at', order).orderBy('id', order).limit(limit).execute();
   }
 
-  /** @returns false if the account has no such file */
-  async delete(trx: Trx, userId: number, id: string): Promise<boolean> {
-    return wasChanged(
-      await trx.deleteFrom('files').where('id', '=', id).where('user_id', '=', userId).executeTakeFirst(),
-    );
+  /** @returns false if the owner has no such file */
+  async delete(trx: Trx, owner: Owner, id: string): Promise<boolean> {
+    return wasChanged(await trx.deleteFrom('files').where('id', '=', id).where(isOwn(owner)).executeTakeFirst());
   }
 
   async deleteEnded(now: number): Promise<void> {

@@ -157,6 +157,62 @@ describe('what a sign-in, a key and a reader of prompts act for', () => {
       await member.fails(403, 'DELETE', '/api/videos/task_of_owner', undefined, IN_STUDIO);
     });
 
+    it('keeps batches and their files, which hold prompts, to the member who made them, for keys and in the console', async () => {
+      const makeKey = (person: TestUser) =>
+        person.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'batch' }, IN_STUDIO);
+      const [mine, other] = [await makeKey(member), await makeKey(owner)];
+      const { kysely } = service.app.database;
+      const file = { user_id: studioId, filename: 'x', bytes: 1, sha256: 'x', mime_type: 'x', created_at: 1 };
+      const add = (id: string, purpose: string, actor_id: number) =>
+        kysely
+          .insertInto('files')
+          .values({ ...file, id, purpose, actor_id, expires_at: Date.now() + 1e9 })
+          .execute();
+      await add('file-input', 'batch', member.id);
+      await add('file-output', 'batch_output', member.id);
+      await add('file-image', 'vision', member.id);
+      const batch = {
+        user_id: studioId,
+        token_id: mine.id,
+        endpoint: '/v1/videos',
+        input_file_id: 'file-input',
+      } as const;
+      await kysely
+        .insertInto('batches')
+        .values({
+          ...batch,
+          ...{ id: 'batch_1', completion_window: '24h', status: 'completed', total: 1, failed: 1 },
+          ...{ created_at: 1, expires_at: 2 },
+        })
+        .execute();
+      const ask = (key: string, url: string, method: 'GET' | 'POST' | 'DELETE' = 'GET') =>
+        service.app.http.fastify.inject({ method, url, headers: { authorization: `Bearer ${key}` } });
+      const ids = async (key: string, url: string) =>
+        (await ask(key, url)).json<{ data: { id: string }[] }>().data.map(({ id }) => id);
+      assert.deepEqual(await ids(other.key, '/v1/files'), ['file-image']);
+      assert.deepEqual(await ids(other.key, '/v1/batches'), []);
+      for (const [url, method] of [
+        ['/v1/files/file-input', 'GET'],
+        ['/v1/files/file-output/content', 'GET'],
+        ['/v1/files/file-input', 'DELETE'],
+        ['/v1/batches/batch_1', 'GET'],
+        ['/v1/batches/batch_1/cancel', 'POST'],
+        ['/v1/batches/batch_1/retry', 'POST'],
+      ] as const)
+        assert.equal((await ask(other.key, url, method)).statusCode, 404, url);
+      assert.deepEqual((await ids(mine.key, '/v1/files')).toSorted(), ['file-image', 'file-input', 'file-output']);
+      assert.deepEqual(await ids(mine.key, '/v1/batches'), ['batch_1']);
+      const inConsole = async (person: TestUser) =>
+        (await person.ok<{ data: { id: string }[] }>('GET', '/api/files', undefined, IN_STUDIO)).data.length;
+      const show = (visible: boolean) =>
+        owner.ok('PUT', `/api/organizations/${SLUG}`, { prompts_visible_to_admins: visible });
+      await show(false);
+      assert.deepEqual([await inConsole(owner), await inConsole(member)], [1, 3]);
+      await show(true);
+      assert.equal(await inConsole(owner), 3);
+      for (const { id } of [mine, other]) await owner.ok('DELETE', `/api/tokens/${id}`, undefined, IN_STUDIO);
+    });
+
     it('limits what a member spends, by invitation and later, and shows the limit to admins and its member', async () => {
       const path = `/api/organizations/${SLUG}/members`;
       await owner.ok('PUT', `${path}/${member.id}`, { spend_limit: { amount: 500, period: 'month' } });

@@ -174,6 +174,10 @@ export function ownerOf(caller: Caller): Owner {
   return actorId === undefined ? { userId } : { userId, actorId };
 }
 
+/** The owner of what a caller reads; `actorId`: the member whose prompts alone it may see. Keys see those of their author. */
+export const promptReaderOf = (caller: Caller): Owner =>
+  caller.kind !== 'model' && caller.member?.seesPrompts === true ? { userId: caller.userId } : ownerOf(caller);
+
 /** The type of caller a handler receives, by the policy of its endpoint. */
 export type CallerOf<P extends Policy> = P extends 'public' | 'self'
   ? undefined
