@@ -17,8 +17,10 @@ export interface Memberships {
   find(slug: string, userId: number, db?: Executor): Promise<FoundMembership | undefined>;
   findById(organizationId: number, userId: number): Promise<FoundMembership | undefined>;
   /**
-   * Locks a membership until the commit, so that a concurrent removal either precedes this transaction or ends what it
-   * creates.
+   * Locks the account of a member, then the membership, until the commit, so that a concurrent ban or removal either
+   * precedes this transaction or ends what it creates.
+   *
+   * @returns false if there is no such membership, or the account is disabled
    */
   lock(trx: Trx, organizationId: number, userId: number): Promise<boolean>;
   /** Organizations an account belongs to, by name. */

@@ -1,4 +1,5 @@
 import type { Insertable, Selectable } from 'kysely';
+import { ENABLED } from '../../contract/account-fields.ts';
 import type { OrganizationRole } from '../../contract/organization-roles.ts';
 import type { Page } from '../../contract/responses.ts';
 import type { FoundMembership, Memberships } from '../accounts/memberships.ts';
@@ -62,6 +63,14 @@ export class OrganizationStore implements Memberships {
   }
 
   async lock(trx: Trx, organizationId: number, userId: number): Promise<boolean> {
+    const person = await trx
+      .selectFrom('accounts')
+      .select('status')
+      .where('id', '=', userId)
+      .where('removed_at', 'is', null)
+      .forUpdate()
+      .executeTakeFirst();
+    if (person?.status !== ENABLED) return false;
     return (await this.lockRole(trx, organizationId, userId)) !== undefined;
   }
 

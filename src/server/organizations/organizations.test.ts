@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
+import { OrganizationStore } from './organization-store.ts';
 
 const SLUG = 'acme';
 const IN_ACME = { 'x-organization': SLUG };
@@ -174,7 +175,13 @@ describe('organizations', () => {
       const { key } = await member.ok<{ key: string }>('POST', '/api/tokens', { name: 'ban' }, IN_ACME);
       await service.root.ok('PUT', `/api/admin/users/${member.id}`, { status: 2 });
       assert.equal((await callModels(key)).statusCode, 401);
+      // A request that was authenticated before the ban takes this lock before it creates a key.
+      const { database } = service.app;
+      const { id } = await owner.ok<{ id: number }>('GET', `/api/organizations/${SLUG}`);
+      const lock = () => database.transaction((trx) => new OrganizationStore(database).lock(trx, id, member.id));
+      assert.equal(await lock(), false);
       await service.root.ok('PUT', `/api/admin/users/${member.id}`, { status: 1 });
+      assert.equal(await lock(), true);
       assert.equal((await callModels(key)).statusCode, 401);
       await member.logIn('mia');
     });
