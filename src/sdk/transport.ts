@@ -179,7 +179,9 @@ export class Transport {
     if (hasBody) headers['content-type'] = 'application/json';
     if (bearer) headers.authorization = `Bearer ${bearer}`;
     if (purpose === 'account' && credentials.userId) headers[userHeader] = String(credentials.userId);
-    if (endpoint.organization && organization) headers[ORGANIZATION_HEADER] = organization;
+    // A path that names an organization must not be refused because the header names another one.
+    if (endpoint.organization && organization && !endpoint.path.includes(':slug'))
+      headers[ORGANIZATION_HEADER] = organization;
     if (language) headers['accept-language'] = language;
     return fetch(`${baseUrl}${toPath(endpoint.path, input.params)}${toQuery(input.query)}`, {
       method: endpoint.method,

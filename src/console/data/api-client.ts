@@ -20,7 +20,10 @@ const fetchOrTake: typeof fetch = (target, init) => {
 };
 const createTransport = (): Transport =>
   new Transport({
-    ...defined({ organization: readOrganization() }),
+    // Read for every request, since it ends with the session.
+    get organization() {
+      return readOrganization() ?? '';
+    },
     baseUrl: '',
     userHeader,
     credentials: () => ({ userId: readUserId() }),

@@ -24,11 +24,15 @@ export function storeUserId(id: number): void {
 
 const ORGANIZATION_KEY = 'reelgate.organization';
 
+/** Read once, since what this page shows is of one organization even if another tab enters another one. */
+let organization = localStorage.getItem(ORGANIZATION_KEY) ?? undefined;
+
 /** Slug of the organization the console works for; undefined: the own account. */
-export const readOrganization = (): string | undefined => localStorage.getItem(ORGANIZATION_KEY) ?? undefined;
+export const readOrganization = (): string | undefined => organization;
 
 /** Remembers the organization to work for; undefined: the own account. */
-export function storeOrganization(slug: string | undefined): void {
+function storeOrganization(slug: string | undefined): void {
+  organization = slug;
   if (slug === undefined) localStorage.removeItem(ORGANIZATION_KEY);
   else localStorage.setItem(ORGANIZATION_KEY, slug);
 }

@@ -15,7 +15,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { readOrganization, readUserId, storeOrganization } from '../../data/browser-storage.ts';
+import { enterOrganization, readOrganization, readUserId } from '../../data/browser-storage.ts';
 import { formatDate } from '../../data/format-times.ts';
 import {
   invitationsQuery,
@@ -100,7 +100,7 @@ function MemberRow({ organization, member }: OfOrganization & { readonly member:
   const remove = async (): Promise<void> => {
     const params = { slug: organization.slug, user_id: String(member.user_id) };
     await callApi(endpoints.removeMember, { params });
-    if (isSelf && readOrganization() === organization.slug) storeOrganization(undefined);
+    if (isSelf && readOrganization() === organization.slug) return enterOrganization(undefined);
     await refresh();
     if (isSelf) await navigate({ to: '/account/organizations' });
   };
@@ -344,7 +344,7 @@ function Settings({ organization }: OfOrganization) {
   });
   const remove = async (): Promise<void> => {
     await callApi(endpoints.deleteOrganization, { params: { slug } });
-    if (readOrganization() === slug) storeOrganization(undefined);
+    if (readOrganization() === slug) return enterOrganization(undefined);
     await navigate({ to: '/account/organizations' });
     await refresh();
   };

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { registerHooks } from 'node:module';
+import { describe, it } from 'node:test';
+import { getOrganization } from '../../contract/organizations.ts';
+import { listOwnVideos } from '../../contract/video.ts';
+
+const KEY = 'reelgate.organization';
+
+// The texts are loaded by the bundler.
+registerHooks({
+  load: (url, context, next) =>
+    url.endsWith('/strings/language.ts')
+      ? { format: 'module', source: "export const currentLanguage = () => 'en';", shortCircuit: true }
+      : next(url, context),
+});
+
+/** The globals of a page that works for the organization `acme`. */
+function openPage() {
+  const stored = new Map([[KEY, 'acme']]);
+  const visited: string[] = [];
+  const sent: (string | null)[] = [];
+  const response = { status: 200 };
+  const page = {
+    localStorage: {
+      getItem: (name: string) => stored.get(name) ?? null,
+      setItem: (name: string, value: string) => stored.set(name, value),
+      removeItem: (name: string) => stored.delete(name),
+    },
+    document: { querySelector: () => null },
+    location: { assign: (path: string) => visited.push(path) },
+    fetch: async (_: unknown, init: RequestInit) => {
+      sent.push(new Headers(init.headers).get('x-organization'));
+      return Response.json({ success: false, message: 'x' }, response);
+    },
+  };
+  for (const [name, value] of Object.entries(page))
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+  return { stored, visited, sent, response };
+}
+
+describe('the API client of the console', () => {
+  it('keeps to the organization of the page, until it is gone', async () => {
+    const { stored, visited, sent, response } = openPage();
+    const { callApi, queryClient } = await import('./api-client.ts');
+    const ask = (status: number) => {
+      response.status = status;
+      const queryFn = () => callApi(listOwnVideos, { query: {} });
+      return queryClient.fetchQuery({ queryKey: [sent.length], queryFn }).catch(() => undefined);
+    };
+    stored.set(KEY, 'entered-in-another-tab');
+    await ask(200);
+    assert.deepEqual([sent.at(-1), visited], ['acme', []]);
+    await callApi(getOrganization, { params: { slug: 'other' } }).catch(() => undefined);
+    assert.equal(sent.at(-1), null, 'the path names the organization');
+    await ask(404);
+    assert.deepEqual([stored.get(KEY), visited], [undefined, ['/studio']]);
+    await ask(404);
+    assert.deepEqual([sent.at(-1), visited], [null, ['/studio']]);
+  });
+});
