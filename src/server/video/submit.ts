@@ -537,15 +537,18 @@ export function submitForToken(
 
 /** Submits for a person in the console, on the account itself, without a token and its limits. */
 export function submitForAccount(
-  submitter: SubmitService,
+  submitter: Pick<SubmitService, 'submit'>,
   owner: Owner,
   generation: GenerationRequest,
-  request: RequestContext,
+  request: Pick<RequestContext, 'headers' | 'rawBody' | 'setResponseHeaders'>,
 ): Promise<SubmitResult> {
+  const { userId, actorId } = owner;
   // Tokens have positive ids, so the negated account id is a scope of its own.
-  const idempotency = toIdempotencyClaim(-owner.userId, request.headers['idempotency-key'], () => [
+  const claim = toIdempotencyClaim(-userId, request.headers['idempotency-key'], () => [
     request.rawBody ?? JSON.stringify(generation.body),
   ]);
+  // A key as sent has no space, so each member of an organization has keys of their own.
+  const idempotency = claim && (actorId === undefined ? claim : { ...claim, key: `${actorId} ${claim.key}` });
   const client = request.headers['user-agent'];
   return submitter.submit({ ...owner, models: [] }, generation, {
     idempotency,
