@@ -124,6 +124,7 @@ export const deleteOwnVideo = endpoint({
 });
 
 export const cancelOwnVideo = endpoint({
+  organization: 'member',
   ...studio,
   method: 'POST',
   path: '/api/videos/:task_id/cancel',

@@ -155,6 +155,9 @@ describe('what a sign-in, a key and a reader of prompts act for', () => {
       assert.deepEqual(await list(owner, '?q=heron'), ['task_of_member mia a heron at dawn']);
       assert.deepEqual(await list(member, '?q=owl'), []);
       await member.fails(403, 'DELETE', '/api/videos/task_of_owner', undefined, IN_STUDIO);
+      await member.fails(403, 'POST', '/api/videos/task_of_owner/cancel', undefined, IN_STUDIO);
+      const cancelled = await owner.send('POST', '/api/videos/task_of_member/cancel', undefined, IN_STUDIO);
+      assert.match(JSON.stringify(cancelled.body), /wait/i, 'an admin may, but it has ended');
     });
 
     it('keeps batches and their files, which hold prompts, to the member who made them, for keys and in the console', async () => {

@@ -321,6 +321,7 @@ export function addConsoleVideoRoutes(
   routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.cancelOwnVideo, async ({ params, caller }) => {
     const task = await store.findForUser(params.task_id, caller.userId);
     if (task === undefined) throw notExistError('task');
+    assertMayEnd(task, caller);
     await cancelWaiting(queue, task);
     return done();
   });
@@ -328,7 +329,7 @@ export function addConsoleVideoRoutes(
   routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.deleteOwnVideo, async ({ params, caller }) => {
     const task = await store.findForUser(params.task_id, caller.userId);
     if (task === undefined) throw notExistError('task');
-    if (caller.member?.role === 'member' && task.actor_id !== caller.member.userId) throw new AppError('forbidden');
+    assertMayEnd(task, caller);
     await videoDeletion.delete(task);
     return done();
   });
@@ -411,6 +412,11 @@ export function addOwnerVideoRoutes(
       request: JSON.parse(shown.request),
     });
   });
+}
+
+/** Members of an organization cancel and delete their own videos, its owners and admins all. @throws forbidden */
+function assertMayEnd({ actor_id }: Pick<Task, 'actor_id'>, { member }: AccountCaller): void {
+  if (member?.role === 'member' && actor_id !== member.userId) throw new AppError('forbidden');
 }
 
 /** Whether a caller may see the prompt of a video: members of an organization see their own. */
