@@ -15,7 +15,9 @@ import type { Ledger } from '../quota/ledger.ts';
 import { LedgerService } from '../quota/ledger-service.ts';
 import { LedgerStore } from '../quota/ledger-store.ts';
 import type { Tables } from '../tables.ts';
-import { ChargeBatcher } from './charge.ts';
+import { CallCharge, ChargeBatcher } from './charge.ts';
+import { CHAT_DIALECT } from './dialects.ts';
+import { parseChatRequest } from './request.ts';
 import { SettlementJournal } from './settlement-journal.ts';
 
 const NO_JOURNAL = new SettlementJournal(undefined, Buffer.alloc(32), openLog('silent'));
@@ -64,6 +66,32 @@ forEachDatabase((name, open, freshUrl) => {
     assert.equal(count('4 served') + count('4 refused'), 30);
     await assertLedgerConsistent(database);
     assert.equal((await database.kysely.selectFrom('reservations').select('ref').execute()).length, 0);
+  });
+
+  it('counts the tokens of a prompt only for a caller who may afford them', async (t) => {
+    const database = await open();
+    const quota = ledgerOf(database);
+    await database.transaction(async (trx) => {
+      await quota.openWallet(trx, 1, 0);
+      await quota.openWallet(trx, 2, 1_000);
+    });
+    const batcher = new ChargeBatcher({ database, quota, log: openLog('silent'), journal: NO_JOURNAL });
+    const body = { model: 'm', messages: [{ role: 'user', content: 'an ordinary word or two '.repeat(100) }] };
+    const request = parseChatRequest(CHAT_DIALECT, Buffer.from(JSON.stringify(body)), body);
+    const triesOf = async (userId: number): Promise<number> => {
+      const reserve = t.mock.method(batcher, 'reserve');
+      const charge = new CallCharge({
+        ...{ batcher, request, ref: `req_${userId}`, surcharge: 0, planFactor: 1, admission: undefined },
+        ...{ price: { input_per_million: 1_000_000, output_per_million: 1_000_000 }, onSpendLimits: () => {} },
+        ...{ model: { target: 'm', kind: 'chat' }, client: '', begunAt: 0, log: openLog('silent') },
+      });
+      const payer = { userId, tokenId: 1, actorId: undefined };
+      const outcome = await charge.reserve(payer, 'm', 10).catch((error: unknown) => error);
+      assert.equal(isAppError(outcome, 'quota_not_enough'), userId === 1);
+      reserve.mock.restore();
+      return reserve.mock.callCount();
+    };
+    assert.deepEqual([await triesOf(1), await triesOf(2)], [1, 2]);
   });
 
   it('refuses only the account that lacks quota, of many in one batch', async () => {

@@ -46,8 +46,11 @@ export interface CallResult {
 const MAX_COUNTED_BYTES = 256 * 1024;
 /** Other vendors' tokenizers differ from ours by a few percent. */
 const TOKENIZER_MARGIN = 1.15;
-/** Ordinary text has more bytes than this per token, so a caller who cannot afford this rate cannot afford the call. */
-const MOST_BYTES_PER_TOKEN = 8;
+/**
+ * Text has fewer bytes than this per token, Chinese in JSON escapes included, so a caller who cannot afford this rate
+ * cannot afford the call.
+ */
+const MOST_BYTES_PER_TOKEN = 16;
 /** Typical bytes per token of ordinary text. */
 export const USUAL_BYTES_PER_TOKEN = 4;
 /** Longest wait for a refund before the caller gets the failure. */
@@ -279,12 +282,11 @@ export class CallCharge {
    * token, which is a safe upper bound but several times too high for ordinary text.
    */
   async #countedAmount({ options }: AppError): Promise<number | undefined> {
-    const { rawBody, body } = this.#request;
+    const { rawBody, body, estimatedPromptTokens } = this.#request;
     if (isPerImagePrice(this.#price) || rawBody.length > MAX_COUNTED_BYTES) return undefined;
-    const available = Number(options.params?.available ?? 0);
     const completionTokens = this.#maxOutputTokens;
-    const least = this.#maxCost({ promptTokens: Math.floor(rawBody.length / MOST_BYTES_PER_TOKEN), completionTokens });
-    if (available < least) return undefined;
+    const promptTokens = Math.floor(estimatedPromptTokens / MOST_BYTES_PER_TOKEN);
+    if ((options.quotaLeft ?? 0) < this.#maxCost({ promptTokens, completionTokens })) return undefined;
     const prompt = extractPrompt(body);
     const messages = Array.isArray(body.messages) ? body.messages.length : 1;
     const text = Math.ceil((await countTokens(prompt.text)) * TOKENIZER_MARGIN) + messages * TOKENS_PER_MESSAGE;

@@ -16,6 +16,8 @@ export interface AppErrorOptions {
   readonly publicCode?: string;
   /** A status for the caller, replacing the code's own, where an upstream's is kept. */
   readonly status?: number;
+  /** Quota that was left, where too little of it was. */
+  readonly quotaLeft?: number;
   /** Seconds for the Retry-After header. */
   readonly retryAfterSeconds?: number;
   /** Additional response headers, in lower case. */

@@ -775,6 +775,7 @@ export const notEnoughError = ({ needed, available, limit }: Shortage, unit: Amo
     'quota_not_enough',
     defined({
       messageKey: limit === undefined ? undefined : ('token_limit_reached' as const),
+      quotaLeft: available,
       params: defined({
         needed: localizeAmount(needed, unit),
         available: localizeAmount(available, unit),
@@ -804,6 +805,7 @@ const spendLimitError = (
 ): AppError =>
   new AppError('quota_not_enough', {
     messageKey: 'spend_limit_reached',
+    quotaLeft: leftOf(limit),
     params: {
       owner: OWNER_NAMES[kindOf(subject)],
       needed: localizeAmount(needed, unit),
