@@ -92,6 +92,15 @@ describe('sheets of videos', () => {
       assert.match(await refusal('prompt'), /header and a row/);
       const { rows } = await check('prompt,seconds\na,4,more');
       assert.equal(rows[0]?.errors.length, 1);
+      assert.match(await refusal('prompt,metadata.__proto__\na,b'), /unknown column "metadata.__proto__"/);
+    });
+
+    it('refuses hostile sheets at once', async () => {
+      const wide = Array.from({ length: 100_000 }, (_, index) => `metadata.${index}`).join(',');
+      assert.match(await refusal(`${wide}\na`), /more than 100 columns/);
+      for (const header of ['x'.repeat(9_000_000), `"${'x'.repeat(9_000_000)}"`])
+        assert.match(await refusal(`${header}\na`), /unknown column/);
+      assert.match(await refusal(`prompt\n${'a\n'.repeat(1_000_000)}`), /more than 10000 rows/);
     });
 
     it('T87: starts as a batch, and its results are CSV without live formulas', async () => {

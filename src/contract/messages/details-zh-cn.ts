@@ -21,6 +21,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['input_file_id must be a file with the purpose batch', 'input_file_id 须为用途是 batch 的文件'],
   ['csv needs a header and a row', 'csv 须有表头和至少一行'],
   ['csv has more than # rows', 'csv 超过 # 行'],
+  ['csv has more than # columns', 'csv 超过 # 列'],
   ['csv has the unknown column "#"', 'csv 有未知的列“#”'],
   ['csv has the column "#" twice', 'csv 的列“#”重复'],
   ['csv has a quote in line # that is not closed', 'csv 第 # 行的引号未闭合'],

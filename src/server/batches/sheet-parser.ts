@@ -14,8 +14,11 @@ export interface ParsedSheet {
   readonly rows: readonly ParsedRow[];
 }
 
-const DELIMITERS = [',', ';', '\t'] as const;
-const METADATA_COLUMN = /^metadata\.[\w-]{1,64}$/;
+const DELIMITERS: readonly string[] = [',', ';', '\t'];
+const METADATA_COLUMN = /^metadata\.(?!__proto__$|constructor$|prototype$)[\w-]{1,64}$/;
+const MAX_COLUMNS = 100;
+/** Characters in which the separator is looked for. */
+const HEADER_LENGTH = 16_384;
 
 /**
  * Parses CSV (RFC 4180) with a header. Separators may be commas, semicolons or tabs, whichever the header has most of,
@@ -26,8 +29,7 @@ export function parseSheet(csv: string): ParsedSheet {
   const text = csv.replace(/^\ufeff/, '');
   const [header, ...rows] = parseRows(text, delimiterOf(text));
   if (header === undefined || rows.length === 0) throw invalidRequest('csv needs a header and a row.', 'csv');
-  if (rows.length > BATCH_LIMITS.sheetRows)
-    throw invalidRequest(`csv has more than ${BATCH_LIMITS.sheetRows} rows.`, 'csv');
+  if (header.cells.length > MAX_COLUMNS) throw invalidRequest(`csv has more than ${MAX_COLUMNS} columns.`, 'csv');
   const columns = header.cells.map((cell) => cell.trim());
   const known: readonly string[] = SHEET_COLUMNS;
   for (const [index, column] of columns.entries()) {
@@ -40,9 +42,16 @@ export function parseSheet(csv: string): ParsedSheet {
 
 /** The separator that the first line has most of, outside quotes. */
 function delimiterOf(text: string): string {
-  const line = (/^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text)?.[0] ?? '').replaceAll(/"(?:[^"]|"")*"/g, '');
-  const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length);
-  return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
+  const counts = new Map(DELIMITERS.map((delimiter) => [delimiter, 0]));
+  let isQuoted = false;
+  for (const character of text.slice(0, HEADER_LENGTH)) {
+    if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (character === '\n' || character === '\r') break;
+    else if (counts.has(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
+  }
+  const most = Math.max(...counts.values());
+  return DELIMITERS.find((delimiter) => counts.get(delimiter) === most) ?? ',';
 }
 
 /** Rows without those that are empty. A quote inside an unquoted cell is text. */
@@ -56,6 +65,8 @@ function parseRows(text: string, delimiter: string): ParsedRow[] {
   const endRow = (): void => {
     cells.push(cell);
     if (cells.some((each) => each.trim() !== '')) rows.push({ line: begun, cells });
+    if (rows.length > BATCH_LIMITS.sheetRows + 1)
+      throw invalidRequest(`csv has more than ${BATCH_LIMITS.sheetRows} rows.`, 'csv');
     [cells, cell] = [[], ''];
   };
   for (let at = 0; at < text.length; at++) {
