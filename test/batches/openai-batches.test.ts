@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
 import OpenAI, { toFile } from 'openai';
 import type { Batch } from 'openai/resources/batches';
 import { AdminClient } from '../admin-client.ts';
 import { type SoraUpstream, startSoraUpstream } from '../channels/sora-upstream.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
@@ -28,6 +30,9 @@ describe('batches', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: SandboxService;
     let upstream: SoraUpstream;
+    /** Serves `held-chat`, whose calls with the prompt `hold` wait for `released`. */
+    let holding: ScriptedUpstream;
+    let released: PromiseWithResolvers<void>;
     let folder: string;
     let channel: number;
     let openai: OpenAI;
@@ -60,6 +65,24 @@ describe('batches', () => {
           price: rates,
         });
       await service.addChannel('openai', ['sandbox-chat', 'sandbox-embedding']);
+      holding = await startScriptedUpstream();
+      holding.respondWith(async (response, { body }) => {
+        if (body.includes('"hold"')) await released.promise;
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ANSWER));
+      });
+      await service.operator.requestData('POST', '/api/admin/models', {
+        id: 'held-chat',
+        kind: 'chat',
+        vendor: 'openai',
+        price: rates,
+      });
+      await service.operator.addChannel({
+        vendor: 'openai',
+        base_url: holding.url,
+        credentials: { api_key: 'one' },
+        models: ['held-chat'],
+        options: { private: true },
+      });
       await service.operator.grantQuota(1_000_000_000_000);
       const clientOf = async () =>
         new OpenAI({ apiKey: await service.operator.makeToken(), baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
@@ -71,6 +94,7 @@ describe('batches', () => {
     });
     beforeEach(() => {
       upstream.finishes = true;
+      released = Promise.withResolvers();
       submitted = [];
       upstream.beforeSubmit = async (body) => {
         const prompt = /"prompt":"([^"]*)"/.exec(body)?.[1] ?? /name="prompt"\s+([^\r]*)/.exec(body)?.[1];
@@ -82,6 +106,7 @@ describe('batches', () => {
       await assertLedgerConsistent(service.app.database);
       await service.stop();
       await upstream.stop();
+      await holding.stop();
       await rm(folder, { recursive: true, force: true });
     });
 
@@ -160,7 +185,7 @@ describe('batches', () => {
       const listed = await openai.batches.list({ limit: 1 });
       assert.equal(listed.data[0]?.id, batch.id);
       const requests = await service.operator.requestData<{ ref: string }[]>('GET', '/api/requests?limit=50');
-      assert.ok(requests.some(({ ref }) => ref.startsWith(`req_${batch.id}-1.`)));
+      assert.ok(requests.some(({ ref }) => ref.startsWith(`req_${batch.id}-1-`)));
     });
 
     it('runs embeddings and responses', async () => {
@@ -400,9 +425,160 @@ describe('batches', () => {
       );
       await assert.rejects(openai.post(`/batches/${again.id}/retry`), { status: 409, code: 'batch_without_failures' });
     });
+
+    const held = (content: string) => ({ ...chat(content), model: 'held-chat' });
+    const balance = async () => {
+      const { kysely } = service.app.database;
+      const isOpen = async () => (await kysely.selectFrom('reservations').select('ref').limit(1).execute()).length > 0;
+      for (let tries = 0; tries < 200 && (await isOpen()); tries++) await pause(20);
+      return (await service.operator.requestData<{ quota: number }>('GET', '/api/user/self')).quota;
+    };
+    const startHeld = async () => {
+      const seen = holding.requests.length;
+      const batch = await start('/v1/chat/completions', [held('hold')]);
+      for (let tries = 0; tries < 500 && holding.requests.length === seen; tries++) await pause(20);
+      return batch;
+    };
+
+    it('a call whose request id imitates that of a line is no part of the batch', async () => {
+      const alone = await ended((await start('/v1/chat/completions', [held('free')])).id);
+      const batch = await startHeld();
+      const headers = { 'x-request-id': `${batch.id}-1` };
+      await openai.chat.completions.create(held('free') as never, { headers });
+      released.resolve();
+      const done = await ended(batch.id);
+      assert.deepEqual([done.request_counts?.completed, done.spent], [1, alone.spent]);
+    });
+
+    it('a line that another process has taken for interrupted costs nothing, whenever its response arrives', async () => {
+      const before = await balance();
+      const batch = await startHeld();
+      const { kysely } = service.app.database;
+      const line = await kysely
+        .selectFrom('batch_lines')
+        .selectAll()
+        .where('batch_id', '=', batch.id)
+        .executeTakeFirstOrThrow();
+      // What the other process writes before the stalled one has reserved anything.
+      await kysely
+        .updateTable('batch_lines')
+        .set({ state: 'failed', owner: null, amount: 0, is_settled: 1, result: '{}' })
+        .where('batch_id', '=', batch.id)
+        .execute();
+      await kysely
+        .updateTable('batches')
+        .set(({ eb }) => ({ failed: 1, spent: eb('spent', '-', line.amount) }))
+        .where('id', '=', batch.id)
+        .execute();
+      released.resolve();
+      assert.equal((await ended(batch.id)).spent, 0);
+      for (let tries = 0; tries < 100 && (await balance()) !== before; tries++) await pause(50);
+      assert.equal(await balance(), before);
+    });
+
+    it('a line whose end the database refuses ends as interrupted and is refunded', async () => {
+      const { kysely } = service.app.database;
+      const before = await balance();
+      await sql`create unique index one_end on batch_lines (state) where state = 'completed' and custom_id = 'lost-0'`.execute(
+        kysely,
+      );
+      await sql`insert into batch_lines (batch_id, line, custom_id, start, bytes, state) values ('other', 1, 'lost-0', 0, 1, 'completed')`.execute(
+        kysely,
+      );
+      try {
+        const { id } = await openai.batches.create({
+          input_file_id: await upload(linesOf('/v1/chat/completions', [held('free')], 'lost')),
+          endpoint: '/v1/chat/completions',
+          completion_window: '24h',
+        });
+        const done = await ended(id);
+        assert.equal((done as Own).spent, 0);
+        assert.deepEqual(
+          (await read(done.error_file_id)).map(({ error }) => error?.code),
+          ['interrupted'],
+        );
+        assert.equal(await balance(), before);
+      } finally {
+        await sql`drop index one_end`.execute(kysely);
+        await kysely.deleteFrom('batch_lines').where('batch_id', '=', 'other').execute();
+      }
+    });
+
+    it('a line that was ended meanwhile does not end the batch for lack of budget', async () => {
+      const submits = Promise.withResolvers<void>();
+      const { beforeSubmit } = upstream;
+      upstream.beforeSubmit = async (body) => {
+        await submits.promise;
+        return beforeSubmit?.(body);
+      };
+      const batch = await start(
+        '/v1/videos',
+        Array.from({ length: 12 }, (_, index) => video(`t${index}`)),
+      );
+      const { kysely } = service.app.database;
+      const countRunning = async () =>
+        (
+          await kysely
+            .selectFrom('batch_lines')
+            .select('line')
+            .where('batch_id', '=', batch.id)
+            .where('state', '=', 'running')
+            .execute()
+        ).length;
+      for (let tries = 0; tries < 500 && (await countRunning()) < 8; tries++) await pause(20);
+      await kysely
+        .updateTable('batch_lines')
+        .set({ state: 'failed', is_settled: 1, result: '{"custom_id":"line-8","response":null,"error":null}' })
+        .where('batch_id', '=', batch.id)
+        .where('line', '=', 9)
+        .execute();
+      submits.resolve();
+      const done = await ended(batch.id);
+      assert.equal(done.request_counts?.completed, 11, JSON.stringify(await read(done.error_file_id)));
+      assert.equal(submitted.length, 11);
+    });
+
+    it('batches that cannot go on do not hold up others', async () => {
+      upstream.finishes = false;
+      const stuck = await Promise.all(
+        Array.from({ length: 16 }, (_, index) => start('/v1/videos', [video(`s${index}`)])),
+      );
+      for (const { id } of stuck) await until(id, ({ spent }) => spent > 0);
+      const done = await ended((await start('/v1/chat/completions', [chat('one')])).id);
+      assert.equal(done.request_counts?.completed, 1);
+      upstream.finishes = true;
+      for (const { id } of stuck) assert.equal((await ended(id)).request_counts?.completed, 1);
+    });
+
+    it('a batch that is cancelled while its file is checked has no lines', async () => {
+      const { kysely } = service.app.database;
+      const { id } = await ended((await start('/v1/chat/completions', [chat('one')])).id);
+      const row = await kysely.selectFrom('batches').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+      const own = `batch_unchecked${id.slice(-8)}`;
+      const line = { batch_id: own, line: 1, custom_id: 'a', start: 0, bytes: 1, state: 'pending' } as const;
+      await kysely
+        .insertInto('batch_lines')
+        .values({ ...line, owner: null, ref: null, result: null })
+        .execute();
+      await kysely
+        .insertInto('batches')
+        .values({
+          ...{ ...row, id: own, status: 'cancelling', ending: null, in_progress_at: null, completed_at: null },
+          ...{ total: 0, completed: 0, failed: 0, output_file_id: null, error_file_id: null, lease_until: 0 },
+        })
+        .execute();
+      const done = await ended(own);
+      assert.deepEqual([done.status, done.error_file_id ?? null], ['cancelled', null]);
+      assert.deepEqual(done.request_counts, { total: 0, completed: 0, failed: 0 });
+    });
   });
 });
 
+const ANSWER = {
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'chat' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'yes' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+};
 const ENDED: readonly string[] = ['completed', 'failed', 'expired', 'cancelled'];
 
 /** A client of another account. */

@@ -36,6 +36,8 @@ const LEASE_MS = 8_000;
 const RENEW_MS = 2_500;
 /** Batches that one process works on at a time. */
 const MAX_HELD = 16;
+/** After this a batch makes room for another one that no process works on. */
+const TURN_MS = 3_000;
 /** Lines of a batch that are being sent at a time: a batch must leave room for interactive calls. */
 const MAX_SENDING = 8;
 /** Videos of a batch that wait for a place; more would only fill the queue of the account. */
@@ -47,6 +49,8 @@ const LOOK_MS = 500;
 const READ_LINES = 64;
 const READ_BYTES = 16 * 1024 ** 2;
 const CHUNK = 500;
+/** Results that are read at once; one may have megabytes. */
+const READ_RESULTS = 16;
 const STORAGE_RETRY_MS = 60_000;
 /** How often the ends of a batch's videos are read. */
 const COLLECT_MS = 300;
@@ -96,6 +100,8 @@ export class BatchRunner {
   readonly #dependencies: BatchRunnerDependencies;
   readonly #held = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
+  /** Whether batches wait for a process that has room. */
+  #isCrowded = false;
   #looks: Promise<void> | undefined;
   #wake = Promise.withResolvers<void>();
 
@@ -132,9 +138,11 @@ export class BatchRunner {
   async #look(): Promise<void> {
     const { store, clock } = this.#dependencies;
     const room = MAX_HELD - this.#held.size;
-    if (room <= 0) return;
     const now = clock.now();
-    for (const id of await store.listUnheld(now, room)) {
+    const unheld = await store.listUnheld(now, Math.max(1, room));
+    this.#isCrowded = room <= 0 && unheld.length > 0;
+    if (room <= 0) return;
+    for (const id of unheld) {
       const owner = randomUUID();
       if (this.#held.has(id) || !(await store.lease(id, owner, now, now + LEASE_MS))) continue;
       const held: HeldBatch = {
@@ -159,8 +167,10 @@ export class BatchRunner {
         () => {},
       );
     }, RENEW_MS);
+    const turnEndsAt = clock.now() + TURN_MS;
+    const hasTurn = (): boolean => !this.#isCrowded || clock.now() < turnEndsAt;
     try {
-      while (!this.#stopping.signal.aborted && !held.isLost) {
+      while (!this.#stopping.signal.aborted && !held.isLost && hasTurn()) {
         const isOver = await this.#advance(held).catch((error: unknown) => {
           log.warn({ err: error, batch: held.id }, 'a batch could not be advanced');
           return false;
@@ -171,7 +181,7 @@ export class BatchRunner {
       await Promise.all(held.sending.values());
     } finally {
       clearInterval(renewal);
-      await store.release(held.id, held.owner).catch(() => {});
+      await store.release(held.id, held.owner, clock.now()).catch(() => {});
     }
   }
 
@@ -298,6 +308,7 @@ export class BatchRunner {
       log.warn({ err: error, batch: held.id, line: next.line.line }, 'a line of a batch could not be sent');
       held.cursor = 0;
       held.ready.length = 0;
+      held.isRecovered = false;
     }
   }
 
@@ -329,27 +340,40 @@ export class BatchRunner {
     held.cursor = last.line;
   }
 
-  /** Ends the model calls of a process that died: their responses are lost, and sending them again could double them. */
+  /**
+   * Ends the model calls whose responses are lost, because sending them again could double them: those of a process that
+   * died, and those whose end this process could not store.
+   */
   async #recover(held: HeldBatch): Promise<void> {
     if (held.isRecovered) return;
-    const { id, owner } = held;
-    const { database, store, ledger } = this.#dependencies;
-    const batch = await store.findById(id);
-    for (const line of await store.listInterrupted(id, owner, CHUNK)) {
-      const ref = line.ref ?? '';
-      for (const each of await store.listReservations(database.kysely, ref))
-        await database.transaction((trx) => ledger.refund(trx, each));
-      await database.transaction(async (trx) => {
-        const charged = (await store.findCharge(trx, ref)) ?? 0;
-        const end = toLineError(line, 'interrupted');
-        const set = { ...end, owner: null, amount: 0, is_settled: 1 } as const;
-        if (!(await store.moveLine(trx, line, { states: ['sending'], owner: line.owner ?? '' }, set))) return;
-        await store.countEnd(trx, id, { ...end, released: line.amount });
-        const grant = { userId: batch?.user_id ?? 0, amount: charged, ref: `${id}:${line.line}`, note: 'interrupted' };
-        if (charged > 0) await ledger.grant(trx, grant);
-      });
-    }
     held.isRecovered = true;
+    // Lines that are sent from here on are no concern of this search.
+    const inFlight = new Set(held.sending.keys());
+    try {
+      for (const line of await this.#dependencies.store.listSending(held.id, CHUNK))
+        if (!inFlight.has(line.line)) await this.#interrupt(line);
+    } catch (error) {
+      held.isRecovered = false;
+      throw error;
+    }
+  }
+
+  async #interrupt(line: LineRow): Promise<void> {
+    const { database, store, ledger } = this.#dependencies;
+    const { batch_id: id, ref } = line;
+    const batch = await store.findById(id);
+    if (batch === undefined || ref === null) return;
+    for (const each of await store.listReservations(database.kysely, ref))
+      await database.transaction((trx) => ledger.refund(trx, each));
+    await database.transaction(async (trx) => {
+      const charged = (await store.findCharge(trx, ref)) ?? 0;
+      const end = toLineError(line, 'interrupted');
+      const set = { ...end, owner: null, amount: 0, is_settled: 1 } as const;
+      if (!(await store.moveLine(trx, line, { states: ['sending'], owner: line.owner ?? '' }, set))) return;
+      await store.countEnd(trx, id, { ...end, released: line.amount });
+      const grant = { userId: batch.user_id, amount: charged, ref: `${id}:${line.line}`, note: 'interrupted' };
+      if (charged > 0) await ledger.grant(trx, grant);
+    });
   }
 
   /** Ends the lines whose videos have ended. */
@@ -393,6 +417,8 @@ export class BatchRunner {
     const { store, video } = this.#dependencies;
     const ending = batch.status === 'cancelling' ? 'cancelled' : (batch.ending ?? 'completed');
     await this.#recover(held);
+    // A batch that ends while its file is checked has no lines: some of them may not have been read.
+    if (batch.in_progress_at === null) await store.deleteLines(this.#dependencies.database.kysely, batch.id);
     await this.#failPending(batch, PENDING_ERRORS[ending]);
     if (ending !== 'completed')
       for (const { ref } of await store.listWaiting(held.id, CHUNK)) {
@@ -451,10 +477,10 @@ export class BatchRunner {
   async *#results(id: string, state: 'completed' | 'failed'): AsyncGenerator<string> {
     let after = 0;
     for (;;) {
-      const rows = await this.#dependencies.store.listResults(id, state, after, CHUNK);
+      const rows = await this.#dependencies.store.listResults(id, state, after, READ_RESULTS);
       for (const { result } of rows) yield `${result}\n`;
       after = rows.at(-1)?.line ?? after;
-      if (rows.length < CHUNK) return;
+      if (rows.length < READ_RESULTS) return;
     }
   }
 

@@ -45,7 +45,8 @@ const INPUT_COLUMNS: Readonly<Record<string, { readonly type: string; readonly r
   audio: { type: 'audio', role: 'voice' },
 };
 const METADATA = 'metadata.';
-const PAGE = 500;
+/** Lines that are read at once; a result may have megabytes. */
+const PAGE = 16;
 
 /** Sheets of videos as CSV: checked row by row, priced, started as a batch; results of batches as CSV. */
 export class BatchSheets {

@@ -181,10 +181,11 @@ export class BatchStore {
     );
   }
 
-  async release(id: string, owner: string): Promise<void> {
+  /** Ends a lease; among the batches that wait for a process, this one is the last. */
+  async release(id: string, owner: string, now: number): Promise<void> {
     await this.#database.kysely
       .updateTable('batches')
-      .set({ lease_until: 0 })
+      .set({ lease_until: now })
       .where('id', '=', id)
       .where('lease_owner', '=', owner)
       .execute();
@@ -206,9 +207,9 @@ export class BatchStore {
     return this.#inState(id, ['pending']).where('line', '>', after).orderBy('line').limit(limit).execute();
   }
 
-  /** Lines whose model call was sent by a process that no longer holds the batch. */
-  listInterrupted(id: string, owner: string, limit: number): Promise<LineRow[]> {
-    return this.#inState(id, ['sending']).where('owner', '<>', owner).limit(limit).execute();
+  /** Lines whose model call was sent and whose end is not stored. */
+  listSending(id: string, limit: number): Promise<LineRow[]> {
+    return this.#inState(id, ['sending']).limit(limit).execute();
   }
 
   /** Ended lines whose charge is not final. */

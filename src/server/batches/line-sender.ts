@@ -8,6 +8,8 @@ import { type Database, DatabaseUnavailableError } from '../platform/db/database
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { NO_IMAGES } from '../platform/json-scanner.ts';
+import { randomText } from '../platform/tokens.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import type { GenerationRequestBody } from '../video/generation-request.ts';
 import type { Video } from '../video/module.ts';
@@ -41,6 +43,7 @@ export interface LineSenderDependencies {
   readonly callModel: (call: LineCall) => Promise<CallResponse>;
   /** Renders an error as the endpoint's response. */
   readonly renderError: (path: string, error: unknown, requestId: string) => LineResponse;
+  readonly ledger: Pick<Ledger, 'refund' | 'grant'>;
   readonly faultPoint: OnFaultPoint;
 }
 
@@ -62,8 +65,10 @@ const MAX_RETRY_MS = 300_000;
 const RETRYABLE_STATUSES = new Set([429, 503]);
 const NO_FILES = { files: [], bodyImages: NO_IMAGES } as const;
 
-/** The line was sent already, the budget does not cover it, or another process holds the batch. */
+/** The budget does not cover the line, or this process may not send lines of the batch any more. */
 class LineBlockedError extends Error {}
+/** The line was sent or ended already. */
+class LineTakenError extends Error {}
 
 /** Sends single lines. A line is sent at most once: the write that reserves its money moves it out of `pending`. */
 export class LineSender {
@@ -79,6 +84,7 @@ export class LineSender {
         : await this.#call(batch, lease, line, request);
     } catch (error) {
       if (error instanceof LineBlockedError) return 'blocked';
+      if (error instanceof LineTakenError) return 'started';
       return await this.#refuse(batch, line, error);
     }
   }
@@ -118,7 +124,7 @@ export class LineSender {
       claim: async (trx, taskId) => {
         const amount = await store.priceOf(trx, taskId);
         const started = { state: 'running', ref: taskId, amount } as const;
-        if (!(await store.moveLine(trx, line, { states: ['pending'] }, started))) throw new LineBlockedError();
+        if (!(await store.moveLine(trx, line, { states: ['pending'] }, started))) throw new LineTakenError();
         if (!(await store.spend(trx, lease, amount))) throw new LineBlockedError();
       },
     });
@@ -130,11 +136,12 @@ export class LineSender {
     const { endpoint: path, user_id: userId, token_id: tokenId } = batch;
     const bytes = Buffer.from(JSON.stringify(body));
     const amount = await chat.quote(await callerOf(userId, tokenId), path, bytes);
-    const requestId = `${batch.id}-${line.line}`;
+    // Nobody can choose this id for a call of their own, whose charge would then be taken for the line's.
+    const requestId = `${batch.id}-${line.line}-${randomText(12)}`;
     const { owner } = lease;
     await database.transaction(async (trx) => {
       const sending = { state: 'sending', owner, ref: `req_${requestId}.`, amount } as const;
-      if (!(await store.moveLine(trx, line, { states: ['pending'] }, sending))) throw new LineBlockedError();
+      if (!(await store.moveLine(trx, line, { states: ['pending'] }, sending))) throw new LineTakenError();
       if (!(await store.spend(trx, lease, amount))) throw new LineBlockedError();
     });
     faultPoint('batch-line-sent');
@@ -144,8 +151,27 @@ export class LineSender {
       await this.#putBack({ ...line, amount }, { state: 'sending', owner });
       return retryAfter(response.retryAfterSeconds);
     }
-    await this.finish({ ...line, amount }, { state: 'sending', owner }, toLineEnd(line, response));
+    const sent = { ...line, amount, ref: `req_${requestId}.` };
+    if (!(await this.finish(sent, { state: 'sending', owner }, toLineEnd(line, response))))
+      await this.#giveBack(batch, sent);
     return 'ended';
+  }
+
+  /** Returns what a call cost that another process has taken for interrupted: its response reaches nobody. */
+  async #giveBack({ user_id: userId }: BatchRow, { batch_id, line, ref }: LineRow): Promise<void> {
+    const { database, store, ledger } = this.#dependencies;
+    if (ref === null) return;
+    for (const each of await store.listReservations(database.kysely, ref))
+      await database.transaction((trx) => ledger.refund(trx, each));
+    const amount = (await store.findCharge(database.kysely, ref)) ?? 0;
+    if (amount === 0) return;
+    const grant = { userId, amount, ref: `${batch_id}:${line}`, note: 'interrupted' };
+    await database
+      .transaction((trx) => ledger.grant(trx, grant))
+      .catch((error: unknown) => {
+        // The other process has returned it already.
+        if (!isAppError(error, 'already_exists')) throw error;
+      });
   }
 
   /** The outcome of a line whose request was refused. The stored row tells whether its video exists nevertheless. */
@@ -160,6 +186,8 @@ export class LineSender {
       await this.finish(row, { state: 'pending' }, { ...toLineEnd(row, response), charge: 0 });
       return 'ended';
     }
+    // Its response is not known.
+    if (row.state === 'sending') throw error;
     const { ref } = row;
     if (row.state !== 'running' || ref === null || again === undefined) return 'started';
     // The vendor has refused the video for now, and its task was refunded.
