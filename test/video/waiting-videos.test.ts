@@ -126,6 +126,42 @@ describe('videos that wait for a place', () => {
       assert.equal((await read(key, waiting[6]?.id ?? '')).queue, undefined);
     });
 
+    it('are not failed by a process that learns too late that its submit was refused', async () => {
+      await add(1);
+      const { kysely } = service.app.database;
+      upstream.beforeSubmit = async (body) => {
+        if (!body.includes('overtaken')) return undefined;
+        // Another process has taken this one for dead and lets the video wait again.
+        await kysely
+          .updateTable('tasks')
+          .set(({ eb }) => ({ attempt: eb('attempt', '+', 1) }))
+          .where('prompt', '=', 'overtaken')
+          .execute();
+        return 400;
+      };
+      const key = await service.operator.makeToken();
+      for (const prompt of ['first', 'overtaken']) assert.equal((await submit(key, prompt)).status, 200);
+      upstream.finishes = true;
+      const { id } = await kysely
+        .selectFrom('tasks')
+        .select('id')
+        .where('prompt', '=', 'overtaken')
+        .executeTakeFirstOrThrow();
+      await until(
+        async () =>
+          (await kysely.selectFrom('task_attempts').select('outcome').where('task_id', '=', id).execute()).length > 0,
+      );
+      await pause(1_000);
+      const { status } = await kysely
+        .selectFrom('tasks')
+        .select('status')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+      const request = await kysely.selectFrom('queued_requests').select('part').where('task_id', '=', id).execute();
+      assert.deepEqual([status, request.length > 0], ['NOT_START', true]);
+      await kysely.updateTable('tasks').set({ submit_time: 1, next_poll_at: 1 }).where('id', '=', id).execute();
+    });
+
     it('wait for a place of their key and of their account', async () => {
       await add();
       const limited = await service.operator.makeToken({ concurrent_tasks: 1 });

@@ -140,7 +140,8 @@ export class AttemptRunner {
     if (isForLackOfRoom(lastError) && (await putBack?.(number, lastError?.retryAfterMs)) === true)
       return toSubmitResult(task, null);
     const failure = lastError === undefined ? UNREACHABLE : toFailure(lastError);
-    await completion.failCurrentAttempt(task.id, failure, options);
+    // Another process may have sent the task again in the meantime, if this one was paused.
+    await completion.fail({ id: task.id, attempt: Math.max(number, first) }, failure, options);
     throw toUpstreamFailure(lastError);
   }
 

@@ -144,12 +144,6 @@ export class TaskCompletion {
     const progress = progressOf('FAILURE', undefined);
     return this.apply(task, { status: 'FAILURE', progress, data: task.data, failure, whileWaiting: true });
   }
-
-  /** Fails the task, whichever attempt is current. */
-  async failCurrentAttempt(id: string, failure: Failure, options: FailOptions = {}): Promise<boolean> {
-    const row = await this.#dependencies.store.findById(id);
-    return row === undefined ? false : this.fail(row, failure, options);
-  }
 }
 
 /** In an organization the member who submitted a video is notified, not its admins. */

@@ -387,13 +387,11 @@ export class TaskQueue {
       if (sent.handle !== null) await this.#queued.deleteRequest(task.id);
     } catch (error) {
       if (!isAppError(error)) throw error;
-      // A no-op where the attempts have already failed the task.
-      await completion.failCurrentAttempt(task.id, {
-        cause: 'request_invalid',
-        message: error.message,
-        code: error.code,
-      });
-      await this.#queued.deleteRequest(task.id);
+      // A no-op where the attempts have already failed the task, or another process sends it again.
+      const failure = { cause: 'request_invalid', message: error.message, code: error.code } as const;
+      await completion.fail(started, failure);
+      const current = await store.findById(task.id);
+      if (current?.status !== 'NOT_START') await this.#queued.deleteRequest(task.id);
     }
   }
 
