@@ -199,8 +199,8 @@ interface ModelOptionProps {
 }
 
 /**
- * One card: a sample, name, description, tags, price for the current settings, usual duration. Models outside the plan
- * cannot be selected.
+ * One card: a sample, name, description (to edit or extend: the inputs), tags, price for the current settings, usual
+ * duration. Models outside the plan cannot be selected.
  */
 function ModelOption({ model, draft, active, sample }: ModelOptionProps) {
   const { t } = useTranslation(['studio', 'model-notes']);
@@ -225,7 +225,9 @@ function ModelOption({ model, draft, active, sample }: ModelOptionProps) {
           {modelTitle(model)}
         </Text>
         <Text size="xs" c="dimmed" lineClamp={2} title={takes}>
-          {family === undefined ? takes || t('takesText') : t(`model-notes:families.${family}`)}
+          {family === undefined || draft.operation !== 'generate'
+            ? takes || t('takesText')
+            : t(`model-notes:families.${family}`)}
         </Text>
         <div className="model-tags">
           {tagsOf(model).map((tag) => (
