@@ -49,6 +49,8 @@ export const resolveCssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-yellow-light-color': '#8a4b00',
     '--mantine-color-red-light-color': '#b02525',
     '--mantine-color-blue-light-color': '#1864ab',
+    // Red text of form errors on white: 5.6:1.
+    '--mantine-color-error': '#c92a2a',
   },
   dark: {},
 });
