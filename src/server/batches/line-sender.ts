@@ -136,7 +136,7 @@ export class LineSender {
     const { endpoint: path, user_id: userId, token_id: tokenId } = batch;
     const bytes = Buffer.from(JSON.stringify(body));
     const amount = await chat.quote(await callerOf(userId, tokenId), path, bytes);
-    // Nobody can choose this id for a call of their own, whose charge would then be taken for the line's.
+    // The random end keeps callers from choosing this id for another call, whose charge would count as the line's.
     const requestId = `${batch.id}-${line.line}-${randomText(12)}`;
     const { owner } = lease;
     await database.transaction(async (trx) => {
