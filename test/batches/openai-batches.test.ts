@@ -538,7 +538,7 @@ describe('batches', () => {
       assert.equal(submitted.length, 11);
     });
 
-    it('batches that cannot go on do not hold up others', async () => {
+    it('batches that cannot advance do not hold up others', async () => {
       upstream.finishes = false;
       const stuck = await Promise.all(
         Array.from({ length: 16 }, (_, index) => start('/v1/videos', [video(`s${index}`)])),
