@@ -193,6 +193,20 @@ describe('videos that wait for a place', () => {
       assert.ok(Number(full.headers.get('retry-after')) > 0);
     });
 
+    it('never exceed the number that may wait, however many are submitted at once', async () => {
+      await add(1);
+      const { id } = await service.operator.requestData<{ id: number }>('GET', '/api/user/self');
+      const limit = (queued: number | null) =>
+        service.operator.requestData('PUT', `/api/admin/users/${id}`, { queued_tasks: queued });
+      await limit(2);
+      const key = await service.operator.makeToken();
+      await submit(key, 'running');
+      const answers = await Promise.all(Array.from({ length: 8 }, (_, index) => submit(key, `parallel ${index}`)));
+      const full = answers.filter((answer) => answer.status === 429);
+      assert.deepEqual([full.length, [...new Set(full.map(codeOf))]], [6, ['queue_full']]);
+      await limit(null);
+    });
+
     it('are cancelled with a full refund, in every way; others are not', async () => {
       await add(1);
       const key = await service.operator.makeToken();

@@ -106,14 +106,23 @@ export class TaskQueueStore {
       await trx.insertInto('queued_requests').values({ task_id: task.task_id, part, content }).execute();
   }
 
-  async #nextTurn(trx: Trx, lane: string, userId: number): Promise<number> {
-    const reached = await trx
+  /** Excludes other videos of the account from waiting until the transaction ends, so that its limit is exact. */
+  async lockAccount(trx: Trx, userId: number): Promise<void> {
+    await this.#lockLane(trx, `account:${userId}`);
+  }
+
+  async #lockLane(trx: Trx, lane: string): Promise<{ readonly turn: number }> {
+    return trx
       .insertInto('queue_lanes')
       .values({ lane, turn: 0 })
-      // Locks the lane's row: of two videos that one account adds at once, each gets its own turn.
       .onConflict((conflict) => conflict.column('lane').doUpdateSet({ turn: sql<number>`queue_lanes.turn` }))
       .returning('turn')
       .executeTakeFirstOrThrow();
+  }
+
+  async #nextTurn(trx: Trx, lane: string, userId: number): Promise<number> {
+    // Of two videos that one account adds at once, each gets its own turn.
+    const reached = await this.#lockLane(trx, lane);
     const last = await trx
       .selectFrom('queued_tasks')
       .select(({ fn }) => fn.max('turn').as('turn'))

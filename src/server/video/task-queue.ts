@@ -125,6 +125,7 @@ export class TaskQueue {
   async hold(trx: Trx, task: NewQueuedTask, request: HeldRequest, { account, key }: TaskLimits): Promise<void> {
     const { user_id: userId, token_id: tokenId } = task;
     const limit = account.queued ?? DEFAULT_QUEUED_TASKS;
+    await this.#queued.lockAccount(trx, userId);
     const use = await this.#queued.waitingOf(trx, userId);
     if (use.count >= limit) throw queueFull(limit);
     if (use.bytes > MAX_BYTES) throw queueFull(use.count);
