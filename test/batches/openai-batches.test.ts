@@ -388,7 +388,7 @@ describe('batches', () => {
       const retryAt = async () =>
         (await rows.selectFrom('batches').select('retry_at').where('id', '=', batch.id).executeTakeFirstOrThrow())
           .retry_at;
-      for (let tries = 0; tries < 1_000 && (await retryAt()) === 0; tries++) await pause(20);
+      for (let tries = 0; tries < 3_000 && (await retryAt()) === 0; tries++) await pause(20);
       assert.ok((await retryAt()) > 0, 'the queue refused a line');
       upstream.finishes = true;
       await limit(null, null);

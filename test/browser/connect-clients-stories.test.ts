@@ -43,7 +43,7 @@ describe('from an API key to the first call, in Chromium', {
       assert.match(key, /^sk-/);
 
       for (const { id, title } of CLIENTS) {
-        if (width < 768) await dialog.getByLabel(connect.client).first().selectOption(id);
+        if (width < 768) await dialog.getByLabel(connect.client).first().selectOption({ value: id });
         else await dialog.getByRole('tab', { name: title, exact: true }).click();
         const panel = dialog.getByRole('tabpanel');
         await panel.getByText(connect.hints[id]).waitFor();
