@@ -121,7 +121,7 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
       .or(page.getByRole('link', { name: 'cid' }))
       .first()
       .waitFor();
-    assert.equal(await page.getByRole('link', { name: ROOT.username, exact: true }).count(), 0);
+    await page.getByRole('link', { name: ROOT.username, exact: true }).waitFor({ state: 'detached' });
     await button(list.views.title).click();
     await button(list.views.remove.replace('{{name}}', 'Banned')).click();
     await button('Banned').waitFor({ state: 'detached' });
