@@ -59,7 +59,9 @@ function printObject(schema: WireSchema, indent: string): string {
     const key = /^[a-z_$][\w$]*$/i.test(name) ? name : JSON.stringify(name);
     const mark = required.includes(name) ? '' : '?';
     const line = `${inner}${key}${mark}: ${printWireType(member, inner)};`;
-    const description = member.description ?? MEMBER_COMMENTS[name];
+    const [variant] = member.anyOf ?? [];
+    // A nullable member is described at its value.
+    const description = member.description ?? MEMBER_COMMENTS[name] ?? variant?.description;
     return description === undefined ? [line] : [`${inner}${comment(description)}`, line];
   });
   return members.length === 0 ? '{}' : `{\n${members.join('\n')}\n${indent}}`;

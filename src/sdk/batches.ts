@@ -48,6 +48,14 @@ export interface BatchLinePage {
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'expired', 'cancelled']);
 const DEFAULT_WAIT_MS = 5_000;
 
+/** Which page of the batches. */
+export interface BatchListOptions {
+  /** Id of the last batch of the page before. */
+  readonly after?: string;
+  /** How many, from 1 to 100; default 20. */
+  readonly limit?: number;
+}
+
 /** Batches of requests; every key of the account sees them. */
 export class Batches {
   readonly #transport: Transport;
@@ -69,7 +77,7 @@ export class Batches {
   }
 
   /** One page of the account's batches, newest first. @throws ReelgateError `invalid_api_key` */
-  list({ after, limit }: { readonly after?: string; readonly limit?: number } = {}): Promise<BatchPage> {
+  list({ after, limit }: BatchListOptions = {}): Promise<BatchPage> {
     return this.#transport.call(endpoints.listBatches, { query: defined({ after, limit: limit?.toString() }) });
   }
 

@@ -53,6 +53,7 @@ export type {
   BatchInfo,
   BatchLineInfo,
   BatchLinePage,
+  BatchListOptions,
   BatchPage,
   NewBatch,
   NewSheet,

@@ -1,12 +1,12 @@
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
-import type { OrganizationRole } from '../contract/organization-roles.ts';
 import * as endpoints from '../contract/organizations.ts';
 import { type CallOptions, fetchAllPages, type Transport } from './transport.ts';
 
-export type { OrganizationRole };
 /** An organization with the caller's role in it. */
 export type Organization = EndpointPart<typeof endpoints.getOrganization, 'response'>['data'];
+/** Role of a member, in ascending rank: member, admin, owner. */
+export type OrganizationRole = Organization['role'];
 /** A member of an organization. */
 export type OrganizationMember = EndpointPart<typeof endpoints.listMembers, 'response'>['data'][number];
 /** An open invitation. */
