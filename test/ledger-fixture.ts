@@ -1,10 +1,11 @@
+import type { SpendLimit } from '../src/contract/spend-limits.ts';
 import { isAppError } from '../src/server/platform/app-error.ts';
 import { type Clock, manualClock } from '../src/server/platform/clock.ts';
 import type { Database } from '../src/server/platform/db/database.ts';
 import type { Allowances } from '../src/server/quota/ledger.ts';
 import { LedgerService } from '../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../src/server/quota/ledger-store.ts';
-import { type SpendLimit, SpendLimitStore, type SpendSubject } from '../src/server/quota/spend-limits.ts';
+import { SpendLimitStore, type SpendSubject } from '../src/server/quota/spend-limits.ts';
 import type { Tables } from '../src/server/tables.ts';
 
 /** A transaction on the service's tables. */

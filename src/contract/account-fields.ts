@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { Localized } from './messages/format-message.ts';
-import { SPEND_PERIODS } from './spend-periods.ts';
+import { SPEND_PERIODS } from './spend-limits.ts';
 import { toSeconds } from './time-units.ts';
 
 /** Roles of accounts, in ascending rank. `root` is the role of the first account. */
@@ -60,15 +60,12 @@ export const SpendLimit = Type.Object(
   },
   { additionalProperties: false },
 );
-/** A spend limit with what is spent of it. */
+/** A spend limit and how much of it has been spent. */
 export const SpendLimitState = Type.Object({
   ...SpendLimit.properties,
   spent: Type.Integer({ description: 'in this period, running work included' }),
   renews_at: Type.Integer({ description: 'Unix seconds' }),
 });
-/** Remaining quota; a settlement beyond its reservation may exceed the limit. */
-export const leftOf = ({ amount, spent }: { readonly amount: number; readonly spent: number }): number =>
-  Math.max(0, amount - spent);
 /** A limit as the API shows it. @param state its times are Unix milliseconds */
 export const toSpendLimitState = (
   state: (Static<typeof SpendLimit> & { readonly spent: number; readonly renewsAt: number }) | undefined,

@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Quote } from './own-videos.ts';
-import { SPEND_PERIODS } from './spend-periods.ts';
+import { SPEND_PERIODS } from './spend-limits.ts';
 import { GenerationBody } from './video.ts';
 import { VideoModel } from './video-inputs.ts';
 

@@ -1,5 +1,14 @@
 import Type from 'typebox';
-import { Email, PLAIN_TEXT_PATTERN, Quota, SpendLimit, Status, Time } from './account-fields.ts';
+import {
+  Email,
+  PLAIN_TEXT_PATTERN,
+  Quota,
+  SpendLimit,
+  SpendLimitChange,
+  SpendLimitState,
+  Status,
+  Time,
+} from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { ORGANIZATION_ROLES } from './organization-roles.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './responses.ts';
@@ -9,7 +18,6 @@ const SLUG_PATTERN = '^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$';
 export const Slug = Type.String({ pattern: SLUG_PATTERN, description: '3 to 40 of a-z 0-9 -, not - at the ends' });
 export const OrganizationName = Type.String({ minLength: 1, maxLength: 60, pattern: PLAIN_TEXT_PATTERN });
 const RoleName = Type.Enum([...ORGANIZATION_ROLES]);
-const SpendLimitOrNull = Type.Optional(Type.Union([SpendLimit, Type.Null()], { description: 'null: no limit' }));
 
 const Organization = Type.Object({
   id: Type.Integer({ description: 'The account that owns its wallet, keys and videos.' }),
@@ -20,13 +28,6 @@ const Organization = Type.Object({
     description: 'Whether its owners and admins see the prompts of other members.',
   }),
   created_time: Time,
-});
-
-/** A spend limit and what is spent of it, in a response. */
-export const SpendLimitState = Type.Object({
-  ...SpendLimit.properties,
-  spent: Type.Integer({ description: 'In this period, running work included.' }),
-  renews_at: Type.Integer({ description: 'Unix seconds.' }),
 });
 
 const Member = Type.Object({
@@ -131,7 +132,7 @@ export const updateMember = endpoint({
   policy: 'owner',
   organization: 'admin',
   params: memberParams,
-  body: Type.Object({ role: Type.Optional(RoleName), spend_limit: SpendLimitOrNull }),
+  body: Type.Object({ role: Type.Optional(RoleName), spend_limit: SpendLimitChange }),
   response: Done,
 });
 
@@ -167,7 +168,7 @@ export const createInvitation = endpoint({
   organization: 'admin',
   secret: true,
   params,
-  body: Type.Object({ role: RoleName, email: Type.Optional(Email), spend_limit: SpendLimitOrNull }),
+  body: Type.Object({ role: RoleName, email: Type.Optional(Email), spend_limit: SpendLimitChange }),
   response: Ok(
     Type.Object({
       id: Type.Integer(),
@@ -236,7 +237,7 @@ export const adminUpdateOrganization = endpoint({
     status: Type.Optional(Status),
     concurrent_tasks: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000 }), Type.Null()])),
     queued_tasks: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()])),
-    spend_limit: SpendLimitOrNull,
+    spend_limit: SpendLimitChange,
   }),
   response: Done,
 });

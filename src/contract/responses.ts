@@ -63,6 +63,22 @@ export const list = <T>(data: T[], total: number): { success: true; data: T[]; t
   total,
 });
 
+/**
+ * A page in OpenAI's format of lists.
+ *
+ * @param found the page, and one more row if another page follows
+ */
+export function openAiList<T extends { readonly id: string }>(found: readonly T[], limit: number) {
+  const page = found.slice(0, limit);
+  return {
+    object: 'list' as const,
+    data: page,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+    has_more: found.length > limit,
+  };
+}
+
 /** Sort order of a list. */
 export interface Sort<Key extends string = string> {
   readonly key: Key;

@@ -1,7 +1,7 @@
 import { Select, SimpleGrid, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { SPEND_PERIODS } from '../../contract/spend-periods.ts';
-import type { SpendLimitDraft, SpendLimitValue } from '../data/field-values.ts';
+import { SPEND_PERIODS, type SpendLimit } from '../../contract/spend-limits.ts';
+import type { SpendLimitDraft } from '../data/field-values.ts';
 import { formatDateTime } from '../data/format-times.ts';
 import { AmountInput } from './amount-input.tsx';
 import { useFormatCredits } from './credit-amount.tsx';
@@ -39,7 +39,7 @@ export function SpendLimitFields({ description, value, onChange }: SpendLimitFie
 }
 
 interface SpendLimitTextProps {
-  readonly limit: SpendLimitValue & { readonly spent: number; readonly renews_at: number };
+  readonly limit: SpendLimit & { readonly spent: number; readonly renews_at: number };
 }
 
 /** "10 of 50 CNY this month", with the time of renewal as a hint. */

@@ -1,4 +1,4 @@
-import type { SpendPeriod } from '../../contract/spend-periods.ts';
+import type { SpendLimit, SpendPeriod } from '../../contract/spend-limits.ts';
 
 /** Last second of a day in the local time zone, in Unix seconds; null without a day. @param day `2026-11-30` */
 export function toEndOfDay(day: string): number | null {
@@ -20,12 +20,6 @@ export const creditsToQuota = (credits: number, perUnit: number = DEFAULT_QUOTA_
 export const readNumberInput = (value: number | string): number | undefined =>
   value === '' ? undefined : Number(value);
 
-/** A spend limit in the API. */
-export interface SpendLimitValue {
-  readonly amount: number;
-  readonly period: SpendPeriod;
-}
-
 /** Form values of a spend limit; the amount is in credits, empty: no limit. */
 export interface SpendLimitDraft {
   readonly amount: number | string;
@@ -33,11 +27,11 @@ export interface SpendLimitDraft {
 }
 
 /** @param perUnit quota per credit */
-export const toSpendLimitDraft = (limit: SpendLimitValue | null | undefined, perUnit: number): SpendLimitDraft => ({
+export const toSpendLimitDraft = (limit: SpendLimit | null | undefined, perUnit: number): SpendLimitDraft => ({
   amount: limit ? limit.amount / perUnit : '',
   period: limit?.period ?? 'month',
 });
 
 /** @param perUnit quota per credit */
-export const toSpendLimitBody = ({ amount, period }: SpendLimitDraft, perUnit: number): SpendLimitValue | null =>
+export const toSpendLimitBody = ({ amount, period }: SpendLimitDraft, perUnit: number): SpendLimit | null =>
   amount === '' ? null : { amount: creditsToQuota(Number(amount), perUnit), period };

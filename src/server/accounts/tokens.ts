@@ -2,6 +2,7 @@ import type { ExpressionBuilder } from 'kysely';
 import type { TOKEN_SORTS } from '../../contract/api-tokens.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page, Sort } from '../../contract/responses.ts';
+import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import { toIpRange } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -11,7 +12,7 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { jsonTexts, nullsLast, wasChanged } from '../platform/db/sql.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import type { SpendLimit, SpendLimitState } from '../quota/spend-limits.ts';
+import type { SpendLimitState } from '../quota/spend-limits.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Memberships } from './memberships.ts';
 

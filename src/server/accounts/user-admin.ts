@@ -2,6 +2,7 @@ import { canManage, DISABLED, ENABLED, type Role } from '../../contract/account-
 import type { SessionEndReason } from '../../contract/logins.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
+import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -9,7 +10,6 @@ import { isUniqueViolation } from '../platform/db/sql.ts';
 import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import type { SpendLimit } from '../quota/spend-limits.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountAccess, AccountColumns, AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
@@ -23,8 +23,18 @@ import type { SessionService, SessionStore } from './sessions.ts';
 import type { TokenStore } from './tokens.ts';
 import type { TwoFactorStore } from './two-factor.ts';
 
+/** A change of a wallet by an administrator. */
+export interface WalletChange {
+  /** The new balance of the wallet. */
+  readonly quota?: number;
+  /** Added to the wallet; negative subtracts. Excludes `quota`. */
+  readonly quota_delta?: number;
+  /** Reason for the wallet change; stored with its ledger entry. */
+  readonly note?: string;
+}
+
 /** The fields an administrator may change; absent fields stay unchanged. */
-interface UserUpdate {
+interface UserUpdate extends WalletChange {
   readonly username?: string;
   readonly password?: string;
   readonly role?: Role;
@@ -33,12 +43,6 @@ interface UserUpdate {
   readonly concurrent_tasks?: number | null;
   readonly queued_tasks?: number | null;
   readonly spend_limit?: SpendLimit | null;
-  /** The new balance of the wallet. */
-  readonly quota?: number;
-  /** Added to the wallet; negative subtracts. Excludes `quota`. */
-  readonly quota_delta?: number;
-  /** Reason for the wallet change; stored with its ledger entry. */
-  readonly note?: string;
   readonly display_name?: string;
   readonly email?: string;
 }
@@ -220,7 +224,7 @@ export class UserAdminService {
       await accounts.putPassword(trx, id, hash, clock.now());
       await notices.notify(trx, id, 'password');
     }
-    const delta = await this.#adjustWallet(trx, id, update);
+    const delta = await adjustWallet(trx, ledger, id, update);
     if (update.spend_limit !== undefined)
       await ledger.setSpendLimit(trx, { kind: 'account', id }, update.spend_limit ?? undefined);
     const reason = toEndReason(account, columns, hash !== undefined);
@@ -256,15 +260,6 @@ export class UserAdminService {
     if (account === undefined || account.kind !== 'person') throw notExistError('account');
     if (!canManage(caller.role, account.role)) throw new AppError('rank_too_low');
     return { account, isLastRoot: roots.length === 1 && roots[0] === id };
-  }
-
-  /** Returns the change of the wallet. An absolute quota is compared with the balance this transaction has locked. */
-  async #adjustWallet(trx: Trx, id: number, { quota, quota_delta, note }: UserUpdate): Promise<number> {
-    const { ledger } = this.#dependencies;
-    const delta = quota === undefined ? (quota_delta ?? 0) : quota - (await ledger.lockBalance(trx, id));
-    if (delta !== 0)
-      await ledger.grant(trx, defined({ userId: id, amount: delta, ref: `admin:${randomText(20)}`, note }));
-    return delta;
   }
 
   async #assertNotTaken(trx: Trx, { id }: Account, { username, email }: AccountColumns): Promise<void> {
@@ -308,3 +303,19 @@ const isChanged = (account: Account, columns: Columns, key: 'role' | 'status'): 
 
 const pickChanged = (account: Account, columns: Columns): Partial<Account> =>
   Object.fromEntries(Object.keys(columns).map((key) => [key, account[key as keyof Columns]]));
+
+/**
+ * Changes a wallet; an absolute quota is compared with the balance that this transaction has locked.
+ * @returns the amount added
+ * @throws quota_not_enough
+ */
+export async function adjustWallet(
+  trx: Trx,
+  ledger: Pick<Ledger, 'grant' | 'lockBalance'>,
+  userId: number,
+  { quota, quota_delta, note }: WalletChange,
+): Promise<number> {
+  const amount = quota === undefined ? (quota_delta ?? 0) : quota - (await ledger.lockBalance(trx, userId));
+  if (amount !== 0) await ledger.grant(trx, defined({ userId, amount, ref: `admin:${randomText(20)}`, note }));
+  return amount;
+}

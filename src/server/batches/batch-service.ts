@@ -1,5 +1,6 @@
 import { BATCH_ENDPOINTS, type BatchEndpoint } from '../../contract/batch-endpoints.ts';
 import { BATCH_KEPT_DAYS, BATCH_LIMITS, type Batch, type NewBatch } from '../../contract/batches.ts';
+import { openAiList } from '../../contract/responses.ts';
 import { DAY_MS, HOUR_MS, toSeconds } from '../../contract/time-units.ts';
 import type { FileService } from '../files/file-service.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
@@ -98,14 +99,7 @@ export class BatchService {
     if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > 100)
       throw invalidRequest('limit must be from 1 to 100.', 'limit');
     const found = await this.#dependencies.store.list(owner, after, limit + 1);
-    const page = found.slice(0, limit).map(toBatch);
-    return {
-      object: 'list' as const,
-      data: page,
-      first_id: page[0]?.id ?? null,
-      last_id: page.at(-1)?.id ?? null,
-      has_more: found.length > limit,
-    };
+    return openAiList(found.map(toBatch), limit);
   }
 
   /** Starts no new line and cancels waiting videos. A batch that is being cancelled stays as it is. */

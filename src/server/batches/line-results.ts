@@ -32,13 +32,14 @@ function toResult(
   response: LineResponse | undefined,
   error: { readonly code: string; readonly message: string } | null,
 ): string {
-  const content = {
-    id: `batch_req_${batch_id.slice('batch_'.length)}_${line}`,
-    custom_id,
-    response: response && { status_code: response.status, request_id: response.requestId, body: response.body },
-    error,
-  };
-  return toWellFormedText(JSON.stringify({ ...content, response: content.response ?? null }));
+  return toWellFormedText(
+    JSON.stringify({
+      id: `batch_req_${batch_id.slice('batch_'.length)}_${line}`,
+      custom_id,
+      response: response ? { status_code: response.status, request_id: response.requestId, body: response.body } : null,
+      error,
+    }),
+  );
 }
 
 /** The end of a line without a response. */

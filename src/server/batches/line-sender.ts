@@ -157,7 +157,7 @@ export class LineSender {
     return 'ended';
   }
 
-  /** Returns what a call cost that another process has taken for interrupted: its response reaches nobody. */
+  /** Refunds a call whose line another process has already ended as interrupted: its response is discarded. */
   async #giveBack({ user_id: userId }: BatchRow, { batch_id, line, ref }: LineRow): Promise<void> {
     const { database, store, ledger } = this.#dependencies;
     if (ref === null) return;

@@ -3,7 +3,7 @@ import { type AmountUnit, amountUnitName } from '../../contract/amounts.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import * as endpoints from '../../contract/oauth.ts';
-import { SPEND_PERIODS } from '../../contract/spend-periods.ts';
+import { SPEND_PERIODS } from '../../contract/spend-limits.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

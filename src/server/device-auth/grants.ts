@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { SpendPeriod } from '../../contract/spend-periods.ts';
+import type { SpendLimit } from '../../contract/spend-limits.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Memberships } from '../accounts/memberships.ts';
@@ -34,7 +34,7 @@ const CODE_LENGTH = 43;
 export interface GrantLimits {
   /** Unix milliseconds. */
   readonly endsAt: number | null;
-  readonly spendLimit: { readonly amount: number; readonly period: SpendPeriod } | null;
+  readonly spendLimit: SpendLimit | null;
 }
 
 /** Origin of an approval, with the person's browser. */

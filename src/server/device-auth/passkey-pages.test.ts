@@ -142,7 +142,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       await browser.submit('approve', { ...limits, ...proof });
       assert.deepEqual([browser.status, browser.leftTo], [400, undefined]);
       assert.match(browser.html, message);
-      assert.match(browser.html, /value="5"[\s\S]*value="7"/, 'keeps what was typed');
+      assert.match(browser.html, /value="5"[\s\S]*value="7"/, 'keeps the limits entered before');
     }
     await browser.submit('approve', { ...limits, passkey: await passkeyField(own) });
     assert.match(String(browser.leftTo), /[?&]code=/);

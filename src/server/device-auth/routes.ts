@@ -1,3 +1,4 @@
+import { toSpendLimitState } from '../../contract/account-fields.ts';
 import * as endpoints from '../../contract/device-auth.ts';
 import * as adminDeviceClientsEndpoints from '../../contract/device-clients.ts';
 import { toVerificationLinks } from '../../contract/device-pages.ts';
@@ -14,7 +15,6 @@ import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type AccountCaller, toActor, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
-import type { SpendLimitState } from '../quota/spend-limits.ts';
 import { type ClientListItem, parseScopes } from './clients.ts';
 import { logInForDeviceCode } from './codes.ts';
 import { addConsentRoutes } from './consent-routes.ts';
@@ -238,20 +238,13 @@ const toDeviceRow = (row: DeviceListItem, caller: AccountCaller) => ({
   expires_time: toSeconds(row.refresh_expires_at),
   current: caller.kind === 'device' && caller.authorizationId === row.id,
   scopes: row.scopes === null ? [...DEVICE_SCOPES] : parseScopes(row.scopes),
-  spend_limit: row.spendLimit === undefined ? null : toSpendLimit(row.spendLimit),
+  spend_limit: toSpendLimitState(row.spendLimit),
   expires_at: row.grant_ends_at === null ? null : toSeconds(row.grant_ends_at),
   organization: row.organization ?? '',
 });
 
 /** What a device sign-in may do, in the words of grants. */
 const DEVICE_SCOPES: readonly OauthScope[] = ['account', 'models'];
-
-const toSpendLimit = ({ amount, period, spent, renewsAt }: SpendLimitState) => ({
-  amount,
-  period,
-  spent,
-  renews_at: toSeconds(renewsAt),
-});
 
 /** Administration of official clients. */
 function addDeviceClientAdminRoutes(

@@ -3,7 +3,7 @@ import type { SignInProvider } from '../../contract/identity-providers.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
 import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
-import { SPEND_PERIODS } from '../../contract/spend-periods.ts';
+import { SPEND_PERIODS } from '../../contract/spend-limits.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 import { PASSKEY_SCRIPT_TAG, type PasskeyForm, passkeyForm } from './passkey-form.ts';
 import { TEXTS, type Texts } from './texts.ts';

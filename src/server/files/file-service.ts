@@ -7,6 +7,7 @@ import {
   MAX_FILENAME_LENGTH,
 } from '../../contract/file-purposes.ts';
 import type { FileObject } from '../../contract/files.ts';
+import { openAiList } from '../../contract/responses.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Artifacts } from '../artifacts/module.ts';
 import type { ReceivedFile } from '../artifacts/upload-storage.ts';
@@ -110,14 +111,7 @@ export class FileService {
   async list(owner: Owner, query: FileQuery) {
     const { limit, ...filter } = toFilter(query);
     const found = await this.#store.list(owner, this.#dependencies.clock.now(), { ...filter, limit: limit + 1 });
-    const page = found.slice(0, limit).map(toFileObject);
-    return {
-      object: 'list' as const,
-      data: page,
-      first_id: page[0]?.id ?? null,
-      last_id: page.at(-1)?.id ?? null,
-      has_more: found.length > limit,
-    };
+    return openAiList(found.map(toFileObject), limit);
   }
 
   /** @throws AppError `file_not_found` */

@@ -1,24 +1,18 @@
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
+import type { SpendLimit } from '../../contract/spend-limits.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
+import { adjustWallet, type WalletChange } from '../accounts/user-admin.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Actor } from '../platform/http/request-context.ts';
-import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import type { SpendLimit } from '../quota/spend-limits.ts';
-import type { Tables, Trx } from '../tables.ts';
+import type { Tables } from '../tables.ts';
 import type { OrganizationStore } from './organization-store.ts';
 
 /** The fields an administrator may change; absent fields stay unchanged. */
-interface OrganizationUpdate {
-  /** The new balance of the wallet. */
-  readonly quota?: number;
-  /** Added to the wallet; negative subtracts. Excludes `quota`. */
-  readonly quota_delta?: number;
-  /** Reason for the wallet change; stored with its ledger entry. */
-  readonly note?: string;
+interface OrganizationUpdate extends WalletChange {
   /** 1 enabled, 2 disabled: members and keys can then do nothing. */
   readonly status?: number;
   readonly concurrent_tasks?: number | null;
@@ -64,7 +58,7 @@ export class OrganizationAdmin {
       const { status, concurrent_tasks, queued_tasks } = update;
       const columns = defined({ status, concurrent_tasks, queued_tasks });
       if (Object.keys(columns).length > 0) await accounts.update(trx, id, columns);
-      const delta = await this.#adjustWallet(trx, id, update);
+      const delta = await adjustWallet(trx, ledger, id, update);
       if (update.spend_limit !== undefined)
         await ledger.setSpendLimit(trx, { kind: 'account', id }, update.spend_limit ?? undefined);
       await auditLog.record(trx, {
@@ -80,14 +74,5 @@ export class OrganizationAdmin {
         }),
       });
     });
-  }
-
-  /** Returns the change. An absolute quota is compared with the balance this transaction has locked. */
-  async #adjustWallet(trx: Trx, id: number, { quota, quota_delta, note }: OrganizationUpdate): Promise<number> {
-    const { ledger } = this.#dependencies;
-    const delta = quota === undefined ? (quota_delta ?? 0) : quota - (await ledger.lockBalance(trx, id));
-    if (delta !== 0)
-      await ledger.grant(trx, defined({ userId: id, amount: delta, ref: `admin:${randomText(20)}`, note }));
-    return delta;
   }
 }

@@ -2,7 +2,7 @@ import { ENABLED } from '../../contract/account-fields.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
 import { canManageMember, includesRole, type OrganizationRole } from '../../contract/organization-roles.ts';
 import type { Page } from '../../contract/responses.ts';
-import type { SpendPeriod } from '../../contract/spend-periods.ts';
+import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
@@ -27,11 +27,6 @@ const INVITATION_MAIL = 'organization-invitation';
 const ACCEPT_PAGE = '/account/invitation';
 /** Organizations one account may own, so that no account reserves all short names. */
 const MAX_OWNED = 20;
-
-interface SpendLimit {
-  readonly amount: number;
-  readonly period: SpendPeriod;
-}
 
 interface GrantedMemberships {
   /** Id of the identity provider. */

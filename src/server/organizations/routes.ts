@@ -1,3 +1,4 @@
+import { toSpendLimitState } from '../../contract/account-fields.ts';
 import { defined } from '../../contract/objects.ts';
 import * as endpoints from '../../contract/organizations.ts';
 import { done, list, ok, toPage } from '../../contract/responses.ts';
@@ -5,7 +6,6 @@ import { toSeconds } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';
 import { type AccountCaller, actorIdOf, toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { SpendLimitState } from '../quota/spend-limits.ts';
 import type { OrganizationAdmin } from './organization-admin.ts';
 import type { OwnOrganization } from './organization-store.ts';
 import type { OrganizationService } from './organizations.ts';
@@ -78,7 +78,7 @@ function addMemberRoutes(routes: RouteRegistry, organizations: OrganizationServi
       username: row.username ?? '',
       display_name: row.display_name,
       role: row.role,
-      spend_limit: row.spendLimit === undefined ? null : toSpendLimit(row.spendLimit),
+      spend_limit: toSpendLimitState(row.spendLimit),
       joined_time: toSeconds(row.created_at),
     }));
     return list(members, total);
@@ -143,11 +143,4 @@ const toOrganization = (row: OwnOrganization) => ({
   role: row.role,
   prompts_visible_to_admins: row.prompts_visible_to_admins === 1,
   created_time: toSeconds(row.created_at),
-});
-
-const toSpendLimit = ({ amount, period, spent, renewsAt }: SpendLimitState) => ({
-  amount,
-  period,
-  spent,
-  renews_at: toSeconds(renewsAt),
 });

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 import type { OrganizationRole } from '../../contract/organization-roles.ts';
-import type { SpendPeriod } from '../../contract/spend-periods.ts';
+import type { SpendPeriod } from '../../contract/spend-limits.ts';
 import { addIndex, type Migration, required } from '../platform/db/migrate.ts';
 
 /** Tables of organizations. */

@@ -1,10 +1,10 @@
 import { type Selectable, sql } from 'kysely';
+import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Allowances, AllowanceTerms } from '../quota/ledger.ts';
-import type { SpendLimit } from '../quota/spend-limits.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import {
   allowedModels,

@@ -1,8 +1,7 @@
-import { leftOf } from '../../contract/account-fields.ts';
 import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
-import type { SpendPeriod } from '../../contract/spend-periods.ts';
+import { leftOf, type SpendLimit, type SpendPeriod } from '../../contract/spend-limits.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -42,7 +41,6 @@ import {
   type CountedWindow,
   kindOf,
   parseCountedWindows,
-  type SpendLimit,
   type SpendLimitState,
   type SpendLimitStore,
   type SpendSubject,
@@ -466,7 +464,7 @@ class Charger {
       subjectsOf(reservation).flatMap((subject) => {
         const ofPlan = kindOf(subject) === 'account' ? reservation.planSpendLimit : undefined;
         const limit = limits.get(subject) ?? ofPlan;
-        // What is free is never refused.
+        // Free calls are never refused.
         if (limit === undefined || reservation.amount === 0) return [];
         const window = spendWindowOf(limit.period, clock.now(), timeZone());
         reservation.counted.push([subject, window.startsAt]);

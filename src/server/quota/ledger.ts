@@ -1,7 +1,8 @@
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
+import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Trx } from '../tables.ts';
-import type { SpendLimit, SpendLimitState, SpendSubject, SubjectKey } from './spend-limits.ts';
+import type { SpendLimitState, SpendSubject, SubjectKey } from './spend-limits.ts';
 
 /** Quota set aside before work begins. Amounts are whole and never negative. */
 export interface Reservation {

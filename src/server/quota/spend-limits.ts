@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SpendPeriod } from '../../contract/spend-periods.ts';
+import type { SpendLimit, SpendPeriod } from '../../contract/spend-limits.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { jsonTexts } from '../platform/db/sql.ts';
@@ -12,12 +12,6 @@ import type { Executor, Tables, Trx } from '../tables.ts';
 export type SpendSubject =
   | { readonly kind: 'token' | 'account'; readonly id: number }
   | { readonly kind: 'member'; readonly id: number; readonly organizationId: number };
-
-/** `amount`: quota. */
-export interface SpendLimit {
-  readonly amount: number;
-  readonly period: SpendPeriod;
-}
 
 /** A limit and the amount spent in its current period, including open reservations. Times are Unix milliseconds. */
 export interface SpendLimitState extends SpendLimit {
@@ -135,7 +129,7 @@ export class SpendLimitStore {
 
   /**
    * Counts a reservation.
-   * @returns what is spent then; undefined if the window has no room for it, and nothing has changed
+   * @returns the amount spent afterwards; undefined, with nothing changed, if the window has no room for it
    */
   async take(
     trx: Trx,

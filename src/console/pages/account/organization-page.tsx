@@ -6,16 +6,16 @@ import { useTranslation } from 'react-i18next';
 import { defined } from '../../../contract/objects.ts';
 import { canManageMember, ORGANIZATION_ROLES, type OrganizationRole } from '../../../contract/organization-roles.ts';
 import * as endpoints from '../../../contract/organizations.ts';
-import { SPEND_PERIODS, type SpendPeriod } from '../../../contract/spend-periods.ts';
-import { AmountInput } from '../../components/amount-input.tsx';
 import { CopyField } from '../../components/copy-button.tsx';
-import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
+import { useAmountUnit } from '../../components/credit-amount.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
+import { SpendLimitFields, SpendLimitText } from '../../components/spend-limit.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { enterOrganization, readOrganization, readUserId } from '../../data/browser-storage.ts';
+import { toSpendLimitBody, toSpendLimitDraft } from '../../data/field-values.ts';
 import { formatDate } from '../../data/format-times.ts';
 import {
   invitationsQuery,
@@ -89,14 +89,12 @@ function Members({ organization }: OfOrganization) {
 
 function MemberRow({ organization, member }: OfOrganization & { readonly member: Member }) {
   const { t } = useTranslation('organizations');
-  const format = useFormatCredits();
   const refresh = useRefresh();
   const navigate = useNavigate();
   const [isEditing, setEditing] = useState(false);
   const isSelf = member.user_id === readUserId();
   const isManaged = canManageMember(organization.role, member.role);
   const name = member.display_name || member.username;
-  const { spend_limit: limit } = member;
   const remove = async (): Promise<void> => {
     const params = { slug: organization.slug, user_id: String(member.user_id) };
     await callApi(endpoints.removeMember, { params });
@@ -113,11 +111,7 @@ function MemberRow({ organization, member }: OfOrganization & { readonly member:
         </Text>
       </Table.Td>
       <Table.Td>{t(`role.${member.role}`)}</Table.Td>
-      <Table.Td>
-        {limit === null
-          ? t('noLimit')
-          : t('spentOf', { spent: format(limit.spent), amount: format(limit.amount), period: limit.period })}
-      </Table.Td>
+      <Table.Td>{member.spend_limit === null ? t('noLimit') : <SpendLimitText limit={member.spend_limit} />}</Table.Td>
       <Table.Td>
         <Group gap="xs" justify="flex-end" wrap="nowrap">
           {isManaged ? (
@@ -148,42 +142,11 @@ function MemberRow({ organization, member }: OfOrganization & { readonly member:
   );
 }
 
-/** A limit as typed, in credits. */
-interface TypedLimit {
-  readonly amount: number | string;
-  readonly period: SpendPeriod;
-}
-
+/** Form values of a spend limit, and the limit as the API takes it. */
 function useLimit(start: Member['spend_limit']) {
   const { quotaPerCredit } = useAmountUnit();
-  const [limit, setLimit] = useState<TypedLimit>({
-    amount: start === null ? '' : start.amount / quotaPerCredit,
-    period: start?.period ?? 'month',
-  });
-  const quota = Math.round(Number(limit.amount) * quotaPerCredit);
-  return { limit, setLimit, body: limit.amount === '' || quota < 1 ? null : { amount: quota, period: limit.period } };
-}
-
-function LimitFields({ limit, setLimit }: Pick<ReturnType<typeof useLimit>, 'limit' | 'setLimit'>) {
-  const { t } = useTranslation('organizations');
-  return (
-    <Group grow align="flex-start">
-      <AmountInput
-        label={t('limit')}
-        description={t('limitHint')}
-        value={limit.amount}
-        onChange={(amount) => setLimit({ ...limit, amount })}
-      />
-      <Select
-        label={t('period')}
-        description=" "
-        allowDeselect={false}
-        value={limit.period}
-        data={SPEND_PERIODS.map((value) => ({ value, label: t(`periods.${value}`) }))}
-        onChange={(value) => setLimit({ ...limit, period: (value ?? 'month') as SpendPeriod })}
-      />
-    </Group>
-  );
+  const [draft, setDraft] = useState(toSpendLimitDraft(start, quotaPerCredit));
+  return { body: toSpendLimitBody(draft, quotaPerCredit), fields: { value: draft, onChange: setDraft } };
 }
 
 interface RoleSelectProps {
@@ -219,7 +182,7 @@ function MemberDialog({ organization, member, name, onClose }: MemberDialogProps
   const refresh = useRefresh();
   const toasts = useToasts();
   const [role, setRole] = useState(member.role);
-  const { body, ...limit } = useLimit(member.spend_limit);
+  const { body, fields } = useLimit(member.spend_limit);
   const save = useMutation({
     mutationFn: () =>
       callApi(endpoints.updateMember, {
@@ -235,7 +198,7 @@ function MemberDialog({ organization, member, name, onClose }: MemberDialogProps
   return (
     <FormDialog title={t('changeTitle', { name })} submitLabel={t('app:save')} save={save} onClose={onClose}>
       <RoleSelect own={organization.role} value={role} onChange={setRole} />
-      <LimitFields {...limit} />
+      <SpendLimitFields description={t('limitHint')} {...fields} />
     </FormDialog>
   );
 }
@@ -303,7 +266,7 @@ function InviteDialog({ organization, onInvited, onClose }: InviteDialogProps) {
   const refresh = useRefresh();
   const [role, setRole] = useState<OrganizationRole>('member');
   const [email, setEmail] = useState('');
-  const { body, ...limit } = useLimit(null);
+  const { body, fields } = useLimit(null);
   const save = useMutation({
     mutationFn: async () =>
       (
@@ -327,7 +290,7 @@ function InviteDialog({ organization, onInvited, onClose }: InviteDialogProps) {
         value={email}
         onChange={(event) => setEmail(event.currentTarget.value)}
       />
-      <LimitFields {...limit} />
+      <SpendLimitFields description={t('limitHint')} {...fields} />
     </FormDialog>
   );
 }

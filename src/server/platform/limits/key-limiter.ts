@@ -1,5 +1,5 @@
-import { leftOf } from '../../../contract/account-fields.ts';
 import type { MessageKey } from '../../../contract/messages/format-message.ts';
+import { leftOf } from '../../../contract/spend-limits.ts';
 import { AppError } from '../app-error.ts';
 import type { Clock } from '../clock.ts';
 import type { ConcurrencySlots, TakenPoints } from './counters.ts';
