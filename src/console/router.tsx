@@ -117,7 +117,7 @@ const studioRoute = createRoute({
 const exploreRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/studio/explore',
-  component: lazyPage(async () => (await import('./pages/studio/explore-page.tsx')).ExplorePage),
+  component: lazyPage(async () => (await import('./pages/studio/ideas.tsx')).ExplorePage),
 });
 const playgroundRoute = createRoute({
   getParentRoute: () => appRoute,

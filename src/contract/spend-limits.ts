@@ -1,4 +1,4 @@
-// Apart from the schemas, so that neither the command line's help nor the console's first screen loads them.
+// Apart from the schemas, so that the command line's help does not load them.
 
 /** Periods of a spend limit: calendar days, weeks from Monday and months in the time zone of the site. */
 export const SPEND_PERIODS = ['day', 'week', 'month'] as const;

@@ -7,7 +7,7 @@ import { hashToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { SecurityNotices } from './security-notices.ts';
-import { newModelKey, type OldSecret, type TokenOwner } from './tokens.ts';
+import { activeTokens, newModelKey, type OldSecret, type TokenOwner } from './tokens.ts';
 
 interface KeyRotationDependencies {
   readonly database: Database<Tables>;
@@ -140,15 +140,10 @@ interface LockedKey {
 }
 
 /** Locks a key of the owner until the commit. */
-async function lockKey(trx: Trx, { userId, actorId }: TokenOwner, id: number): Promise<LockedKey> {
-  const key = await trx
-    .selectFrom('tokens')
+async function lockKey(trx: Trx, owner: TokenOwner, id: number): Promise<LockedKey> {
+  const key = await activeTokens(trx, owner)
     .select(['id', 'hash', 'hint', 'last_used_at'])
     .where('id', '=', id)
-    .where('user_id', '=', userId)
-    .where('kind', '=', 'sk')
-    .where('revoked_at', 'is', null)
-    .$if(actorId !== undefined, (query) => query.where('actor_id', '=', actorId ?? 0))
     .forUpdate()
     .executeTakeFirst();
   if (key === undefined) throw notExistError('token');

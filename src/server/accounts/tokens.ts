@@ -381,7 +381,8 @@ const LISTED_COLUMNS = [
   ...RATE_LIMIT_COLUMNS,
 ] as const;
 
-const activeTokens = (db: Executor, { userId, actorId }: TokenOwner) =>
+/** The keys of an owner that are not revoked. */
+export const activeTokens = (db: Executor, { userId, actorId }: TokenOwner) =>
   db
     .selectFrom('tokens')
     .where('user_id', '=', userId)

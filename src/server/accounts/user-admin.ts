@@ -8,8 +8,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { isUniqueViolation } from '../platform/db/sql.ts';
 import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
-import { randomText } from '../platform/tokens.ts';
-import type { Ledger } from '../quota/ledger.ts';
+import type { Ledger, WalletAdjustment } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountAccess, AccountColumns, AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
@@ -23,18 +22,8 @@ import type { SessionService, SessionStore } from './sessions.ts';
 import type { TokenStore } from './tokens.ts';
 import type { TwoFactorStore } from './two-factor.ts';
 
-/** A change of a wallet by an administrator. */
-export interface WalletChange {
-  /** The new balance of the wallet. */
-  readonly quota?: number;
-  /** Added to the wallet; negative subtracts. Excludes `quota`. */
-  readonly quota_delta?: number;
-  /** Reason for the wallet change; stored with its ledger entry. */
-  readonly note?: string;
-}
-
 /** The fields an administrator may change; absent fields stay unchanged. */
-interface UserUpdate extends WalletChange {
+interface UserUpdate extends WalletAdjustment {
   readonly username?: string;
   readonly password?: string;
   readonly role?: Role;
@@ -224,7 +213,7 @@ export class UserAdminService {
       await accounts.putPassword(trx, id, hash, clock.now());
       await notices.notify(trx, id, 'password');
     }
-    const delta = await adjustWallet(trx, ledger, id, update);
+    const delta = await ledger.adjustWallet(trx, id, update);
     if (update.spend_limit !== undefined)
       await ledger.setSpendLimit(trx, { kind: 'account', id }, update.spend_limit ?? undefined);
     const reason = toEndReason(account, columns, hash !== undefined);
@@ -303,19 +292,3 @@ const isChanged = (account: Account, columns: Columns, key: 'role' | 'status'): 
 
 const pickChanged = (account: Account, columns: Columns): Partial<Account> =>
   Object.fromEntries(Object.keys(columns).map((key) => [key, account[key as keyof Columns]]));
-
-/**
- * Changes a wallet; an absolute quota is compared with the balance that this transaction has locked.
- * @returns the amount added
- * @throws quota_not_enough
- */
-export async function adjustWallet(
-  trx: Trx,
-  ledger: Pick<Ledger, 'grant' | 'lockBalance'>,
-  userId: number,
-  { quota, quota_delta, note }: WalletChange,
-): Promise<number> {
-  const amount = quota === undefined ? (quota_delta ?? 0) : quota - (await ledger.lockBalance(trx, userId));
-  if (amount !== 0) await ledger.grant(trx, defined({ userId, amount, ref: `admin:${randomText(20)}`, note }));
-  return amount;
-}

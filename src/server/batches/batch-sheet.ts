@@ -11,15 +11,11 @@ import {
 import { formatMessage, type Locale } from '../../contract/messages/format-message.ts';
 import { asObject, defined } from '../../contract/objects.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
-import { VideoBody } from '../../contract/video.ts';
 import type { FileService } from '../files/file-service.ts';
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
 import { type AppError, isAppError } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
-import { validatorFor } from '../platform/http/schema-validation.ts';
-import { NO_IMAGES } from '../platform/json-scanner.ts';
 import { isWellFormedText } from '../platform/text.ts';
-import type { GenerationRequestBody } from '../video/generation-request.ts';
 import type { Video } from '../video/module.ts';
 import type { BatchOwner, BatchService } from './batch-service.ts';
 import type { BatchRow, BatchStore, LineRow } from './batch-store.ts';
@@ -35,7 +31,6 @@ interface BatchSheetsDependencies {
 }
 
 const ENDPOINT = '/v1/videos';
-const NO_FILES = { files: [], bodyImages: NO_IMAGES } as const;
 /** Columns that are inputs of a video, by URL or by the id of a file. */
 const INPUT_COLUMNS: Readonly<Record<string, { readonly type: string; readonly role: string }>> = {
   first_frame: { type: 'image', role: 'first_frame' },
@@ -209,9 +204,7 @@ class RowCheck {
 
   async #quote(body: SheetBody): Promise<KnownPrice> {
     const { requests, submitter } = this.#dependencies.video.services;
-    const checked = validatorFor(VideoBody)(body);
-    if ('error' in checked) throw checked.error;
-    const generation = await requests.read(checked.value as GenerationRequestBody, this.#caller, NO_FILES);
+    const generation = await requests.read(requests.check(body), this.#caller);
     let dropped = '';
     const { userId, models } = this.#caller;
     const { price } = await submitter.quote({ userId, models }, generation, (headers) => {

@@ -1,17 +1,13 @@
 import { BATCH_CLIENT } from '../../contract/batches.ts';
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../contract/error-codes.ts';
 import { asObject, defined } from '../../contract/objects.ts';
-import { VideoBody } from '../../contract/video.ts';
 import type { Chat } from '../chat/module.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
-import { validatorFor } from '../platform/http/schema-validation.ts';
-import { NO_IMAGES } from '../platform/json-scanner.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
-import type { GenerationRequestBody } from '../video/generation-request.ts';
 import type { Video } from '../video/module.ts';
 import type { OnFaultPoint } from '../video/task-completion.ts';
 import type { LineRequest } from './batch-input.ts';
@@ -63,7 +59,6 @@ const RETRY_MS = 15_000;
 const MAX_RETRY_MS = 300_000;
 /** Statuses of a refusal that a later repetition of the same request may not meet. */
 const RETRYABLE_STATUSES = new Set([429, 503]);
-const NO_FILES = { files: [], bodyImages: NO_IMAGES } as const;
 
 /** The budget does not cover the line, or this process may not send lines of the batch any more. */
 class LineBlockedError extends Error {}
@@ -115,11 +110,10 @@ export class LineSender {
   async #startVideo(batch: BatchRow, lease: Lease, line: LineRow, { body }: LineRequest): Promise<SendOutcome> {
     const { video, callerOf, store } = this.#dependencies;
     const caller = await callerOf(batch.user_id, batch.token_id);
-    const checked = validatorFor(VideoBody)(body);
-    if ('error' in checked) throw checked.error;
-    const generation = await video.services.requests.read(checked.value as GenerationRequestBody, caller, NO_FILES);
+    const { requests, submitter } = video.services;
+    const generation = await requests.read(requests.check(body), caller);
     const { tokenId, ...account } = caller;
-    await video.services.submitter.submit(tokenId === 0 ? account : caller, generation, {
+    await submitter.submit(tokenId === 0 ? account : caller, generation, {
       client: BATCH_CLIENT,
       claim: async (trx, taskId) => {
         const amount = await store.priceOf(trx, taskId);

@@ -10,7 +10,6 @@ import {
 import { formatMessage, type Locale } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import { VideoBody } from '../../contract/video.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
 import { AppError } from '../platform/app-error.ts';
@@ -18,10 +17,9 @@ import type { Clock } from '../platform/clock.ts';
 import { DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
-import { NO_IMAGES } from '../platform/json-scanner.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import type { GenerationRequest, GenerationRequestBody } from '../video/generation-request.ts';
+import type { GenerationRequest } from '../video/generation-request.ts';
 import type { Video } from '../video/module.ts';
 import type { Task } from '../video/task-store.ts';
 import { type CallIdentity, toRetryClaim } from './retry-claim.ts';
@@ -127,7 +125,7 @@ export class VideoTools {
   async #quote(given: ToolInput<'quote_video'>, { caller }: ToolCall): Promise<ToolOutput<'quote_video'>> {
     const { requests, quotes } = this.#dependencies.video.services;
     const dropped = new DroppedArguments();
-    const generation = await requests.read(checkBody(given), caller, NO_FILES);
+    const generation = await requests.read(requests.check(given), caller);
     return { ...(await quotes.quote(caller, generation, dropped.read)), dropped: dropped.names };
   }
 
@@ -155,10 +153,10 @@ export class VideoTools {
     caller: ModelCaller,
   ): Promise<GenerationRequest> {
     const { requests } = this.#dependencies.video.services;
-    if (tool === 'create_video') return requests.read(checkBody(given), caller, NO_FILES);
+    if (tool === 'create_video') return requests.read(requests.check(given), caller);
     const { id, ...change } = given as ToolInput<'edit_video'>;
     const operation = tool === 'edit_video' ? 'edit' : 'extend';
-    return requests.readChange(operation, { ...checkBody(change), video: { id } }, caller, NO_FILES);
+    return requests.readChange(operation, { ...requests.check(change), video: { id } }, caller);
   }
 
   async #get({ id, wait_seconds: seconds = 0 }: ToolInput<'get_video'>, { caller, signal }: ToolCall) {
@@ -228,18 +226,6 @@ type RenderedVideo = Pick<McpVideo, 'status' | 'progress' | 'seconds' | 'size' |
   readonly prompt: string | null;
   readonly error: { readonly code: unknown; readonly message: unknown } | null;
 };
-
-const NO_FILES = { files: [], bodyImages: NO_IMAGES };
-
-/**
- * The body of a request for a video, by the rules of `POST /v1/videos`: arguments of a model's own schema are allowed.
- * @throws AppError `invalid_request`
- */
-function checkBody(given: object): GenerationRequestBody {
-  const checked = validatorFor(VideoBody)(given);
-  if ('error' in checked) throw checked.error;
-  return given as GenerationRequestBody;
-}
 
 /** Collects the names of arguments that reach no vendor. */
 class DroppedArguments {

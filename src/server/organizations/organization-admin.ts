@@ -3,16 +3,15 @@ import type { Page } from '../../contract/responses.ts';
 import type { SpendLimit } from '../../contract/spend-limits.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
-import { adjustWallet, type WalletChange } from '../accounts/user-admin.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Actor } from '../platform/http/request-context.ts';
-import type { Ledger } from '../quota/ledger.ts';
+import type { Ledger, WalletAdjustment } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import type { OrganizationStore } from './organization-store.ts';
 
 /** The fields an administrator may change; absent fields stay unchanged. */
-interface OrganizationUpdate extends WalletChange {
+interface OrganizationUpdate extends WalletAdjustment {
   /** 1 enabled, 2 disabled: members and keys can then do nothing. */
   readonly status?: number;
   readonly concurrent_tasks?: number | null;
@@ -25,7 +24,7 @@ interface OrganizationAdminDependencies {
   readonly database: Database<Tables>;
   readonly store: OrganizationStore;
   readonly accounts: Pick<AccountStore, 'lock' | 'update'>;
-  readonly ledger: Pick<Ledger, 'grant' | 'lockBalance' | 'setSpendLimit' | 'wallet'>;
+  readonly ledger: Pick<Ledger, 'adjustWallet' | 'setSpendLimit' | 'wallet'>;
   readonly auditLog: AuditLog;
 }
 
@@ -58,7 +57,7 @@ export class OrganizationAdmin {
       const { status, concurrent_tasks, queued_tasks } = update;
       const columns = defined({ status, concurrent_tasks, queued_tasks });
       if (Object.keys(columns).length > 0) await accounts.update(trx, id, columns);
-      const delta = await adjustWallet(trx, ledger, id, update);
+      const delta = await ledger.adjustWallet(trx, id, update);
       if (update.spend_limit !== undefined)
         await ledger.setSpendLimit(trx, { kind: 'account', id }, update.spend_limit ?? undefined);
       await auditLog.record(trx, {

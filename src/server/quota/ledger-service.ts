@@ -6,6 +6,7 @@ import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
+import { randomText } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import {
   type Allowances,
@@ -28,6 +29,7 @@ import {
   splitSettlement,
   sumOf,
   type TokenUsage,
+  type WalletAdjustment,
 } from './ledger.ts';
 import type {
   DailyUsage,
@@ -203,6 +205,12 @@ export class LedgerService implements Ledger {
 
   lockBalance(trx: Trx, userId: number): Promise<number> {
     return this.#store.lockBalance(trx, userId);
+  }
+
+  async adjustWallet(trx: Trx, userId: number, { quota, quota_delta, note }: WalletAdjustment): Promise<number> {
+    const amount = quota === undefined ? (quota_delta ?? 0) : quota - (await this.lockBalance(trx, userId));
+    if (amount !== 0) await this.grant(trx, defined({ userId, amount, ref: `admin:${randomText(20)}`, note }));
+    return amount;
   }
 }
 

@@ -154,6 +154,22 @@ export interface Ledger {
   wallet(userId: number): Promise<{ readonly balance: number; readonly used: number; readonly requests: number }>;
   /** The balance, locked until the transaction ends, so that a change computed from it is exact. */
   lockBalance(trx: Trx, userId: number): Promise<number>;
+  /**
+   * Changes a wallet for an administrator. An absolute quota is compared with the locked balance.
+   * @returns the amount added
+   * @throws AppError `quota_not_enough`
+   */
+  adjustWallet(trx: Trx, userId: number, change: WalletAdjustment): Promise<number>;
+}
+
+/** A change of a wallet by an administrator. */
+export interface WalletAdjustment {
+  /** The new balance of the wallet. */
+  readonly quota?: number;
+  /** Added to the wallet; negative subtracts. Excludes `quota`. */
+  readonly quota_delta?: number;
+  /** Reason for the wallet change; stored with its ledger entry. */
+  readonly note?: string;
 }
 
 /** Called with the balance of a wallet before and after a charge, in the same transaction. */

@@ -1,6 +1,8 @@
+import { VideoBody } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
+import { validatorFor } from '../platform/http/schema-validation.ts';
 import { NO_IMAGES } from '../platform/json-scanner.ts';
 import { sniffMedia } from '../platform/media-length.ts';
 import {
@@ -21,6 +23,9 @@ interface RequestReaderDependencies {
 /** The body of an edit or extension, which names the video in a field of its own. */
 type ChangeBody = GenerationRequestBody & { readonly video?: string | { readonly id: string } };
 
+/** Of a request whose images are texts of its body. */
+const NO_FILES: RequestImages = { files: [], bodyImages: NO_IMAGES };
+
 /** Reads the bodies of requests for videos, and fills in the models that they leave out. */
 export class RequestReader {
   readonly #dependencies: RequestReaderDependencies;
@@ -28,11 +33,22 @@ export class RequestReader {
     this.#dependencies = dependencies;
   }
 
+  /**
+   * Checks a body that no route has checked, by the rules of `POST /v1/videos`: arguments of a model's own schema are
+   * allowed.
+   * @throws AppError `invalid_request`
+   */
+  check(given: object): GenerationRequestBody {
+    const checked = validatorFor(VideoBody)(given);
+    if ('error' in checked) throw checked.error;
+    return given as GenerationRequestBody;
+  }
+
   /** @param needsModel the format has no default model */
   async read(
     body: GenerationRequestBody,
     caller: ModelCaller,
-    images: RequestImages,
+    images: RequestImages = NO_FILES,
     { needsModel = false }: { readonly needsModel?: boolean } = {},
   ): Promise<GenerationRequest> {
     const { modelChoice } = this.#dependencies;
@@ -47,7 +63,7 @@ export class RequestReader {
     operation: 'edit' | 'extend',
     { video, prompt = '', ...rest }: ChangeBody,
     caller: ModelCaller,
-    { files, bodyImages }: RequestImages,
+    { files, bodyImages }: RequestImages = NO_FILES,
   ): Promise<GenerationRequest> {
     const { inputs, modelChoice } = this.#dependencies;
     if (prompt.trim() === '') throw invalidRequest('prompt is required.', 'prompt');

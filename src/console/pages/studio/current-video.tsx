@@ -1,4 +1,4 @@
-import { ActionIcon, AspectRatio, Button, Center, Group, Paper, Skeleton } from '@mantine/core';
+import { ActionIcon, AspectRatio, Button, Center, Group, Paper, Skeleton, Text } from '@mantine/core';
 import {
   IconArrowBackUp,
   IconArrowsShuffle,
@@ -14,6 +14,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { CopyIconButton } from '../../components/copy-button.tsx';
 import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -23,7 +24,6 @@ import { VideoPlayer } from '../../components/video-player.tsx';
 import { formatElapsed } from '../../data/format-times.ts';
 import { downloadVideo, uploadPoster, type Video, type VideoDetail, videoQuery } from '../../data/videos.ts';
 import { useModelTitle } from './models.ts';
-import { Prompt } from './prompt-text.tsx';
 import type { RemixActions } from './remix-actions.ts';
 
 /**
@@ -211,5 +211,18 @@ function ActionButton({ name, icon, compact, shortcut, onClick }: ActionButtonPr
     <Button size="compact-sm" variant="default" leftSection={icon} aria-keyshortcuts={shortcut} onClick={onClick}>
       {name}
     </Button>
+  );
+}
+
+/** A prompt with its copy button. */
+export function Prompt({ text, lines }: { readonly text: string; readonly lines: number }) {
+  const { t } = useTranslation('studio');
+  return (
+    <div className="prompt-text">
+      <Text size="sm" lineClamp={lines} title={text} style={{ overflowWrap: 'anywhere' }}>
+        {text === '' ? t('noPrompt') : text}
+      </Text>
+      {text === '' ? null : <CopyIconButton text={text} label={t('copyPrompt')} />}
+    </div>
   );
 }

@@ -1,14 +1,16 @@
-import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { acceptsMotion } from '../../components/hover-clip.tsx';
+import { Page } from '../../components/page.tsx';
 import type explore from '../../strings/en/explore.ts';
+import type { ChangeDraft } from './draft.ts';
 
 /** A prompt to start from. */
-export type IdeaId = keyof typeof explore.ideas;
+type IdeaId = keyof typeof explore.ideas;
 
 /** The curated ideas in their order; the texts are in the strings of each language. */
-export const IDEAS: readonly IdeaId[] = [
+const IDEAS: readonly IdeaId[] = [
   'street',
   'aurora',
   'portrait',
@@ -36,7 +38,7 @@ const CLIPS = import.meta.glob<string>('../../../sandbox/media/*-1.mp4', {
 });
 
 /** Cards of ideas; a click fills the prompt of the studio. */
-export default function Ideas({ count }: { readonly count: number }) {
+export function Ideas({ count }: { readonly count: number }) {
   return (
     <ul className="ideas">
       {IDEAS.slice(0, count).map((id) => (
@@ -71,4 +73,33 @@ function Idea({ id }: { readonly id: IdeaId }) {
       </Link>
     </li>
   );
+}
+
+/** Prompts and clips to start from. */
+export function ExplorePage() {
+  const { t } = useTranslation('explore');
+  return (
+    <Page title={t('title')} subtitle={t('lead')} size="xl">
+      <Ideas count={IDEAS.length} />
+    </Page>
+  );
+}
+
+interface IdeaPromptProps {
+  /** From the URL, so it may be unknown. */
+  readonly idea: string;
+  readonly change: ChangeDraft;
+}
+
+/** Fills the prompt with the idea of the URL (`/studio?idea=sea`), and removes it from the URL. */
+export function IdeaPrompt({ idea, change }: IdeaPromptProps) {
+  const { t } = useTranslation('explore');
+  const navigate = useNavigate();
+  useEffect(() => {
+    const prompt = t(`ideas.${idea as 'sea'}.prompt`, { defaultValue: '' });
+    if (prompt !== '') change({ prompt, operation: 'generate' });
+    void navigate({ to: '/studio', search: {}, replace: true });
+    document.getElementById('prompt')?.focus();
+  }, [idea, t, change, navigate]);
+  return null;
 }

@@ -6,8 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { HoverClip } from '../../components/hover-clip.tsx';
 import type { Video } from '../../data/videos.ts';
-import { RemixButtons, VideoFacts } from './current-video.tsx';
-import { Prompt } from './prompt-text.tsx';
+import { Prompt, RemixButtons, VideoFacts } from './current-video.tsx';
 import type { RemixActions } from './remix-actions.ts';
 import type { VideoGroup } from './video-groups.ts';
 

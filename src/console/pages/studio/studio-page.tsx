@@ -23,8 +23,8 @@ import { useSubmitVideos } from './submit-videos.ts';
 import { useInputUploads } from './uploads.ts';
 import { groupBySubmit } from './video-groups.ts';
 
-const Ideas = lazy(() => import('./ideas.tsx'));
-const IdeaPrompt = lazy(() => import('./idea-prompt.tsx'));
+const Ideas = lazy(async () => ({ default: (await import('./ideas.tsx')).Ideas }));
+const IdeaPrompt = lazy(async () => ({ default: (await import('./ideas.tsx')).IdeaPrompt }));
 const Lightbox = lazy(() => import('../../components/lightbox.tsx'));
 const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 

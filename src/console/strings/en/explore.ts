@@ -2,7 +2,6 @@
 export default {
   title: 'Explore',
   lead: 'Prompts to start from. One click puts them into the studio.',
-  more: 'Explore all ideas',
   ideas: {
     aurora: {
       title: 'Northern lights',

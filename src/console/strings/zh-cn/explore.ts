@@ -4,7 +4,6 @@ import type { Translated } from '../namespaces.ts';
 export default {
   title: '灵感',
   lead: '从这些提示词开始，点击即可填入工作室。',
-  more: '查看全部灵感',
   ideas: {
     aurora: { title: '极光', prompt: '极光在雪山脊上流动，星空缓缓旋转，广角，延时摄影' },
     city: { title: '城市夜色', prompt: '蓝调时刻的城市天际线，窗灯逐一亮起，无人机缓慢前推' },

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
-import { HOUR_MS } from '../../../contract/time-units.ts';
+import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
@@ -266,11 +266,9 @@ function checkSeconds(seconds: number, family: ModelFamily, model: string): void
   }
 }
 
-const WEEK_MS = 7 * 24 * HOUR_MS;
-
 /** A draft is named by the id of its video, in a field of its own or in the vendor's element. */
 const DRAFTS: VendorDrafts = {
-  lifetimeMs: WEEK_MS,
+  lifetimeMs: 7 * DAY_MS,
   isDraft: (metadata) => ['true', true].includes(asObject(metadata)?.draft as string | boolean),
   idIn(metadata) {
     const { draft_task: named, content } = asObject(metadata) ?? {};
