@@ -25,19 +25,25 @@ const PROCESSORS = ['arm64', 'arm', 'ia32', 'loong64', 'ppc64', 'riscv64', 's390
 export const isFromRegistry = (folder: string, { link }: LockEntry): boolean =>
   folder.includes('node_modules/') && link !== true;
 
-/** Optional packages required by a package of the lock but missing from it: folder to entry. */
+/** Optional packages that some package of the lock names but the lock does not contain; `npm ci` refuses such a lock. */
+export const missingOptional = (lock: Lock): { name: string; range: string; dependent: LockEntry }[] =>
+  Object.entries(lock.packages).flatMap(([folder, dependent]) =>
+    Object.entries(dependent.optionalDependencies ?? {}).flatMap(([name, range]) =>
+      hasPackage(lock, folder, name) ? [] : [{ name, range, dependent }],
+    ),
+  );
+
+/** Entries for the missing packages whose version is exact, as those of platform packages are: folder to entry. */
 export function missingEntries(lock: Lock): Record<string, LockEntry> {
   const missing: Record<string, LockEntry> = {};
-  for (const [folder, entry] of Object.entries(lock.packages)) {
-    for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
-      if (hasPackage(lock, folder, name) || !/^\d+\.\d+\.\d+/.test(range)) continue;
-      missing[`node_modules/${name}`] = {
-        version: range,
-        ...platformOf(name),
-        ...(entry.dev === true ? { dev: true } : {}),
-        optional: true,
-      };
-    }
+  for (const { name, range, dependent } of missingOptional(lock)) {
+    if (!/^\d+\.\d+\.\d+/.test(range)) continue;
+    missing[`node_modules/${name}`] = {
+      version: range,
+      ...platformOf(name),
+      ...(dependent.dev === true ? { dev: true } : {}),
+      optional: true,
+    };
   }
   return missing;
 }
