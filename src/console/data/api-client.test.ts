@@ -47,6 +47,7 @@ describe('the API client of the console', () => {
       const queryFn = () => callApi(listOwnVideos, { query: {} });
       return queryClient.fetchQuery({ queryKey: [sent.length], queryFn }).catch(() => undefined);
     };
+    await ask(200);
     stored.set(KEY, 'entered-in-another-tab');
     await ask(200);
     assert.deepEqual([sent.at(-1), visited], ['acme', []]);

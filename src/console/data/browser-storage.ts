@@ -25,14 +25,17 @@ export function storeUserId(id: number): void {
 const ORGANIZATION_KEY = 'reelgate.organization';
 
 /** Read once, since what this page shows is of one organization even if another tab enters another one. */
-let organization = localStorage.getItem(ORGANIZATION_KEY) ?? undefined;
+let organization: { readonly slug: string | undefined } | undefined;
 
 /** Slug of the organization the console works for; undefined: the own account. */
-export const readOrganization = (): string | undefined => organization;
+export function readOrganization(): string | undefined {
+  organization ??= { slug: localStorage.getItem(ORGANIZATION_KEY) ?? undefined };
+  return organization.slug;
+}
 
 /** Remembers the organization to work for; undefined: the own account. */
 function storeOrganization(slug: string | undefined): void {
-  organization = slug;
+  organization = { slug };
   if (slug === undefined) localStorage.removeItem(ORGANIZATION_KEY);
   else localStorage.setItem(ORGANIZATION_KEY, slug);
 }
