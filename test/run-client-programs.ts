@@ -27,12 +27,12 @@ const CHAT_MODELS = [
 
 /**
  * Runs programs of `clients/` as their users do, with only base URL and key changed, and compares what they did with their section of
- * docs/client-matrix.md. A file of tests has its own section, since each file has a time limit.
+ * clients/README.md. A file of tests has its own section, since each file has a time limit.
  *
  * @param clients Program and arguments by the client's name
  */
 export function runClientPrograms(section: string, clients: Readonly<Record<string, readonly string[]>>): void {
-  const MATRIX = join(import.meta.dirname, '..', 'docs', 'client-matrix.md');
+  const MATRIX = join(import.meta.dirname, '..', 'clients', 'README.md');
   describe(section, { skip: isInstalled ? false : 'they are not installed: npm ci --prefix clients' }, () => {
     let service: ChatService;
     let observer: RecordingProxy;
@@ -68,7 +68,7 @@ export function runClientPrograms(section: string, clients: Readonly<Record<stri
       });
     }
 
-    it('docs/client-matrix.md lists what they did', () => {
+    it('clients/README.md lists what they did', () => {
       const absent = Object.keys(clients).filter((name) => !done.has(name));
       assert.deepEqual(absent, [], 'all have run and succeeded; the table is of all of them');
       const document = readFileSync(MATRIX, 'utf8');
