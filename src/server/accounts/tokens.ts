@@ -1,8 +1,8 @@
-import type { ExpressionBuilder } from 'kysely';
-import type { TOKEN_SORTS } from '../../contract/api-tokens.ts';
+import type { ExpressionBuilder, Insertable, Selectable } from 'kysely';
+import type { Static } from 'typebox';
+import type { TOKEN_SORTS, updateToken } from '../../contract/api-tokens.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page, Sort } from '../../contract/responses.ts';
-import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import { toIpRange } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -17,21 +17,7 @@ import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Memberships } from './memberships.ts';
 
 /** Token settings its owner may change. Undefined keeps a setting, null removes the limit. Times are Unix seconds. */
-interface TokenSettings {
-  readonly name?: string;
-  readonly expires_at?: number | null;
-  readonly quota_limit?: number | null;
-  readonly spend_limit?: SpendLimit | null;
-  /** Empty = all. */
-  readonly models?: readonly string[];
-  /** IP addresses and CIDR ranges; empty = any. */
-  readonly allowed_addresses?: readonly string[];
-  readonly requests_per_minute?: number | null;
-  readonly tokens_per_minute?: number | null;
-  readonly concurrent_calls?: number | null;
-  readonly concurrent_tasks?: number | null;
-  readonly queued_tasks?: number | null;
-}
+type TokenSettings = Static<(typeof updateToken)['body']>;
 
 /** A token in a list, without the key. Times are Unix milliseconds. */
 export interface TokenListItem {
@@ -206,14 +192,6 @@ export class TokenService {
     const key = newModelKey();
     const id = await store.insert(trx, {
       name: '',
-      models: null,
-      allowed_addresses: null,
-      requests_per_minute: null,
-      tokens_per_minute: null,
-      concurrent_calls: null,
-      concurrent_tasks: null,
-      queued_tasks: null,
-      expires_at: null,
       ...this.#toColumns(settings),
       ...columns,
       kind,
@@ -262,22 +240,26 @@ function toIpRanges(texts: readonly string[]): string[] {
   });
 }
 
+const RATE_LIMIT_COLUMNS = [
+  'requests_per_minute',
+  'tokens_per_minute',
+  'concurrent_calls',
+  'concurrent_tasks',
+  'queued_tasks',
+] as const;
+/** Columns that every model call reads. */
+const CALL_COLUMNS = [
+  'id',
+  'user_id',
+  'actor_id',
+  'models',
+  'expires_at',
+  'allowed_addresses',
+  ...RATE_LIMIT_COLUMNS,
+] as const;
+
 /** The columns that authenticate a model call. */
-export interface TokenRow {
-  readonly id: number;
-  readonly user_id: number;
-  /** The member who created the key of an organization. */
-  readonly actor_id: number | null;
-  /** JSON list; null = all. */
-  readonly models: string | null;
-  readonly expires_at: number | null;
-  /** JSON list of IP addresses and CIDR ranges; null = any. */
-  readonly allowed_addresses: string | null;
-  readonly requests_per_minute: number | null;
-  readonly tokens_per_minute: number | null;
-  readonly concurrent_calls: number | null;
-  readonly concurrent_tasks: number | null;
-  readonly queued_tasks: number | null;
+export interface TokenRow extends Pick<Selectable<Tables['tokens']>, (typeof CALL_COLUMNS)[number]> {
   /** Status of the account. */
   readonly status: number;
   /** Set if the key was given with a secret that a rotation replaced. */
@@ -286,35 +268,12 @@ export interface TokenRow {
 
 /** `sk`: created by a user; `llm`: created by a device sign-in. Both kinds of key have the same format. */
 type TokenKind = 'sk' | 'llm';
-
-interface NewToken {
-  readonly kind: TokenKind;
-  readonly user_id: number;
-  readonly actor_id: number | null;
-  readonly name: string;
-  readonly hash: string;
-  readonly hint: string;
-  readonly models: string | null;
-  readonly allowed_addresses: string | null;
-  readonly requests_per_minute: number | null;
-  readonly tokens_per_minute: number | null;
-  readonly concurrent_calls: number | null;
-  readonly concurrent_tasks: number | null;
-  readonly queued_tasks: number | null;
-  readonly expires_at: number | null;
-  readonly created_at: number;
-}
-
+type NewToken = Insertable<Tables['tokens']>;
 /** The columns a token's owner may change. */
-type ChangeableColumns = Omit<NewToken, 'kind' | 'user_id' | 'actor_id' | 'hash' | 'hint' | 'created_at'>;
-
-const RATE_LIMIT_COLUMNS = [
-  'requests_per_minute',
-  'tokens_per_minute',
-  'concurrent_calls',
-  'concurrent_tasks',
-  'queued_tasks',
-] as const;
+type ChangeableColumns = Pick<
+  NewToken,
+  'name' | 'models' | 'allowed_addresses' | 'expires_at' | (typeof RATE_LIMIT_COLUMNS)[number]
+>;
 
 const IDS_PER_UPDATE = 500;
 
@@ -322,20 +281,8 @@ const activeWithAccounts = (db: Executor) =>
   db
     .selectFrom('tokens')
     .innerJoin('accounts', 'accounts.id', 'tokens.user_id')
-    .select([
-      'tokens.id',
-      'tokens.user_id',
-      'tokens.actor_id',
-      'tokens.models',
-      'tokens.expires_at',
-      'tokens.allowed_addresses',
-      'tokens.requests_per_minute',
-      'tokens.tokens_per_minute',
-      'tokens.concurrent_calls',
-      'tokens.concurrent_tasks',
-      'tokens.queued_tasks',
-      'accounts.status',
-    ])
+    .select(CALL_COLUMNS.map((column) => `tokens.${column}` as const))
+    .select('accounts.status')
     .where('tokens.revoked_at', 'is', null);
 
 const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
@@ -440,11 +387,7 @@ export class TokenStore {
   }
 
   async insert(trx: Trx, token: NewToken): Promise<number> {
-    const row = await trx
-      .insertInto('tokens')
-      .values({ ...token, last_used_at: null, revoked_at: null })
-      .returning('id')
-      .executeTakeFirstOrThrow();
+    const row = await trx.insertInto('tokens').values(token).returning('id').executeTakeFirstOrThrow();
     return row.id;
   }
 
