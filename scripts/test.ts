@@ -80,7 +80,7 @@ async function rerunFailed(): Promise<FileResult[]> {
   const passed: FileResult[] = [];
   for (const first of failed) {
     if (stop.signal.aborted) break;
-    await runTestGroup(root, first.run, stop.signal, record);
+    await runTestGroup(root, { ...first.run, isRepeat: true }, stop.signal, record);
     const second = resultsByName.get(first.name);
     if (second !== undefined && !hasFailed(second)) passed.push(first);
   }

@@ -8,6 +8,8 @@ import { inspect } from 'node:util';
 export interface TestRun {
   readonly paths: readonly string[];
   readonly database?: 'sqlite' | 'postgres';
+  /** Another attempt of a single file, with the complete hook that finds the test of an uncaught error. */
+  readonly isRepeat?: boolean;
 }
 
 /** Result of one test file. */
@@ -62,7 +64,8 @@ export async function runTestGroup(
   const { suspects, unreached } = await runProcess(root, group, stop, onResult);
   if (paths.length === 1) return;
   for (const part of [unreached.slice(0, 1), unreached.slice(1), ...suspects.map((path) => [path])])
-    if (part.length > 0 && !stop.aborted) await runTestGroup(root, { ...group, paths: part }, stop, onResult);
+    if (part.length > 0 && !stop.aborted)
+      await runTestGroup(root, { ...group, paths: part, isRepeat: true }, stop, onResult);
 }
 
 interface ProcessResult {
@@ -78,7 +81,7 @@ async function runProcess(
   stop: AbortSignal,
   onResult: (result: FileResult) => void,
 ): Promise<ProcessResult> {
-  const { paths, database } = group;
+  const { paths, database, isRepeat = false } = group;
   const isAlone = paths.length === 1;
   const unreached = [...paths];
   const passed: string[] = [];
@@ -91,7 +94,7 @@ async function runProcess(
   const events = run({
     files: [isAlone ? join(root, paths[0] ?? '') : join(root, 'scripts/testing/test-group.ts')],
     argv: isAlone ? [] : [...paths],
-    execArgv: isAlone ? [] : ['--require', join(root, 'scripts/testing/untracked-promises.cjs')],
+    execArgv: isAlone && isRepeat ? [] : ['--require', join(root, 'scripts/testing/untracked-promises.cjs')],
     cwd: root,
     env: database === undefined ? process.env : { ...process.env, TEST_DATABASE: database },
     signal: AbortSignal.any([stop, timeUp.signal]),
