@@ -42,6 +42,8 @@ async function bundleInto(folder: string, root: string, programs: readonly strin
     input: programs.map((path) => join(root, path)),
     cwd: root,
     platform: 'node',
+    // Native, optional, and read by the command line alone.
+    external: ['@napi-rs/keyring'],
     // Hides warnings about optional packages that are not installed.
     logLevel: 'silent',
   });

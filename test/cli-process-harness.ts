@@ -7,8 +7,9 @@ import { CLI_OAUTH_CLIENT, pollDeviceToken } from '../src/contract/device-auth.t
 import { Reelgate } from '../src/sdk/index.ts';
 import type { AdminClient } from './admin-client.ts';
 import { CHILD_PROCESS_ENVIRONMENT } from './child-process-environment.ts';
+import { fixtureProgram } from './fixture-programs.ts';
 
-const MAIN = new URL('../src/cli/main.ts', import.meta.url).pathname;
+const MAIN = fixtureProgram('src/cli/main.ts');
 
 /** The exit code and output of a finished process; `code` is null if a signal ended it. */
 export interface ProcessResult {

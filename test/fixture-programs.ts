@@ -4,9 +4,10 @@ import { findProgramBundle } from '../bin/find-program-bundle.js';
 const root = join(import.meta.dirname, '..');
 const FOLDER = 'out/fixtures';
 
-/** Programs with server code that tests start, some of them hundreds of times in order to kill them. */
+/** Programs that tests start, some of them hundreds of times: the command line, and servers to be killed. */
 const FIXTURE_PROGRAMS = [
   'importer/test/kill-during-import.fixture.ts',
+  'src/cli/main.ts',
   'test/artifacts/copying-process.fixture.ts',
   'test/faults/crashing-server.fixture.ts',
   'test/faults/device-auth-server.fixture.ts',

@@ -7,11 +7,12 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const QUICK = ['--every', '1'];
-const MAIN = new URL('../../src/cli/main.ts', import.meta.url).pathname;
+const MAIN = fixtureProgram('src/cli/main.ts');
 
 describe('videos of a signed-in user', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-terminal-'));

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { callModelApi } from '../call-model-api.ts';
 import { CHILD_PROCESS_ENVIRONMENT } from '../child-process-environment.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const run = promisify(execFile);
@@ -38,7 +39,7 @@ before(async () => {
   await service.operator.grantQuota(1_000_000_000);
   key = await service.operator.makeToken();
   mkdirSync(join(folder, 'bin'));
-  const start = `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, 'src/cli/main.ts')}" "$@"\n`;
+  const start = `#!/bin/sh\nexec "${process.execPath}" "${fixtureProgram('src/cli/main.ts')}" "$@"\n`;
   writeFileSync(join(folder, 'bin', 'reelgate'), start, { mode: 0o755 });
 });
 after(async () => {

@@ -9,9 +9,9 @@ import { Reelgate } from '../../src/sdk/index.ts';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { CHILD_PROCESS_ENVIRONMENT } from '../child-process-environment.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
 
 const run = promisify(execFile);
-const root = new URL('../..', import.meta.url).pathname;
 
 describe('reelgate mailbox', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-cli-'));
@@ -58,7 +58,7 @@ describe('reelgate mailbox', () => {
   });
 
   const cli = async (...args: string[]) =>
-    (await run(process.execPath, [join(root, 'src/cli/main.ts'), ...args], { env: environment })).stdout;
+    (await run(process.execPath, [fixtureProgram('src/cli/main.ts'), ...args], { env: environment })).stdout;
 
   it('displays and applies for a mailbox, and creates and displays the application password', async () => {
     assert.match(await cli('mailbox'), /No mailbox yet/);
