@@ -39,7 +39,7 @@ import {
   addStylesheetAndLogoRoutes,
   readPublicServiceSettings,
 } from './platform/http/service-routes.ts';
-import { ApiKeyLimiter } from './platform/limits/key-limiter.ts';
+import { ApiKeyLimiter } from './platform/limits/rate-limits.ts';
 import { newTaskId } from './platform/tokens.ts';
 import { addBillingDashboardRoutes, addQuotaRoutes } from './quota/routes.ts';
 import { makeReceipts } from './request-log/module.ts';

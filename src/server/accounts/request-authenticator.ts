@@ -15,7 +15,7 @@ import type {
   Credentials,
   ModelCaller,
 } from '../platform/http/request-context.ts';
-import type { KeyLimits } from '../platform/limits/key-limiter.ts';
+import type { KeyLimits } from '../platform/limits/rate-limits.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
 import { hashToken } from '../platform/tokens.ts';
 import type { AccountStore } from './account-store.ts';

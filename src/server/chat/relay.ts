@@ -5,7 +5,7 @@ import type { FindPlanTerms } from '../plans/catalog.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
-import { type Admission, type ApiKeyLimiter, type LimitedKey, toQuotaHeaders } from '../platform/limits/key-limiter.ts';
+import { type Admission, type ApiKeyLimiter, type LimitedKey, toQuotaHeaders } from '../platform/limits/rate-limits.ts';
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';

@@ -34,7 +34,6 @@ import {
   parseUserCode,
 } from './codes.ts';
 import type { DeviceAuth } from './module.ts';
-import { PASSKEY_SCRIPT, parsePasskeyField } from './passkey-form.ts';
 import { APP_TEXTS, TEXTS } from './texts.ts';
 import {
   consentView,
@@ -43,7 +42,9 @@ import {
   loginView,
   outcomeView,
   ownPath,
+  PASSKEY_SCRIPT,
   type PageContext,
+  parsePasskeyField,
   type RequestingClient,
   secondFactorView,
   secondStepView,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { runWithinTime } from './run-within-time.ts';
+import { runWithinTime } from './concurrency.ts';
 
 it('T69: stops an expression with endless backtracking', () => {
   assert.equal(

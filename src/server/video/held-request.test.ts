@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Base64Text } from '../platform/base64.ts';
 import type { VideoRequest } from '../vendors/adapter.ts';
-import { putTogether, takeApart } from './held-request.ts';
+import { putTogether, takeApart } from './queue-store.ts';
 
 const request: VideoRequest = {
   taskId: 'task_1',

@@ -16,7 +16,7 @@ import type {
   VendorAdapter,
   VideoRequest,
 } from '../vendors/adapter.ts';
-import { mapInputs } from './held-request.ts';
+import { mapInputs } from './queue-store.ts';
 import type { Task } from './task-store.ts';
 import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
 

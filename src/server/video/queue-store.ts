@@ -1,8 +1,86 @@
 import { type Selectable, sql } from 'kysely';
+import { defined, isObject } from '../../contract/objects.ts';
+import type { PlanTerms } from '../plans/catalog.ts';
+import { Base64Text } from '../platform/base64.ts';
 import type { Database } from '../platform/db/database.ts';
+import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { wasChanged } from '../platform/db/sql.ts';
+import type { KeyLimits } from '../platform/limits/rate-limits.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { HeldRequest } from './held-request.ts';
+import type { RequestInput, VideoRequest } from '../vendors/adapter.ts';
+import { NO_TOKEN } from './tables.ts';
+
+/** A request as it is kept while its video waits: JSON, and the bytes that the JSON refers to by their index. */
+export interface HeldRequest {
+  readonly json: string;
+  readonly parts: readonly Buffer[];
+}
+
+/** Only member of an object that stands for bytes, and of one that escapes a caller's object with such a member. */
+const MARKS = { bytes: '$bytes', base64: '$base64', escaped: '$escaped' } as const;
+const MARK_NAMES: readonly string[] = Object.values(MARKS);
+
+/**
+ * Takes a request apart for storage. The bytes of the account's own files are left out: they are read again by
+ * `fileId` when the video starts, as a URL signed now would have expired by then.
+ */
+export async function takeApart(request: VideoRequest): Promise<HeldRequest> {
+  const parts: Buffer[] = [];
+  const keep = (bytes: Buffer): number => parts.push(bytes) - 1;
+  const toStored = (value: unknown): unknown => {
+    if (Buffer.isBuffer(value)) return { [MARKS.bytes]: keep(value) };
+    if (value instanceof Base64Text) return { [MARKS.base64]: [keep(value.bytes), value.prefix] };
+    if (Array.isArray(value)) return value.map(toStored);
+    if (!isObject(value)) return value;
+    const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, toStored(inner)]));
+    return markOf(value) === undefined ? copy : { [MARKS.escaped]: copy };
+  };
+  const loaded = new Map<RequestInput, Buffer>();
+  for (const input of [...request.images, ...(request.videos ?? []), ...(request.audios ?? [])])
+    if (input.fileId === undefined && 'upload' in input && input.upload !== undefined)
+      loaded.set(input, await input.upload.load());
+  const withoutFiles = mapInputs(request, (input): RequestInput => {
+    const { role, at, fileId } = input;
+    if (fileId !== undefined) return defined({ url: '', fileId, role, at });
+    const bytes = loaded.get(input);
+    const mediaType = 'upload' in input ? input.upload?.mediaType : undefined;
+    return bytes === undefined || mediaType === undefined ? input : defined({ bytes, mediaType, role, at });
+  });
+  return { json: JSON.stringify(toStored(withoutFiles)), parts };
+}
+
+/** The request again; inputs with a `fileId` have no content yet. */
+export function putTogether({ json, parts }: HeldRequest): VideoRequest {
+  const bytesOf = (index: unknown): Buffer => parts[Number(index)] ?? Buffer.alloc(0);
+  const fromStored = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(fromStored);
+    if (!isObject(value)) return value;
+    const mark = markOf(value);
+    const inner = mark === undefined ? undefined : value[mark];
+    if (mark === MARKS.bytes) return bytesOf(inner);
+    if (mark === MARKS.base64 && Array.isArray(inner)) return new Base64Text(bytesOf(inner[0]), String(inner[1]));
+    const plain = mark === MARKS.escaped && isObject(inner) ? inner : value;
+    return Object.fromEntries(Object.entries(plain).map(([key, each]) => [key, fromStored(each)]));
+  };
+  return fromStored(JSON.parse(json)) as VideoRequest;
+}
+
+/** The mark that is an object's only member. */
+function markOf(value: object): string | undefined {
+  const [key, second] = Object.keys(value);
+  return second === undefined && key !== undefined && MARK_NAMES.includes(key) ? key : undefined;
+}
+
+/** The request with each image, video and audio file replaced. */
+export function mapInputs(request: VideoRequest, change: (input: RequestInput) => RequestInput): VideoRequest {
+  const { images, videos, audios } = request;
+  return defined({
+    ...request,
+    images: images.map(change),
+    videos: videos?.map(change),
+    audios: audios?.map(change),
+  });
+}
 
 /** A row of `queued_tasks`. */
 export type QueuedTask = Selectable<Tables['queued_tasks']>;
@@ -379,3 +457,87 @@ function restrict(query: ReturnType<typeof tasksOf>, filter: OpenTasks) {
 
 const inOrder = (executor: Executor) =>
   executor.selectFrom('queued_tasks').selectAll().orderBy('turn').orderBy('level', 'desc').orderBy('id');
+
+/** How many videos may be in progress at once, and how many may wait. Undefined: any number. */
+interface Bounds {
+  readonly concurrent: number | undefined;
+  readonly queued: number | undefined;
+}
+
+/** The limits on the videos of a caller: of the account or its plan, and of the key. */
+export interface TaskLimits {
+  readonly account: Bounds;
+  readonly key: Bounds;
+}
+
+/** Videos of an account that may wait where neither account nor plan says otherwise. */
+export const DEFAULT_QUEUED_TASKS = 10_000;
+
+const accountBounds = prepareQuery<Tables, { id: number }>()((db, p) =>
+  db.selectFrom('accounts').select(['concurrent_tasks', 'queued_tasks']).where('id', '=', p('id')),
+);
+
+/** Reads the limits on unfinished and waiting videos, and counts the unfinished ones. */
+export class TaskLimitStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** A limit of the account takes precedence over the one of its plan. */
+  async limitsOf(
+    { userId, limits }: { readonly userId: number; readonly limits?: KeyLimits | undefined },
+    plan: Pick<PlanTerms, 'concurrentTasks' | 'queuedTasks'> | undefined,
+  ): Promise<TaskLimits> {
+    const own = await accountBounds.first(this.#database.kysely, { id: userId });
+    return {
+      account: {
+        concurrent: own?.concurrent_tasks ?? plan?.concurrentTasks,
+        queued: own?.queued_tasks ?? plan?.queuedTasks,
+      },
+      key: { concurrent: limits?.concurrentTasks, queued: limits?.queuedTasks },
+    };
+  }
+
+  /** The limits of a key, for a video that no request is behind any more. */
+  async keyLimits(tokenId: number): Promise<KeyLimits | undefined> {
+    if (tokenId === NO_TOKEN) return undefined;
+    const row = await this.#database.kysely
+      .selectFrom('tokens')
+      .select(['concurrent_tasks', 'queued_tasks'])
+      .where('id', '=', tokenId)
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    return { concurrentTasks: row.concurrent_tasks ?? undefined, queuedTasks: row.queued_tasks ?? undefined };
+  }
+
+  /**
+   * Which limit one more video would exceed. Locks the row of the account or the key first, so that concurrent submits
+   * on any process are counted one after the other.
+   */
+  async findExceeded(
+    trx: Trx,
+    { userId, tokenId = NO_TOKEN }: { readonly userId: number; readonly tokenId?: number | undefined },
+    { account, key }: TaskLimits,
+  ): Promise<'account' | 'key' | undefined> {
+    if (account.concurrent !== undefined) {
+      await trx.selectFrom('accounts').select('id').where('id', '=', userId).forUpdate().execute();
+      if ((await countOpen(trx, 'user_id', userId)) >= account.concurrent) return 'account';
+    }
+    if (key.concurrent !== undefined && tokenId !== NO_TOKEN) {
+      await trx.selectFrom('tokens').select('id').where('id', '=', tokenId).forUpdate().execute();
+      if ((await countOpen(trx, 'token_id', tokenId)) >= key.concurrent) return 'key';
+    }
+    return undefined;
+  }
+}
+
+async function countOpen(trx: Trx, column: 'user_id' | 'token_id', id: number): Promise<number> {
+  const { open } = await trx
+    .selectFrom('tasks')
+    .select(({ fn }) => fn.countAll<number>().as('open'))
+    .where(column, '=', id)
+    .where('next_poll_at', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return Number(open);
+}

@@ -19,12 +19,12 @@ import type { FindPlanTerms, PlanTerms } from '../plans/catalog.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
+import { runWithinTime } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { ModelCaller, Owner, RequestContext } from '../platform/http/request-context.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { NO_IMAGES } from '../platform/json-scanner.ts';
-import { type ApiKeyLimiter, tooManyTasksError, toQuotaHeaders } from '../platform/limits/key-limiter.ts';
-import { runWithinTime } from '../platform/run-within-time.ts';
+import { type ApiKeyLimiter, tooManyTasksError, toQuotaHeaders } from '../platform/limits/rate-limits.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../quota/ledger.ts';
 import type { SpendLimitState } from '../quota/spend-limits.ts';
@@ -38,7 +38,6 @@ import { assertFiles, assertOffered } from './assert-offered.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
 import { findDraft } from './find-draft.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
-import { takeApart } from './held-request.ts';
 import {
   type ClaimKeyInTransaction,
   type Idempotency,
@@ -47,11 +46,11 @@ import {
 } from './idempotency.ts';
 import { type InputResolver, withUploads } from './input-resolver.ts';
 import type { ModelChoice } from './model-choice.ts';
-import type { Lane } from './queue-store.ts';
+import type { Lane, TaskLimitStore, TaskLimits } from './queue-store.ts';
+import { takeApart } from './queue-store.ts';
 import { type MediaUse, withImages } from './request-images.ts';
 import { NO_TOKEN } from './tables.ts';
 import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';
-import type { TaskLimitStore, TaskLimits } from './task-limits.ts';
 import { channelsKey, laneOf, servingChannels, type TaskQueue } from './task-queue.ts';
 import {
   type NewTask,

@@ -10,20 +10,23 @@ import type { Log } from '../platform/log.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
-import { type HeldRequest, putTogether } from './held-request.ts';
 import type { InputResolver } from './input-resolver.ts';
 import {
+  DEFAULT_QUEUED_TASKS,
+  type HeldRequest,
   type Lane,
   type LaneGroup,
   type NewQueuedTask,
   type OpenTasks,
+  putTogether,
   type QueuedTask,
+  type TaskLimitStore,
+  type TaskLimits,
   TaskQueueStore,
 } from './queue-store.ts';
 import { forecastStarts, type StartForecast } from './start-forecast.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { TaskCompletion } from './task-completion.ts';
-import { DEFAULT_QUEUED_TASKS, type TaskLimitStore, type TaskLimits } from './task-limits.ts';
 import { isWaiting, type QueuePlace, type Task, type TaskStore } from './task-store.ts';
 
 interface TaskQueueDependencies {

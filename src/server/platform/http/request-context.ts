@@ -6,7 +6,7 @@ import type { Endpoint, ModelPolicy, Policy } from '../../../contract/endpoint.t
 import type { Locale } from '../../../contract/messages/format-message.ts';
 import type { OrganizationRole } from '../../../contract/organization-roles.ts';
 import { type BodyImages, NO_IMAGES } from '../json-scanner.ts';
-import type { KeyLimits } from '../limits/key-limiter.ts';
+import type { KeyLimits } from '../limits/rate-limits.ts';
 import type { Log } from '../log.ts';
 import { type IncomingFile, readUpload, type UploadedFile } from './body.ts';
 

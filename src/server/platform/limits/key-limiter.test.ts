@@ -4,8 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { startValkey, VALKEY_IS_MISSING } from '../../../../test/valkey.ts';
 import { manualClock, systemClock } from '../clock.ts';
-import { type Admission, ApiKeyLimiter, type KeyLimits } from './key-limiter.ts';
-import { createRateLimits, type RateLimits } from './rate-limits.ts';
+import { type Admission, ApiKeyLimiter, createRateLimits, type KeyLimits, type RateLimits } from './rate-limits.ts';
 
 type Outcome = Admission | { readonly refused: string };
 
