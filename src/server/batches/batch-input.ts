@@ -1,7 +1,6 @@
 import { BATCH_LIMITS } from '../../contract/batches.ts';
 import { isObject, type UntrustedObject } from '../../contract/objects.ts';
-import { JsonRejectedError } from '../platform/json.ts';
-import { parseRequestJson } from '../platform/json-scanner.ts';
+import { JsonRejectedError, parseRequestJson } from '../platform/json.ts';
 import type { NewLine } from './batch-store.ts';
 
 const LINE_FEED = 0x0a;

@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Authenticator, ModelCaller } from '../platform/http/request-context.ts';
 import type { HttpServer } from '../platform/http/server.ts';
-import { parseRequestJson } from '../platform/json-scanner.ts';
+import { parseRequestJson } from '../platform/json.ts';
 import type { ApiKeyLimiter } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';

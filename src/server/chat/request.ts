@@ -6,8 +6,7 @@ import type { Channel } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
-import { countValues } from '../platform/json.ts';
-import { requestScanner } from '../platform/json-scanner.ts';
+import { countValues, requestScanner } from '../platform/json.ts';
 import { concatRequestBytes, toRequestBytes } from '../platform/request-bytes.ts';
 import { type Dialect, listOf, textOf } from './dialects.ts';
 import {

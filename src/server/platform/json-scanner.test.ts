@@ -9,7 +9,7 @@ import {
   parseScannedJson,
   positionsOfWrittenFractions,
   requestScanner,
-} from './json-scanner.ts';
+} from './json.ts';
 import { catchJsonRejectionReason } from './rejection-reason.fixture.ts';
 
 const rejectionOfText = (text: string) => catchJsonRejectionReason(() => parseRequestJson(Buffer.from(text)));

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import {
-  countCodePoints,
-  hasControlCharacter,
-  hasOnlyWellFormedText,
-  isWellFormedText,
-  truncateCodePoints,
-} from './text.ts';
+import { hasOnlyWellFormedText } from './json.ts';
+import { countCodePoints, hasControlCharacter, isWellFormedText, truncateCodePoints } from './text.ts';
 
 describe('text', () => {
   it('refuses U+0000 and lone surrogates at any position', () => {

@@ -1,5 +1,3 @@
-import { containersOf } from './json.ts';
-
 /** False for U+0000, which PostgreSQL cannot store, and for lone surrogates, which have no UTF-8 form. */
 export function isWellFormedText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000');
@@ -7,18 +5,6 @@ export function isWellFormedText(text: string): boolean {
 
 /** The well-formed form of external text, which can be stored. */
 export const toWellFormedText = (text: string): string => text.toWellFormed().replaceAll('\u0000', '');
-
-/** Whether every string inside a value, including keys, is well-formed text. */
-export function hasOnlyWellFormedText(root: unknown): boolean {
-  if (typeof root === 'string') return isWellFormedText(root);
-  for (const container of containersOf(root)) {
-    if (!Array.isArray(container) && !Object.keys(container).every(isWellFormedText)) return false;
-    for (const value of Array.isArray(container) ? container : Object.values(container)) {
-      if (typeof value === 'string' && !isWellFormedText(value)) return false;
-    }
-  }
-  return true;
-}
 
 /** Abbreviates a long text for storage or display. */
 export const cutText = (start: string, length: number): string => `${start}…[cut, ${length} characters]`;

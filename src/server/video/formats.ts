@@ -12,7 +12,7 @@ import { toSeconds } from '../../contract/time-units.ts';
 import type { UnifiedTask, VideoRow } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Base64Text } from '../platform/base64.ts';
-import { type BodyImages, NO_IMAGES } from '../platform/json-scanner.ts';
+import { type BodyImages, NO_IMAGES } from '../platform/json.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { Json, MediaInput, TaskPresentation, VendorAdapter } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';

@@ -3,7 +3,7 @@ import { STANDARD_FIELDS, VIDEO_JSON_LIMIT } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Base64Text, decodeBase64, imageTooLarge, MAX_IMAGE_BYTES, MAX_IMAGE_LENGTH } from '../platform/base64.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
-import type { BodyImages } from '../platform/json-scanner.ts';
+import type { BodyImages } from '../platform/json.ts';
 import { detectMediaType, registeredType } from '../platform/media.ts';
 import type { MediaInput, ModelCapability, RequestInput } from '../vendors/adapter.ts';
 

@@ -3,7 +3,7 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
-import { NO_IMAGES } from '../platform/json-scanner.ts';
+import { NO_IMAGES } from '../platform/json.ts';
 import { sniffMedia } from '../platform/media-length.ts';
 import {
   type GenerationRequest,

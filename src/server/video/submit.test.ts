@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Type } from 'typebox';
-import { NO_IMAGES } from '../platform/json-scanner.ts';
+import { NO_IMAGES } from '../platform/json.ts';
 import { parseGenerationRequest } from './generation-request.ts';
 import { droppedPaths, submitForAccount, toDroppedHeader } from './submit.ts';
 

@@ -23,7 +23,7 @@ import { runWithinTime } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { ModelCaller, Owner, RequestContext } from '../platform/http/request-context.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
-import { NO_IMAGES } from '../platform/json-scanner.ts';
+import { NO_IMAGES } from '../platform/json.ts';
 import { type ApiKeyLimiter, tooManyTasksError, toQuotaHeaders } from '../platform/limits/rate-limits.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../quota/ledger.ts';
@@ -46,8 +46,7 @@ import {
 } from './idempotency.ts';
 import { type InputResolver, withUploads } from './input-resolver.ts';
 import type { ModelChoice } from './model-choice.ts';
-import type { Lane, TaskLimitStore, TaskLimits } from './queue-store.ts';
-import { takeApart } from './queue-store.ts';
+import { type Lane, type TaskLimitStore, type TaskLimits, takeApart } from './queue-store.ts';
 import { type MediaUse, withImages } from './request-images.ts';
 import { NO_TOKEN } from './tables.ts';
 import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isAppError } from '../platform/app-error.ts';
-import { NO_IMAGES } from '../platform/json-scanner.ts';
+import { NO_IMAGES } from '../platform/json.ts';
 import { VENDOR_ADAPTERS } from '../vendors/registry.ts';
 import {
   assertInputsFit,

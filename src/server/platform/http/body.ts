@@ -5,16 +5,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalidRequest } from '../app-error.ts';
-import { isWithinBounds, JsonRejectedError } from '../json.ts';
 import {
   type BodyImages,
+  hasOnlyWellFormedText,
+  isWithinBounds,
   type JsonBoundsScanner,
+  JsonRejectedError,
   type ParsedBody,
   parseDecodingImages,
   requestScanner,
-} from '../json-scanner.ts';
+} from '../json.ts';
 import { allocateRequestBytes, concatRequestBytes } from '../request-bytes.ts';
-import { hasOnlyWellFormedText } from '../text.ts';
 
 interface JsonBodyOptions {
   /** Bytes. */

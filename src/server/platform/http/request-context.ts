@@ -5,7 +5,7 @@ import type { Role } from '../../../contract/account-fields.ts';
 import type { Endpoint, ModelPolicy, Policy } from '../../../contract/endpoint.ts';
 import type { Locale } from '../../../contract/messages/format-message.ts';
 import type { OrganizationRole } from '../../../contract/organization-roles.ts';
-import { type BodyImages, NO_IMAGES } from '../json-scanner.ts';
+import { type BodyImages, NO_IMAGES } from '../json.ts';
 import type { KeyLimits } from '../limits/rate-limits.ts';
 import type { Log } from '../log.ts';
 import { type IncomingFile, readUpload, type UploadedFile } from './body.ts';

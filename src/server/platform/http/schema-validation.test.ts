@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import Type, { type TSchema } from 'typebox';
 import type { Localized } from '../../../contract/messages/format-message.ts';
 import { AppError } from '../app-error.ts';
-import { parseRequestJson } from '../json-scanner.ts';
+import { parseRequestJson } from '../json.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
 
 it('T42: keeps the keys a schema declares, and all keys where the schema says so', () => {

@@ -5,7 +5,7 @@ import { FORM_MESSAGES } from '../../../contract/account-fields.ts';
 import type { Localized } from '../../../contract/messages/format-message.ts';
 import { type AppError, invalidRequest } from '../app-error.ts';
 import { memoizeByObject } from '../cache.ts';
-import { positionsOfWrittenFractions } from '../json-scanner.ts';
+import { positionsOfWrittenFractions } from '../json.ts';
 
 const REQUIRED: Localized = { en: 'is required', 'zh-CN': '不能为空' };
 
