@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { sendJson } from './call-model-api.ts';
 
 export const ROOT_LOGIN = { username: 'root', password: 'root-password-1' };
 
@@ -47,15 +48,8 @@ export class AdminClient {
     path: string,
     body?: unknown,
   ): Promise<{ success: boolean; message?: string; data: T; total?: number }> {
-    const response = await fetch(`${this.baseUrl}${path}`, {
-      method,
-      headers: {
-        ...this.headers,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return (await response.json()) as { success: boolean; data: T };
+    const { text } = await sendJson(`${this.baseUrl}${path}`, method, body, this.headers);
+    return JSON.parse(text) as { success: boolean; data: T };
   }
 
   grantQuota(quota: number, userId: number = this.#id): Promise<unknown> {

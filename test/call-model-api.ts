@@ -1,3 +1,5 @@
+import { type Dispatcher, request } from 'undici';
+
 /** Calls an endpoint of the model and video APIs with an API key. */
 export async function callModelApi(
   baseUrl: string,
@@ -7,15 +9,25 @@ export async function callModelApi(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<{ status: number; body: Record<string, never> & { [key: string]: unknown }; headers: Headers }> {
-  const response = await fetch(`${baseUrl}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${key}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  const credential = { authorization: `Bearer ${key}`, ...headers };
+  const { statusCode, headers: received, text } = await sendJson(`${baseUrl}${path}`, method, body, credential);
+  return { status: statusCode, body: text === '' ? {} : JSON.parse(text), headers: new Headers(received) };
+}
+
+/** Sends a request with an optional JSON body. Takes a third of the CPU time of `fetch`, for tests that poll. */
+export async function sendJson(
+  url: string,
+  method: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ statusCode: number; headers: [name: string, value: string][]; text: string }> {
+  const response = await request(url, {
+    method: method as Dispatcher.HttpMethod,
+    headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
+    body: body === undefined ? null : JSON.stringify(body),
   });
-  const text = await response.text();
-  return { status: response.status, body: text === '' ? {} : JSON.parse(text), headers: response.headers };
+  const received = Object.entries(response.headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((each): [string, string] => [name, each]),
+  );
+  return { statusCode: response.statusCode, headers: received, text: await response.body.text() };
 }
