@@ -17,7 +17,7 @@ export interface FileLine {
   readonly start: number;
   /** Length in the file, without the line feed. */
   readonly size: number;
-  /** Without blanks at its end; undefined: it is longer than a line may be. */
+  /** Without trailing blanks; undefined if the line exceeds the maximum length. */
   readonly bytes: Buffer | undefined;
 }
 
@@ -150,7 +150,7 @@ export class InputCheck {
     return this.#known.size;
   }
 
-  /** All defects, once the file has been read. */
+  /** All defects, after the file has been read. */
   end(): readonly InputDefect[] {
     if (this.#known.size === 0 && this.#defects.length === 0)
       return [{ ...defect('empty_file', 'The file has no lines.'), line: null }];

@@ -24,77 +24,77 @@ interface BatchRunnerDependencies {
   readonly files: Pick<FileService, 'open' | 'write'>;
   readonly ledger: Pick<Ledger, 'refund' | 'grant'>;
   readonly video: Pick<Video, 'services' | 'store' | 'queue'>;
-  /** Called in the transaction that ends a batch. */
+  /** Called in the transaction that completes a batch. */
   readonly onEnded: (trx: Trx, batch: BatchRow) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
   readonly faultPoint: OnFaultPoint;
 }
 
-/** A process that has not renewed its lease for this long is dead or stalled; another one takes over. */
+/** A lease not renewed for this long belongs to a dead or stalled process; another process takes over. */
 const LEASE_MS = 8_000;
 const RENEW_MS = 2_500;
-/** Batches that one process works on at a time. */
+/** Batches leased by one process at a time. */
 const MAX_HELD = 16;
-/** After this a batch makes room for another one that no process works on. */
+/** After this time a process releases a batch if another one is waiting for a process. */
 const TURN_MS = 3_000;
-/** Lines of a batch that are being sent at a time: a batch must leave room for interactive calls. */
+/** Lines of a batch in flight at a time; the rest of the capacity is for interactive calls. */
 const MAX_SENDING = 8;
-/** Videos of a batch that wait for a place; more would only fill the queue of the account. */
+/** Queued videos of a batch; more would only fill the account's queue. */
 const MAX_WAITING = 8;
 /** Videos of a batch in progress. */
 const MAX_RUNNING = 500;
 const LOOK_MS = 500;
-/** Lines, and bytes of the input file, that are read at once. */
+/** Lines and bytes of the input file read in one step. */
 const READ_LINES = 64;
 const READ_BYTES = 16 * 1024 ** 2;
 const CHUNK = 500;
-/** Results that are read at once; one may have megabytes. */
+/** Results read in one step; a single one can have several megabytes. */
 const READ_RESULTS = 16;
 const STORAGE_RETRY_MS = 60_000;
-/** How often the ends of a batch's videos are read. */
+/** Interval at which finished videos and charges are collected. */
 const COLLECT_MS = 300;
 
-/** The final status and the column of its time. */
+/** Time column of each final status. */
 const ENDS = {
   completed: 'completed_at',
   expired: 'expired_at',
   cancelled: 'cancelled_at',
 } as const satisfies Record<NonNullable<BatchRow['ending']>, keyof BatchRow>;
 
-/** Why the pending lines of a batch that ends are not sent. */
+/** Error code of the lines still pending when a batch ends. */
 const PENDING_ERRORS: Readonly<Record<NonNullable<BatchRow['ending']>, LineErrorCode>> = {
   completed: 'budget_reached',
   expired: 'batch_expired',
   cancelled: 'batch_cancelled',
 };
 
-/** A batch that this process works on. */
+/** A batch leased by this process. */
 interface HeldBatch {
   readonly id: string;
   /** Identifies the lease; a later lease of the same process has another one. */
   readonly owner: string;
-  /** Lines that were read and not sent. */
+  /** Lines read but not sent yet. */
   readonly ready: { readonly line: LineRow; readonly request: LineRequest }[];
-  /** Lines being sent, by number. */
+  /** Lines in flight, by number. */
   readonly sending: Map<number, Promise<void>>;
-  /** The last line that was read. */
+  /** Number of the last line read. */
   cursor: number;
   /**
-   * Whether the budget covers more lines. A line that it did not cover is tried again, alone, once nothing is running
-   * that could release money.
+   * Whether the budget covers more lines. A line it did not cover is retried alone after all running lines have ended,
+   * since each of them may release money.
    */
   budget: 'open' | 'blocked' | 'last-try' | 'reached';
-  /** When the ends of videos and the charges were last read. */
+  /** Time at which finished videos and charges were last collected. */
   collectedAt: number;
   isRecovered: boolean;
   isLost: boolean;
 }
 
 /**
- * Works on batches: checks their files, sends their lines, collects the ends of videos and writes the files. A lease
- * decides which process works on a batch, and every write is conditional on the lease or on the state of a line, so
- * that a process that was stalled changes nothing.
+ * Runs batches: checks input files, sends lines, collects finished videos and writes the result files. A lease assigns
+ * a batch to one process, and every write is conditional on the lease or on the state of a line, so that a stalled
+ * process changes nothing.
  */
 export class BatchRunner {
   readonly #dependencies: BatchRunnerDependencies;
@@ -195,7 +195,7 @@ export class BatchRunner {
     return true;
   }
 
-  /** Reads the input file and stores where its lines are. A check that was interrupted begins again. */
+  /** Reads the input file and stores the positions of its lines. An interrupted check starts over. */
   async #validate(batch: BatchRow, held: HeldBatch): Promise<boolean> {
     const { database, store, files, clock, faultPoint } = this.#dependencies;
     const check = new InputCheck(batch.endpoint);
@@ -341,13 +341,13 @@ export class BatchRunner {
   }
 
   /**
-   * Ends the model calls whose responses are lost, because sending them again could double them: those of a process that
-   * died, and those whose end this process could not store.
+   * Fails lines whose responses are lost, since sending them again could run a call twice: calls of a dead process, and
+   * calls whose outcome this process could not store.
    */
   async #recover(held: HeldBatch): Promise<void> {
     if (held.isRecovered) return;
     held.isRecovered = true;
-    // Lines that are sent from here on are no concern of this search.
+    // Excludes lines sent from now on.
     const inFlight = new Set(held.sending.keys());
     try {
       for (const line of await this.#dependencies.store.listSending(held.id, CHUNK))
@@ -376,7 +376,7 @@ export class BatchRunner {
     });
   }
 
-  /** Ends the lines whose videos have ended. */
+  /** Completes the lines whose videos have finished. */
   async #collect(held: HeldBatch): Promise<void> {
     const { store, video, sender, database } = this.#dependencies;
     for (const line of await store.listEnded(held.id, CHUNK)) {
@@ -417,7 +417,7 @@ export class BatchRunner {
     const { store, video } = this.#dependencies;
     const ending = batch.status === 'cancelling' ? 'cancelled' : (batch.ending ?? 'completed');
     await this.#recover(held);
-    // A batch that ends while its file is checked has no lines: some of them may not have been read.
+    // The check of the file was interrupted: the stored lines are incomplete.
     if (batch.in_progress_at === null) await store.deleteLines(this.#dependencies.database.kysely, batch.id);
     await this.#failPending(batch, PENDING_ERRORS[ending]);
     if (ending !== 'completed')
@@ -455,7 +455,7 @@ export class BatchRunner {
     }
   }
 
-  /** Writes one of the files, once: its row and its id in the batch are one transaction. */
+  /** Writes a result file once: its row and its id in the batch are one transaction. */
   async #writeFile(
     batch: BatchRow,
     held: HeldBatch,
@@ -484,7 +484,7 @@ export class BatchRunner {
     }
   }
 
-  /** Ends the batch; its input file is kept as long as its other files. */
+  /** Completes the batch; its input file is kept as long as the result files. */
   async #close(batch: BatchRow, held: HeldBatch, set: Parameters<BatchStore['changeHeld']>[3]): Promise<void> {
     const { store, database, clock, onEnded } = this.#dependencies;
     await database.transaction(async (trx) => {

@@ -42,13 +42,13 @@ function toResult(
   );
 }
 
-/** The end of a line without a response. */
+/** Result of a line without a response. */
 export const toLineError = (line: LineIdentity, code: LineErrorCode): LineEnd => ({
   state: 'failed',
   result: toResult(line, undefined, { code, message: LINE_ERRORS[code] }),
 });
 
-/** The end of a line with a response; a failed video has the status 200 and the reason in `error`. */
+/** Result of a line with a response; a failed video has status 200 and its reason in `error`. */
 export function toLineEnd(
   line: LineIdentity,
   response: LineResponse,

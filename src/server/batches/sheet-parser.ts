@@ -3,7 +3,7 @@ import { invalidRequest } from '../platform/app-error.ts';
 
 /** A row of a sheet, as text. */
 export interface ParsedRow {
-  /** Line of the text in which the row begins, from 1. */
+  /** First line of the row in the text, from 1. */
   readonly line: number;
   readonly cells: readonly string[];
 }

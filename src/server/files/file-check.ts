@@ -3,7 +3,7 @@ import type { SiteSettings } from '../platform/config.ts';
 import { BadVideoError, VideoCheck } from '../platform/media.ts';
 import { sniffMedia } from '../platform/media-length.ts';
 
-/** What a file is, by its content. */
+/** Kind of a file, detected from its content. */
 export type FileKind = 'image' | 'audio' | 'video' | 'jsonl';
 
 /** Largest file of each kind, bytes. */

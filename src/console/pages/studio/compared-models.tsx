@@ -7,7 +7,7 @@ import { modelLabel } from './models.ts';
 interface ComparedModelsProps {
   readonly models: readonly UsableModel[];
   readonly onRemove: (id: string) => void;
-  /** Undefined once there are as many as can be compared. */
+  /** Undefined at the maximum number of compared models. */
   readonly onAdd: (() => void) | undefined;
 }
 

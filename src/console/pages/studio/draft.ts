@@ -91,7 +91,7 @@ const DEFAULT_CONTROLS: AvailableControls = {
   seed: false,
 };
 
-/** Part of a form that decides what a model offers. */
+/** Part of a form that determines a model's options. */
 type Use = Pick<Draft, 'operation' | 'inputs' | 'resolution'>;
 
 /**

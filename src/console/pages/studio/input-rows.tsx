@@ -36,7 +36,7 @@ import { type InputTexts, useInputTexts } from './input-texts.ts';
 import { type DraftInput, type InputProblem, moveInput, promptNameOf, rolesFor, waysFor } from './inputs.ts';
 import type { InputListProps } from './uploads.ts';
 
-/** The inputs of a form in their order, each with its role; loaded once there is one. */
+/** Inputs of a form in order, each with its role; loaded with the first input. */
 export default function InputRows({ model, draft, check, uploads, change }: InputListProps) {
   const { t } = useTranslation('studio');
   const texts = useInputTexts();

@@ -6,7 +6,7 @@ import type { DraftInput, InputProblem } from './inputs.ts';
 
 /** Descriptions of inputs in the language of the page. */
 export interface InputTexts {
-  /** What the combinations take together: "1 first frame, up to 9 reference images · images up to 30 MB". */
+  /** Inputs of all combinations together: "1 first frame, up to 9 reference images · images up to 30 MB". */
   takes(ways: readonly GenerationWay[]): string;
   /** One line per combination. */
   combinations(ways: readonly GenerationWay[]): readonly string[];

@@ -19,7 +19,7 @@ export interface DraftInput extends InputKind {
   readonly at?: number | undefined;
   /** Size of the file; undefined if unknown. */
   readonly bytes?: number | undefined;
-  /** An uploaded file, a video made here, or a URL; undefined while the file is being uploaded. */
+  /** Uploaded file, video of this service, or URL; undefined during the upload. */
   readonly source?: InputSource;
 }
 /** `data`: a data URL, where the service stores no files. */
@@ -31,7 +31,7 @@ export type InputProblem =
   | { readonly kind: 'count'; readonly max: number }
   | { readonly kind: 'bytes'; readonly maxBytes: number };
 
-/** What prevents the inputs of a form from being used. */
+/** Reason why the inputs of a form cannot be used. */
 export interface InputCheck {
   /** By the key of the input. */
   readonly problems: ReadonlyMap<string, InputProblem>;
@@ -67,11 +67,11 @@ export function rolesFor(model: UsedModel, operation: VideoOperation, type: Inpu
 const ruleFor = (way: GenerationWay, { type, role }: InputKind): InputRule | undefined =>
   way.inputs.find((rule) => rule.type === type && rule.role === role);
 
-/** Whether the inputs are a part of what the combination takes. */
+/** Whether a combination accepts all of the inputs. */
 const isPartOf = (way: GenerationWay, inputs: readonly InputKind[]): boolean =>
   coveredBy(way, inputs).length === inputs.length;
 
-/** The inputs that have a place in the combination, in their order. */
+/** The inputs that a combination accepts, in order. */
 function coveredBy<T extends InputKind>(way: GenerationWay, inputs: readonly T[]): readonly T[] {
   const taken: T[] = [];
   for (const input of inputs) {
@@ -104,7 +104,7 @@ export function addInput(
       : input,
   );
   if (isPossible(asReferences)) return asReferences;
-  // Beyond what the model takes: the check of the inputs explains it.
+  // More inputs than the model accepts: the check of the inputs explains it.
   const same = inputs.findLast(({ type, role }) => type === added.type && roles.includes(role));
   return [...inputs, { ...added, role: same?.role ?? roles[0] ?? USUAL_ROLES[added.type][0] ?? 'reference' }];
 }
@@ -128,7 +128,7 @@ export function possibleWays(
   return begun.length > 0 ? begun : ways;
 }
 
-/** Checks the inputs of a form against what the model takes, as the service does. */
+/** Checks the inputs of a form against the model's combinations, like the service. */
 export function checkInputs(model: UsedModel, operation: VideoOperation, inputs: readonly DraftInput[]): InputCheck {
   const ways = waysFor(model, operation);
   const problems = new Map<string, InputProblem>();

@@ -82,7 +82,7 @@ function useIsStageVisible(key: string | undefined): boolean {
     if (key === undefined || stage === null) return undefined;
     const observer = new IntersectionObserver(
       ([entry]) => setVisible(entry?.isIntersecting === true),
-      // The middle of the window: a stage that only begins at its edge cannot be watched.
+      // The middle of the window: a stage whose top edge is barely visible cannot be watched.
       { rootMargin: '-30% 0px -30% 0px' },
     );
     observer.observe(stage);

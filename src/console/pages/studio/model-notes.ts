@@ -51,12 +51,12 @@ const rankOf = ({ id }: UsableModel): number => {
   return rank < 0 ? FAMILIES.length : rank;
 };
 
-/** What a model can be chosen for, in the order of the filters. */
+/** Capabilities to filter by, in the order of the filters. */
 export const MODEL_TAGS = ['text', 'image', 'frames', 'references', 'sound', 'edit', 'extend', 'fast'] as const;
 /** One of them. */
 export type ModelTag = (typeof MODEL_TAGS)[number];
 
-/** Tags of a model, from what its vendor's requests take. */
+/** Tags of a model, derived from the inputs its vendor accepts. */
 export function tagsOf(model: UsableModel): readonly ModelTag[] {
   const ways = waysFor(model, 'generate') ?? [];
   const takes = (role: string): boolean => ways.some(({ inputs }) => inputs.some((rule) => rule.role === role));

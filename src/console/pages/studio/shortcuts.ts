@@ -1,6 +1,6 @@
 import { useHotkeys } from '@mantine/hooks';
 
-/** Keys of the studio without a modifier, and what each does: a key of the texts under `shortcuts`. */
+/** Studio keys without a modifier and their actions, which are keys of the texts under `shortcuts`. */
 export const STUDIO_KEYS = {
   '/': 'prompt',
   m: 'model',

@@ -273,7 +273,7 @@ function FormTools({ draft, replace, onClear, onShowCode, onShowShortcuts }: For
   );
 }
 
-/** What changed in the form, and why. */
+/** Explains a change of the form. */
 function Notice({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
   const { t } = useTranslation(['studio', 'app']);
   if (text === '') return null;

@@ -18,7 +18,7 @@ export interface InputUploads extends UploadQueue {
   replace(input: DraftInput, file: File): void;
 }
 
-/** Inputs of a form, with what changes them. */
+/** Inputs of a form and the functions that change them. */
 export interface InputListProps {
   readonly model: UsableModel;
   readonly draft: Pick<Draft, 'inputs' | 'operation' | 'prompt'>;
