@@ -8,7 +8,7 @@ import { countUploads, forgetUploads, runway as runwaySimulator } from '../../sr
 import type { PendingUpload, RequestInput, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { hailuo } from '../../src/server/vendors/hailuo/adapter.ts';
 import { runway } from '../../src/server/vendors/runway/adapter.ts';
-import { submitWithUploads } from '../../src/server/video/submit-uploads.ts';
+import { submitWithUploads } from '../../src/server/video/attempts.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
 
 const CASES: readonly {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { inputRules } from '../../contract/generation-ways.ts';
 import type { InputType, VideoOperation } from '../../contract/input-roles.ts';
-import { defined } from '../../contract/objects.ts';
+import { asObject, defined } from '../../contract/objects.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Semaphore } from '../platform/concurrency.ts';
@@ -17,7 +17,8 @@ import type {
   VideoRequest,
 } from '../vendors/adapter.ts';
 import { mapInputs } from './queue-store.ts';
-import type { Task } from './task-store.ts';
+import { parseTerms } from './task-completion.ts';
+import type { Task, TaskStore } from './task-store.ts';
 import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
 
 /** A file this service keeps: an upload, or a video made here. */
@@ -313,4 +314,44 @@ async function toMedia(
     throw invalidRequest(`${param} must be given by url or file_id: ${why}.`, param);
   }
   return size <= limit ? { bytes: await source.load(), mediaType: source.mediaType } : { url: await source.address() };
+}
+
+/** A finished draft, and what a request for its final video takes from it. */
+export interface FoundDraft {
+  readonly task: Task;
+  readonly request: Required<Pick<VideoRequest, 'sourceHandle' | 'draft'>>;
+}
+
+interface DraftSearch {
+  readonly metadata: VideoRequest['metadata'];
+  readonly owner: InputOwner;
+  readonly adapter: Pick<VendorAdapter, 'name' | 'drafts'>;
+  readonly model: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * Finds the draft that `metadata` names.
+ * @returns undefined if it names none
+ * @throws AppError for one that cannot be made final, before anything is reserved
+ */
+export async function findDraft(
+  store: Pick<TaskStore, 'findForToken' | 'findForUser'>,
+  { metadata, owner: { userId, tokenId }, adapter, model, now }: DraftSearch,
+): Promise<FoundDraft | undefined> {
+  const { drafts } = adapter;
+  const id = drafts?.idIn(metadata);
+  if (drafts === undefined || id === undefined) return undefined;
+  const task = await (tokenId === undefined ? store.findForUser(id, userId) : store.findForToken(id, tokenId));
+  const isDraft = task?.vendor === adapter.name && drafts.isDraft(asObject(JSON.parse(task.request))?.metadata);
+  if (task === undefined || !isDraft || task.status !== 'SUCCESS' || task.handle === null)
+    throw invalidRequest('metadata.draft_task names no finished draft of yours.', 'metadata.draft_task');
+  if (task.model !== model)
+    throw invalidRequest(`model must be ${task.model}: the draft was generated with it.`, 'model');
+  if (now >= task.finish_time + drafts.lifetimeMs)
+    throw invalidRequest('metadata.draft_task names a draft that has expired.', 'metadata.draft_task');
+  const facts = parseTerms(task.pricing)?.facts ?? {};
+  const draft = { seconds: Number(facts.seconds ?? 0), hasVideo: facts.input_video === 'true' };
+  return { task, request: { sourceHandle: JSON.parse(task.handle), draft } };
 }

@@ -31,9 +31,9 @@ import {
   type GenerationRequestBody,
   parseGenerationRequest,
   type RequestImages,
+  type RequestReader,
 } from './generation-request.ts';
 import type { RefreshingTaskReader } from './poller.ts';
-import type { RequestReader } from './request-reader.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
 import { parseWait, type TaskFollower } from './task-follower.ts';
 import type { TaskQueue } from './task-queue.ts';

@@ -36,7 +36,6 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
 import { assertFiles, assertOffered } from './assert-offered.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
-import { findDraft } from './find-draft.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import {
   type ClaimKeyInTransaction,
@@ -44,7 +43,7 @@ import {
   type IdempotencyClaim,
   toIdempotencyClaim,
 } from './idempotency.ts';
-import { type InputResolver, withUploads } from './input-resolver.ts';
+import { findDraft, type InputResolver, withUploads } from './input-resolver.ts';
 import type { ModelChoice } from './model-choice.ts';
 import { type Lane, type TaskLimitStore, type TaskLimits, takeApart } from './queue-store.ts';
 import { type MediaUse, withImages } from './request-images.ts';
