@@ -10,7 +10,7 @@ const COVERED_LINE = /<!--(?:once \d{4}-\d{2}(?:-\d{2})?|limit)-->/;
 const NUMBER = String.raw`\d[\d,.]*`;
 /** Units in which benches report; a product of two numbers is a size. */
 const FIGURE = new RegExp(
-  `${NUMBER} ?(?:µs|ms|[KM]B|×(?! ?\\d)|/s|[a-z]+/s|[a-z]+ a second|a second|毫秒|倍)(?![\\w/])|\\d\\.\\d+ (?:s|GB)\\b`,
+  `${NUMBER} ?(?:µs|ms|[KM]B|×(?! ?\\d)|/s|[a-z]+/s|(?:[a-z]+ ){0,3}a (?:second|minute)|毫秒|倍)(?![\\w/])|\\d\\.\\d+ (?:s|GB)\\b`,
   'g',
 );
 

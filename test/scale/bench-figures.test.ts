@@ -55,6 +55,7 @@ test('figures without a mark are found, and sizes, code and covered lines are no
     'A call costs 76 µs.',
     'It sends 13,100 calls a second, 4 × the rival, with 240 MB, in 1.2 s.',
     '每次调用耗时 76 毫秒。',
+    'It answers 2,900 short model calls a second.',
     'It adds 23 % and holds 4.3 µs<!--= call, CPU--> but 5 ms more.',
     'It costs 76 µs<!--= call, CPU-->.',
     'Images of 640 × 480 within 20 s on 2 cores, 7 × 24 h.',
@@ -66,6 +67,7 @@ test('figures without a mark are found, and sizes, code and covered lines are no
     lines[0],
     lines[1],
     lines[2],
+    lines[3],
     'It adds 23 % and holds  but 5 ms more.',
   ]);
 });
