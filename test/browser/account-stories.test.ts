@@ -128,6 +128,12 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await fixture.running.signUp(`asker-${suffix}`);
       const page = await fixture.open({ language });
       await signIn(page, `asker-${suffix}`, PASSWORD);
+      // The stream starts after the reply: on a slow connection it may.
+      const replied = Promise.withResolvers<void>();
+      await page.route('**/api/notifications/stream*', async (route) => {
+        await replied.promise;
+        await route.continue();
+      });
       await page.goto('/tickets/new');
       await page.getByLabel(words.support.subject).fill(`Colours ${suffix}`);
       await page.getByLabel(words.support.text).fill('Too green.');
@@ -137,7 +143,9 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await button(page, words.support.send).click();
       await page.waitForURL(/\/tickets\/\d+$/);
       const id = page.url().split('/').at(-1);
+      await see(page, 'Too green.');
       await root.ok('POST', `/api/admin/tickets/${id}/replies`, { content: 'Use a seed.' });
+      replied.resolve();
       await page.getByRole('article', { name: words.support.staff }).waitFor();
       await page.getByRole('banner').getByText('1', { exact: true }).waitFor();
       assert.match(await page.title(), /^\(1\) /);

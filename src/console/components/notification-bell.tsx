@@ -73,6 +73,9 @@ const STALE_QUERIES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   admin_beta: [['admin']],
 };
 
+/** Fetched again after a gap: nothing but notifications refreshes them while they are on the screen. */
+const STALE_AFTER_GAP = ['ticket_reply', 'beta_result'].flatMap((type) => STALE_QUERIES[type] ?? []);
+
 /** Refetches on-screen data that a notification has made stale. */
 function useRefetchOnNotification(userId: number | undefined): void {
   const queries = useQueryClient();
@@ -81,8 +84,8 @@ function useRefetchOnNotification(userId: number | undefined): void {
     const unmounted = new AbortController();
     const invalidate = (key: readonly string[]): void => void queries.invalidateQueries({ queryKey: key });
     const onEvent = ({ kind, data }: StreamEvent): void => {
-      // The events after a gap carry the unread count, so only the list is refetched.
-      if (kind === 'gap') invalidate([...NOTIFICATIONS_KEY, 'list']);
+      // The unread count comes with the event after a gap.
+      if (kind === 'gap') for (const key of [[...NOTIFICATIONS_KEY, 'list'], ...STALE_AFTER_GAP]) invalidate(key);
       else if (kind === 'unread') {
         queries.setQueryData(unreadCountQuery.queryKey, (JSON.parse(data) as { unread_count: number }).unread_count);
         invalidate([...NOTIFICATIONS_KEY, 'list']);
