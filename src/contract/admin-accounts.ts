@@ -64,7 +64,7 @@ export const adminListUsers = endpoint({
 export const adminCreateUser = endpoint({
   method: 'POST',
   path: '/api/admin/users',
-  summary: 'Make an account',
+  summary: 'Create an account',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',
@@ -121,7 +121,7 @@ export const adminUpdateUser = endpoint({
 export const adminDeleteUser = endpoint({
   method: 'DELETE',
   path: '/api/admin/users/:id',
-  summary: 'Remove an account and everything that logs in with it',
+  summary: 'Delete an account and everything that signs in with it',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',
@@ -132,7 +132,7 @@ export const adminDeleteUser = endpoint({
 export const adminListSessions = endpoint({
   method: 'GET',
   path: '/api/admin/users/:id/sessions',
-  summary: 'Where an account is logged in, newest first',
+  summary: 'Where an account is signed in, newest first',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',
@@ -171,6 +171,7 @@ export const adminListAudit = endpoint({
       actor_id: Type.Union([Type.Integer(), Type.Null()]),
       action: Type.String(),
       target: Type.String(),
+      target_name: Type.String({ description: 'Current name of the target; empty if it has none or was deleted.' }),
       before: Type.Unknown(),
       after: Type.Unknown(),
       address: Type.String(),

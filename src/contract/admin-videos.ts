@@ -63,9 +63,12 @@ const admin = { method: 'GET', tag: 'tasks', policy: 'admin', envelope: 'api' } 
 export const listTasks = endpoint({
   ...admin,
   path: '/api/admin/tasks',
-  summary: "Everybody's videos, newest first",
+  summary: 'Videos of all accounts, newest first',
   query: Type.Object({
     ...LongPageQuery,
+    q: Type.Optional(
+      Type.String({ maxLength: 200, description: 'Words of the prompt, of the newest 5,000 videos, or a task id.' }),
+    ),
     task_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
     status: Type.Optional(Type.Enum(TASK_STATUS)),
     model: Type.Optional(Type.String({ maxLength: 200 })),
@@ -81,7 +84,7 @@ export const listTasks = endpoint({
 export const getTask = endpoint({
   ...admin,
   path: '/api/admin/tasks/:id',
-  summary: 'One video: where it has been, what it cost, what the vendor said',
+  summary: "One video: its timeline, cost and the vendor's responses",
   params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 200 }) }),
   response: Ok(AdminTask),
 });
@@ -89,7 +92,7 @@ export const getTask = endpoint({
 export const listWaitingVideos = endpoint({
   ...admin,
   path: '/api/admin/tasks/waiting',
-  summary: 'Videos that wait for a place, by model and what they wait for; the longest wait first',
+  summary: 'Videos that wait for a place, by model and limit; the longest wait first',
   response: Ok(
     Type.Array(
       Type.Object({

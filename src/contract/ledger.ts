@@ -11,21 +11,29 @@ export const IMPORTED_USAGE_TOKEN = -1;
 /** Kinds of ledger entries. */
 export const LEDGER_KINDS = ['reserve', 'settle', 'refund', 'grant', 'expire', 'closing'] as const;
 
-export const LedgerRow = Type.Object({
-  id: Type.Integer(),
-  user_id: Type.Integer(),
+const ledgerAmounts = {
   kind: Type.String(),
   amount: Type.Integer({ description: 'What it changed in the wallet, with its sign.' }),
   plan_amount: Type.Integer({ description: 'What it changed in the allowance of the plan, with its sign.' }),
-  task_id: Type.String({ description: 'Empty unless it belongs to a video.' }),
-  request_id: Type.String({ description: 'Empty unless it belongs to a model call; of grants their cause.' }),
   created_time: Type.Integer(),
+};
+
+export const LedgerRow = Type.Object({
+  id: Type.Integer(),
+  user_id: Type.Integer(),
+  ...ledgerAmounts,
+  task_id: Type.String({ description: 'Empty unless it belongs to a video.' }),
+  prompt: Type.Optional(Type.String({ description: 'Start of the prompt of its video.' })),
+  request_id: Type.String({ description: 'Empty unless it belongs to a model call; of grants their cause.' }),
+  steps: Type.Optional(
+    Type.Array(Type.Object(ledgerAmounts), { description: 'With `net`: the entries it sums up, oldest first.' }),
+  ),
 });
 
 export const listLedger = endpoint({
   method: 'GET',
   path: '/api/admin/ledger',
-  summary: 'Every change of every wallet, newest first',
+  summary: 'Changes of all balances, newest first',
   tag: 'money',
   policy: 'admin',
   envelope: 'api',
@@ -34,6 +42,9 @@ export const listLedger = endpoint({
     user_id: Type.Optional(Id),
     task_id: Type.Optional(Type.String({ maxLength: 200 })),
     kind: Type.Optional(Type.Enum([...LEDGER_KINDS])),
+    net: Type.Optional(
+      Type.Literal('true', { description: 'One row for each call: the sum of its entries. Not with `kind`.' }),
+    ),
   }),
   response: LongListOf(LedgerRow),
 });
@@ -81,7 +92,7 @@ export const getUsage = endpoint({
   organization: 'member',
   method: 'GET',
   path: '/api/usage',
-  summary: 'What this account used, by day, model and token',
+  summary: 'Usage of the account, by day, model and API key',
   tag: 'money',
   policy: 'account',
   envelope: 'api',
@@ -97,7 +108,7 @@ export const getUsage = endpoint({
 export const getAllUsage = endpoint({
   method: 'GET',
   path: '/api/admin/usage',
-  summary: 'What all accounts used, by day, model, token, account and channel',
+  summary: 'Usage of all accounts, by day, model, API key, account and channel',
   tag: 'money',
   policy: 'admin',
   envelope: 'api',
@@ -137,7 +148,7 @@ export const getBillingSubscription = endpoint({
   ...dashboard,
   method: 'GET',
   path: '/v1/dashboard/billing/subscription',
-  summary: "What this key may spend in all: its own limit, else its account's quota, in OpenAI's former form",
+  summary: "The spending limit of this key: its own, else the balance of its account, in OpenAI's former format",
   response: Type.Object({
     object: Type.Literal('billing_subscription'),
     has_payment_method: Type.Boolean(),
@@ -155,7 +166,7 @@ export const getTokenUsage = endpoint({
   envelope: 'api',
   method: 'GET',
   path: '/api/usage/token',
-  summary: "What this key may spend and has spent, in new-api's form",
+  summary: "Available and used amounts of this key, in new-api's format",
   response: Type.Object({
     code: Type.Boolean(),
     message: Type.String(),
@@ -181,7 +192,7 @@ export const getBillingUsage = endpoint({
   ...dashboard,
   method: 'GET',
   path: '/v1/dashboard/billing/usage',
-  summary: "What this key has spent, in hundredths, in OpenAI's former form",
+  summary: "The spending of this key in hundredths, in OpenAI's former format",
   query: Type.Object({ start_date: Day, end_date: Day }),
   response: Type.Object({ object: Type.Literal('list'), total_usage: Type.Number() }),
 });

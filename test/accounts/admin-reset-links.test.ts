@@ -42,15 +42,15 @@ forEachDatabase((_name, open) => {
     await isRefused(token);
     await service.anonymous().fails(200, 'POST', '/api/user/login', { username: 'forgot', password: PASSWORD });
     await service.anonymous().logIn('forgot', NEW_PASSWORD);
-    const audit = await root.ok<{ action: string; actor_id: number; after: unknown }[]>(
+    const audit = await root.ok<{ action: string; actor_id: number; after: unknown; target_name: string }[]>(
       'GET',
       `/api/admin/audit?target=user:${person.id}`,
     );
     assert.deepEqual(
-      audit.map(({ action, actor_id: actor, after: facts }) => [action, actor, facts]),
+      audit.map(({ action, actor_id: actor, target_name: name, after: facts }) => [action, actor, name, facts]),
       [
-        ['self.password-reset', person.id, { issued_by: root.id }],
-        ['user.password-reset-link', root.id, null],
+        ['self.password-reset', person.id, 'forgot', { issued_by: root.id }],
+        ['user.password-reset-link', root.id, 'forgot', null],
       ],
     );
   });

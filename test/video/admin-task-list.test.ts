@@ -113,6 +113,10 @@ describe('administration of tasks', () => {
       assert.equal((await list('page_size=2')).rows.length, 2);
       assert.equal((await list('model=viduq2')).total, 4);
       assert.equal((await list('model=another')).total, 0);
+      assert.equal((await list('q=NUMBER+2')).total, 1, 'all words of the prompt, in any case');
+      assert.equal((await list('q=%25')).total, 0);
+      const found = (await list('q=boat')).rows;
+      assert.equal((await list(`q=${found[0]?.task_id}`)).total, 1);
       assert.equal((await list(`channel_id=${channels[1]}&unfinished=true`)).total, 4);
       assert.equal((await list(`channel_id=${channels[0]}`)).total, 0);
       assert.equal((await list(`user_id=${user.id}&status=FAILURE`)).total, 0);

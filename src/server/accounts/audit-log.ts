@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { LongPage } from '../../contract/responses.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -90,9 +90,42 @@ export class AuditStore implements AuditLog {
     if (action !== undefined) filtered = filtered.where('action', '=', action);
     if (target !== undefined) filtered = filtered.where('target', '=', target);
     const { rows, ...rest } = await readLargeListPage(kysely, filtered, 'id', page, (each) => each.selectAll());
-    return { ...rest, rows: rows.map(withoutOldUrls) };
+    const names = await this.#namesOf([...new Set(rows.map((row) => row.target))]);
+    return { ...rest, rows: rows.map((row) => ({ ...withoutOldUrls(row), target_name: names.get(row.target) ?? '' })) };
+  }
+
+  /** Current names of targets such as `channel:7`; those deleted since have none. */
+  async #namesOf(targets: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const byKind = Map.groupBy(targets, (target) => target.slice(0, Math.max(0, target.indexOf(':'))));
+    const found = await Promise.all(
+      [...byKind].map(async ([kind, ofKind]) => {
+        const source = NAMES[kind];
+        if (source === undefined) return [];
+        const [table, id, name] = source;
+        const ids = ofKind.map((target) => target.slice(kind.length + 1));
+        const { rows } = await sql<{ id: string | number; name: string | null }>`
+          select ${sql.ref(id)} as id, ${sql.ref(name)} as name from ${sql.table(table)}
+          where ${sql.ref(id)} in (${sql.join(id === 'id' ? ids.map(Number) : ids)})`.execute(this.#database.kysely);
+        return rows.map((row) => [`${kind}:${row.id}`, row.name ?? ''] as const);
+      }),
+    );
+    return new Map(found.flat());
   }
 }
+
+/** Where the name of a target is stored, by the kind of target. */
+const NAMES: Readonly<Record<string, readonly [table: keyof Tables, id: string, name: string]>> = {
+  beta_application: ['beta_applications', 'id', 'feature'],
+  channel: ['channels', 'id', 'name'],
+  device: ['device_authorizations', 'id', 'client_name'],
+  'device-client': ['device_clients', 'client_id', 'name'],
+  organization: ['organizations', 'id', 'name'],
+  'package-card': ['plans', 'id', 'name'],
+  'redemption-batch': ['redemption_batches', 'id', 'note'],
+  ticket: ['tickets', 'id', 'title'],
+  token: ['tokens', 'id', 'name'],
+  user: ['accounts', 'id', 'username'],
+};
 
 /** Masks whole URLs recorded by earlier releases, which remain in the table until retention deletes them. */
 function withoutOldUrls(row: Selectable<AuditTables['audit_log']>): Selectable<AuditTables['audit_log']> {

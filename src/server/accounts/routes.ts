@@ -99,6 +99,7 @@ function addAccountAdminRoutes(
       actor_id: row.actor_id,
       action: row.action,
       target: row.target,
+      target_name: row.target_name,
       before: parseJsonColumn(row.before),
       after: parseJsonColumn(row.after),
       address: row.address,

@@ -49,6 +49,17 @@ describe('ledger reports', () => {
       );
     });
 
+    it('lists a call once, by its last entry, with all entries of the calls of a page', async () => {
+      const usage = await start();
+      const { rows, total } = await usage.entries({ userId: 1, isNet: true }, ALL);
+      assert.deepEqual([rows.map(({ kind }) => kind), total], [['settle', 'settle', 'grant'], 3]);
+      const steps = await usage.entriesOf(rows.map(({ ref }) => ref));
+      assert.equal(
+        steps.reduce((sum, { amount }) => sum + amount, 0),
+        1_000 - 2 * 10,
+      );
+    });
+
     it('sums by account, model and token', async () => {
       const usage = await start();
       const all = { fromDay: 0, toDay: 1_000_000 };

@@ -13,6 +13,8 @@ export interface LedgerFilter {
   readonly userId?: number;
   readonly ref?: string;
   readonly kind?: LedgerKind;
+  /** Lists a call once, by its last entry: leaves out reservations that were settled or returned. */
+  readonly isNet?: boolean;
 }
 
 /** Columns of `usage_daily` by which usage figures can be grouped. */
@@ -66,6 +68,11 @@ export class LedgerReportStore {
     if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
     if (filter.ref !== undefined) query = query.where('ref', '=', filter.ref);
     if (filter.kind !== undefined) query = query.where(onlyKind(kysely, filter.kind));
+    if (filter.isNet === true)
+      query = query.where(
+        sql<boolean>`(kind <> 'reserve' or not exists (select 1 from ledger closing
+          where closing.ref = ledger.ref and closing.kind in ('settle', 'refund')))`,
+      );
     return readLargeListPage(kysely, query, 'id', page, (each) => each.selectAll());
   }
 
@@ -84,9 +91,11 @@ export class LedgerReportStore {
     return rows.map(({ user_id }) => user_id);
   }
 
-  /** All entries of one task or request, oldest first. */
-  entriesOf(ref: string): Promise<LedgerEntry[]> {
-    return this.#database.kysely.selectFrom('ledger').selectAll().where('ref', '=', ref).orderBy('id').execute();
+  /** All entries of one task or request, or of several, oldest first. */
+  async entriesOf(refs: string | readonly string[]): Promise<LedgerEntry[]> {
+    const listed = [refs].flat();
+    if (listed.length === 0) return [];
+    return this.#database.kysely.selectFrom('ledger').selectAll().where('ref', 'in', listed).orderBy('id').execute();
   }
 
   /** Usage figures by group: newest day first when grouped by day, otherwise most expensive first. */

@@ -34,6 +34,7 @@ describe('ledger endpoints and public ids', () => {
           assert.deepEqual(ids, ['task_inner', 'task_same'], 'requests have no other name');
           return new Map([['task_inner', 'outer']]);
         },
+        prompts: async () => new Map([['task_inner', 'A boat']]),
       },
     } as unknown as QuotaRouteDependencies);
     await http.start();
@@ -51,11 +52,11 @@ describe('ledger endpoints and public ids', () => {
     const { data, total } = await list('');
     assert.equal(total, 9);
     assert.deepEqual(
-      data.map(({ task_id, request_id, created_time }) => [task_id, request_id, created_time]),
+      data.map(({ task_id, prompt, request_id, created_time }) => [task_id, prompt, request_id, created_time]),
       [
-        ['outer', '', 61],
-        ['task_same', '', 61],
-        ['', 'req_x', 61],
+        ['outer', 'A boat', '', 61],
+        ['task_same', undefined, '', 61],
+        ['', undefined, 'req_x', 61],
       ],
     );
   });

@@ -15,6 +15,8 @@ export interface TaskIdLookup {
   internalIdOf(publicId: string): Promise<string | undefined>;
   /** Public ids by internal id; ids that are identical may be omitted. */
   publicIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Starts of the prompts by internal id. */
+  prompts(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /** Dependencies of the quota endpoints. */
@@ -29,17 +31,25 @@ export interface QuotaRouteDependencies {
 export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tasks }: QuotaRouteDependencies): void {
   routes.add(endpoints.listLedger, async ({ query }) => {
     const { user_id, task_id, kind } = query;
+    const isNet = query.net !== undefined && kind === undefined;
     const { rows, ...page } = await usage.entries(
       defined({
+        isNet: isNet || undefined,
         userId: toNumber(user_id),
         ref: task_id && ((await tasks.internalIdOf(task_id)) ?? task_id),
         kind,
       }),
       toLongPage(query),
     );
-    const names = await tasks.publicIds(rows.map(({ ref }) => ref).filter(isTask));
+    const taskIds = [...new Set(rows.map(({ ref }) => ref).filter(isTask))];
+    const [names, prompts] = await Promise.all([tasks.publicIds(taskIds), tasks.prompts(taskIds)]);
+    const entries = isNet ? await usage.entriesOf(rows.map(({ ref }) => ref).filter((ref) => ref !== '')) : [];
+    const stepsByCall = Map.groupBy(entries, ({ ref }) => ref);
     return longList(
-      rows.map((row) => toLedgerRow(row, names)),
+      rows.map((row) => ({
+        ...toLedgerRow(row, names, stepsByCall.get(row.ref)),
+        ...defined({ prompt: prompts.get(row.ref) }),
+      })),
       page,
     );
   });
@@ -80,19 +90,34 @@ const toNumber = (text: string | undefined): number | undefined => (text === und
 
 const isTask = (ref: string): boolean => ref.startsWith('task_');
 
-function toLedgerRow(entry: LedgerEntry, names: ReadonlyMap<string, string>): Static<typeof endpoints.LedgerRow> {
-  const { id, user_id, kind, amount, plan_amount, ref, created_at } = entry;
+/** @param steps the entries of its call, whose sum the row shows; default: the row shows its own amounts */
+function toLedgerRow(
+  entry: LedgerEntry,
+  names: ReadonlyMap<string, string>,
+  steps?: readonly LedgerEntry[],
+): Static<typeof endpoints.LedgerRow> {
+  const { id, user_id, ref } = entry;
+  const sum = (amounts: readonly number[]): number => amounts.reduce((total, each) => total + each, 0);
   return {
+    ...toLedgerAmounts(entry),
     id,
     user_id,
-    kind,
-    amount,
-    plan_amount,
     task_id: isTask(ref) ? (names.get(ref) ?? ref) : '',
     request_id: isTask(ref) ? '' : ref,
-    created_time: Math.floor(created_at / 1000),
+    ...(steps && {
+      amount: sum(steps.map(({ amount }) => amount)),
+      plan_amount: sum(steps.map(({ plan_amount }) => plan_amount)),
+      steps: steps.map(toLedgerAmounts),
+    }),
   };
 }
+
+const toLedgerAmounts = ({ kind, amount, plan_amount, created_at }: LedgerEntry) => ({
+  kind,
+  amount,
+  plan_amount,
+  created_time: toSeconds(created_at),
+});
 
 const COLUMNS = { day: 'day', model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
 

@@ -41,9 +41,10 @@ export function addTaskAdminRoutes(
   { store, queue, channels, ledgerHistory }: TaskAdminRouteDependencies,
 ): void {
   routes.add(endpoints.listTasks, async ({ query }) => {
-    const { task_id, status, model, user_id, channel_id, unfinished, from, to } = query;
+    const { q = '', task_id, status, model, user_id, channel_id, unfinished, from, to } = query;
     const { rows, ...page } = await store.page(
       {
+        search: q.trim(),
         taskId: task_id,
         status,
         model,

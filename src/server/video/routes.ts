@@ -45,6 +45,7 @@ import {
   type Task,
   type TaskFilter,
   type TaskStore,
+  toSearchTerms,
 } from './task-store.ts';
 
 const UNSUPPORTED_OPERATIONS = [
@@ -461,15 +462,6 @@ function toTaskFilter(query: {
     favourite: query.favourite === 'true',
   };
 }
-
-/** Further terms are ignored. */
-const MAX_SEARCH_TERMS = 8;
-
-const toSearchTerms = (text: string): string[] =>
-  text
-    .split(/\s+/)
-    .filter((term) => term !== '')
-    .slice(0, MAX_SEARCH_TERMS);
 
 function toStatus(text: string | undefined): TaskStatus | undefined {
   if (text === undefined || text === '') return undefined;

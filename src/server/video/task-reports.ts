@@ -6,11 +6,11 @@ import { DAY_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import { SingleFlight } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
-import { firstKeySince, type KeyBounds, readLargeListPage, type TimedRows } from '../platform/db/sql.ts';
+import { containsText, firstKeySince, type KeyBounds, readLargeListPage, type TimedRows } from '../platform/db/sql.ts';
 import type { ReceiptTask } from '../request-log/receipts.ts';
 import type { Tables } from '../tables.ts';
 import { parseTerms } from './task-completion.ts';
-import { firstSeqOfImport, hasStatus, type Task } from './task-store.ts';
+import { firstSeqOfImport, hasStatus, MAX_SEARCHED_TASKS, type Task, toSearchTerms } from './task-store.ts';
 
 /** A failed submit attempt. */
 export interface FailedAttempt {
@@ -27,6 +27,8 @@ export interface FailedAttempt {
 interface AdminTaskFilter {
   /** The task's `id` or its public id. */
   readonly taskId?: string;
+  /** Words of the prompt, of the newest {@link MAX_SEARCHED_TASKS} tasks, or an id; empty: all. */
+  readonly search?: string;
   readonly status?: TaskStatus;
   readonly model?: string;
   readonly userId?: number;
@@ -36,6 +38,9 @@ interface AdminTaskFilter {
   readonly from?: number;
   readonly to?: number;
 }
+
+/** Characters of a prompt by which it is recognized in a list. */
+const MAX_PROMPT_START = 120;
 
 const TASKS: TimedRows = { table: 'tasks', key: 'seq', time: 'created_at' };
 
@@ -97,6 +102,17 @@ export class TaskAdminStore {
     return new Map(rows.map((row) => [row.id, row.public_id]));
   }
 
+  /** Starts of the prompts of tasks, by `id`. */
+  async prompts(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.kysely
+      .selectFrom('tasks')
+      .select(['id', sql<string>`substr(prompt, 1, ${sql.lit(MAX_PROMPT_START)})`.as('prompt')])
+      .where('id', 'in', ids)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row.prompt]));
+  }
+
   /** Finds a task by `id` or public id, including deleted tasks. */
   find(id: string): Promise<Task | undefined> {
     return this.#database.kysely
@@ -123,8 +139,28 @@ export class TaskAdminStore {
   async page(filter: AdminTaskFilter, page: LongPage): Promise<LongListPage<Task>> {
     const ranges = await this.#rangesOf(filter);
     const { kysely } = this.#database;
-    const matching = kysely.selectFrom('tasks').where((eb) => eb.and(conditions(eb, filter, ranges)));
+    let matching = kysely.selectFrom('tasks').where((eb) => eb.and(conditions(eb, filter, ranges)));
+    const { search = '' } = filter;
+    if (search !== '') {
+      const oldest = await this.#oldestSearched(filter);
+      const words = toSearchTerms(search).map((word) => containsText('prompt', word));
+      matching = matching.where((eb) =>
+        eb.or([eb.and([eb('seq', '>=', oldest), ...words]), eb('id', '=', search), eb('public_id', '=', search)]),
+      );
+    }
     return readLargeListPage(kysely, matching, 'seq', page, (each) => each.selectAll());
+  }
+
+  /** `seq` of the oldest task whose prompt a search reads. */
+  async #oldestSearched({ userId }: AdminTaskFilter): Promise<number> {
+    let query = this.#database.kysely.selectFrom('tasks').select('seq');
+    if (userId !== undefined) query = query.where('user_id', '=', userId);
+    const row = await query
+      .orderBy('seq', 'desc')
+      .offset(MAX_SEARCHED_TASKS - 1)
+      .limit(1)
+      .executeTakeFirst();
+    return row?.seq ?? Number.MIN_SAFE_INTEGER;
   }
 
   async insertFailedAttempt(note: FailedAttempt): Promise<void> {

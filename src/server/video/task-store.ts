@@ -53,6 +53,16 @@ export interface TaskFilter {
 
 /** Maximum number of prompts one search reads: prompts have no index. */
 export const MAX_SEARCHED_TASKS = 5_000;
+/** Further terms of a search are ignored. */
+const MAX_SEARCH_TERMS = 8;
+
+/** Words of a search; a prompt must contain each. */
+export const toSearchTerms = (text: string): string[] =>
+  text
+    .split(/\s+/)
+    .filter((term) => term !== '')
+    .slice(0, MAX_SEARCH_TERMS);
+
 const MAX_CHILDREN = 50;
 
 /** SQL of video tasks. */
