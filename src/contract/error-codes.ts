@@ -53,6 +53,7 @@ export const ERRORS = {
   unauthorized: protocolError(401, 'authentication_error'),
   invalid_api_key: protocolError(401, 'authentication_error'),
   forbidden: protocolError(403, 'permission_error'),
+  play_link_expired: protocolError(403, 'permission_error'),
   insufficient_scope: protocolError(403, 'permission_error'),
   cross_site: protocolError(403, 'permission_error'),
   rate_limit_exceeded: protocolError(429, 'rate_limit_error', true),

@@ -116,6 +116,8 @@ describe('share links', () => {
       const changed = token.replace(/^./, token.startsWith('a') ? 'b' : 'a');
       const unknown = await visit(made.url.replace(token, changed));
       assert.equal(unknown.status, 404);
+      assert.match(await (await visit(made.url)).text(), /generated with AI/);
+      assert.doesNotMatch(await unknown.text(), /generated with AI/, 'nothing is claimed of a video that is not there');
       assert.equal((await visit(`${made.url.replace(token, changed)}/video`)).status, 404);
       const rows = await service.app.database.kysely.selectFrom('video_shares').selectAll().execute();
       assert.ok(rows.length > 0 && !JSON.stringify(rows).includes(token));

@@ -16,6 +16,7 @@ export const EN = {
   unauthorized: 'Sign in first: the credential is missing, wrong or expired.',
   invalid_api_key: 'The API key is missing, wrong or revoked.',
   forbidden: 'You don’t have access to this.',
+  play_link_expired: 'This link to the video has expired. Open the page of the video for a new one.',
   insufficient_scope: 'This access token was not granted the scope that this needs.',
   cross_site: 'Requests from another site are rejected.',
   rate_limit_exceeded: 'Too many requests. Try again in {seconds} s.',

@@ -56,15 +56,15 @@ export const FAILURES_ZH_CN = {
   },
   unreachable: {
     text: '无法连接供应商。',
-    advice: '请几分钟后重试。若仍然失败，请联系支持人员。',
+    advice: '请几分钟后重试。若仍然失败，请联系客服。',
   },
   account_trouble: {
     text: '本服务与供应商的连接需要处理。',
-    advice: '请暂时使用其他模型。该问题只能由管理员解决，请联系支持人员。',
+    advice: '请暂时使用其他模型。该问题只能由管理员解决，请联系客服。',
   },
   model_unavailable: {
     text: '该模型目前无法使用。',
-    advice: '请选择其他模型，或联系支持人员开通。',
+    advice: '请选择其他模型，或联系客服开通。',
   },
   channel_removed: {
     text: '管理员移除了生成该视频所用的渠道。',
@@ -84,10 +84,10 @@ export const FAILURES_ZH_CN = {
   },
   cancelled: {
     text: '供应商取消了该视频。',
-    advice: '请重新生成。若再次被取消，请联系支持人员。',
+    advice: '请重新生成。若再次被取消，请联系客服。',
   },
   unknown: {
     text: '供应商未能生成该视频。',
-    advice: '请重试或修改提示词。若仍然失败，请联系支持人员。',
+    advice: '请重试或修改提示词。若仍然失败，请联系客服。',
   },
 } satisfies Readonly<Record<FailureCause, FailureText>>;

@@ -289,10 +289,13 @@ interface UsagePace {
   readonly runsOutAt: number;
 }
 
+/** The pace is averaged over at least this share of a window: an hour of a day, seven of a week. */
+const MIN_PACE_SHARE = 1 / 24;
+
 /** The rate at which a window is used, averaged since its start. */
 export function usagePace(window: Window, used: number, unixMs: number): UsagePace {
-  // In the first minute, a single call would be extrapolated to an absurdly high pace.
-  const elapsed = Math.max(60_000, unixMs - window.startsAt);
+  // A forecast from the first call of a window would be absurdly high.
+  const elapsed = Math.max((window.endsAt - window.startsAt) * MIN_PACE_SHARE, unixMs - window.startsAt);
   const perMs = used / elapsed;
   const left = Math.max(0, window.limit - used);
   const runsOutAt = left === 0 ? unixMs : perMs === 0 ? Number.POSITIVE_INFINITY : unixMs + left / perMs;

@@ -86,6 +86,8 @@ export interface VideoRequest {
   readonly inputSeconds?: number;
   /** From `duration`, otherwise from `seconds`. */
   readonly seconds?: number;
+  /** The field that named the length, for messages; default `duration`. */
+  readonly lengthField?: 'duration' | 'seconds';
   readonly size?: string;
   readonly mode?: string;
   /** The caller's `metadata`, unchecked; the adapter forwards the keys of its own schema and drops the rest. */

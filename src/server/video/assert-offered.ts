@@ -10,6 +10,9 @@ const hasOtherMedia = ({ metadata, extraFields }: VideoRequest): boolean =>
 const isOfferedLength = ({ seconds }: Pick<ModelCapability, 'seconds'>, asked: number): boolean =>
   'values' in seconds ? seconds.values.includes(asked) : asked >= seconds.min && asked <= seconds.max;
 
+const describeLengths = ({ seconds }: Pick<ModelCapability, 'seconds'>): string =>
+  'values' in seconds ? seconds.values.join(', ') : `${seconds.min} to ${seconds.max}`;
+
 const isIn = (names: readonly string[], asked: string): boolean =>
   names.some((name) => name.toLowerCase() === asked.toLowerCase());
 
@@ -70,7 +73,7 @@ function withResolution(
 function assertLength(
   ways: readonly GenerationWay[],
   seconds: number,
-  { seconds: asked, model }: VideoRequest,
+  { seconds: asked, model, operation = 'generate', lengthField = 'duration' }: VideoRequest,
   capability: ModelCapability,
 ): void {
   const isOffered = ways.some((way) =>
@@ -79,11 +82,13 @@ function assertLength(
   const lengths = [...new Set(ways.flatMap((way) => way.seconds ?? []))].toSorted((one, other) => one - other);
   // The length of an edited video is that of its source.
   if (isOffered || (asked === undefined && lengths.length === 0)) return;
+  if (lengths.length === 0 && operation === 'generate')
+    throw invalidRequest(`${lengthField} must be ${describeLengths(capability)} seconds for ${model}.`, lengthField);
   if (lengths.length === 0)
-    throw invalidRequest(`duration cannot be given for ${model} with these inputs.`, 'duration');
+    throw invalidRequest(`${lengthField} cannot be given for ${model} with these inputs.`, lengthField);
   throw invalidRequest(
-    `duration must be ${lengths.join(', ')} seconds for ${model} with these inputs and this resolution.`,
-    'duration',
+    `${lengthField} must be ${lengths.join(', ')} seconds for ${model} with these inputs and this resolution.`,
+    lengthField,
   );
 }
 

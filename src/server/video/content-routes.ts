@@ -58,7 +58,7 @@ export function addContentRoutes(
 
   routes.add(endpoints.playVideo, async ({ params, query, request, reply }) => {
     const link = { taskId: params.task_id, expires: Number(query.expires), credential: query.credential };
-    if (!playLinks.verify(link, query.signature, clock.now())) throw new AppError('forbidden');
+    if (!playLinks.verify(link, query.signature, clock.now())) throw new AppError('play_link_expired');
     const task = await store.findByPublicId(link.taskId);
     if (task === undefined || task.deleted === 1) throw new AppError('content_not_found');
     if (link.credential === VENDOR_CREDENTIAL) return sendFile(task, undefined, query.variant, { request, reply });

@@ -206,6 +206,7 @@ export function toVideoRequest(
     metadata,
     nativeFields: Object.fromEntries(native) as { [key: string]: Json },
     ...defined({ seconds, size, mode, inputSeconds, officialBody, officialOperation }),
+    ...(body.seconds !== undefined && body.duration === undefined && { lengthField: 'seconds' as const }),
   };
 }
 

@@ -260,7 +260,7 @@ export class DifferenceNotices {
         type: 'system',
         topic: 'billing.difference',
         title: {
-          en: `Channel “${name}”: the vendor billed something else than was settled`,
+          en: `Channel “${name}”: vendor billing doesn’t match the settled amounts`,
           'zh-CN': `渠道“${name}”：供应商账单与结算不符`,
         },
         content,

@@ -1,4 +1,5 @@
 import type { Locale } from '../../contract/messages/format-message.ts';
+import { defined } from '../../contract/objects.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 
 /** Values that every page of a share link is rendered with. */
@@ -29,7 +30,7 @@ export function playerPage(context: SharePageContext, { title, hasPoster, expire
 <div class="caption"><h1>${heading}</h1><a class="button" href="${pathname}/video" download="video.mp4">${texts.download}</a></div>
 ${expiresAt === null ? undefined : html`<p class="note hint">${texts.until(formatUtc(expiresAt, context.locale))}</p>`}`;
   const head = isPublic ? openGraph(context, heading, hasPoster) : plainGraph(context, texts.untitled);
-  return page(context, heading, section, head);
+  return page(context, heading, section, { head, footer: texts.footer });
 }
 
 /**
@@ -47,7 +48,7 @@ export function lockedPage(context: SharePageContext, error?: string): string {
 ${error === undefined ? undefined : html`<p class="error hint" id="error" role="alert">${error}</p>`}
 <button>${texts.show}</button>
 </form>`;
-  return page(context, texts.lockedTitle, section, plainGraph(context, texts.lockedTitle));
+  return page(context, texts.lockedTitle, section, { head: plainGraph(context, texts.lockedTitle) });
 }
 
 /** Renders the page for unknown and ended links, which look the same. */
@@ -56,7 +57,13 @@ export function gonePage(context: SharePageContext, message?: string): string {
   return page(context, texts.goneTitle, html`<h1>${texts.goneTitle}</h1><p>${message ?? texts.goneText}</p>`);
 }
 
-const page = (context: SharePageContext, title: string, section: Markup, head?: Markup): string => {
+interface PageParts {
+  readonly head?: Markup;
+  /** Where the video comes from; only below a video. */
+  readonly footer?: string;
+}
+
+const page = (context: SharePageContext, title: string, section: Markup, { head, footer }: PageParts = {}): string => {
   const { locale, siteName } = context;
   const texts = SHARE_TEXTS[locale];
   const { pathname } = new URL(context.url);
@@ -64,10 +71,9 @@ const page = (context: SharePageContext, title: string, section: Markup, head?: 
     locale,
     siteName,
     title,
-    head,
+    ...defined({ head, footer }),
     nav: languageLinks(locale, texts.language, (each) => `${pathname}?lang=${each}`),
     main: html`<section>${section}</section>`,
-    footer: texts.footer,
     wide: true,
   });
 };

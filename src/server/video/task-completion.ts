@@ -149,32 +149,41 @@ export class TaskCompletion {
 /** In an organization the member who submitted a video is notified, not its admins. */
 const submitterOf = (task: Pick<Task, 'user_id' | 'actor_id'>): number => task.actor_id ?? task.user_id;
 
-function finishedNotice(task: Pick<Task, 'id' | 'user_id' | 'actor_id' | 'public_id' | 'model' | 'prompt'>) {
+function finishedNotice(task: Pick<Task, 'id' | 'user_id' | 'actor_id' | 'public_id' | 'prompt'>) {
   return {
     userId: submitterOf(task),
     topic: 'task.finished',
     type: 'system',
-    title: { en: `${task.model}: your video is ready`, 'zh-CN': `${task.model}：视频已生成` },
+    title: { en: 'Your video is ready', 'zh-CN': '视频已生成' },
     content: { en: task.prompt, 'zh-CN': task.prompt },
     targetUrl: `/videos/${task.public_id}`,
     deduplicationKey: `task.finished:${task.id}`,
   } as const;
 }
 
+const MAX_SNIPPET_LENGTH = 80;
+
+/** The start of a prompt, by which its author recognizes the video. */
+const toSnippet = (prompt: string): string => {
+  const characters = [...prompt];
+  return characters.length <= MAX_SNIPPET_LENGTH ? prompt : `${characters.slice(0, MAX_SNIPPET_LENGTH).join('')}…`;
+};
+
 function failureNotice(
-  task: Pick<Task, 'id' | 'user_id' | 'actor_id' | 'public_id' | 'model' | 'price'>,
+  task: Pick<Task, 'id' | 'user_id' | 'actor_id' | 'public_id' | 'prompt'>,
   cause: FailureCause,
   refunded: boolean,
 ) {
   const [en, zh] = [FAILURES_EN[cause], FAILURES_ZH_CN[cause]];
+  const start = task.prompt === '' ? '' : `${toSnippet(task.prompt)}\n`;
   return {
     userId: submitterOf(task),
     topic: 'task.failed',
     type: 'system',
-    title: { en: `${task.model}: the video failed`, 'zh-CN': `${task.model}：视频生成失败` },
+    title: { en: 'Your video failed', 'zh-CN': '视频生成失败' },
     content: {
-      en: `${en.text}${refunded ? ' It was not charged.' : ''} ${en.advice}`,
-      'zh-CN': `${zh.text}${refunded ? '未扣费。' : ''}${zh.advice}`,
+      en: `${start}${en.text}${refunded ? ' It was not charged.' : ''} ${en.advice}`,
+      'zh-CN': `${start}${zh.text}${refunded ? '未扣费。' : ''}${zh.advice}`,
     },
     targetUrl: `/videos/${task.public_id}`,
     deduplicationKey: `task.failed:${task.id}`,
