@@ -39,7 +39,7 @@ const SecondStep = Type.Object({ require_2fa: Type.Literal(true) });
 export const register = endpoint({
   method: 'POST',
   path: '/api/user/register',
-  summary: 'Make an account',
+  summary: 'Create an account',
   tag: 'accounts',
   policy: 'public',
   envelope: 'api',
@@ -50,7 +50,7 @@ export const register = endpoint({
 export const login = endpoint({
   method: 'POST',
   path: '/api/user/login',
-  summary: 'Log in with a password; sets the cookie `session`',
+  summary: 'Sign in with a password; sets the cookie `session`',
   tag: 'accounts',
   policy: 'public',
   envelope: 'api',
@@ -65,7 +65,7 @@ export const login = endpoint({
 export const loginSecondStep = endpoint({
   method: 'POST',
   path: '/api/user/login/2fa',
-  summary: 'Finish a login (this one or the embedded device login) with a TOTP or backup code, or a passkey',
+  summary: 'Finish a sign-in (this one or that of a device) with a TOTP code, a backup code or a passkey',
   tag: 'accounts',
   policy: 'public',
   envelope: 'api',
@@ -123,7 +123,7 @@ export const getSelf = endpoint({
 export const putSelf = endpoint({
   method: 'PUT',
   path: '/api/user/self',
-  summary: 'Change display name, e-mail or password; a device credential may change the display name only',
+  summary: 'Change display name, e-mail address or password; a device credential may change the display name only',
   tag: 'accounts',
   policy: 'account',
   envelope: 'api',
@@ -166,7 +166,7 @@ export const putSettings = endpoint({
 export const listSessions = endpoint({
   method: 'GET',
   path: '/api/user/sessions',
-  summary: 'Where the account is logged in',
+  summary: 'Where the account is signed in',
   tag: 'accounts',
   policy: 'owner',
   envelope: 'api',
@@ -177,7 +177,7 @@ export const listSessions = endpoint({
 export const endSession = endpoint({
   method: 'DELETE',
   path: '/api/user/sessions/:id',
-  summary: 'End one of the own sessions',
+  summary: "End one of the account's own sessions",
   tag: 'accounts',
   policy: 'owner',
   envelope: 'api',
@@ -188,7 +188,8 @@ export const endSession = endpoint({
 export const createManagementToken = endpoint({
   method: 'POST',
   path: '/api/user/token',
-  summary: 'Make the management access token, voiding the old one; a new password, role, status or second step ends it',
+  summary:
+    'Create the management access token, which replaces the old one; a new password, role, status or second step ends it',
   tag: 'accounts',
   policy: 'owner',
   envelope: 'api',
@@ -246,7 +247,7 @@ export const sendPhoneCode = endpoint({
 export const bindPhone = endpoint({
   method: 'POST',
   path: '/api/user/bindings/phone',
-  summary: 'Bind the phone the code was sent to',
+  summary: 'Link the phone number the code was sent to',
   tag: 'accounts',
   policy: 'owner',
   envelope: 'api',
@@ -257,7 +258,7 @@ export const bindPhone = endpoint({
 export const bindMessaging = endpoint({
   method: 'POST',
   path: '/api/user/bindings/messaging',
-  summary: 'Bind a messaging-app account by the code its bot shows',
+  summary: 'Link a messaging app by the code its bot shows',
   tag: 'accounts',
   policy: 'owner',
   envelope: 'api',
@@ -268,7 +269,7 @@ export const bindMessaging = endpoint({
 export const getEmail = endpoint({
   method: 'GET',
   path: '/api/user/email',
-  summary: 'The e-mail of the account, and whether it is confirmed',
+  summary: 'The e-mail address of the account, and whether it is confirmed',
   tag: 'accounts',
   policy: 'account',
   envelope: 'api',
@@ -286,7 +287,7 @@ export const getEmail = endpoint({
 export const resendConfirmation = endpoint({
   method: 'POST',
   path: '/api/user/email/confirmation',
-  summary: 'Send the link that confirms the e-mail again',
+  summary: 'Send the link that confirms the e-mail address again',
   tag: 'accounts',
   policy: 'owner',
   envelope: 'api',
@@ -296,7 +297,7 @@ export const resendConfirmation = endpoint({
 export const confirmEmail = endpoint({
   method: 'POST',
   path: '/api/user/email/confirm',
-  summary: 'Confirm an e-mail by the link that was sent to it; once, within 24 hours',
+  summary: 'Confirm an e-mail address by the link sent to it; once, within 24 hours',
   tag: 'accounts',
   policy: 'public',
   envelope: 'api',
@@ -308,7 +309,7 @@ export const requestPasswordReset = endpoint({
   method: 'POST',
   path: '/api/user/password-reset',
   summary:
-    'Send a link for a new password, if an account has confirmed this e-mail; the answer is the same if none has',
+    'Send a link for a new password if an account has confirmed this e-mail address; the response is the same if none has',
   tag: 'accounts',
   policy: 'public',
   envelope: 'api',
@@ -320,7 +321,7 @@ export const resetPassword = endpoint({
   method: 'POST',
   path: '/api/user/password-reset/confirm',
   summary:
-    'Set a new password by a link: of an e-mail, within 30 minutes, or of an administrator, within a day. Once. Ends every sign-in',
+    'Set a new password by a link (of an e-mail: 30 minutes; of an administrator: a day). Once. Ends all sign-ins',
   tag: 'accounts',
   policy: 'public',
   envelope: 'api',
@@ -331,7 +332,7 @@ export const resetPassword = endpoint({
 export const adminCreateResetLink = endpoint({
   method: 'POST',
   path: '/api/admin/users/:id/password-reset',
-  summary: 'Make a link by which a user sets a new password, to be passed on in person; once, within a day',
+  summary: 'Create a link by which a user sets a new password; it works once, within a day',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',

@@ -80,7 +80,7 @@ export const DEFAULT_OVERLAP_SECONDS = 86_400;
 export const listTokens = endpoint({
   method: 'GET',
   path: '/api/tokens',
-  summary: 'Own API tokens',
+  summary: 'API keys of the account',
   tag: 'tokens',
   policy: 'owner',
   organization: 'member',
@@ -92,7 +92,7 @@ export const listTokens = endpoint({
 export const getToken = endpoint({
   method: 'GET',
   path: '/api/tokens/:id',
-  summary: 'One own API token',
+  summary: "One of the account's API keys",
   tag: 'tokens',
   policy: 'owner',
   organization: 'member',
@@ -104,7 +104,7 @@ export const getToken = endpoint({
 export const createToken = endpoint({
   method: 'POST',
   path: '/api/tokens',
-  summary: 'Make an `sk-` token; the key is shown once',
+  summary: 'Create an `sk-` API key; the key is shown once',
   tag: 'tokens',
   policy: 'owner',
   organization: 'member',
@@ -117,7 +117,7 @@ export const createToken = endpoint({
 export const updateToken = endpoint({
   method: 'PUT',
   path: '/api/tokens/:id',
-  summary: 'Change a token; only the named keys change',
+  summary: 'Change an API key; only the named keys change',
   tag: 'tokens',
   policy: 'owner',
   organization: 'member',
@@ -131,7 +131,7 @@ export const rotateToken = endpoint({
   organization: 'member',
   method: 'POST',
   path: '/api/tokens/:id/rotate',
-  summary: 'Give a token a new secret, shown once; the old one works for a while. Id, limits and usage stay',
+  summary: 'Give an API key a new secret, shown once; the old one works for a while. Id, limits and usage stay',
   tag: 'tokens',
   policy: 'owner',
   envelope: 'api',
@@ -156,7 +156,7 @@ export const endTokenRotation = endpoint({
   organization: 'member',
   method: 'DELETE',
   path: '/api/tokens/:id/rotation',
-  summary: 'End the old secrets of a token now',
+  summary: 'End the old secrets of an API key now',
   tag: 'tokens',
   policy: 'owner',
   envelope: 'api',
@@ -167,7 +167,7 @@ export const endTokenRotation = endpoint({
 export const revokeToken = endpoint({
   method: 'DELETE',
   path: '/api/tokens/:id',
-  summary: 'Revoke a token; it stops at once',
+  summary: 'Revoke an API key; it stops working at once',
   tag: 'tokens',
   policy: 'owner',
   organization: 'member',

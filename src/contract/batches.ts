@@ -194,7 +194,7 @@ export const listOwnBatches = endpoint({
   ...ofAccount,
   method: 'GET',
   path: '/api/batches',
-  summary: 'Own batches, newest first',
+  summary: 'Batches of the account, newest first',
   query: BatchQuery,
   response: Ok(BatchList),
 });
@@ -202,7 +202,7 @@ export const createOwnBatch = endpoint({
   ...ofAccount,
   method: 'POST',
   path: '/api/batches',
-  summary: 'Start a batch as oneself, without a key',
+  summary: 'Start a batch by the account itself, without an API key',
   body: NewBatch,
   response: Ok(Batch),
   spends: true,
@@ -211,7 +211,7 @@ export const getOwnBatch = endpoint({
   ...ofAccount,
   method: 'GET',
   path: '/api/batches/:batch_id',
-  summary: 'An own batch',
+  summary: 'One batch of the account',
   params: BatchParam,
   response: Ok(Batch),
 });
@@ -225,26 +225,26 @@ const ownChanged = {
 export const cancelOwnBatch = endpoint({
   ...ownChanged,
   path: '/api/batches/:batch_id/cancel',
-  summary: 'Cancel an own batch',
+  summary: 'Cancel a batch of the account',
   response: Ok(Batch),
 });
 export const pauseOwnBatch = endpoint({
   ...ownChanged,
   path: '/api/batches/:batch_id/pause',
-  summary: 'Pause an own batch',
+  summary: 'Pause a batch of the account',
   response: Ok(Batch),
 });
 export const resumeOwnBatch = endpoint({
   ...ownChanged,
   path: '/api/batches/:batch_id/resume',
-  summary: 'Resume an own batch',
+  summary: 'Resume a batch of the account',
   response: Ok(Batch),
   spends: true,
 });
 export const retryOwnBatch = endpoint({
   ...ownChanged,
   path: '/api/batches/:batch_id/retry',
-  summary: 'Repeat the failed lines of an own batch as a new batch',
+  summary: "Repeat the failed lines of the account's batch as a new batch",
   response: Ok(Batch),
   spends: true,
 });
@@ -329,7 +329,7 @@ export const listOwnBatchLines = endpoint({
   ...ofAccount,
   method: 'GET',
   path: '/api/batches/:batch_id/lines',
-  summary: 'Lines of an own batch in order; kept for 7 days after its end',
+  summary: 'Lines of a batch in order; kept for 7 days after its end',
   params: BatchParam,
   query: Type.Object({
     after: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$', description: '`next` of the page before.' })),
@@ -341,7 +341,7 @@ export const exportOwnBatch = endpoint({
   ...ofAccount,
   method: 'GET',
   path: '/api/batches/:batch_id/results.csv',
-  summary: 'Results of an own batch as CSV without live formulas',
+  summary: 'Results of a batch as CSV, without live formulas',
   params: BatchParam,
   responseTypes: ['text/csv', 'application/json'],
 });

@@ -26,7 +26,7 @@ export const applyForBeta = endpoint({
   ...line,
   method: 'POST',
   path: '/api/beta-applications',
-  summary: 'Apply for a feature in beta; after a rejection one may apply again',
+  summary: 'Apply for a feature in beta; possible again after a rejection',
   body: Type.Object({
     feature: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }),
     reason: Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' }),
@@ -40,7 +40,7 @@ export const listBetaApplications = endpoint({
   ...line,
   method: 'GET',
   path: '/api/beta-applications',
-  summary: 'Own applications',
+  summary: 'Applications of the account',
   query: Type.Object({ ...PageQuery, sort, status: Status }),
   response: ListOf(BetaApplication),
 });
@@ -58,7 +58,7 @@ export const adminListBetaApplications = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/beta-applications',
-  summary: "Everybody's applications; the newest 10,000 that match",
+  summary: 'Applications of all users; the newest 10,000 that match',
   query: Type.Object({
     ...PageQuery,
     sort,
@@ -80,7 +80,7 @@ export const adminApproveBetaApplication = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/beta-applications/:id/approve',
-  summary: 'Approve a pending application; its owner is told',
+  summary: 'Approve a pending application and notify its author',
   params: IdParam,
   body: Note,
   optionalBody: true,
@@ -90,7 +90,7 @@ export const adminRejectBetaApplication = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/beta-applications/:id/reject',
-  summary: 'Reject a pending application; its owner is told',
+  summary: 'Reject a pending application and notify its author',
   params: IdParam,
   body: Note,
   optionalBody: true,
@@ -100,7 +100,7 @@ export const adminDeleteBetaApplication = endpoint({
   ...admin,
   method: 'DELETE',
   path: '/api/admin/beta-applications/:id',
-  summary: 'Remove an application',
+  summary: 'Delete an application',
   params: IdParam,
   response: Done,
 });

@@ -36,7 +36,7 @@ export const listBudgets = endpoint({
   policy: 'account',
   method: 'GET',
   path: '/api/budgets',
-  summary: 'Monthly budgets of the account and of its keys, and what is spent of them',
+  summary: 'Monthly budgets of the account and its keys, with the amounts spent',
   response: Ok(Type.Array(Budget)),
 });
 
@@ -44,7 +44,7 @@ export const putBudget = endpoint({
   organization: 'admin',
   ...one,
   method: 'PUT',
-  summary: 'Set the monthly budget of the account or of a key. It tells; what must not be exceeded is a key limit',
+  summary: 'Set the monthly budget of the account or of a key. A budget notifies; a key limit blocks',
   body: Type.Object({
     month_quota: Type.Integer({ minimum: 1, maximum: 1e15 }),
     thresholds: Type.Optional(Thresholds),
@@ -56,6 +56,6 @@ export const deleteBudget = endpoint({
   ...one,
   organization: 'admin',
   method: 'DELETE',
-  summary: 'Remove a budget',
+  summary: 'Delete a budget',
   response: Done,
 });

@@ -232,7 +232,7 @@ export const listChannels = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/channels',
-  summary: 'All upstream accounts',
+  summary: 'All channels',
   query: Type.Object({
     ...PageQuery,
     sort: SortBy(CHANNEL_SORTS, 'Default: the newest first.'),
@@ -247,7 +247,7 @@ export const makeChannel = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/channels',
-  summary: 'Add an upstream account',
+  summary: 'Add a channel',
   body: Type.Object({
     name: fields.name,
     vendor: Vendor,
@@ -270,14 +270,14 @@ export const makeChannel = endpoint({
 export const getChannel = endpoint({
   ...one,
   method: 'GET',
-  summary: 'One upstream account with its health, last errors and unfinished tasks',
+  summary: 'One channel with its health, last errors and unfinished tasks',
   response: Ok(ChannelDetail),
 });
 
 export const changeChannel = endpoint({
   ...one,
   method: 'PUT',
-  summary: 'Change an upstream account; only the named keys change',
+  summary: 'Change a channel; only the named keys change',
   body: Type.Partial(Type.Object({ ...fields, ...connectionFields, vendor: Vendor })),
   response: Done,
 });
@@ -285,7 +285,7 @@ export const changeChannel = endpoint({
 export const removeChannel = endpoint({
   ...one,
   method: 'DELETE',
-  summary: 'Remove an upstream account that has no unfinished tasks',
+  summary: 'Delete a channel that has no unfinished tasks',
   response: Done,
 });
 
@@ -294,7 +294,7 @@ export const addChannelModels = endpoint({
   method: 'POST',
   path: '/api/admin/channels/:id/models',
   params: IdParam,
-  summary: 'Let a channel serve models; those without a row get one with the shipped or a suggested price',
+  summary: 'Let a channel serve models; those without a catalogue entry get one with the shipped or a suggested price',
   body: Type.Object({ ids: Type.Array(ModelId, { minItems: 1, maxItems: 500 }) }),
   response: Ok(
     Type.Object({
@@ -308,7 +308,7 @@ export const listChannelPresets = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/channel-presets',
-  summary: 'Known providers: what to enter for a channel to each of them',
+  summary: 'Known services: what to enter for a channel to each of them',
   response: Ok(Type.Array(ChannelPreset)),
 });
 
@@ -317,7 +317,7 @@ export const testChannel = endpoint({
   method: 'POST',
   path: '/api/admin/channels/:id/test',
   params: IdParam,
-  summary: 'Ask the upstream whether a credential works',
+  summary: 'Check a credential with the upstream',
   query: Type.Object({
     credential_id: Type.Optional(
       Type.String({ pattern: '^[1-9][0-9]{0,8}$', description: 'Left out: the first that is enabled.' }),

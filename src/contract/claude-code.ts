@@ -56,7 +56,7 @@ export const claudeCodeDeviceAuthorization = endpoint({
 export const claudeCodeToken = endpoint({
   ...form,
   path: `${CLAUDE_CODE_PATH}/oauth/token`,
-  summary: 'Poll for the tokens of a sign-in of Claude Code, or renew them; needs no client',
+  summary: 'Poll for the tokens of a Claude Code sign-in, or refresh them; needs no client',
   body: Type.Object({ grant_type: Parameter, device_code: Parameter, refresh_token: Parameter }),
   response: Type.Object({
     access_token: Type.String(),
@@ -71,7 +71,7 @@ export const claudeCodeToken = endpoint({
 export const claudeCodeRevoke = endpoint({
   ...form,
   path: `${CLAUDE_CODE_PATH}/oauth/revoke`,
-  summary: 'Sign out the Claude Code that a token belongs to (RFC 7009); an unknown token is answered alike',
+  summary: 'Sign out the Claude Code that a token belongs to (RFC 7009); an unknown token gets the same response',
   body: Type.Object({ token: Parameter, token_type_hint: Parameter }),
   response: Type.Object({}),
 });
@@ -89,7 +89,7 @@ export const claudeCodeHello = endpoint({
   ...withToken,
   method: 'GET',
   path: `${CLAUDE_CODE_PATH}/api/hello`,
-  summary: 'Whether the gateway answers and the token works',
+  summary: 'Whether the gateway responds and the token works',
   response: Type.Object({}),
 });
 
@@ -119,7 +119,7 @@ export const claudeCodeUsage = endpoint({
   ...withToken,
   method: 'GET',
   path: `${CLAUDE_CODE_PATH}/api/oauth/usage`,
-  summary: 'Spend limits of the person and what they have used; 404 where there are none',
+  summary: 'Spend limits of the user and the amounts used; 404 where there are none',
   response: ClaudeCodeUsageAnswer,
 });
 
@@ -127,7 +127,7 @@ export const claudeCodeModels = endpoint({
   ...withToken,
   method: 'GET',
   path: `${CLAUDE_CODE_PATH}/v1/models`,
-  summary: "Models the person may call, by pages in the form of Anthropic's API",
+  summary: "Models the user may call, paged in the form of Anthropic's API",
   query: Type.Pick(listModels.query, ['limit', 'before_id', 'after_id']),
   response: AnthropicModels,
 });
@@ -152,7 +152,7 @@ const telemetry = (signal: 'metrics' | 'logs' | 'traces') =>
     ...withToken,
     method: 'POST',
     path: `${CLAUDE_CODE_PATH}/v1/${signal}`,
-    summary: `Receives the ${signal} of the program and discards them`,
+    summary: `Receive the ${signal} of the program and discard them`,
     accepts: 'discard',
     bodyLimit: 16 * 1024 * 1024,
     response: Type.Object({}),
@@ -214,7 +214,7 @@ export const adminListClaudeCode = endpoint({
   envelope: 'api',
   method: 'GET',
   path: '/api/admin/claude-code',
-  summary: 'People signed in to Claude Code, last used first',
+  summary: 'Users signed in to Claude Code, last used first',
   query: Type.Object(PageQuery),
   response: ListOf(
     Type.Object({

@@ -13,7 +13,7 @@ export const tokensCssFile = endpoint({
 export const pagesCssFile = endpoint({
   ...open,
   path: '/pages.css',
-  summary: 'The same, with the rules of the pages the service renders',
+  summary: "The same, with the styles of the server's own pages",
   responseTypes: ['text/css'],
   compressed: true,
   responseStatuses: [200, 304],
@@ -21,7 +21,7 @@ export const pagesCssFile = endpoint({
 export const logoFile = endpoint({
   ...open,
   path: '/logo',
-  summary: 'The logo of the site, or the mark in its colour',
+  summary: 'The logo of the site, or the default mark in its colour',
   responseTypes: ['image/svg+xml', 'image/png', 'image/webp', 'image/jpeg'],
   responseStatuses: [200, 304],
 });

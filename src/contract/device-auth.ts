@@ -70,7 +70,7 @@ export const createDeviceCode = endpoint({
 export const deviceLogin = endpoint({
   method: 'POST',
   path: '/api/auth/device/login',
-  summary: 'Log in on the authorization page; needs a pending user_code and claims it for the account',
+  summary: 'Sign in on the authorization page; needs a pending user_code and claims it for the account',
   tag: 'device',
   policy: 'public',
   envelope: 'api',
@@ -109,7 +109,7 @@ export const verifyUserCode = endpoint({
 export const approveDevice = endpoint({
   method: 'POST',
   path: '/api/auth/device/approve',
-  summary: 'Let the device that shows this user_code sign in',
+  summary: 'Approve the device that shows this user_code',
   tag: 'device',
   policy: 'owner',
   envelope: 'api',
@@ -133,7 +133,7 @@ export const approveDevice = endpoint({
 export const denyDevice = endpoint({
   method: 'POST',
   path: '/api/auth/device/deny',
-  summary: 'Refuse the device that shows this user_code',
+  summary: 'Deny the device that shows this user_code',
   tag: 'device',
   policy: 'owner',
   envelope: 'api',
@@ -144,7 +144,7 @@ export const denyDevice = endpoint({
 export const pollDeviceToken = endpoint({
   method: 'POST',
   path: '/api/auth/device/token',
-  summary: 'Poll for the tokens; they are answered once',
+  summary: 'Poll for the tokens; they are returned once',
   tag: 'device',
   policy: 'public',
   envelope: 'device',
@@ -188,7 +188,7 @@ export const refreshDevice = endpoint({
 export const logoutDevice = endpoint({
   method: 'POST',
   path: '/api/auth/device/logout',
-  summary: 'End the device sign-in of the bearer access_token; an expired one will do',
+  summary: 'End the device sign-in of the bearer access_token, which may be expired',
   tag: 'device',
   policy: 'self',
   envelope: 'api',
@@ -198,7 +198,7 @@ export const logoutDevice = endpoint({
 export const listDevices = endpoint({
   method: 'GET',
   path: '/api/user/devices',
-  summary: 'Devices that are signed in to the account and applications that it let in, newest first',
+  summary: 'Devices signed in to the account and applications with access, newest first',
   tag: 'device',
   policy: 'account',
   envelope: 'api',
@@ -231,7 +231,7 @@ export const listDevices = endpoint({
 export const renameDevice = endpoint({
   method: 'PUT',
   path: '/api/user/devices/:id',
-  summary: 'Call one of the own devices by a name; an empty one leaves the name of its client',
+  summary: 'Rename a device; an empty name restores that of its client',
   tag: 'device',
   policy: 'owner',
   envelope: 'api',
@@ -243,7 +243,7 @@ export const renameDevice = endpoint({
 export const endDevice = endpoint({
   method: 'DELETE',
   path: '/api/user/devices/:id',
-  summary: 'End one of the own device sign-ins; its tokens stop at once',
+  summary: "End one of the account's device sign-ins; its tokens stop working at once",
   tag: 'device',
   policy: 'account',
   envelope: 'api',

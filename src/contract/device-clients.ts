@@ -47,7 +47,7 @@ export const adminListDeviceClients = endpoint({
 export const adminCreateDeviceClient = endpoint({
   method: 'POST',
   path: '/api/admin/device-clients',
-  summary: 'Make an official client; its secret is shown once',
+  summary: 'Create an official client; its secret is shown once',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',
@@ -80,7 +80,8 @@ export const adminGetDeviceClient = endpoint({
 export const adminUpdateDeviceClient = endpoint({
   method: 'PUT',
   path: '/api/admin/device-clients/:id',
-  summary: 'Change a client or switch it off: no new codes, polls or refreshes from then on; public ends its secrets',
+  summary:
+    'Change a client or disable it: no new codes, polls or refreshes from then on; making it public ends its secrets',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',
@@ -96,7 +97,7 @@ export const adminUpdateDeviceClient = endpoint({
 export const adminDeleteDeviceClient = endpoint({
   method: 'DELETE',
   path: '/api/admin/device-clients/:id',
-  summary: 'Remove a client and end all its device sign-ins',
+  summary: 'Delete a client and end all its device sign-ins',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',

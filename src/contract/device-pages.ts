@@ -21,7 +21,7 @@ export const authorizePage = endpoint({
   ...page,
   method: 'GET',
   path: '/authorize',
-  summary: 'The page on which a person confirms a device; without a code it asks for one',
+  summary: 'The page on which a user approves a device; without a code it asks for one',
   query: Type.Object({
     code: Type.Optional(Type.String({ maxLength: 64 })),
     lang: Type.Optional(Type.String({ maxLength: 16 })),
@@ -38,7 +38,7 @@ export function toVerificationLinks(baseUrl: string, userCode: string) {
 export const authorizeLogin = endpoint({
   ...form,
   path: '/authorize/login',
-  summary: 'Form of the page: log in with a password',
+  summary: 'Form of the page: sign in with a password',
   body: Type.Object({
     ...FormFields,
     username: Type.String({ maxLength: 254 }),
@@ -49,7 +49,7 @@ export const authorizeLogin = endpoint({
 export const authorizeSecondStep = endpoint({
   ...form,
   path: '/authorize/second-step',
-  summary: 'Form of the page: finish the login with a TOTP or backup code, or a passkey',
+  summary: 'Form of the page: finish the sign-in with a TOTP code, a backup code or a passkey',
   bodyLimit: PASSKEY_BODY_LIMIT,
   body: Type.Object({
     ...FormFields,
@@ -61,7 +61,7 @@ export const authorizeSecondStep = endpoint({
 export const authorizePasskey = endpoint({
   ...form,
   path: '/authorize/passkey',
-  summary: 'Form of the page: log in with a passkey',
+  summary: 'Form of the page: sign in with a passkey',
   bodyLimit: PASSKEY_BODY_LIMIT,
   body: Type.Object({ ...FormFields, passkey: PasskeyField }),
 });
@@ -72,21 +72,21 @@ export const authorizePasskeyScript = endpoint({
   envelope: 'page',
   method: 'GET',
   path: '/authorize/passkey.js',
-  summary: 'Script of the passkey buttons on the page, which works without it',
+  summary: 'Script of the passkey buttons of the page, which works without it',
   responseTypes: ['text/javascript'],
 });
 
 export const authorizeSwitch = endpoint({
   ...form,
   path: '/authorize/switch',
-  summary: 'Form of the page: log out to use another account',
+  summary: 'Form of the page: sign out to use another account',
   body: Type.Object(FormFields),
 });
 
 export const authorizeApprove = endpoint({
   ...form,
   path: '/authorize/approve',
-  summary: 'Form of the page: let the device sign in',
+  summary: 'Form of the page: approve the device',
   bodyLimit: PASSKEY_BODY_LIMIT,
   body: Type.Object({
     ...FormFields,
@@ -99,20 +99,20 @@ export const authorizeApprove = endpoint({
 export const authorizeName = endpoint({
   ...form,
   path: '/authorize/name',
-  summary: 'Form of the page: give the approved device a name',
+  summary: 'Form of the page: name the approved device',
   body: Type.Object({ ...FormFields, name: Type.String({ maxLength: NAME_LENGTH_MAX }) }),
 });
 
 export const authorizeDeny = endpoint({
   ...form,
   path: '/authorize/deny',
-  summary: 'Form of the page: refuse the device',
+  summary: 'Form of the page: deny the device',
   body: Type.Object(FormFields),
 });
 
 export const authorizeReport = endpoint({
   ...form,
   path: '/authorize/report',
-  summary: 'Form of the page: report a denied request, which stops its origin from asking for an hour',
+  summary: 'Form of the page: report a denied request, which blocks its origin for an hour',
   body: Type.Object(FormFields),
 });

@@ -55,7 +55,7 @@ export const listEvents = endpoint({
   organization: 'admin',
   method: 'GET',
   path: '/api/events',
-  summary: 'Events of the account, oldest first; administrators see those for administrators too',
+  summary: 'Events of the account, oldest first; administrators also see those for administrators',
   tag: 'webhooks',
   policy: 'account',
   envelope: 'api',

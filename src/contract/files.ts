@@ -96,7 +96,7 @@ export const getFileContent = endpoint({
   ...ofKey,
   method: 'GET',
   path: '/v1/files/:file_id/content',
-  summary: 'Fetch the content of a file; Range and HEAD work',
+  summary: 'Download a file; Range and HEAD work',
   params: FileParam,
   ...CONTENT_RESPONSE,
 });
@@ -107,7 +107,7 @@ export const fetchFile = endpoint({
   policy: 'self',
   envelope: 'model',
   path: '/v1/files/:file_id/fetch',
-  summary: 'Fetch a file by a signed address of short life, without a key',
+  summary: 'Download a file by a short-lived signed URL, without a key',
   params: FileParam,
   query: Type.Object({
     expires: Type.String({ pattern: '^\\d{1,15}$' }),
@@ -131,7 +131,7 @@ export const uploadOwnFile = endpoint({
   ...ofAccount,
   method: 'POST',
   path: '/api/files',
-  summary: 'Upload a file as oneself, without a key',
+  summary: 'Upload a file by the account itself, without an API key',
   accepts: 'upload',
   files: ['file'],
   bodyLimit: UPLOAD_LIMIT,
@@ -143,7 +143,7 @@ export const listOwnFiles = endpoint({
   ...ofAccount,
   method: 'GET',
   path: '/api/files',
-  summary: 'Own files, newest first',
+  summary: 'Files of the account, newest first',
   query: FileQuery,
   response: Ok(OwnFileList),
 });
@@ -152,7 +152,7 @@ export const getOwnFile = endpoint({
   ...ofAccount,
   method: 'GET',
   path: '/api/files/:file_id',
-  summary: 'An own file',
+  summary: 'One file of the account',
   params: FileParam,
   response: Ok(OwnFile),
 });
@@ -161,7 +161,7 @@ export const deleteOwnFile = endpoint({
   ...ofAccount,
   method: 'DELETE',
   path: '/api/files/:file_id',
-  summary: 'Delete an own file',
+  summary: 'Delete a file of the account',
   params: FileParam,
   response: Done,
 });

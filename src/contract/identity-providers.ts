@@ -98,7 +98,7 @@ const Parameter = Type.Optional(Type.String({ maxLength: 8000 }));
 export const identityCallback = endpoint({
   ...page,
   path: '/auth/:provider/callback',
-  summary: 'Where the identity provider sends the browser back: signs in, or links the identity',
+  summary: 'Callback of the identity provider: signs in, or links the identity',
   policy: 'self',
   query: Type.Object({
     state: Parameter,
@@ -126,7 +126,7 @@ export const backChannelLogout = endpoint({
 export const getSession = endpoint({
   method: 'GET',
   path: '/api/user/session',
-  summary: 'The account of the cookie `session` alone, for a page that was redirected to after signing in',
+  summary: 'The account of the cookie `session` alone, for a page reached by a redirect after signing in',
   tag: 'accounts',
   policy: 'self',
   envelope: 'api',
@@ -154,7 +154,7 @@ export const listIdentities = endpoint({
   ...own,
   method: 'GET',
   path: '/api/user/identities',
-  summary: 'Identities at identity providers that sign in to the own account',
+  summary: 'Identities at identity providers that sign in to the account',
   response: Ok(Type.Array(Identity)),
 });
 
@@ -162,7 +162,7 @@ export const startIdentityLink = endpoint({
   ...own,
   method: 'POST',
   path: '/api/user/identities/:provider/start',
-  summary: 'Begin linking an identity; open the url in the same browser. Asks for the second step or the password',
+  summary: 'Begin linking an identity; open the url in the same browser. Requires the second step or the password',
   secret: true,
   params: ProviderParam,
   optionalBody: true,

@@ -30,7 +30,7 @@ const query = Type.Object({
 export const listLogins = endpoint({
   method: 'GET',
   path: '/api/user/logins',
-  summary: 'Logins to the own account and attempts that failed, newest first',
+  summary: 'Sign-ins to the account, with failed attempts, newest first',
   tag: 'accounts',
   policy: 'owner',
   envelope: 'api',
@@ -41,7 +41,7 @@ export const listLogins = endpoint({
 export const adminListLogins = endpoint({
   method: 'GET',
   path: '/api/admin/logins',
-  summary: 'Logins to accounts the caller manages and attempts that failed, newest first',
+  summary: 'Sign-ins to accounts the caller manages, with failed attempts, newest first',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',
@@ -75,7 +75,7 @@ export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
 export const getSessionEnd = endpoint({
   method: 'GET',
   path: '/api/user/session-end',
-  summary: 'Why the session of the cookie `session` ended, for a week; null: it runs, or nothing is known of it',
+  summary: 'Why the session of the cookie `session` ended, kept for a week; null: still active or unknown',
   tag: 'accounts',
   policy: 'public',
   envelope: 'api',

@@ -37,7 +37,7 @@ export const AppPassword = Type.Object({
 export const getMailbox = endpoint({
   method: 'GET',
   path: '/api/user/mailbox',
-  summary: 'Own mailbox address and password',
+  summary: 'Mailbox address and password of the account',
   tag: 'mailbox',
   policy: 'account',
   envelope: 'api',
@@ -48,7 +48,7 @@ export const getMailbox = endpoint({
 export const applyForMailbox = endpoint({
   method: 'POST',
   path: '/api/user/mailbox/apply',
-  summary: 'Apply for a mailbox; with one already there, its address and nothing new',
+  summary: 'Create a mailbox; an existing one is returned unchanged',
   tag: 'mailbox',
   policy: 'account',
   envelope: 'api',
@@ -76,7 +76,7 @@ export const applyForMailbox = endpoint({
 export const getAppPassword = endpoint({
   method: 'GET',
   path: '/api/user/mailbox/app-password',
-  summary: 'Application password for mail programs, checked against the mail server',
+  summary: 'App password for mail programs, checked against the mail server',
   tag: 'mailbox',
   policy: 'account',
   envelope: 'api',
@@ -88,7 +88,7 @@ export const getAppPassword = endpoint({
 export const regenerateAppPassword = endpoint({
   method: 'POST',
   path: '/api/user/mailbox/app-password',
-  summary: 'Replace the application password; the old one stops working',
+  summary: 'Replace the app password; the old one stops working',
   tag: 'mailbox',
   policy: 'account',
   envelope: 'api',
@@ -99,7 +99,7 @@ export const regenerateAppPassword = endpoint({
 export const getMailState = endpoint({
   method: 'GET',
   path: '/api/admin/mail',
-  summary: 'Whether e-mails can be sent, how many wait, and what went wrong last',
+  summary: 'Whether e-mails can be sent, the queue length and the last failure',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',
@@ -115,7 +115,7 @@ export const getMailState = endpoint({
 export const sendTestMail = endpoint({
   method: 'POST',
   path: '/api/admin/mail/test',
-  summary: 'Send a test mail, to see whether the SMTP settings work',
+  summary: 'Send a test e-mail to check the SMTP settings',
   tag: 'admin',
   policy: 'root',
   envelope: 'api',

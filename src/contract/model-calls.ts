@@ -48,7 +48,7 @@ export const ownChatCompletions = endpoint({
   envelope: 'api',
   spends: true,
   path: '/api/chat/completions',
-  summary: 'Chat completion by the account itself, as the playground of the console makes it',
+  summary: "Chat completion by the account itself, as the console's playground sends it",
 });
 export const chatCompletionsV2 = endpoint({ ...chat, path: '/v2/chat/completions' });
 
@@ -130,5 +130,5 @@ export const ownImageGenerations = endpoint({
   envelope: 'api',
   spends: true,
   path: '/api/images/generations',
-  summary: 'Images by the account itself, as the playground of the console makes them',
+  summary: "Images by the account itself, as the console's playground sends them",
 });

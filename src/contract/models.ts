@@ -115,7 +115,7 @@ export const adminUpdateModel = endpoint({
 export const adminDeleteModel = endpoint({
   ...one,
   method: 'DELETE',
-  summary: 'Remove a model that no channel and no alias names',
+  summary: 'Delete a model that no channel and no alias names',
   response: Done,
 });
 
@@ -146,7 +146,7 @@ export const listUsableModels = endpoint({
   organization: 'member',
   method: 'GET',
   path: '/api/models',
-  summary: 'Models this account can call now, with what they can do and cost',
+  summary: 'Models this account can call now, with abilities and prices',
   tag: 'models',
   policy: 'account',
   envelope: 'api',
@@ -223,7 +223,7 @@ export const listModels = endpoint({
   policy: 'model',
   path: '/v1/models',
   summary:
-    "Models this token may call; by pages in the form of Anthropic's API where the header anthropic-version is sent, and of Google's where x-goog-api-key is",
+    "Models this key may call; paged in the form of Anthropic's API with the header anthropic-version, in Google's with x-goog-api-key",
   envelope: 'model',
   query: Type.Object({
     limit: Type.Optional(Type.String({ description: "Of Anthropic's pages: 1 to 1000, default 20." })),
@@ -239,7 +239,7 @@ export const getModel = endpoint({
   tag: 'models',
   policy: 'model',
   path: '/v1/models/:model',
-  summary: 'One model this token may call',
+  summary: 'One model this key may call',
   envelope: 'model',
   params: Type.Object({ model: Type.String({ minLength: 1, maxLength: 200 }) }),
   response: Model,
@@ -252,7 +252,7 @@ export const listGeminiModels = endpoint({
   envelope: 'gemini',
   tag: 'chat',
   path: '/v1beta/models',
-  summary: "Models this token may call, in the form of Google's API",
+  summary: "Models this key may call, in the form of Google's API",
   query: Type.Object({
     key: Type.Optional(Type.String()),
     ...GeminiPage,
@@ -266,7 +266,7 @@ export const getGeminiModel = endpoint({
   envelope: 'gemini',
   tag: 'chat',
   path: '/v1beta/models/:model',
-  summary: "One model this token may call, in the form of Google's API",
+  summary: "One model this key may call, in the form of Google's API",
   params: Type.Object({ model: Type.String({ minLength: 1, maxLength: 200 }) }),
   query: Type.Object({ key: Type.Optional(Type.String()) }),
   response: GeminiModel,
@@ -324,7 +324,7 @@ export const VendorRow = Type.Object({
 export const listVendors = endpoint({
   method: 'GET',
   path: '/api/admin/vendors',
-  summary: 'All vendors a channel can be made for: credentials, base URL, models',
+  summary: 'All vendors for channels: credentials, base URL, models',
   tag: 'channels',
   policy: 'admin',
   envelope: 'api',

@@ -71,7 +71,7 @@ const Audience = Type.Optional(
 const listing = {
   ...accountEndpoint,
   method: 'GET',
-  summary: 'Own notifications, newest first',
+  summary: 'Notifications of the account, newest first',
   query: Type.Object({
     ...PageQuery,
     status: Type.Optional(Type.String({ maxLength: 64, description: '`unread`: only unread ones; default: all.' })),
@@ -96,7 +96,7 @@ export const countUnread = endpoint({
   ...accountEndpoint,
   method: 'GET',
   path: '/api/notifications/unread-count',
-  summary: 'How many are unread',
+  summary: 'Number of unread notifications',
   query: Type.Object({ audience: Audience }),
   response: Count,
 });
@@ -105,7 +105,7 @@ export const countPending = endpoint({
   ...accountEndpoint,
   method: 'GET',
   path: '/api/notifications/pending-count',
-  summary: 'Unprocessed tickets and beta applications, for administrators; 0 for everybody else',
+  summary: 'Unanswered tickets and beta applications, for administrators; 0 for all others',
   response: Count,
 });
 
@@ -113,7 +113,7 @@ export const markAllRead = endpoint({
   ...accountEndpoint,
   method: 'POST',
   path: '/api/notifications/mark-read',
-  summary: 'Mark all (or one audience) read',
+  summary: 'Mark all notifications, or those of one audience, as read',
   query: Type.Object({ audience: Audience }),
   response: Done,
 });
@@ -122,7 +122,7 @@ export const markRead = endpoint({
   ...accountEndpoint,
   method: 'POST',
   path: '/api/notifications/:id/read',
-  summary: 'Mark one read',
+  summary: 'Mark a notification as read',
   // Accepts any string: the handler rejects an id that is not one of the caller's notifications with
   // `notification_invalid`.
   params: Type.Object({ id: Type.String() }),
@@ -156,7 +156,7 @@ export const getPreferences = endpoint({
   ...accountEndpoint,
   method: 'GET',
   path: '/api/notifications/preferences',
-  summary: 'What this account is told of',
+  summary: 'Notification topics of this account',
   response: Ok(Type.Array(Preference)),
 });
 
@@ -169,7 +169,7 @@ export const putPreferences = endpoint({
   ...accountEndpoint,
   method: 'PUT',
   path: '/api/notifications/preferences',
-  summary: 'Switch topics on or off, in the console and by mail; only the named ones change',
+  summary: 'Switch topics on or off, in the console and by e-mail; only the named ones change',
   body: Type.Object({
     topics: Type.Optional(TopicSwitches),
     mail: Type.Optional(TopicSwitches),
@@ -199,7 +199,7 @@ export const getMailSettings = endpoint({
   ...accountEndpoint,
   method: 'GET',
   path: '/api/notifications/mail',
-  summary: 'When notifications are mailed to this account',
+  summary: 'When notifications are e-mailed to this account',
   response: Ok(MailSettings),
 });
 
@@ -207,7 +207,7 @@ export const putMailSettings = endpoint({
   ...accountEndpoint,
   method: 'PUT',
   path: '/api/notifications/mail',
-  summary: 'Change when notifications are mailed; only the named keys change',
+  summary: 'Change when notifications are e-mailed; only the named keys change',
   body: Type.Partial(Type.Object(MailFields)),
   response: Ok(MailSettings),
 });
@@ -250,7 +250,7 @@ export const adminCreateAnnouncement = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/announcements',
-  summary: 'Tell every account something',
+  summary: 'Publish an announcement to all accounts',
   body: Type.Object(Announcement),
   response: Ok(Type.Object({ id: Type.Integer() })),
 });
@@ -275,7 +275,7 @@ export const adminDeleteAnnouncement = endpoint({
   ...admin,
   method: 'DELETE',
   path: '/api/admin/announcements/:id',
-  summary: 'Take an announcement back from every account',
+  summary: 'Delete an announcement for all accounts',
   params: IdParam,
   response: Done,
 });

@@ -70,7 +70,7 @@ export const oauthMetadata = endpoint({
 export const openidConfiguration = endpoint({
   ...metadata,
   path: '/.well-known/openid-configuration',
-  summary: 'The same metadata where clients of OpenID Connect look for it; no id_token is issued',
+  summary: 'The same metadata at the location of OpenID Connect; no id_token is issued',
 });
 
 const resourceMetadata = {
@@ -131,7 +131,7 @@ export const oauthAuthorize = endpoint({
   ...consentPage,
   method: 'GET',
   path: '/oauth/authorize',
-  summary: 'The page on which a person lets an application act for them (RFC 6749 section 4.1, PKCE required)',
+  summary: 'The page on which a user approves an application (RFC 6749 section 4.1, PKCE required)',
   query: Type.Object({
     client_id: QueryParameter('a registered client'),
     redirect_uri: QueryParameter('exactly as registered; any port of a loopback address'),
@@ -150,7 +150,7 @@ export const oauthApprove = endpoint({
   ...consentForm,
   path: '/oauth/authorize/approve',
   bodyLimit: PASSKEY_BODY_LIMIT,
-  summary: 'Form of the page: let the application in, within limits; redirects to it with a code',
+  summary: 'Form of the page: approve the application, within limits; redirects to it with a code',
   body: Type.Object({
     ...ConsentFields,
     otp: Type.Optional(Type.String({ maxLength: 64, description: 'TOTP or backup code, where the page asks for one' })),
@@ -167,7 +167,7 @@ export const oauthApprove = endpoint({
 export const oauthDeny = endpoint({
   ...consentForm,
   path: '/oauth/authorize/deny',
-  summary: 'Form of the page: refuse; redirects to the application with access_denied',
+  summary: 'Form of the page: deny; redirects to the application with access_denied',
   body: Type.Object(ConsentFields),
 });
 
@@ -205,7 +205,7 @@ export const oauthToken = endpoint({
 export const oauthRevoke = endpoint({
   ...form,
   path: '/oauth/revoke',
-  summary: 'End the device sign-in of any of its tokens (RFC 7009); an unknown token is answered alike',
+  summary: 'End the device sign-in that a token belongs to (RFC 7009); an unknown token gets the same response',
   policy: 'self',
   body: Type.Object({ ...ClientFields, token: Parameter, token_type_hint: Parameter }),
   response: Type.Object({}),

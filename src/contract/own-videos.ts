@@ -53,7 +53,7 @@ const ModelQuote = Type.Object({ object: Type.Literal('video.quote'), ...Quote.p
 export const quoteModelVideo = endpoint({
   ...submitDefaults,
   path: '/v1/videos/quote',
-  summary: 'What this video would cost and how many can be made; starts nothing. The body of POST /v1/videos',
+  summary: 'Price of a video, and how many the account can pay for; starts nothing. The body of POST /v1/videos',
   envelope: 'openai-video',
   ...takesImages,
   body: VideoBody,
@@ -71,7 +71,7 @@ export const submitOwnVideo = endpoint({
   ...studio,
   method: 'POST',
   path: '/api/videos',
-  summary: 'Start a video as oneself, without an API token; Idempotency-Key as for the model API',
+  summary: 'Start a video by the account itself, without an API key; Idempotency-Key as for the model API',
   spends: true,
   bodyLimit: VIDEO_JSON_LIMIT,
   imageFields: BASE64_FIELDS,
@@ -84,7 +84,8 @@ export const quoteVideo = endpoint({
   ...studio,
   method: 'POST',
   path: '/api/videos/quote',
-  summary: 'What this video would cost and how many can be made; starts nothing. Refuses what a submit would refuse',
+  summary:
+    'Price of a video, and how many the account can pay for; starts nothing and rejects what a submit would reject',
   bodyLimit: VIDEO_JSON_LIMIT,
   imageFields: BASE64_FIELDS,
   body: ConsoleVideoBody,
@@ -98,8 +99,7 @@ export const listGenerationTimes = endpoint({
   ...studio,
   method: 'GET',
   path: '/api/video-durations',
-  summary:
-    'How long videos take from the request to the result, measured from the newest finished ones of all accounts',
+  summary: 'Durations from request to result, measured from the newest finished videos of all accounts',
   response: Ok(
     Type.Array(
       Type.Object({
@@ -118,7 +118,7 @@ export const deleteOwnVideo = endpoint({
   ...studio,
   method: 'DELETE',
   path: '/api/videos/:task_id',
-  summary: 'Take a finished video off the own list',
+  summary: "Delete a finished video from the account's list",
   params: Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) }),
   response: Done,
 });
@@ -128,7 +128,7 @@ export const cancelOwnVideo = endpoint({
   ...studio,
   method: 'POST',
   path: '/api/videos/:task_id/cancel',
-  summary: 'Cancel a video that waits for a place; its quota is refunded',
+  summary: 'Cancel a waiting video and refund it',
   params: Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) }),
   response: Done,
 });
@@ -144,7 +144,7 @@ export const listFavourites = endpoint({
   ...favourites,
   method: 'GET',
   path: '/api/videos/favourites',
-  summary: 'Task ids of the own favourites, newest video first; GET /api/videos?favourite=true has the videos',
+  summary: 'Task ids of favourites, newest video first; GET /api/videos?favourite=true has the videos',
   response: Ok(Type.Array(Type.String())),
 });
 
@@ -153,7 +153,7 @@ export const addFavourite = endpoint({
   ...favourites,
   method: 'PUT',
   path: '/api/videos/:task_id/favourite',
-  summary: 'Make an own video a favourite; one that is stays one',
+  summary: 'Mark a video as favourite',
   params: TaskParam,
   response: Done,
 });
@@ -163,7 +163,7 @@ export const removeFavourite = endpoint({
   ...favourites,
   method: 'DELETE',
   path: '/api/videos/:task_id/favourite',
-  summary: 'A video is no favourite any more; one that is not stays none',
+  summary: 'Remove a video from the favourites',
   params: TaskParam,
   response: Done,
 });
@@ -172,7 +172,7 @@ export const getStorage = endpoint({
   organization: 'member',
   method: 'GET',
   path: '/api/storage',
-  summary: 'Space of the stored copies of the own videos',
+  summary: "Storage used by the account's videos",
   tag: 'video',
   policy: 'account',
   envelope: 'api',
@@ -194,7 +194,7 @@ export const putPoster = endpoint({
   organization: 'member',
   method: 'PUT',
   path: '/api/videos/:task_id/thumbnail',
-  summary: 'Give an own finished video a poster; once, where it has none',
+  summary: 'Give a finished video a poster; once, if it has none',
   tag: 'video',
   policy: 'account',
   envelope: 'api',

@@ -28,7 +28,7 @@ export const CONSOLE_SECTIONS = [
 export const consolePage = endpoint({
   method: 'GET',
   path: '/',
-  summary: 'The console; also at the addresses of its pages',
+  summary: 'The console, and the addresses of its pages',
   tag: 'service',
   policy: 'public',
   envelope: 'page',
@@ -64,6 +64,6 @@ export const referenceMarkdown = endpoint({
 export const llmsText = endpoint({
   ...open,
   path: '/llms.txt',
-  summary: 'Where a language model should begin',
+  summary: 'Entry point for language models',
   responseTypes: ['text/plain'],
 });

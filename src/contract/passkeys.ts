@@ -83,7 +83,7 @@ export const passkeyCreationOptions = endpoint({
   ...own,
   method: 'POST',
   path: '/api/user/passkeys/options',
-  summary: 'Begin to add a passkey, after a proof that its owner is present: password, code or another passkey',
+  summary: "Begin to add a passkey, after proving the owner's presence by password, code or another passkey",
   withoutSecondFactor: true,
   secret: true,
   optionalBody: true,
@@ -124,7 +124,7 @@ export const passkeyLoginOptions = endpoint({
   ...open,
   method: 'POST',
   path: '/api/user/login/passkey/options',
-  summary: 'Begin a login with a passkey, or a proof of presence with one',
+  summary: 'Begin a sign-in with a passkey, or a proof of presence with one',
   secret: true,
   response: Ok(RequestOptions),
 });
@@ -133,7 +133,7 @@ export const passkeyLogin = endpoint({
   ...open,
   method: 'POST',
   path: '/api/user/login/passkey',
-  summary: 'Log in with a passkey, which counts as both factors; sets the cookie `session`',
+  summary: 'Sign in with a passkey, which counts as both factors; sets the cookie `session`',
   secret: true,
   body: Type.Object({ credential: Assertion }),
   response: Ok(LoggedIn),
@@ -143,14 +143,14 @@ export const passkeyEndpoints = endpoint({
   ...open,
   method: 'GET',
   path: '/.well-known/passkey-endpoints',
-  summary: 'Where password managers send people to add or manage passkeys',
+  summary: 'Page for password managers to add or manage passkeys',
   response: Type.Object({ enroll: Type.String(), manage: Type.String() }),
 });
 
 export const adminResetSecondFactors = endpoint({
   method: 'DELETE',
   path: '/api/admin/users/:id/second-factors',
-  summary: 'Remove the passkeys and the two-step verification of an account whose owner lost them; ends its logins',
+  summary: 'Remove the passkeys and the two-step verification of an account whose owner lost them; ends its sign-ins',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',

@@ -61,7 +61,7 @@ export const getReceipt = endpoint({
   organization: 'member',
   method: 'GET',
   path: '/api/receipts/:ref',
-  summary: 'The receipt of an own call or video; administrators get all',
+  summary: 'The receipt of a call or video of the account; administrators can read all',
   tag: 'requests',
   policy: 'account',
   envelope: 'api',
@@ -74,7 +74,7 @@ export const getReceipt = endpoint({
 export const getTokenReceipt = endpoint({
   ...readDefaults,
   path: '/v1/receipts/:ref',
-  summary: 'The receipt of a call or video of this token',
+  summary: 'The receipt of a call or video of this key',
   envelope: 'model',
   params: Type.Object({
     ref: Type.String({ minLength: 1, maxLength: 200, description: 'Task id, request id or x-request-id.' }),
@@ -85,7 +85,7 @@ export const getTokenReceipt = endpoint({
 export const getVideoReceipt = endpoint({
   ...readDefaults,
   path: '/v1/videos/:task_id/receipt',
-  summary: 'The receipt of a video of this token',
+  summary: 'The receipt of a video of this key',
   envelope: 'openai-video',
   params: TaskParam,
   response: Receipt,

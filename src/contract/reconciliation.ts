@@ -69,7 +69,7 @@ export const listReconciliations = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/reconciliations',
-  summary: 'What was settled against what vendors billed, by channel and hour, newest first',
+  summary: "Settled amounts against the vendors' charges, by channel and hour, newest first",
   query: Type.Object({
     ...PageQuery,
     channel_id: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
@@ -82,7 +82,7 @@ export const listReconciledAccounts = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/reconciliations/accounts',
-  summary: "Channels whose vendor reports what it charged: when read, why not, and whether a day's figures agree",
+  summary: "Channels whose vendor reports its charges: last reading, failures, and whether a day's figures match",
   response: Ok(Type.Array(ReconciledAccount)),
 });
 

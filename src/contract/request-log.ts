@@ -68,7 +68,7 @@ export const listRequests = endpoint({
   organization: 'member',
   ...own,
   path: '/api/requests',
-  summary: 'Calls and videos of this account that have ended, newest first',
+  summary: 'Finished calls and videos of the account, newest first',
   query: Type.Object({ ...FILTER, ...PAGE }),
   response: Type.Object({ success: Type.Literal(true), data: Type.Array(RequestRow), next: Next }),
 });
@@ -76,7 +76,7 @@ export const listRequests = endpoint({
 export const listAllRequests = endpoint({
   ...all,
   path: '/api/admin/requests',
-  summary: 'Calls and videos of all accounts that have ended, newest first',
+  summary: 'Finished calls and videos of all accounts, newest first',
   query: Type.Object({ ...ADMIN_FILTER, ...PAGE }),
   response: Type.Object({ success: Type.Literal(true), data: Type.Array(AdminRequestRow), next: Next }),
 });
@@ -88,7 +88,7 @@ export const exportRequests = endpoint({
   ...own,
   ...csv,
   path: '/api/requests.csv',
-  summary: 'The same as a table, at most 50,000 rows',
+  summary: 'The requests of the account as CSV, at most 50,000 rows',
   query: Type.Object(FILTER),
 });
 
@@ -96,7 +96,7 @@ export const exportAllRequests = endpoint({
   ...all,
   ...csv,
   path: '/api/admin/requests.csv',
-  summary: 'The same of all accounts as a table, at most 50,000 rows',
+  summary: 'The requests of all accounts as CSV, at most 50,000 rows',
   query: Type.Object(ADMIN_FILTER),
 });
 
@@ -107,7 +107,7 @@ export const streamRequests = endpoint({
   ...own,
   ...live,
   path: '/api/requests/stream',
-  summary: 'Calls and videos of this account as they end, as server-sent events: `request` with one row',
+  summary: 'Calls and videos of the account as they finish, as server-sent events: `request` with one row',
   query: Type.Object(FILTER),
 });
 
@@ -115,7 +115,7 @@ export const streamAllRequests = endpoint({
   ...all,
   ...live,
   path: '/api/admin/requests/stream',
-  summary: 'The same of all accounts',
+  summary: 'Calls and videos of all accounts as they finish, as server-sent events',
   query: Type.Object(ADMIN_FILTER),
 });
 
@@ -132,7 +132,7 @@ const FIGURES = {
   quota: Count,
 };
 
-const statisticsSummary = 'Success rate, durations of what succeeded and cost, of the newest 20,000 calls that fit';
+const statisticsSummary = 'Success rate, durations and cost of the newest 20,000 matching calls';
 
 export const getRequestStatistics = endpoint({
   organization: 'member',

@@ -9,7 +9,7 @@ const open = { method: 'GET', tag: 'service', policy: 'public' } as const;
 export const getStatus = endpoint({
   ...open,
   path: '/api/status',
-  summary: 'Version and settings a client may need before it signs in',
+  summary: 'Version and settings for clients before sign-in',
   envelope: 'api',
   response: Type.Object({
     success: Type.Literal(true),
@@ -54,7 +54,7 @@ export type NotReadyReason = (typeof NOT_READY_REASONS)[number];
 export const readyz = endpoint({
   ...open,
   path: '/readyz',
-  summary: 'Whether this process should be sent requests (200) or not (503, with the reason); answers within 2 seconds',
+  summary: 'Whether this process accepts requests (200) or not (503, with the reason); responds within 2 seconds',
   envelope: 'api',
   responseStatuses: [200, 503],
   response: Type.Object({
@@ -96,7 +96,7 @@ const Figures = Type.Object({ requests: Count, failed: Count, quota: Count });
 export const getServiceStatus = endpoint({
   method: 'GET',
   path: '/api/admin/operations',
-  summary: 'Whether everything works: incidents and processes, what the last day cost, and whose calls are refused',
+  summary: 'Service status: incidents, processes, costs of the last day and rejected calls',
   tag: 'service',
   policy: 'admin',
   envelope: 'api',

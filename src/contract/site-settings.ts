@@ -40,7 +40,7 @@ export const updateSiteSetting = endpoint({
   ...root,
   method: 'PUT',
   path: '/api/admin/settings/:name',
-  summary: 'Store a setting, in effect on every process within seconds; null: back to its default',
+  summary: 'Store a setting, in effect on every process within seconds; null restores the default',
   params: Type.Object({ name: Type.String({ pattern: '^[A-Z][A-Z0-9_]{0,63}$' }) }),
   bodyLimit: MAX_VALUE_LENGTH + 1024,
   body: Type.Object({ value: Type.Union([Type.String({ maxLength: MAX_VALUE_LENGTH }), Type.Null()]) }),

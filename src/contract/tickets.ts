@@ -62,7 +62,7 @@ export const openTicket = endpoint({
   ...line,
   method: 'POST',
   path: '/api/tickets',
-  summary: 'Ask the operators something',
+  summary: 'Open a ticket',
   body: Type.Object({
     title: Title,
     content: Content,
@@ -78,7 +78,7 @@ export const listTickets = endpoint({
   ...line,
   method: 'GET',
   path: '/api/tickets',
-  summary: 'Own tickets',
+  summary: 'Tickets of the account',
   query: Type.Object({ ...PageQuery, sort, status: Type.Optional(Type.Enum([...TICKET_STATUS])) }),
   response: ListOf(Ticket),
 });
@@ -86,7 +86,7 @@ export const getTicket = endpoint({
   ...line,
   method: 'GET',
   path: '/api/tickets/:id',
-  summary: 'One own ticket with its replies',
+  summary: 'One ticket of the account with its replies',
   params: IdParam,
   response: Ok(WithReplies),
 });
@@ -94,7 +94,7 @@ export const replyToTicket = endpoint({
   ...line,
   method: 'POST',
   path: '/api/tickets/:id/replies',
-  summary: 'Add to an own ticket; a resolved one is open again',
+  summary: 'Reply to a ticket of the account; a resolved one opens again',
   params: IdParam,
   body: Type.Object({
     content: Content,
@@ -107,7 +107,7 @@ export const closeTicket = endpoint({
   ...line,
   method: 'POST',
   path: '/api/tickets/:id/close',
-  summary: 'Close an own ticket',
+  summary: 'Close a ticket of the account',
   params: IdParam,
   response: Done,
 });
@@ -125,7 +125,7 @@ export const adminListTickets = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/tickets',
-  summary: "Everybody's tickets; the newest 10,000 that match",
+  summary: 'Tickets of all users; the newest 10,000 that match',
   query: Type.Object({
     ...PageQuery,
     sort,
@@ -148,7 +148,7 @@ export const adminReplyToTicket = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/tickets/:id/replies',
-  summary: 'Answer a ticket, or leave a note among administrators',
+  summary: 'Reply to a ticket, or leave a note for administrators',
   params: IdParam,
   body: Type.Object({
     content: Content,
@@ -161,7 +161,7 @@ export const adminUpdateTicket = endpoint({
   ...admin,
   method: 'PUT',
   path: '/api/admin/tickets/:id',
-  summary: 'Set the status of a ticket; its owner is told',
+  summary: 'Set the status of a ticket and notify its author',
   params: IdParam,
   body: Type.Object({ status: Type.Enum([...TICKET_STATUS]) }),
   response: Done,
@@ -170,7 +170,7 @@ export const adminDeleteTicket = endpoint({
   ...admin,
   method: 'DELETE',
   path: '/api/admin/tickets/:id',
-  summary: 'Remove a ticket and its replies',
+  summary: 'Delete a ticket and its replies',
   params: IdParam,
   response: Done,
 });

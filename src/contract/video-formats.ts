@@ -20,9 +20,9 @@ export const klingOmni = official(
   '/kling/v1/videos/omni-video',
   "Start a video with Kling's own body, from images, videos and elements",
 );
-export const klingOmniQuery = officialQuery('/kling/v1/videos/omni-video/:task_id', 'Get such a task');
-export const klingTextQuery = officialQuery('/kling/v1/videos/text2video/:task_id', 'Get such a task');
-export const klingImageQuery = officialQuery('/kling/v1/videos/image2video/:task_id', 'Get such a task');
+export const klingOmniQuery = officialQuery('/kling/v1/videos/omni-video/:task_id', 'Get a task of this kind');
+export const klingTextQuery = officialQuery('/kling/v1/videos/text2video/:task_id', 'Get a task of this kind');
+export const klingImageQuery = officialQuery('/kling/v1/videos/image2video/:task_id', 'Get a task of this kind');
 const jimeng = {
   ...submits,
   documentedResponse: Type.Union([DocumentedSubmit, UnifiedTaskResponse]),
@@ -51,7 +51,7 @@ const klingList = (path: string) =>
     ...readDefaults,
     ...klingNative,
     path,
-    summary: "List such tasks of this token in Kling's own format",
+    summary: "List the tasks of this kind and key in Kling's own format",
     query: Type.Object({
       pageNum: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,3}$' })),
       pageSize: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,2}$' })),
@@ -63,7 +63,7 @@ const klingGet = (path: string) =>
     ...klingNative,
     path,
     params: TaskParam,
-    summary: "Get such a task by its id or external_task_id, in Kling's own format",
+    summary: "Get a task of this kind by its id or external_task_id, in Kling's own format",
   });
 
 /** Kling's API on Kling's own paths: an existing client only has to change its base URL. */

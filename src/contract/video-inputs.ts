@@ -84,13 +84,13 @@ const list = {
 export const listVideoModels = endpoint({
   ...list,
   path: '/v1/videos/models',
-  summary: 'Video models this token may call: inputs, lengths, sizes, operations, parameters, price',
+  summary: 'Video models this key may call: inputs, lengths, sizes, operations, parameters, price',
   response: Type.Object({ object: Type.Literal('list'), data: Type.Array(VideoModel) }),
 });
 export const getVideoModel = endpoint({
   ...list,
   path: '/v1/videos/models/:model',
-  summary: 'One video model this token may call',
+  summary: 'One video model this key may call',
   params: Type.Object({ model: Type.String({ minLength: 1, maxLength: 200 }) }),
   response: VideoModel,
 });

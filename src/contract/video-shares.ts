@@ -31,7 +31,7 @@ export const createShare = endpoint({
   ...share,
   method: 'POST',
   path: '/api/videos/:task_id/shares',
-  summary: 'Make a link to a page on which anybody who has it can watch an own finished video',
+  summary: 'Create a link to a page on which anyone with the link can watch a finished video',
   params: TaskParam,
   optionalBody: true,
   body: Type.Object({
@@ -53,7 +53,7 @@ export const listVideoShares = endpoint({
   ...share,
   method: 'GET',
   path: '/api/videos/:task_id/shares',
-  summary: 'The links of an own video that work, newest first',
+  summary: 'Active links of a video, newest first',
   params: TaskParam,
   response: Ok(Type.Array(Share)),
 });
@@ -63,7 +63,7 @@ export const deleteShare = endpoint({
   ...share,
   method: 'DELETE',
   path: '/api/videos/:task_id/shares/:id',
-  summary: 'End a link at once, what is being watched by it included',
+  summary: 'End a link at once, including playback in progress',
   params: Type.Object({ ...TaskParam.properties, ...IdParam.properties }),
   response: Done,
 });
@@ -73,7 +73,7 @@ export const listShares = endpoint({
   ...share,
   method: 'GET',
   path: '/api/shares',
-  summary: 'The links of all own videos that work, newest first',
+  summary: 'Active links of all videos of the account, newest first',
   query: Type.Object(PageQuery),
   response: ListOf(Share),
 });
@@ -87,7 +87,7 @@ export const sharePage = endpoint({
   ...page,
   method: 'GET',
   path: '/s/:token',
-  summary: 'The page of a share link; asks for the password where the link has one',
+  summary: 'The page of a share link; asks for the password if the link has one',
   responseTypes: ['text/html'],
   query: Type.Object({ lang: Lang }),
 });

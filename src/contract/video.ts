@@ -277,7 +277,7 @@ export const submitVideo = endpoint({
 export const listVideos = endpoint({
   ...readDefaults,
   path: '/v1/videos',
-  summary: 'List the videos of this token',
+  summary: 'List the videos of this key',
   envelope: 'openai-video',
   query: Type.Object({
     after: Type.Optional(Type.String({ maxLength: 200 })),
@@ -319,7 +319,7 @@ export const cancelVideo = endpoint({
   ...readDefaults,
   method: 'POST',
   path: '/v1/videos/:task_id/cancel',
-  summary: 'Cancel a video that waits for a place; its quota is refunded',
+  summary: 'Cancel a waiting video and refund it',
   envelope: 'openai-video',
   params: TaskParam,
   response: VideoObject,
@@ -328,7 +328,7 @@ export const cancelVideo = endpoint({
 export const getContent = endpoint({
   ...readDefaults,
   path: '/v1/videos/:task_id/content',
-  summary: 'Fetch the video file; Range and HEAD work',
+  summary: 'Download the video file; Range and HEAD work',
   envelope: 'openai-video',
   params: TaskParam,
   query: Type.Object({ variant: Type.Optional(Type.String({ pattern: '^(video|thumbnail|spritesheet)$' })) }),
@@ -337,7 +337,7 @@ export const getContent = endpoint({
 export const remixVideo = endpoint({
   ...submitDefaults,
   path: '/v1/videos/:task_id/remix',
-  summary: 'Make a new video from a finished Sora-style one',
+  summary: 'Remix a finished Sora-style video',
   envelope: 'openai-video',
   params: TaskParam,
   accepts: 'json-or-multipart',
@@ -392,10 +392,10 @@ const unsupported = (method: 'GET' | 'POST', path: string, summary: string) =>
 export const createCharacter = unsupported(
   'POST',
   '/v1/videos/characters',
-  'Not offered: answers operation_unsupported',
+  'Not offered: returns operation_unsupported',
 );
 export const getCharacter = endpoint({
-  ...unsupported('GET', '/v1/videos/characters/:character_id', 'Not offered: answers operation_unsupported'),
+  ...unsupported('GET', '/v1/videos/characters/:character_id', 'Not offered: returns operation_unsupported'),
   params: Type.Object({ character_id: Type.String({ minLength: 1, maxLength: 200 }) }),
 });
 
@@ -405,7 +405,7 @@ export const listOwnVideos = endpoint({
   tag: 'video',
   policy: 'account',
   path: '/api/videos',
-  summary: 'Own videos of all tokens, newest first',
+  summary: 'Videos of all keys of the account, newest first',
   envelope: 'api',
   query: Type.Object({
     ...LongPageQuery,
@@ -429,7 +429,7 @@ export const getOwnVideo = endpoint({
   tag: 'video',
   policy: 'account',
   path: '/api/videos/:task_id',
-  summary: 'One own video with an address for playing it',
+  summary: 'One video of the account with an address for playing it',
   envelope: 'api',
   params: TaskParam,
   response: Ok(VideoDetail),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Value } from 'typebox/value';
 import { type SandboxService, startSandboxService } from '../../../test/service-with-sandbox.ts';
+import { SUMMARIES_ZH_CN } from '../../contract/messages/summaries-zh-cn.ts';
 import { schemaExample } from './schema-example.ts';
 
 describe('the API reference', () => {
@@ -73,6 +74,16 @@ describe('the API reference', () => {
     assert.match(await chinese.text(), /<html lang="zh-CN">[\s\S]*生成视频/);
     assert.match((await read('/docs?lang=zh-CN')).text, /接口参考/);
     assert.match((await read('/docs?lang=xx')).text, /Start here/);
+  });
+
+  test('describes every endpoint in Chinese too', async () => {
+    const documented = running.app.http.routes.endpoints.filter(({ isOtherSpelling }) => isOtherSpelling !== true);
+    const summaries = new Set(documented.map(({ summary }) => summary));
+    const missing = [...summaries].filter((summary) => SUMMARIES_ZH_CN[summary] === undefined);
+    assert.deepEqual(missing, [], 'src/contract/messages/summaries-zh-cn.ts');
+    const unused = Object.keys(SUMMARIES_ZH_CN).filter((summary) => !summaries.has(summary));
+    assert.deepEqual(unused, [], 'of no endpoint');
+    assert.match((await read('/docs?lang=zh-CN')).text, /提交视频（OpenAI 格式）/);
   });
 
   test('is sent compressed, and so are the files for tools', async () => {

@@ -1,5 +1,6 @@
 import { type Endpoint, isModelPolicy } from '../../contract/endpoint.ts';
 import { LOCALES, type Locale } from '../../contract/messages/format-message.ts';
+import { SUMMARIES_ZH_CN } from '../../contract/messages/summaries-zh-cn.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 import { chatSample, GROUPS, REFERENCE_TEXTS, type ReferenceTexts, videoSamples } from './reference-texts.ts';
 import { schemaExample } from './schema-example.ts';
@@ -76,10 +77,11 @@ ${samples.map(([language, sample]) => html`<pre tabindex="0" data-language="${la
 
 function toSection(endpoint: Endpoint, texts: ReferenceTexts, subject: ReferenceSubject): Markup {
   const { method, path, summary, policy, params, query, body, response, documentedResponse = response } = endpoint;
+  const words = subject.locale === 'zh-CN' ? (SUMMARIES_ZH_CN[summary] ?? summary) : summary;
   const id = `${method}${path}`.replace(/[^A-Za-z0-9]+/g, '-').toLowerCase();
   const request = body === undefined ? undefined : JSON.stringify(schemaExample(body, true), null, 2);
   const shown = documentedResponse === undefined ? undefined : toJson(schemaExample(documentedResponse, false));
-  return html`<details class="endpoint" id="${id}" data-words="${`${method} ${path} ${summary}`.toLowerCase()}"><summary><b>${method}</b><code>${path}</code><span>${withCode(summary)}</span></summary><div><p class="note">${texts.credential}: ${texts.credentials[policy]}.</p>
+  return html`<details class="endpoint" id="${id}" data-words="${`${method} ${path} ${summary} ${words}`.toLowerCase()}"><summary><b>${method}</b><code>${path}</code><span>${withCode(words)}</span></summary><div><p class="note">${texts.credential}: ${texts.credentials[policy]}.</p>
 ${toFields(texts.parameters, [params, query], texts)}${toFields(texts.body, [body], texts)}
 <h3>${texts.example}</h3><pre tabindex="0">${toCurl(endpoint, request, subject)}</pre>
 ${shown === undefined ? undefined : html`<h3>${texts.response}</h3><pre tabindex="0">${shown}</pre>`}
