@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { formatKeyValues, formatTable, hasColor, relativeTime, render, styled } from './output.ts';
+import { OUTPUT_ZH_CN, translateOutput } from './translate-output.ts';
 
 describe('has color', () => {
   test('colours: FORCE_COLOR takes precedence over NO_COLOR, and both over the terminal', () => {
@@ -54,4 +57,30 @@ describe('render output text', () => {
     assert.equal(render(relativeTime(1_700_000_000), PIPE), '2023-11-14T22:13:20Z');
     assert.match(render(relativeTime(1_700_000_000), TERMINAL), /days ago$/);
   });
+});
+
+test('texts for people are translated, values kept', () => {
+  assert.equal(translateOutput('It cost 0.28 credits; you waited 45 seconds.'), '费用 0.28 credits，等待 45 seconds。');
+  assert.equal(
+    translateOutput('The task continues. Wait for it with "reelgate video wait task_1".'),
+    '任务仍在继续，可用“reelgate video wait task_1”等待。',
+  );
+  assert.equal(translateOutput('Saved a.mp4 (12 KB).'), '已保存 a.mp4 (12 KB)。');
+  assert.equal(translateOutput('Something else.'), 'Something else.');
+  for (const [english, chinese] of OUTPUT_ZH_CN)
+    assert.equal(chinese.split('#').length, english.split('#').length, `${english}: the same values`);
+});
+
+test('every translated text is one that a command prints', () => {
+  const sources = globSync('**/*.ts', { cwd: import.meta.dirname })
+    .filter((path) => !path.startsWith('translate-') && !path.includes('.test.'))
+    .map((path) => readFileSync(join(import.meta.dirname, path), 'utf8'))
+    .join('\n');
+  const words = (text: string): string => text.replace(/\s+/g, ' ').trim();
+  for (const [english] of OUTPUT_ZH_CN)
+    for (const part of english
+      .split('#')
+      .map(words)
+      .filter((each) => each.length > 12))
+      assert.ok(words(sources).includes(part.replace(/["']$/, '')), english);
 });

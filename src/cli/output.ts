@@ -12,6 +12,8 @@ const PLAIN: RenderTarget = { isTerminal: false, hasColor: false };
 
 /** Writes results to standard output, progress and errors to standard error, so that output can be piped. */
 export class Output {
+  /** Translates texts for people. Set once at the start, before the first output. */
+  static translate = (text: string): string => text;
   readonly #options: OutputOptions;
   #live = false;
   #pieces = false;
@@ -31,7 +33,10 @@ export class Output {
   result(value: unknown, text: Text): void {
     this.#endStatusLine();
     if (this.#options.json) process.stdout.write(`${JSON.stringify(value)}\n`);
-    else if (text !== '') process.stdout.write(`${render(text, this.#out)}\n`);
+    else if (text !== '') {
+      const shown = typeof text === 'string' && this.#out.isTerminal ? Output.translate(text) : text;
+      process.stdout.write(`${render(shown, this.#out)}\n`);
+    }
   }
 
   /**
@@ -65,14 +70,15 @@ export class Output {
   /** Like `info`, but also printed with --quiet and --json, because the user cannot continue without it. */
   notice(line: Text): void {
     this.#endStatusLine();
-    process.stderr.write(`${render(line, this.#err)}\n`);
+    process.stderr.write(`${render(typeof line === 'string' ? Output.translate(line) : line, this.#err)}\n`);
   }
 
   /** Prints a status line, overwritten by the next one on a terminal; elsewhere only changes of `plain` are printed. */
   status(line: Text, plain = typeof line === 'string' ? line : line(PLAIN)): void {
     if (this.#options.quiet || this.#options.json) return;
     if (this.isInteractive) {
-      process.stderr.write(`\r\u001b[2K${render(line, this.#err)}`);
+      const shown = typeof line === 'string' ? Output.translate(line) : line;
+      process.stderr.write(`\r\u001b[2K${render(shown, this.#err)}`);
       this.#live = true;
     } else if (plain !== this.#last) process.stderr.write(`${replaceControlCharacters(plain)}\n`);
     this.#last = plain;
@@ -95,7 +101,8 @@ export class Output {
       return;
     }
     if (code === 'interrupted') return;
-    this.notice((target) => `${styled('bad', 'Error:')(target)} ${render(message, target)}`);
+    const [title, said] = [Output.translate('Error:'), Output.translate(message)];
+    this.notice((target) => `${styled('bad', title)(target)} ${render(said, target)}`);
     if (advice !== undefined) this.notice(advice);
     if (requestId !== undefined && (code.startsWith('http_5') || code === 'internal_error'))
       this.notice(`Request: ${requestId}`);

@@ -4,8 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Command } from 'commander';
 import { completionScript, SHELLS, type Shell } from './commands/completion.ts';
 import { createProgram } from './program.ts';
+import { HELP_ZH_CN, translateHelp, translateUsageError } from './translate-help.ts';
 
 const program = createProgram(false);
 
@@ -75,3 +77,41 @@ for (const shell of SHELLS) {
     for (const command of program.commands) assert.ok(script.includes(command.name()), command.name());
   });
 }
+
+test('every text of the help has a Chinese one', () => {
+  const texts = new Set<string>();
+  const collect = (command: Command): void => {
+    for (const text of [
+      command.description(),
+      ...command.options.map(({ description }) => description),
+      ...command.registeredArguments.map(({ description }) => description),
+    ])
+      if (text !== '') texts.add(text);
+    command.commands.forEach(collect);
+  };
+  collect(createProgram(false));
+  assert.deepEqual(
+    [...texts].filter((text) => HELP_ZH_CN[text] === undefined),
+    [],
+    'src/cli/translate-help.ts',
+  );
+  assert.deepEqual(
+    Object.keys(HELP_ZH_CN).filter((text) => !texts.has(text)),
+    [],
+    'of no command',
+  );
+});
+
+test('help and wrong usage are in Chinese, except for programs', () => {
+  const chinese = createProgram(false, '示例');
+  translateHelp(chinese, false);
+  const create = chinese.commands.find((command) => command.name() === 'video')?.commands[0];
+  const help = create?.helpInformation() ?? '';
+  assert.match(help, /用法：.*video create/);
+  assert.match(help, /视频内容/);
+  assert.doesNotMatch(help, /Options:|default:/);
+  assert.equal(
+    translateUsageError("error: unknown option '--sed'\n(Did you mean --seed?)"),
+    '错误：未知选项“--sed”\n（是否想用 --seed？）',
+  );
+});

@@ -57,8 +57,9 @@ Start with:
  * Creates the program with all commands, in the order of the help.
  *
  * @param asJson prints usage errors as JSON too
+ * @param epilogue the end of the help
  */
-export function createProgram(asJson: boolean): Command {
+export function createProgram(asJson: boolean, epilogue = EPILOGUE): Command {
   const root = new Command('reelgate')
     .description('Videos, chat, account and mailbox of a Reelgate service from the command line')
     .version(version)
@@ -68,7 +69,7 @@ export function createProgram(asJson: boolean): Command {
     .option('-q, --quiet', 'only the result')
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     .showHelpAfterError('(add --help for the options)')
-    .addHelpText('after', EPILOGUE)
+    .addHelpText('after', epilogue)
     .exitOverride((error) => {
       if (error.exitCode === 0) process.exit(EXIT.done);
       if (asJson) new Output({ json: true, quiet: false }).error(toErrorReport(toUsageError(error)));

@@ -122,7 +122,7 @@ function describeReport(output: Output, report: Report, file: string | undefined
   );
   // Always aligned: the table is part of prose that no program reads.
   const table: Rendering = (target) => counted({ ...target, isTerminal: true });
-  const money = `Balances: ${sums.balance} = ${sums.granted} in wallets less ${sums.debts} of debts; ${sums.leftBehind} stays with accounts that do not come.`;
+  const money = `Balances: ${sums.balance} = ${sums.granted} of balances less ${sums.debts} of debts; ${sums.leftBehind} stays with accounts that do not come.`;
   const remarks = findings.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
   const more = findings.length - remarks.length;
   const proved = proof?.discrepancies

@@ -92,7 +92,7 @@ function formatSubscription(own: SubscriptionInfo, credits: CreditFormat): Rende
     Expires: own.expires_at === 0 ? undefined : describeTime(own.expires_at),
     Models: own.models.length === 0 ? 'all' : own.models.join(', '),
     ...Object.fromEntries(own.windows.map((window) => [PERIOD[window.kind], formatAllowanceWindow(window, credits)])),
-    Wallet: credits(own.wallet),
+    Balance: credits(own.wallet),
     Next: own.waiting.map(({ name, starts_at }) => `${name} from ${formatDateTime(starts_at)}`).join(', '),
   });
 }
@@ -115,7 +115,7 @@ function formatRedemption(
 ): string {
   switch (outcome) {
     case 'credited':
-      return `${credits(amount)} were added to your wallet.`;
+      return `${credits(amount)} were added to your balance.`;
     case 'waiting':
       return `The plan ${code} starts when your current plan ends, on ${formatDateTime(end)}.`;
     case 'extended':
