@@ -43,6 +43,8 @@ const ENGLISH: readonly (readonly [not: RegExp, but: string])[] = [
   [/\b(calls itself|who asks)\b/i, 'reported name, requested by'],
   [/\bdelivered again\b/i, 'redeliver'],
   [/\blike this\b(?!:)/i, 'name the thing'],
+  [/\bwallets?\b/i, 'balance'],
+  [/\bRemove (user|webhook|budget|client)\b/, 'delete'],
 ];
 
 /** Phrases of prose for developers and operators, which no native engineer writes (comments, test titles, documents). */
@@ -76,6 +78,11 @@ const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
   [/套餐卡/, '套餐'],
   [/试用/, '体验：试用意为免费'],
   [/消费额度|参数模式/, '消耗积分、参数结构'],
+  [/支持人员/, '客服'],
+  [/条视频/, '个视频'],
+  [/消息应用|通讯应用/, '即时通讯'],
+  [/设备代码/, '设备验证码'],
+  [/续写/, '续拍'],
 ];
 
 /** Words the glossary excludes, per language. */

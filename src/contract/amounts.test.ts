@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber, formatListPrice } from './amounts.ts';
+import {
+  type AmountUnit,
+  amountUnitName,
+  formatAmount,
+  formatAmountNumber,
+  formatListPrice,
+  toDisplayedQuota,
+} from './amounts.ts';
 
 const CREDITS: AmountUnit = { quotaPerCredit: 500_000, currency: '' };
 const YUAN: AmountUnit = { quotaPerCredit: 500_000, currency: 'CNY' };
@@ -49,4 +56,12 @@ test('formats credits exactly as Intl does, in both languages', () => {
       assert.equal(formatAmountNumber(quota, unit, language), short.format(credits), `${quota}`);
       assert.equal(formatAmountNumber(quota, unit, language, 'exact'), six.format(credits), `${quota}, exact`);
     }
+});
+
+test('displayed amounts add up', () => {
+  const [balance, price] = [499_716_000, 72_500].map((quota) => toDisplayedQuota(quota, CREDITS));
+  assert.equal(formatAmount(Number(balance), CREDITS, 'en'), '999.43 credits');
+  assert.equal(formatAmount(Number(price), CREDITS, 'en'), '0.15 credits');
+  assert.equal(formatAmount(Number(balance) - Number(price), CREDITS, 'en'), '999.28 credits');
+  assert.equal(toDisplayedQuota(1_001, CREDITS), 1_000, 'four decimals below a hundredth');
 });

@@ -39,9 +39,20 @@ export function formatAmountNumber(
   precision: AmountPrecision = 'rounded',
 ): string {
   const credits = quota / quotaPerCredit;
-  const isSmall = credits !== 0 && Math.abs(credits) < 0.01;
-  return formatNumber(credits, currency, language, precision === 'exact' ? 6 : isSmall ? 4 : 2);
+  return formatNumber(credits, currency, language, precision === 'exact' ? 6 : isSmall(credits) ? 4 : 2);
 }
+
+/** The quota a rounded amount displays, so that a sum of displayed amounts adds up: 999.43 − 0.15 = 999.28. */
+export function toDisplayedQuota(quota: number, { quotaPerCredit }: AmountUnit): number {
+  const credits = quota / quotaPerCredit;
+  const decimals = isSmall(credits) ? 4 : 2;
+  return Math.sign(credits) * (roundShifted(credits, decimals) / 10 ** decimals) * quotaPerCredit;
+}
+
+/** The absolute value times a power of ten, rounded by its decimal digits, as Intl rounds. */
+const roundShifted = (value: number, decimals: number): number => Math.round(Number(`${Math.abs(value)}e${decimals}`));
+
+const isSmall = (credits: number): boolean => credits !== 0 && Math.abs(credits) < 0.01;
 
 /** Price of a plan, stored in the site's currency; without a currency, a plain number. */
 export const formatListPrice = (price: number, { currency }: AmountUnit, language: string): string =>
@@ -76,7 +87,7 @@ function formatNumber(value: number, currency: string, language: string, maximum
  * @returns undefined for values with an exponent or more digits than a number holds exactly
  */
 function formatPlainNumber(value: number, maximumFractionDigits: number): string | undefined {
-  const shifted = Math.round(Number(`${Math.abs(value)}e${maximumFractionDigits}`));
+  const shifted = roundShifted(value, maximumFractionDigits);
   if (!Number.isSafeInteger(shifted)) return undefined;
   const digits = String(shifted).padStart(maximumFractionDigits + 1, '0');
   const whole = digits.slice(0, -maximumFractionDigits).replace(/\B(?=(\d{3})+$)/g, ',');

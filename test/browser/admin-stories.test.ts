@@ -113,7 +113,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await page.waitForURL(/\/admin\/packages$/);
       await page.goto('/admin/codes');
       await button(page, adminCodes.make).first().click();
-      await page.getByRole('combobox', { name: adminCodes.planName }).click();
+      await page.getByRole('dialog').getByRole('combobox', { name: adminCodes.planName }).click();
       await page.getByRole('option', { name: `Gift ${suffix}` }).click();
       await page.getByRole('textbox', { name: adminCodes.count }).fill('2');
       await inDialog(page, adminCodes.make).click();

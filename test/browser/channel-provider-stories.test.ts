@@ -71,6 +71,8 @@ describe('a chat provider in Chromium', { skip: chromiumPath === undefined && !p
         /base_url|options\./,
         'the form speaks of its own fields',
       );
+      await page.locator('input[aria-invalid=true]:focus').waitFor();
+      assert.equal(await baseUrl.getAttribute('aria-invalid'), 'true', 'the error is at the field');
       await baseUrl.fill(`${upstream.url}/api/v1/chat/completions`);
       await button(channels.saveAndTest).click();
       await page.waitForURL(/\/admin\/channels\/\d+/);

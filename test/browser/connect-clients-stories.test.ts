@@ -37,6 +37,7 @@ describe('from an API key to the first call, in Chromium', {
       await page.getByRole('button', { name: account.apiKeys.make }).first().click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel(account.apiKeys.name).first().fill('first');
+      assert.equal(await dialog.getByLabel(account.apiKeys.limit).count(), 0, 'limits are behind a button');
       await dialog.getByRole('button', { name: account.apiKeys.make }).click();
       await dialog.getByText(connect.copyNow).waitFor();
       const key = ((await dialog.getByRole('alert').locator('code').textContent()) ?? '').trim();

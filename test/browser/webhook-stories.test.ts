@@ -56,6 +56,9 @@ describe('webhooks and notifications by e-mail, in Chromium', {
       await button(page, words.account.apiKeys.done).click();
       await page.getByRole('link', { name: receiver.url(hook) }).click();
       await see(page, t.noDeliveries);
+      await page.setViewportSize({ width: 320, height: 700 });
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, 'the URL wraps');
+      await page.setViewportSize({ width: 1280, height: 860 });
 
       await button(page, t.test).click();
       await see(page, 'webhook.test');
@@ -91,8 +94,8 @@ describe('webhooks and notifications by e-mail, in Chromium', {
       };
       await delivered(1);
       await see(page, 'wallet.low');
-      await page.getByRole('combobox', { name: t.replay }).click();
-      await page.getByRole('option', { name: t.replayHours.replace('{{hours}}', '1') }).click();
+      await page.getByRole('button', { name: t.replay }).click();
+      await page.getByRole('menuitem', { name: t.replayHours.replace('{{hours}}', '1'), exact: true }).click();
       assert.equal(new Set(await delivered(2)).size, 1);
 
       await button(page, t.disable).click();

@@ -1,5 +1,5 @@
 import { Box, Group, Indicator, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
-import { IconBell, IconFlask, IconInbox, IconLifebuoy } from '@tabler/icons-react';
+import { IconBell, IconFlask, IconInbox, IconLifebuoy, IconMovie } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import type { MouseEvent } from 'react';
@@ -33,7 +33,8 @@ export function NotificationItem({ item, short = false, onOpen }: ItemProps) {
   const { t } = useTranslation('notifications');
   const open = useOpenNotification(item, onOpen);
   const target = notificationPath(item);
-  const Icon = ICONS[item.type as keyof typeof ICONS] ?? IconInbox;
+  const isVideo = target?.startsWith('/videos/') === true;
+  const Icon = isVideo ? IconMovie : (ICONS[item.type as keyof typeof ICONS] ?? IconInbox);
   const text = (
     <Group wrap="nowrap" align="flex-start" gap="sm">
       <Indicator disabled={item.is_read} size={8} offset={2} color="accent" mt={2}>

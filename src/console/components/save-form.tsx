@@ -1,6 +1,15 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type ChangeEvent, type ReactNode, useState } from 'react';
+import {
+  type ChangeEvent,
+  createContext,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useEffectEvent,
+  useRef,
+  useState,
+} from 'react';
 import { useTranslation } from 'react-i18next';
 import { useInvalidateQueries } from '../data/admin.ts';
 import { ErrorAlert } from './error-alert.tsx';
@@ -14,22 +23,63 @@ interface SaveFormProps {
   readonly hint?: string;
   /** Maps an error of this form to one that explains the remedy. */
   readonly explain?: (error: Error) => Error;
+  /**
+   * The API's names of fields, with the labels of this form. An error that starts with one is shown at the field that
+   * calls `useFieldError`, with the labels in place of the names.
+   */
+  readonly fields?: FieldLabels;
+  /** Called with the API's name of the field, to open the section it is in. */
+  readonly onFieldError?: (field: string) => void;
   readonly children: ReactNode;
 }
 
+type FieldLabels = Readonly<Record<string, string>>;
+interface FieldError {
+  readonly field: string;
+  readonly text: string;
+}
+const FieldErrorContext = createContext<FieldError | undefined>(undefined);
+
+/** The error of the last attempt to save, if it names this field of the API. */
+export function useFieldError(field: string): string | undefined {
+  const error = useContext(FieldErrorContext);
+  return error?.field === field ? error.text : undefined;
+}
+
 /** A full-page form: its fields, the error of the last attempt, and the button. Enter submits it. */
-export function SaveForm({ submitLabel, save, disabled, hint, explain = (error) => error, children }: SaveFormProps) {
+export function SaveForm({
+  submitLabel,
+  save,
+  disabled,
+  hint,
+  explain = (error) => error,
+  fields = NO_FIELDS,
+  onFieldError,
+  children,
+}: SaveFormProps) {
   const saving = useMutation({ mutationFn: save });
+  const form = useRef<HTMLFormElement>(null);
+  const error = saving.error === null ? undefined : explain(saving.error);
+  const atField = error && toFieldError(error.message, fields);
+  const reveal = useEffectEvent((field: string) => onFieldError?.(field));
+  const failedField = saving.isError ? atField?.field : undefined;
+  useEffect(() => {
+    if (failedField === undefined) return;
+    reveal(failedField);
+    // On the next frame, when a section that was just opened is displayed.
+    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus());
+  }, [failedField]);
   return (
     <form
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault();
         saving.mutate();
       }}
     >
       <Stack>
-        {children}
-        <ErrorAlert error={saving.error === null ? null : explain(saving.error)} />
+        <FieldErrorContext value={atField}>{children}</FieldErrorContext>
+        <ErrorAlert error={atField === undefined ? error : new Error(atField.text)} />
         <Group justify={hint === undefined ? 'flex-end' : 'space-between'}>
           {hint === undefined ? null : (
             <Text size="xs" c="dimmed">
@@ -43,6 +93,16 @@ export function SaveForm({ submitLabel, save, disabled, hint, explain = (error) 
       </Stack>
     </form>
   );
+}
+
+const NO_FIELDS: FieldLabels = {};
+
+/** Reads `base_url must …` as an error of the field `base_url`, and replaces all names by labels. */
+export function toFieldError(message: string, labels: FieldLabels): FieldError | undefined {
+  const field = Object.keys(labels).find((name) => message.startsWith(name) && !/^\w/.test(message.slice(name.length)));
+  if (field === undefined) return undefined;
+  const text = Object.entries(labels).reduce((known, [name, label]) => known.replaceAll(name, label), message);
+  return { field, text };
 }
 
 type TextInput = HTMLInputElement | HTMLTextAreaElement;

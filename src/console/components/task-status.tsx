@@ -5,7 +5,7 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import { estimateTimeLeft } from '../../sdk/estimate-time-left.ts';
-import { formatElapsed, formatSeconds } from '../data/format-times.ts';
+import { formatDuration, formatEstimate } from '../data/format-times.ts';
 import { durationsQuery, isQueued, type Video } from '../data/videos.ts';
 import { useFormatCredits } from './credit-amount.tsx';
 
@@ -88,12 +88,12 @@ function UnfinishedTask({ video }: { readonly video: Video }) {
       {/* Without an estimate an empty bar would look like a full one. */}
       {share === undefined ? null : <Progress w="100%" value={share * 100} aria-label={stage} />}
       <Text size="xs" c="dimmed" ta="center" style={{ fontVariantNumeric: 'tabular-nums' }}>
-        {t('elapsed', { time: formatElapsed(elapsed) })}
+        {t('elapsed', { time: formatDuration(Math.max(0, Math.floor(elapsed))) })}
         {estimate === undefined ? '' : ` · ${describeEstimate(estimate, t)}`}
       </Text>
       {measured === undefined ? null : (
         <Text size="xs" c="dimmed" ta="center">
-          {t('typicalTime', { fast: formatSeconds(measured.p50_seconds), slow: formatSeconds(measured.p90_seconds) })}
+          {t('typicalTime', { fast: formatEstimate(measured.p50_seconds), slow: formatEstimate(measured.p90_seconds) })}
         </Text>
       )}
     </Stack>
@@ -104,7 +104,7 @@ function describeEstimate(
   estimate: ReturnType<typeof estimateTimeLeft>,
   t: ReturnType<typeof useTranslation<'studio'>>['t'],
 ): string {
-  if (estimate.kind === 'left') return t('timeLeft', { time: formatSeconds(estimate.seconds) });
+  if (estimate.kind === 'left') return t('timeLeft', { time: formatEstimate(estimate.seconds) });
   return t(estimate.kind === 'almost' ? 'almostDone' : 'slowerThanUsual');
 }
 

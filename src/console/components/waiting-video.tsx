@@ -1,7 +1,7 @@
 import { Button, Group, Loader, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { formatSeconds } from '../data/format-times.ts';
+import { formatEstimate } from '../data/format-times.ts';
 import { cancelVideo, type QueuedVideo } from '../data/videos.ts';
 import { useFormatCredits } from './credit-amount.tsx';
 import { ConfirmDialog } from './dialog.tsx';
@@ -32,7 +32,7 @@ const SOON_SECONDS = 10;
 /** "starts in about 2 min to 5 min": half of such videos start within the first time, nine in ten within the second. */
 function StartForecast({ queue: { starts_in_seconds: starts } }: Pick<QueuedVideo, 'queue'>) {
   const { t } = useTranslation('studio');
-  const [fast, slow] = [formatSeconds(starts.p50), formatSeconds(Math.max(starts.p90, 1))];
+  const [fast, slow] = [formatEstimate(starts.p50), formatEstimate(Math.max(starts.p90, 1))];
   return starts.p50 < SOON_SECONDS || fast === slow ? t('waiting.soon', { slow }) : t('waiting.range', { fast, slow });
 }
 

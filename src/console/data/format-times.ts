@@ -1,38 +1,29 @@
 import { currentLanguage } from '../strings/language.ts';
-import { formatRecentPast } from './format-recent-past.ts';
+import { toDurationText } from './duration-text.ts';
+import { formatRecentPast, spaceNumber } from './format-recent-past.ts';
 
-/** Date and minute. @param seconds Unix seconds */
+/** Month, day and time of the day; the same in every time of the console. */
+const MINUTE = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+
+/** Date and minute: `Nov 28, 2026, 04:29`. @param seconds Unix seconds */
 export function formatDateTime(seconds: number): string {
-  return new Intl.DateTimeFormat(currentLanguage(), { dateStyle: 'medium', timeStyle: 'short' }).format(seconds * 1000);
+  return new Intl.DateTimeFormat(currentLanguage(), { year: 'numeric', ...MINUTE }).format(seconds * 1000);
 }
 
 /** Time to the second, without the year, for lists of recent events. @param seconds Unix seconds */
 export function formatMoment(seconds: number): string {
-  return new Intl.DateTimeFormat(currentLanguage(), {
-    month: 'short',
-    day: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    hour12: false,
-  }).format(seconds * 1000);
+  return new Intl.DateTimeFormat(currentLanguage(), { ...MINUTE, second: '2-digit' }).format(seconds * 1000);
 }
 
-/** `840 ms`, `1.24 s`, `3 min`. */
-export function formatMilliseconds(ms: number): string {
-  const [unit, value] =
-    ms < 1_000
-      ? (['millisecond', ms] as const)
-      : ms < 90_000
-        ? (['second', ms / 1_000] as const)
-        : (['minute', ms / 60_000] as const);
-  return new Intl.NumberFormat(currentLanguage(), {
-    style: 'unit',
-    unit,
-    unitDisplay: 'short',
-    maximumFractionDigits: unit === 'second' && value < 10 ? 2 : 0,
-  }).format(value);
-}
+/** `3.8 s`, `2 min 5 s`: every duration of the console, in the language of the page. */
+export const formatDuration = (seconds: number): string => toDurationText(seconds, currentLanguage());
+
+/** A duration in milliseconds. */
+export const formatMilliseconds = (ms: number): string => formatDuration(ms / 1_000);
+
+/** An estimated duration: whole seconds, above 90 of them whole minutes, rounded up. */
+export const formatEstimate = (seconds: number): string =>
+  formatDuration(seconds < 90 ? Math.round(seconds) : Math.ceil(seconds / 60) * 60);
 
 /** A date. @param seconds Unix seconds */
 export function formatDate(seconds: number): string {
@@ -54,18 +45,6 @@ export function formatRelativeTime(seconds: number, nowMs: number = Date.now()):
   const count = Math.abs(delta) < 60 ? 0 : Math.round(delta / size);
   return (
     formatRecentPast(currentLanguage(), unit, -count) ??
-    new Intl.RelativeTimeFormat(currentLanguage(), { numeric: 'auto' }).format(count, unit)
+    spaceNumber(new Intl.RelativeTimeFormat(currentLanguage(), { numeric: 'auto' }).format(count, unit))
   );
-}
-
-/** `1:05` */
-export function formatElapsed(seconds: number): string {
-  const whole = Math.max(0, Math.floor(seconds));
-  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
-}
-
-/** "45 sec", "2 min", in the language of the page; minutes are rounded up. */
-export function formatSeconds(seconds: number): string {
-  const [unit, value] = seconds < 90 ? (['second', seconds] as const) : (['minute', Math.ceil(seconds / 60)] as const);
-  return new Intl.NumberFormat(currentLanguage(), { style: 'unit', unit, unitDisplay: 'short' }).format(value);
 }

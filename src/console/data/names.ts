@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { adminListUsers } from '../../contract/admin-accounts.ts';
 import { listChannels } from '../../contract/channels.ts';
+import { adminListPackageCards } from '../../contract/plans.ts';
 import { type ListItem, listQuery } from './admin.ts';
 
 const STALE_MS = 60_000;
@@ -48,4 +49,16 @@ export function useChannelNames(enabled = true): NameLookup {
     const names = new Map(channels.map(({ id, name }) => [id, name]));
     return (id) => names.get(id);
   }, [channels]);
+}
+
+/** Names of plans by code, for administrators; the code itself while loading and for deleted plans. */
+export function usePlanNames(): (code: string) => string {
+  const { data } = useQuery({
+    ...listQuery(adminListPackageCards, { page_size: String(MAX_IDS) }),
+    staleTime: STALE_MS,
+  });
+  return useMemo(() => {
+    const names = new Map(data?.data.map((plan) => [plan.package_code, plan.name]));
+    return (code) => names.get(code) ?? code;
+  }, [data]);
 }

@@ -1,10 +1,11 @@
-import { Badge, Box, Button, Group, Select, Text, TextInput } from '@mantine/core';
+import { Badge, Box, Button, Group, Select, TextInput } from '@mantine/core';
 import { useDebouncedCallback, useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { IconBookmark, IconFilter, IconSearch } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../contract/admin-accounts.ts';
+import { listTasks } from '../../../contract/admin-videos.ts';
 import { listQuery } from '../../data/admin.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
 import { usableModelsQuery } from '../../data/models.ts';
@@ -29,7 +30,7 @@ export function FilterBar({ filters, children }: { readonly filters: ListFilters
       >
         {t('filters')}
       </Button>
-      <Group gap="xs" mt={{ base: open ? 'xs' : 0, xs: 0 }} visibleFrom={open ? undefined : 'xs'}>
+      <Group gap="xs" align="flex-end" mt={{ base: open ? 'xs' : 0, xs: 0 }} visibleFrom={open ? undefined : 'xs'}>
         {children}
         <SavedViewsButton filters={filters} />
       </Group>
@@ -50,8 +51,9 @@ export function TextFilter({
   name,
   label,
   width = 220,
+  placeholder,
   pattern,
-}: FilterFieldProps & { readonly pattern?: RegExp }) {
+}: FilterFieldProps & { readonly placeholder?: string; readonly pattern?: RegExp }) {
   const current = filters.value[name] ?? '';
   const [text, setText] = useState(current);
   useEffect(() => setText(current), [current]);
@@ -59,8 +61,8 @@ export function TextFilter({
   const isInvalid = text !== '' && pattern?.test(text) === false;
   return (
     <TextInput
-      aria-label={label}
-      placeholder={label}
+      label={label}
+      placeholder={placeholder}
       leftSection={<IconSearch size={15} />}
       w={{ base: '100%', xs: width }}
       value={text}
@@ -84,10 +86,11 @@ export function ChoiceFilter({
   width = 170,
   choices,
 }: FilterFieldProps & { readonly choices: readonly { readonly value: string; readonly label: string }[] }) {
+  const { t } = useTranslation('list');
   return (
     <Select
-      aria-label={label}
-      placeholder={label}
+      label={label}
+      placeholder={t('any')}
       w={{ base: '100%', xs: width }}
       data={choices}
       value={filters.value[name] ?? null}
@@ -113,14 +116,8 @@ export function FromOrToDateFilter({ filters, name, label, end = false }: DayFil
   return (
     <TextInput
       type="date"
-      aria-label={label}
-      leftSection={
-        <Text size="sm" c="dimmed">
-          {label}
-        </Text>
-      }
-      leftSectionWidth={56}
-      w={{ base: '100%', xs: 196 }}
+      label={label}
+      w={{ base: '100%', xs: 150 }}
       value={Number.isFinite(seconds) ? new Date(seconds * 1000).toLocaleDateString('sv-SE') : ''}
       onChange={({ currentTarget: { value } }) => {
         const at = new Date(`${value}T${end ? '23:59:59' : '00:00:00'}`).getTime();
@@ -158,8 +155,8 @@ export function UserFilter({ filters, name: filter = 'user_id', label }: UserFil
   const selected = id === undefined ? [] : [{ value: id, label: name(Number(id)) ?? `#${id}` }];
   return (
     <Select
-      aria-label={label ?? t('user')}
-      placeholder={label ?? t('user')}
+      label={label ?? t('user')}
+      placeholder={t('any')}
       w={{ base: '100%', xs: 170 }}
       data={[...selected, ...found.filter(({ value }) => value !== id)]}
       // The service already filtered the options; e-mail addresses are not in the labels, so client-side filtering
@@ -174,6 +171,44 @@ export function UserFilter({ filters, name: filter = 'user_id', label }: UserFil
     />
   );
 }
+
+/** Filters by video, searched by prompt or task id; the URL stores the id. */
+export function TaskFilter({ filters }: EntityFilterProps) {
+  const { t } = useTranslation('list');
+  const [search, setSearch] = useState('');
+  const [debounced] = useDebouncedValue(search.trim(), DEBOUNCE_MS);
+  const id = filters.value.task_id;
+  const tasks = useQuery({
+    ...listQuery(listTasks, { page_size: String(MAX_RESULTS), q: debounced === '' ? undefined : debounced }),
+    placeholderData: keepPreviousData,
+  });
+  const selected = useQuery({
+    ...listQuery(listTasks, { task_id: id, page_size: '1' }),
+    enabled: id !== undefined,
+    placeholderData: undefined,
+  });
+  const label = (taskId: string, prompt: string | undefined): string => (prompt || taskId).slice(0, MAX_LABEL_LENGTH);
+  const choices = new Map((tasks.data?.data ?? []).map((task) => [task.task_id, label(task.task_id, task.prompt)]));
+  if (id !== undefined) choices.set(id, label(id, selected.data?.data[0]?.prompt));
+  return (
+    <Select
+      label={t('video')}
+      placeholder={t('any')}
+      w={{ base: '100%', xs: 220 }}
+      data={[...choices].map(([value, text]) => ({ value, label: text }))}
+      // The service already filtered the options, by prompts longer than the labels.
+      filter={({ options }) => options}
+      value={id ?? null}
+      onChange={(value) => filters.set('task_id', value ?? undefined)}
+      onSearchChange={(text) => setSearch(id !== undefined && text === choices.get(id) ? '' : text)}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': t('video'), tabIndex: -1 }}
+    />
+  );
+}
+
+const MAX_LABEL_LENGTH = 80;
 
 /** Filters by channel, selected by name. */
 export function ChannelFilter({ filters }: EntityFilterProps) {

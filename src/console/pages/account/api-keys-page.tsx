@@ -11,7 +11,8 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { IconKey, IconPlus } from '@tabler/icons-react';
+import { useDisclosure } from '@mantine/hooks';
+import { IconChevronDown, IconKey, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -293,7 +294,9 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
   const queries = useQueryClient();
   const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
   const old = apiKey === 'new' ? undefined : apiKey;
-  const { draft, text, value } = useFormValues(() => toDraft(old, perUnit));
+  const values = useFormValues(() => toDraft(old, perUnit));
+  const { draft, text } = values;
+  const [hasLimits, { toggle: toggleLimits }] = useDisclosure(old !== undefined);
   const save = useMutation({
     mutationFn: async () => {
       const body: ApiKeyBody = {
@@ -333,6 +336,32 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         data-autofocus
         {...text('name')}
       />
+      <div>
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          onClick={toggleLimits}
+          aria-expanded={hasLimits}
+          rightSection={<IconChevronDown size={14} style={{ transform: hasLimits ? 'rotate(180deg)' : 'none' }} />}
+        >
+          {t('apiKeys.limits')}
+        </Button>
+      </div>
+      {hasLimits ? <ApiKeyLimitFields values={values} /> : null}
+    </FormDialog>
+  );
+}
+
+interface ApiKeyLimitFieldsProps {
+  readonly values: ReturnType<typeof useFormValues<ReturnType<typeof toDraft>>>;
+}
+
+/** What a key may spend, until when, and from where; nothing is limited unless filled in. */
+function ApiKeyLimitFields({ values: { draft, text, value } }: ApiKeyLimitFieldsProps) {
+  const { t } = useTranslation('account');
+  return (
+    <>
       <AmountInput label={t('apiKeys.limit')} description={t('apiKeys.limitHint')} {...value('limit')} />
       <SpendLimitFields description={t('apiKeys.spendLimitHint')} {...value('spendLimit')} />
       <TextInput
@@ -352,7 +381,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         onChange={value('addresses').onChange}
       />
       <ApiKeyRateLimitFields value={value} />
-    </FormDialog>
+    </>
   );
 }
 

@@ -1,20 +1,28 @@
 import { Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { NO_PACKAGE } from '../../../contract/plans.ts';
-import { CreditAmount } from '../../components/credit-amount.tsx';
+import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
 import { SpendLimitText } from '../../components/spend-limit.tsx';
 import { formatDate, formatDateTime } from '../../data/format-times.ts';
+import { currentPlanQuery } from '../../data/plans.ts';
 import { useSelf } from '../../data/self.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { COST_FILTERS, CostExplorer } from '../costs/cost-explorer.tsx';
 
 /** The account's balance, spending, usage by model, and budgets. */
 export function UsagePage() {
-  const { t } = useTranslation('account');
+  const { t } = useTranslation(['account', 'app']);
+  const formatCredits = useFormatCredits();
   const { data: self } = useSelf();
+  const { data: plan } = useQuery({
+    ...currentPlanQuery,
+    enabled: self !== undefined && self.current_package_code !== NO_PACKAGE,
+  });
+  const tightest = plan?.windows.toSorted((one, two) => one.left - two.left)[0];
   const filters = useListFilters(COST_FILTERS.filter((name) => name !== 'user_id' && name !== 'channel_id'));
   return (
     <Page title={t('usage.title')} subtitle={t('usage.lead')} size="xl">
@@ -36,17 +44,20 @@ export function UsagePage() {
           ) : null}
           <StatCard
             name={t('usage.plan')}
-            note={
-              self === undefined || self.package_expires_at === 0
-                ? undefined
-                : t('usage.planUntil', { day: formatDate(self.package_expires_at) })
-            }
+            note={[
+              ...(tightest === undefined
+                ? []
+                : [t(`app:leftOfPlan.${tightest.kind}`, { left: formatCredits(tightest.left) })]),
+              ...(self === undefined || self.package_expires_at === 0
+                ? []
+                : [t('usage.planUntil', { day: formatDate(self.package_expires_at) })]),
+            ].join(' · ')}
           >
             {self === undefined
               ? null
               : self.current_package_code === NO_PACKAGE
                 ? t('usage.noPlan')
-                : self.current_package_code}
+                : (plan?.name ?? self.current_package_code)}
           </StatCard>
         </SimpleGrid>
         <BudgetSection />
@@ -74,7 +85,7 @@ function StatCard({
       <Text fz={20} fw={650} mih={31} style={{ overflowWrap: 'anywhere' }}>
         {children}
       </Text>
-      {note === undefined ? null : (
+      {note === undefined || note === '' ? null : (
         <Text size="xs" c="dimmed">
           {note}
         </Text>

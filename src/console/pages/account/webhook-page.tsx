@@ -1,4 +1,5 @@
-import { Anchor, Badge, Button, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
+import { Anchor, Badge, Button, Group, Menu, Select, Skeleton, Stack, Text } from '@mantine/core';
+import { IconChevronDown } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -235,16 +236,25 @@ function ReplayButtons({ webhook }: { readonly webhook: Webhook }) {
     onError: (error) => toasts.error(error.message),
   });
   return (
-    <Select
-      aria-label={t('webhooks.replay')}
-      placeholder={t('webhooks.replay')}
-      disabled={!webhook.enabled || replay.isPending}
-      data={REPLAY_HOURS.map((hours) => ({ value: String(hours), label: t('webhooks.replayHours', { hours }) }))}
-      value={null}
-      onChange={(hours) => {
-        if (hours !== null) replay.mutate(Number(hours));
-      }}
-    />
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button
+          variant="default"
+          rightSection={<IconChevronDown size={14} />}
+          disabled={!webhook.enabled}
+          loading={replay.isPending}
+        >
+          {t('webhooks.replay')}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {REPLAY_HOURS.map((hours) => (
+          <Menu.Item key={hours} onClick={() => replay.mutate(hours)}>
+            {t('webhooks.replayHours', { hours })}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 

@@ -153,7 +153,9 @@ function Totals({
             {now === undefined ? '' : format(read(now))}
           </Text>
           <Text size="xs" c="dimmed" mih={19}>
-            {now === undefined || before === undefined ? null : (
+            {now === undefined || before === undefined ? null : before.requests === 0 ? (
+              t('noEarlier')
+            ) : (
               <>
                 <RelativeChange value={relativeChange(read(now), read(before))} />{' '}
                 {t('before', { value: format(read(before)) })}

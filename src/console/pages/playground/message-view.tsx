@@ -25,7 +25,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useFormatPrice } from '../../components/credit-amount.tsx';
+import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { readFileAsDataUrl } from '../../data/data-url.ts';
 import { formatMilliseconds } from '../../data/format-times.ts';
@@ -106,7 +106,7 @@ function Thinking({ text }: { readonly text: string }) {
 /** Tokens, durations and cost of an answer; the cost is read from its receipt. */
 function Figures({ turn }: { readonly turn: Turn }) {
   const { t } = useTranslation('playground');
-  const price = useFormatPrice();
+  const formatCredits = useFormatCredits();
   const id = turn.requestId;
   const receipt = useQuery({
     ...receiptQuery(id ?? ''),
@@ -130,7 +130,7 @@ function Figures({ turn }: { readonly turn: Turn }) {
         <>
           {' · '}
           <Anchor size="xs" renderRoot={(props) => <Link to="/account/receipts/$id" params={{ id }} {...props} />}>
-            {price(receipt.data.charged)}
+            {formatCredits(receipt.data.charged)}
           </Anchor>
         </>
       )}

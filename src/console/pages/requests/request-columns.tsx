@@ -100,8 +100,8 @@ function StatusCell({ row }: { readonly row: RequestEntry }) {
     <>
       <Badge color={COLORS[row.status]}>{t(`statuses.${row.status}`)}</Badge>
       {row.error_code === '' ? null : (
-        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          {row.error_code}
+        <Text size="xs" c="dimmed" title={row.error_code} style={{ overflowWrap: 'anywhere' }}>
+          {t(`errors.${row.error_code as 'unknown'}`, { defaultValue: row.error_code.replaceAll('_', ' ') })}
         </Text>
       )}
     </>

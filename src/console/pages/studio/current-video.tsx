@@ -21,7 +21,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
-import { formatElapsed } from '../../data/format-times.ts';
+import { formatDuration } from '../../data/format-times.ts';
 import { downloadVideo, uploadPoster, type Video, type VideoDetail, videoQuery } from '../../data/videos.ts';
 import { useModelTitle } from './models.ts';
 import type { RemixActions } from './remix-actions.ts';
@@ -85,7 +85,7 @@ export function VideoFacts({ video, quiet = false }: { readonly video: Video; re
       <span>{titleOf(video.model)}</span>
       {video.status === 'FAILURE' ? <span>{t('notCharged')}</span> : <CreditAmount value={video.quota} />}
       {video.status === 'SUCCESS' ? (
-        <span>{t('took', { time: formatElapsed(video.finish_time - video.submit_time) })}</span>
+        <span>{t('took', { time: formatDuration(video.finish_time - video.submit_time) })}</span>
       ) : null}
       <RelativeTime at={video.submit_time} />
     </Group>

@@ -3,7 +3,8 @@ import { IconAlertTriangle, IconSparkles } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useFormatCredits } from '../../components/credit-amount.tsx';
+import { toDisplayedQuota } from '../../../contract/amounts.ts';
+import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { formatRelativeTime } from '../../data/format-times.ts';
 import { useSelf } from '../../data/self.ts';
@@ -28,6 +29,7 @@ export function GenerateBar({ bodies, missing, run, onRun, mini }: GenerateBarPr
   const { isPending: busy, error } = run;
   const { t } = useTranslation('studio');
   const formatCredits = useFormatCredits();
+  const unit = useAmountUnit();
   const { data: self } = useSelf();
   const price = useTotalPrice(bodies);
   const cost = price.quota;
@@ -44,7 +46,11 @@ export function GenerateBar({ bodies, missing, run, onRun, mini }: GenerateBarPr
   function describeBalance(): string {
     if (left === undefined) return '';
     if (left < 0) return t('missing', { amount: formatCredits(-left) });
-    return t(fromBalance === 0 && cost !== 0 ? 'paidByPlan' : 'balanceAfter', { balance: formatCredits(left) });
+    // Of the displayed amounts, so that the balance above minus the price on the button is this one.
+    const shown = toDisplayedQuota(self?.quota ?? 0, unit) - toDisplayedQuota(fromBalance ?? 0, unit);
+    return t(fromBalance === 0 && cost !== 0 ? 'paidByPlan' : 'balanceAfter', {
+      balance: formatCredits(Math.max(0, shown)),
+    });
   }
   return (
     <div className="run">

@@ -9,7 +9,7 @@ import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { HoverClip } from '../../components/hover-clip.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import { formatSeconds } from '../../data/format-times.ts';
+import { formatEstimate } from '../../data/format-times.ts';
 import type { UsableModel } from '../../data/models.ts';
 import { durationsQuery, type Video, videosQuery } from '../../data/videos.ts';
 import { controlsFor, type Draft, type DurationRange } from './draft.ts';
@@ -245,7 +245,7 @@ function ModelOption({ model, draft, active, sample }: ModelOptionProps) {
           <Text size="xs" c="dimmed" ta="end">
             {[
               can.seconds === undefined ? '' : describeSeconds(can.seconds, t),
-              measured === undefined ? '' : t('usually', { time: formatSeconds(measured.p50_seconds) }),
+              measured === undefined ? '' : t('usually', { time: formatEstimate(measured.p50_seconds) }),
             ]
               .filter((text) => text !== '')
               .join(' · ')}

@@ -24,7 +24,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
-import { formatElapsed } from '../../data/format-times.ts';
+import { formatDuration } from '../../data/format-times.ts';
 import { downloadVideo, uploadPoster, type Video, videoQuery } from '../../data/videos.ts';
 
 interface VideoCardProps {
@@ -78,7 +78,7 @@ export const VideoCard = memo(function VideoCard({ video, onReuse, selected = fa
             {video.status === 'SUCCESS' ? (
               <>
                 {' · '}
-                {formatElapsed(video.finish_time - video.submit_time)}
+                {formatDuration(video.finish_time - video.submit_time)}
               </>
             ) : null}
           </Text>

@@ -36,10 +36,12 @@ import { RouteLink } from '../../components/route-link.tsx';
 import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
-import { formatDateTime, formatElapsed } from '../../data/format-times.ts';
+import { formatDateTime, formatDuration } from '../../data/format-times.ts';
 import { CHANGE_OPERATIONS, canDo, usableModelsQuery } from '../../data/models.ts';
 import { videoSharesQuery } from '../../data/shares.ts';
 import { deleteVideo, type VideoDetail, videoQuery } from '../../data/videos.ts';
+import { useModelTitle } from '../studio/models.ts';
+import { describeParameters } from './describe-parameters.ts';
 import { Lineage } from './lineage.tsx';
 import { ShareTable } from './share-table.tsx';
 
@@ -79,9 +81,7 @@ export function VideoPage() {
             ) : (
               <VideoPlayer src={video.data.play_url} title={video.data.prompt} frameControls />
             )}
-            <Text mt="md" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
-              {video.data.prompt === '' ? t('noPrompt') : video.data.prompt}
-            </Text>
+            <VideoPrompt prompt={video.data.prompt} />
             <Lineage video={video.data} />
             {video.data.status === 'SUCCESS' ? <VideoShares taskId={taskId} /> : null}
           </Grid.Col>
@@ -101,6 +101,20 @@ function videoTitle(prompt: string, fallback: string): string {
   const line = prompt.trim().split('\n', 1)[0] ?? '';
   if (line.length <= MAX_TITLE_LENGTH) return line === '' ? fallback : line;
   return `${line.slice(0, MAX_TITLE_LENGTH).replace(/\s+\S*$/, '')}…`;
+}
+
+/** The prompt with a button that copies it; the heading shows a short one already. */
+function VideoPrompt({ prompt }: { readonly prompt: string }) {
+  const { t } = useTranslation('studio');
+  if (prompt === '') return null;
+  return (
+    <Group mt="md" gap="xs" wrap="nowrap" align="flex-start" justify="space-between">
+      <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }} c="dimmed">
+        {videoTitle(prompt, '') === prompt ? t('prompt') : prompt}
+      </Text>
+      <CopyIconButton text={prompt} label={t('copyPrompt')} />
+    </Group>
+  );
 }
 
 /** Share links of the video, if any. */
@@ -202,7 +216,7 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
   };
   const rows: [string, ReactNode][] = [
     [t('filterStatus'), <VideoStatusBadge key="status" {...video} />],
-    [t('model'), video.model],
+    [t('model'), <ModelName key="model" id={video.model} />],
     [
       t('cost'),
       video.refunded ? (
@@ -220,13 +234,15 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
       : ([
           [
             t('finished'),
-            `${formatDateTime(video.finish_time)} (${t('took', { time: formatElapsed(video.finish_time - video.submit_time) })})`,
+            `${formatDateTime(video.finish_time)} (${t('took', { time: formatDuration(video.finish_time - video.submit_time) })})`,
           ],
         ] satisfies [string, ReactNode][])),
     ...(video.provenance === null
       ? []
       : ([[t('provenance'), marksOf(video.provenance).join(', ')]] satisfies [string, ReactNode][])),
   ];
+  const parameterName = (name: string): string =>
+    t(`parameterNames.${name as 'seconds'}`, { defaultValue: name.replaceAll('_', ' ') });
   return (
     <Stack>
       {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
@@ -234,18 +250,7 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
         <Title order={2} mb="xs">
           {t('facts')}
         </Title>
-        <Table layout="fixed" withRowBorders={false} verticalSpacing={4} horizontalSpacing={0} variant="vertical">
-          <Table.Tbody>
-            {rows.map(([name, value]) => (
-              <Table.Tr key={name}>
-                <Table.Th w={92} c="dimmed" fw={400} bg="transparent">
-                  {name}
-                </Table.Th>
-                <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+        <FactTable rows={rows} />
         <Group gap={4} wrap="nowrap" mt="xs">
           <Code style={{ overflowWrap: 'anywhere' }}>{video.task_id}</Code>
           <CopyIconButton text={video.task_id} />
@@ -258,12 +263,47 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
         <Title order={2} mb="xs">
           {t('parameters')}
         </Title>
-        <ScrollArea.Autosize mah={320} viewportProps={{ tabIndex: 0 }}>
-          <Code block>{JSON.stringify(video.request, null, 2)}</Code>
-        </ScrollArea.Autosize>
+        <FactTable
+          rows={describeParameters(video.request).map(([name, value]) => [
+            parameterName(name),
+            typeof value === 'boolean' ? t(value ? 'parameterOn' : 'parameterOff') : String(value),
+          ])}
+        />
+        <details>
+          <summary style={{ cursor: 'pointer' }}>JSON</summary>
+          <ScrollArea.Autosize mah={320} viewportProps={{ tabIndex: 0 }} mt="xs">
+            <Code block>{JSON.stringify(video.request, null, 2)}</Code>
+          </ScrollArea.Autosize>
+        </details>
       </Paper>
     </Stack>
   );
+}
+
+type Fact = readonly [name: string, value: ReactNode];
+
+function FactTable({ rows }: { readonly rows: readonly Fact[] }) {
+  if (rows.length === 0) return null;
+  return (
+    <Table layout="fixed" withRowBorders={false} verticalSpacing={4} horizontalSpacing={0} variant="vertical">
+      <Table.Tbody>
+        {rows.map(([name, value]) => (
+          <Table.Tr key={name}>
+            <Table.Th w={110} c="dimmed" fw={400} bg="transparent" style={{ overflowWrap: 'anywhere' }}>
+              {name}
+            </Table.Th>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+/** Title of a model, with the id by which programs call it. */
+function ModelName({ id }: { readonly id: string }) {
+  const titleOf = useModelTitle();
+  return <span title={id}>{titleOf(id)}</span>;
 }
 
 /** Creates share links for a video. */

@@ -5,7 +5,6 @@ export default {
   feature: 'Feature',
   reason: 'What for',
   user: 'User',
-  userId: 'User ID',
   status: 'Status',
   states: { pending: 'Pending', approved: 'Approved', rejected: 'Rejected' },
   asked: 'Requested',

@@ -24,6 +24,7 @@ export default {
     messaging: 'Messaging app',
     mail: 'E-mail',
   },
+  noPlan: 'No plan',
   names: {
     SITE_NAME: 'Name',
     SITE_LOGO: 'Logo',
@@ -105,7 +106,7 @@ export default {
     add: 'Add an identity provider',
     other: 'OpenID Connect',
     editOf: 'Edit {{title}}',
-    removeTitle: 'Remove {{title}}?',
+    removeTitle: 'Delete {{title}}?',
     removeText: 'Its button disappears. People who can sign in no other way are locked out until you add it again.',
     title: 'Name on the button',
     id: 'Id, part of its URLs',

@@ -4,7 +4,6 @@ export default {
   one: 'Ticket #{{id}}',
   subject: 'Subject',
   user: 'User',
-  userId: 'User ID',
   status: 'Status',
   turn: 'Next',
   waits: { staff: 'Waiting for support', user: 'Waiting for the user', nobody: '–' },

@@ -19,7 +19,7 @@ export default {
   save: 'Save',
   saved: 'Saved',
   edit: 'Edit',
-  remove: 'Remove',
+  remove: 'Delete',
   back: 'Back',
   more: 'Load more',
   copy: 'Copy',
@@ -62,7 +62,7 @@ export default {
     service: 'Service',
     customers: 'Users',
     plansAndCredits: 'Plans and credits',
-    records: 'Security',
+    records: 'System',
   },
   pages: {
     studio: 'Studio',

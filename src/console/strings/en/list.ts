@@ -32,6 +32,8 @@ export default {
   ascending: '{{column}}, ascending',
   descending: '{{column}}, descending',
   export: 'Export CSV',
+  any: 'Any',
+  video: 'Video',
   user: 'User',
   channel: 'Channel',
   apiKey: 'API key',

@@ -1,6 +1,6 @@
 export default {
   title: 'Mailbox',
-  lead: 'An address of your own on this service, for any mail program.',
+  lead: 'An e-mail address of your own, for example to receive results or to sign up at vendors. Works with any mail program.',
   applyTitle: 'Get your address',
   applyText: 'Choose the part before the @, or leave it empty to have one created from your user name.',
   localPart: 'Name',

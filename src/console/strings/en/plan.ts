@@ -4,7 +4,7 @@ export default {
   none: 'No plan',
   noneText: 'Calls are paid from your balance. Redeem a code below to get a plan or credits.',
   until: 'Expires',
-  wallet: 'Wallet balance',
+  wallet: 'Balance',
   models: 'Covers',
   waiting: 'Next',
   waitingItem_one: '{{name}} for one day, from {{moment}}',

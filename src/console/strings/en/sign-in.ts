@@ -31,7 +31,7 @@ export default {
       second_factors_reset: 'An administrator removed your passkeys and two-step verification. Set them up again.',
       role_changed: 'Your role was changed. Sign in to continue with it.',
       account_disabled: 'Your account was disabled. Ask the administrator why.',
-      account_removed: 'Your account was removed.',
+      account_removed: 'Your account was deleted.',
       signed_out_elsewhere:
         'This browser was signed out from another one of yours. If it was not you, change your password.',
       signed_out_by_administrator: 'An administrator signed this browser out.',

@@ -30,6 +30,7 @@ export default {
     name: '名称',
     namePlaceholder: '用途，例如“渲染脚本”',
     key: '密钥',
+    limits: '限制、有效期与模型',
     limit: '总消费上限',
     limitHint: '留空：仅受余额限制',
     spendLimitHint: '每个周期内的上限，含进行中的任务。留空表示不限',
@@ -169,7 +170,7 @@ export default {
     rename: '重命名设备',
     name: '名称',
     nameHint: '留空则显示：{{client}}',
-    open: '确认验证码',
+    open: '确认设备验证码',
   },
   profile: {
     title: '个人资料',

@@ -8,7 +8,6 @@ export default {
   feature: '功能',
   reason: '用途',
   user: '用户',
-  userId: '用户编号',
   status: '状态',
   states: { pending: '待审批', approved: '已通过', rejected: '已拒绝' },
   asked: '申请时间',

@@ -120,7 +120,7 @@ export default {
     name: '名称',
     nameHint: '仅供管理使用，用户不会看到。',
     state: '状态',
-    order: '顺序',
+    order: '调度',
     orderValue: '优先级 {{priority}}，权重 {{weight}}',
     unfinished: '生成中',
     enabled: '启用',

@@ -27,6 +27,7 @@ export default {
     messaging: '即时通讯',
     mail: '电子邮件',
   },
+  noPlan: '无套餐',
   names: {
     SITE_NAME: '名称',
     SITE_LOGO: '标志',

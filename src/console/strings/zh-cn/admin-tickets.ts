@@ -7,7 +7,6 @@ export default {
   one: '工单 #{{id}}',
   subject: '主题',
   user: '用户',
-  userId: '用户编号',
   status: '状态',
   turn: '待处理方',
   waits: { staff: '等待回复', user: '等待用户', nobody: '–' },

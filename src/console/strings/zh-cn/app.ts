@@ -65,11 +65,11 @@ export default {
     service: '服务',
     customers: '用户',
     plansAndCredits: '套餐与积分',
-    records: '安全',
+    records: '系统',
   },
   pages: {
     studio: '工作室',
-    playground: '调试台',
+    playground: '体验',
     videos: '视频',
     files: '文件',
     batches: '批处理',

@@ -20,11 +20,11 @@ export default {
   actions: {
     video: '生成视频',
     key: '创建 API 密钥',
-    ticket: '联系支持人员',
+    ticket: '联系客服',
     redeem: '兑换套餐或积分',
     password: '修改密码',
     twoStep: '设置两步验证',
-    device: '确认设备代码',
+    device: '确认设备验证码',
     channel: '添加渠道',
     model: '添加模型',
     user: '创建用户',

@@ -15,6 +15,7 @@ export default {
   calls: '调用次数',
   tokens: '文本 token',
   average: '平均每次',
+  noEarlier: '没有更早的数据',
   before: '上期 {{value}}',
   changeHint: '与上一个同样长的时间段相比',
   success: '成功率',

@@ -35,6 +35,8 @@ export default {
   ascending: '{{column}}（升序）',
   descending: '{{column}}（降序）',
   export: '导出 CSV',
+  any: '不限',
+  video: '视频',
   user: '用户',
   channel: '渠道',
   apiKey: 'API 密钥',

@@ -3,7 +3,7 @@ import type { Translated } from '../namespaces.ts';
 
 export default {
   title: '邮箱',
-  lead: '本服务上属于您的邮箱地址，可用任何邮件程序收发。',
+  lead: '您自己的邮箱地址，可用于接收结果或注册供应商账号，支持任何邮件程序。',
   applyTitle: '申请邮箱地址',
   applyText: '填写 @ 前的部分；留空则根据用户名生成。',
   localPart: '名称',

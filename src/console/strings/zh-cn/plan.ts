@@ -16,7 +16,7 @@ export default {
   leftOf: '剩余 {{left}}，共 {{limit}}',
   leftLabel: '{{name}}：剩余 {{percent}}%',
   refreshes: '重置时间：',
-  runsOut: '按当前速度用尽：',
+  runsOut: '预计用完时间：',
   usedUp: '额度已用尽：恢复前的调用从余额扣费。',
   redeem: '兑换',
   redeemLead: '大小写、空格和连字符均不影响。',

@@ -37,7 +37,7 @@ export default {
       signed_out_elsewhere: '您在其他浏览器中退出了此浏览器的登录。如果不是您本人操作，请更改密码。',
       signed_out_by_administrator: '管理员已将此浏览器退出登录。',
       signed_out_by_provider: '您已在登录所用的身份提供方退出登录。',
-      expired: '登录已一周未使用，或 Cookie 已被删除。您正在编辑的内容已保留。',
+      expired: '您已一周未登录，或 Cookie 已被删除，登录已过期；未提交的内容已保留。',
     },
   },
   register: {

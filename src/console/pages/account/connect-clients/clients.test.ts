@@ -64,3 +64,15 @@ test('the first clients generate a video, and say why one failed', () => {
     if (id !== 'cli') assert.match(text, /error/, id);
   }
 });
+
+test('clients in containers reach a service on the same machine by the name of the host', () => {
+  const local = { ...CONNECTION, origin: 'http://127.0.0.1:3000' };
+  for (const id of ['openWebUi', 'libreChat']) {
+    const text = CLIENTS.find((client) => client.id === id)
+      ?.samples(local)
+      .map((sample) => sample.text)
+      .join('\n');
+    assert.match(text ?? '', /http:\/\/host\.docker\.internal:3000\/v1/, id);
+    assert.doesNotMatch(text ?? '', /127\.0\.0\.1/, id);
+  }
+});

@@ -185,7 +185,8 @@ const libreChat: Client['samples'] = ({ origin, apiKey, model, siteName }) => [
       '  custom:',
       `    - name: "${siteName}"`,
       `      apiKey: "${apiKey}"`,
-      `      baseURL: "${origin}/v1"`,
+      // LibreChat runs in Docker.
+      `      baseURL: "${fromContainer(origin)}/v1"`,
       '      models:',
       `        default: ["${model}"]`,
       '        fetch: true',
@@ -273,7 +274,8 @@ export const CLIENTS = [
       {
         text: [
           'docker run -d -p 3000:8080 -v open-webui:/app/backend/data \\',
-          `  -e OPENAI_API_BASE_URL=${origin}/v1 -e OPENAI_API_KEY=${apiKey} \\`,
+          ...(isLoopback(origin) ? ['  --add-host=host.docker.internal:host-gateway \\'] : []),
+          `  -e OPENAI_API_BASE_URL=${fromContainer(origin)}/v1 -e OPENAI_API_KEY=${apiKey} \\`,
           '  ghcr.io/open-webui/open-webui:main',
         ].join('\n'),
       },
@@ -282,6 +284,12 @@ export const CLIENTS = [
   { id: 'libreChat', title: 'LibreChat', samples: libreChat },
   { id: 'cursor', title: 'Cursor', samples: addressAndKey },
 ] as const satisfies readonly Client[];
+const isLoopback = (origin: string): boolean => /^https?:\/\/(localhost|127\.|\[::1\])/.test(origin);
+
+/** The service's address as a container on the same machine reaches it. */
+const fromContainer = (origin: string): string =>
+  isLoopback(origin) ? origin.replace(/\/\/(\[::1\]|[^:/]+)/, '//host.docker.internal') : origin;
+
 /** Id of a supported client. */
 export type ClientId = (typeof CLIENTS)[number]['id'];
 

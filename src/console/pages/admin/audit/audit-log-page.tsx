@@ -5,6 +5,7 @@ import type { TFunction } from 'i18next';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListAudit } from '../../../../contract/admin-accounts.ts';
+import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { DataTable } from '../../../components/data-table.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { ChoiceFilter, FilterBar, TextFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
@@ -15,7 +16,7 @@ import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx
 import { type AuditEntry, listQuery } from '../../../data/admin.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
 import { useUserNames } from '../../../data/names.ts';
-import { auditTargetPath, changedKeys } from './audit-entry.ts';
+import { auditTargetPath, changedKeys, type FieldChange, recordedName, toFieldChanges } from './audit-entry.ts';
 import { AuditAndLoginsTabs } from './audit-tabs.tsx';
 
 /** Log of changes, with the account that made each. */
@@ -35,7 +36,7 @@ export function AuditLogPage() {
       <FilterBar filters={filters}>
         <UserFilter filters={filters} name="actor_id" label={t('actor')} />
         <ChoiceFilter filters={filters} name="action" label={t('action')} width={260} choices={listActions(t)} />
-        <TextFilter filters={filters} name="target" label={t('targetExample')} />
+        <TextFilter filters={filters} name="target" label={t('target')} placeholder="channel:3" />
       </FilterBar>
       <PagedTable
         label={t('app:pages.audit')}
@@ -49,8 +50,8 @@ export function AuditLogPage() {
         }
         columns={[
           { label: t('action'), cell: ({ action }) => <AuditAction action={action} /> },
-          { label: t('target'), cell: ({ target }) => <AuditTarget target={target} /> },
-          { label: t('change'), cell: (entry) => <ChangedFieldNames entry={entry} onOpen={() => setShown(entry)} /> },
+          { label: t('target'), cell: (entry) => <AuditTarget entry={entry} /> },
+          { label: t('change'), cell: (entry) => <ChangedFields entry={entry} onOpen={() => setShown(entry)} /> },
           {
             label: t('actor'),
             cell: ({ actor_id: id }) =>
@@ -83,16 +84,23 @@ function AuditAction({ action }: { readonly action: string }) {
   );
 }
 
-function AuditTarget({ target }: { readonly target: string }) {
+function AuditTarget({ entry }: { readonly entry: AuditEntry }) {
   const { t } = useTranslation('audit');
-  const path = auditTargetPath(target);
+  const path = auditTargetPath(entry.target);
   return path === undefined ? (
-    <Text size="sm" miw={110} style={{ overflowWrap: 'anywhere' }}>
-      {describeTarget(t, target)}
+    <Text size="sm" miw={110} title={entry.target} style={{ overflowWrap: 'anywhere' }}>
+      {describeTarget(t, entry)}
     </Text>
   ) : (
-    <RouteLink to={path} size="sm" miw={110} display="inline-block" style={{ overflowWrap: 'anywhere' }}>
-      {describeTarget(t, target)}
+    <RouteLink
+      to={path}
+      size="sm"
+      miw={110}
+      title={entry.target}
+      display="inline-block"
+      style={{ overflowWrap: 'anywhere' }}
+    >
+      {describeTarget(t, entry)}
     </RouteLink>
   );
 }
@@ -103,11 +111,7 @@ function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; 
   const side = (value: unknown): Record<string, unknown> =>
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   return (
-    <Dialog
-      onClose={onClose}
-      title={`${describeAction(t, entry.action)} · ${describeTarget(t, entry.target)}`}
-      size="xl"
-    >
+    <Dialog onClose={onClose} title={`${describeAction(t, entry.action)} · ${describeTarget(t, entry)}`} size="xl">
       <DataTable
         label={t('change')}
         rows={changedKeys(entry.before, entry.after)}
@@ -117,7 +121,7 @@ function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; 
             label: t('field'),
             cell: (key) => (
               <Text size="sm" fw={600} maw={220} style={{ overflowWrap: 'anywhere' }}>
-                {key}
+                {describeField(t, key)}
               </Text>
             ),
           },
@@ -142,25 +146,55 @@ function Value({ value }: { readonly value: unknown }) {
   );
 }
 
-const MAX_FIELDS = 4;
+const MAX_FIELDS = 2;
 
-/** Names of the fields an audit entry changed; a click opens their values. */
-function ChangedFieldNames({ entry, onOpen }: { readonly entry: AuditEntry; readonly onOpen: () => void }) {
+/** Changes of an audit entry in words; a click opens all values. */
+function ChangedFields({ entry, onOpen }: { readonly entry: AuditEntry; readonly onOpen: () => void }) {
   const { t } = useTranslation('audit');
-  const keys = changedKeys(entry.before, entry.after);
-  if (keys.length === 0)
+  const describe = useDescribeChange();
+  const changes = toFieldChanges(entry.before, entry.after);
+  if (changes.length === 0)
     return (
       <Text size="sm" c="dimmed">
         –
       </Text>
     );
-  const rest = keys.length - MAX_FIELDS;
+  const rest = changes.length - MAX_FIELDS;
   return (
-    <Anchor component="button" type="button" size="sm" ta="left" onClick={onOpen}>
-      {keys.slice(0, MAX_FIELDS).join(', ')}
+    <Anchor component="button" type="button" size="sm" ta="left" onClick={onOpen} style={{ overflowWrap: 'anywhere' }}>
+      {changes.slice(0, MAX_FIELDS).map(describe).join(t('comma'))}
       {rest > 0 ? ` ${t('more', { count: rest })}` : ''}
     </Anchor>
   );
+}
+
+/** Fields whose values are quota. */
+const AMOUNTS: ReadonlySet<string> = new Set([
+  'quota',
+  'quota_delta',
+  'daily_quota',
+  'interval_quota',
+  'weekly_quota_limit',
+  'monthly_quota_limit',
+  'spend_limit_amount',
+]);
+
+/** Writes a change as "Priority: 0 → 5". */
+function useDescribeChange(): (change: FieldChange) => string {
+  const { t } = useTranslation('audit');
+  const credits = useFormatCredits();
+  const toText = (field: string, text: string): string => {
+    if (text === '') return t('none');
+    if (text === 'true' || text === 'false') return t(text === 'true' ? 'yes' : 'no');
+    if (AMOUNTS.has(field) && text !== '-1') return credits(Number(text));
+    return field.endsWith('_at') && Number(text) > 0 ? formatDateTime(Number(text) / 1000) : text;
+  };
+  return ({ field, before, after }) => {
+    const name = describeField(t, field);
+    if (after === undefined) return name;
+    const to = toText(field, after);
+    return t('colon', { name, value: before === undefined ? to : `${toText(field, before)} → ${to}` });
+  };
 }
 
 type T = TFunction<'audit'>;
@@ -169,13 +203,18 @@ type T = TFunction<'audit'>;
 const describeAction = (t: T, action: string): string =>
   t(`actions.${action as 'user.update'}`, { defaultValue: action });
 
-/** Converts `user:12` to "User 12". */
-function describeTarget(t: T, target: string): string {
+/** Converts `user:12` to "User ada", or to "User 12" if the target never had a name. */
+function describeTarget(t: T, { target, target_name: name, before, after }: AuditEntry): string {
   const at = target.indexOf(':');
   if (at < 0) return target;
   const kind = target.slice(0, at) as 'user';
-  return t(`targets.${kind}`, { id: target.slice(at + 1), defaultValue: target });
+  const id = name || recordedName(before, after) || target.slice(at + 1);
+  return t(`targets.${kind}`, { id, defaultValue: target });
 }
+
+/** Converts `expires_at` to "Expires"; unknown fields keep their words. */
+const describeField = (t: T, field: string): string =>
+  t(`fields.${field as 'name'}`, { defaultValue: field.replaceAll('_', ' ') });
 
 /** Every known action with its description, as filter options. */
 const listActions = (t: T): readonly { readonly value: string; readonly label: string }[] =>

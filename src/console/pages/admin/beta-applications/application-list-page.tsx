@@ -7,7 +7,7 @@ import {
   APPLICATION_STATUS,
   adminListBetaApplications,
 } from '../../../../contract/beta-applications.ts';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, TextFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
@@ -36,7 +36,7 @@ export function AdminBetaApplicationListPage() {
           choices={APPLICATION_STATUS.map((value) => ({ value, label: t(`states.${value}`) }))}
         />
         <TextFilter filters={filters} name="feature" label={t('feature')} />
-        <TextFilter filters={filters} name="user_id" label={t('userId')} width={160} pattern={ID_PATTERN} />
+        <UserFilter filters={filters} />
       </FilterBar>
       <PagedTable
         label={t('app:pages.adminBeta')}

@@ -20,7 +20,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listModelRows } from '../../../../contract/models.ts';
-import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
+import { SaveForm, useFieldError, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { listQuery } from '../../../data/admin.ts';
 import type { CredentialField, CredentialScheme, Vendor } from '../../../data/vendors.ts';
@@ -48,7 +48,7 @@ export function ChannelForm({
 }: ChannelFormProps) {
   const { t } = useTranslation('admin-channels');
   const { draft, set, text, value, checked } = useFormValues(initial);
-  const [more, { toggle }] = useDisclosure(!isNew);
+  const [more, { toggle, open: openMore }] = useDisclosure(!isNew);
   const isChat = vendor.kind === 'chat';
   const address = <AddressFields vendor={vendor} draft={draft} onChange={set} />;
   return (
@@ -58,11 +58,21 @@ export function ChannelForm({
       explain={(error) => {
         if (error instanceof CredentialLineError) return new Error(t('credentials.badLine', { line: error.line }));
         if (error instanceof SyntaxError) return new Error(t('channels.noJson'));
-        const message = error.message
-          .replaceAll('base_url', t('channels.baseUrl'))
-          .replaceAll('options.private', `“${t('channels.private')}”`)
-          .replaceAll('options.api_version', `“${t('channels.apiVersion')}”`);
-        return message === error.message ? error : new Error(message);
+        return error;
+      }}
+      fields={{
+        base_url: t('channels.baseUrl'),
+        'options.private': `“${t('channels.private')}”`,
+        'options.api_version': `“${t('channels.apiVersion')}”`,
+        'options.max_concurrent_tasks': t('channels.concurrentTasks'),
+        model_mapping: t('channels.modelMapping'),
+        extra_headers: t('channels.extraHeaders'),
+        proxy: t('channels.proxy'),
+        models: t('channels.models'),
+        name: t('channels.name'),
+      }}
+      onFieldError={(field) => {
+        if (IN_MORE_SETTINGS.has(field) || (field === 'base_url' && !isChat)) openMore();
       }}
     >
       <TextInput
@@ -99,6 +109,14 @@ export function ChannelForm({
   );
 }
 
+/** The API's fields below "More settings". */
+const IN_MORE_SETTINGS: ReadonlySet<string> = new Set([
+  'options.max_concurrent_tasks',
+  'model_mapping',
+  'extra_headers',
+  'proxy',
+]);
+
 interface AddressFieldsProps {
   readonly vendor: Vendor;
   readonly draft: ChannelFormValues;
@@ -112,6 +130,7 @@ interface AddressFieldsProps {
 function AddressFields({ vendor, draft: { baseUrl, options }, onChange }: AddressFieldsProps) {
   const { t } = useTranslation('admin-channels');
   const isPrivate = options.private === true;
+  const versionError = useFieldError('options.api_version');
   return (
     <>
       <TextInput
@@ -119,6 +138,7 @@ function AddressFields({ vendor, draft: { baseUrl, options }, onChange }: Addres
         description={t(vendor.kind === 'chat' ? 'channels.chatBaseUrlHint' : 'channels.baseUrlHint')}
         placeholder={vendor.base_url}
         type="url"
+        error={useFieldError('base_url')}
         value={baseUrl}
         onChange={(event) => onChange({ baseUrl: event.currentTarget.value })}
       />
@@ -135,6 +155,7 @@ function AddressFields({ vendor, draft: { baseUrl, options }, onChange }: Addres
           label={t('channels.apiVersion')}
           description={t('channels.apiVersionHint')}
           placeholder="2024-10-21"
+          error={versionError}
           value={typeof options.api_version === 'string' ? options.api_version : ''}
           onChange={(event) => {
             const { api_version: _before, ...others } = options;
@@ -294,6 +315,7 @@ function ServedModelsField({ vendor: { name: vendor, kind }, value, onChange, is
           )}
         </>
       }
+      error={useFieldError('models')}
       data={known ?? []}
       value={[...value]}
       onChange={onChange}
@@ -327,6 +349,7 @@ interface PriorityWeightAndTaskLimitFieldsProps {
 /** A channel's share of the calls: priority, weight and task limit. */
 function PriorityWeightAndTaskLimitFields({ value, hasVideos }: PriorityWeightAndTaskLimitFieldsProps) {
   const { t } = useTranslation('admin-channels');
+  const limitError = useFieldError('options.max_concurrent_tasks');
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }}>
       <NumberInput
@@ -349,6 +372,7 @@ function PriorityWeightAndTaskLimitFields({ value, hasVideos }: PriorityWeightAn
         <NumberInput
           label={t('channels.concurrentTasks')}
           description={t('channels.concurrentTasksHint')}
+          error={limitError}
           min={1}
           max={1_000_000}
           allowDecimal={false}
@@ -370,6 +394,7 @@ function UpstreamRequestFields({ text }: { readonly text: Bind }) {
         label={t('channels.modelMapping')}
         description={t('channels.modelMappingHint')}
         placeholder="gpt-4o = vendor/gpt-4o-2024-11-20"
+        error={useFieldError('model_mapping')}
         autosize
         maxRows={8}
         {...text('modelMapping')}
@@ -378,6 +403,7 @@ function UpstreamRequestFields({ text }: { readonly text: Bind }) {
         label={t('channels.extraHeaders')}
         description={t('channels.extraHeadersHint')}
         placeholder="X-Api-Version: 2"
+        error={useFieldError('extra_headers')}
         autosize
         maxRows={8}
         {...text('extraHeaders')}
@@ -386,6 +412,7 @@ function UpstreamRequestFields({ text }: { readonly text: Bind }) {
         label={t('channels.proxy')}
         description={t('channels.proxyHint')}
         placeholder="http://user:password@proxy.example.com:3128"
+        error={useFieldError('proxy')}
         {...text('proxy')}
       />
     </Stack>

@@ -6,14 +6,15 @@ import { useTranslation } from 'react-i18next';
 import { checkLedger, LEDGER_KINDS, listLedger } from '../../../../contract/ledger.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, TaskFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { WalletAndPlanAmount } from '../../../components/signed-amount.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { listQuery } from '../../../data/admin.ts';
+import { type ListItem, listQuery } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { downloadRowsAsCsv } from '../../../data/download-file.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
@@ -24,7 +25,8 @@ import { useSelf } from '../../../data/self.ts';
 export function LedgerPage() {
   const { t } = useTranslation(['admin', 'app']);
   const filters = useListFilters(['user_id', 'task_id', 'kind'], ['time']);
-  const entries = useQuery(listQuery(listLedger, filters.query));
+  const isNet = !filters.flag('entries') && filters.value.kind === undefined;
+  const entries = useQuery(listQuery(listLedger, { ...filters.query, net: isNet ? 'true' : undefined }));
   const users = useUserNames(entries.data?.data.map(({ user_id: id }) => id));
   const { data: self } = useSelf();
   return (
@@ -40,14 +42,22 @@ export function LedgerPage() {
       }
     >
       <FilterBar filters={filters}>
-        <TextFilter filters={filters} name="user_id" label={t('tasks.userId')} width={150} pattern={ID_PATTERN} />
-        <TextFilter filters={filters} name="task_id" label={t('tasks.id')} />
+        <UserFilter filters={filters} />
+        <TaskFilter filters={filters} />
         <ChoiceFilter
           filters={filters}
           name="kind"
           label={t('ledger.kind')}
           choices={LEDGER_KINDS.map((value) => ({ value, label: t(`ledger.kinds.${value}`) }))}
         />
+        {filters.value.kind === undefined ? (
+          <SegmentedControl
+            aria-label={t('ledger.rows')}
+            value={isNet ? 'calls' : 'entries'}
+            onChange={(rows) => filters.set('entries', rows === 'entries' ? 'true' : undefined)}
+            data={(['calls', 'entries'] as const).map((value) => ({ value, label: t(`ledger.views.${value}`) }))}
+          />
+        ) : null}
       </FilterBar>
       <PagedTable
         label={t('app:pages.ledger')}
@@ -69,7 +79,7 @@ export function LedgerPage() {
               </Text>
             ),
           },
-          { label: t('ledger.kind'), cell: ({ kind }) => t(`ledger.kinds.${kind}` as 'ledger.kinds.reserve') },
+          { label: t('ledger.kind'), cell: (entry) => <EntryKind {...entry} /> },
           {
             label: t('tasks.user'),
             cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} />,
@@ -82,28 +92,54 @@ export function LedgerPage() {
   );
 }
 
+type LedgerEntry = ListItem<typeof listLedger>;
+
+/** What an entry did; a call opens to its reservation and settlement. */
+function EntryKind({ kind, steps = [] }: Pick<LedgerEntry, 'kind' | 'steps'>) {
+  const { t } = useTranslation('admin');
+  const nameOf = (each: string): string => t(`ledger.kinds.${each}` as 'ledger.kinds.reserve');
+  if (steps.length < 2) return nameOf(kind);
+  return (
+    <details>
+      <summary style={{ cursor: 'pointer' }}>{t(kind === 'settle' ? 'ledger.charged' : 'ledger.returned')}</summary>
+      {steps.map((step) => (
+        <Text key={step.kind} size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+          {nameOf(step.kind)}: <WalletAndPlanAmount {...step} />
+        </Text>
+      ))}
+    </details>
+  );
+}
+
+const IS_OF_CALL: ReadonlySet<string> = new Set(['reserve', 'settle', 'refund']);
+/** Causes by the prefix of a grant's `request_id`. */
+const CAUSES = ['admin', 'code', 'open'] as const;
+
+/** The video, call or cause of an entry. */
 function EntrySource({
+  kind,
   task_id: taskId,
   request_id: requestId,
-}: {
-  readonly task_id: string;
-  readonly request_id: string;
-}) {
-  if (taskId === '')
+  prompt = '',
+}: Pick<LedgerEntry, 'kind' | 'task_id' | 'request_id' | 'prompt'>) {
+  const { t } = useTranslation('admin');
+  const cause = CAUSES.find((each) => requestId.startsWith(`${each}:`));
+  if (cause !== undefined)
     return (
-      <Text size="sm" ff="monospace" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-        {requestId || '–'}
+      <Text size="sm" title={requestId}>
+        {t(`ledger.causes.${cause}`)}
       </Text>
     );
+  if (taskId !== '')
+    return (
+      <RouteLink to="/admin/tasks/$id" params={{ id: taskId }} size="sm" title={taskId} lineClamp={1} maw={420}>
+        {prompt === '' ? taskId : prompt}
+      </RouteLink>
+    );
+  if (!IS_OF_CALL.has(kind)) return '–';
   return (
-    <RouteLink
-      to="/admin/tasks/$id"
-      params={{ id: taskId }}
-      size="sm"
-      ff="monospace"
-      style={{ overflowWrap: 'anywhere' }}
-    >
-      {taskId}
+    <RouteLink to="/account/receipts/$id" params={{ id: requestId }} size="sm" title={requestId}>
+      {t('ledger.call')}
     </RouteLink>
   );
 }

@@ -25,7 +25,7 @@ import { useStatus } from '../../../data/self.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendors.ts';
 import { type ModelFormValues, parseMediaSchema } from './model-form-values.ts';
 import { PriceFields } from './price-fields.tsx';
-import { type AnyPrice, areLinesReadable, examplePrice, type PriceExample, toPrice } from './price-form-values.ts';
+import { type AnyPrice, areConditionsComplete, examplePrice, type PriceExample, toPrice } from './price-form-values.ts';
 
 interface ModelFormProps {
   readonly initial: ModelFormValues;
@@ -108,7 +108,7 @@ export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps)
   );
 }
 
-const isReadable = ({ price }: ModelFormValues): boolean => !price.isLined || areLinesReadable(price.lines);
+const isReadable = ({ price }: ModelFormValues): boolean => !price.isLined || areConditionsComplete(price.lines);
 
 /**
  * Selects the model that serves this name, of the same vendor and kind; searched on the server, since there may be

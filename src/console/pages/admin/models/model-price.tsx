@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { minimumVideoPrice } from '../../../../contract/pricing.ts';
-import { useFormatPrice } from '../../../components/credit-amount.tsx';
+import { useFormatCredits, useFormatPrice } from '../../../components/credit-amount.tsx';
 import type { AnyPrice } from './price-form-values.ts';
 
 /** Duration of the video whose lowest price is shown. */
@@ -17,12 +17,21 @@ interface ModelPriceProps {
 export function ModelPrice({ price: stored, isInline = false }: ModelPriceProps) {
   const { t } = useTranslation('admin-models');
   const quota = useFormatPrice();
+  const rounded = useFormatCredits();
   const price = stored as AnyPrice | null;
   if (price === null) return <Text size="sm">{t('price.asTarget')}</Text>;
+  const describeLowest = (whole: AnyPrice, lines: NonNullable<AnyPrice['lines']>): string => {
+    const lowest = minimumVideoPrice(whole, USUAL_SECONDS);
+    if (lowest > 0) return t('price.forSeconds', { price: rounded(lowest), seconds: USUAL_SECONDS });
+    const perInputSecond = lines.map((line) => line.per_input_second ?? 0).filter((each) => each > 0);
+    return perInputSecond.length === 0
+      ? rounded(0)
+      : t('price.perInputSecond', { price: quota(Math.min(...perInputSecond)) });
+  };
   const parts = [
     ...(price.lines === undefined
       ? []
-      : [t('price.lined', { count: price.lines.length, price: quota(minimumVideoPrice(price, USUAL_SECONDS)) })]),
+      : [t('price.lined', { count: price.lines.length, price: describeLowest(price, price.lines) })]),
     ...((price.per_second ?? 0) > 0 ? [t('price.aSecond', { price: quota(price.per_second ?? 0) })] : []),
     ...((price.per_call ?? 0) > 0 ? [t('price.aCall', { price: quota(price.per_call ?? 0) })] : []),
     ...((price.input_per_million ?? 0) > 0 ? [t('price.in', { price: quota(price.input_per_million ?? 0) })] : []),

@@ -10,6 +10,7 @@ import {
   Select,
   SimpleGrid,
   Stack,
+  TagsInput,
   Text,
   TextInput,
 } from '@mantine/core';
@@ -20,13 +21,14 @@ import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import {
+  type ConditionFormValues,
   DECIMALS,
   emptyLine,
+  FACTS,
   LINE_AMOUNTS,
   type MultiplierFormValues,
   type PriceFormValues,
   type PriceLineFormValues,
-  parseWhen,
   type RateFormValues,
   type RateName,
   type TierFormValues,
@@ -366,21 +368,19 @@ function LineCard({ place, line, hasUnits, onChange, onRemove }: LineCardProps) 
   const shown = LINE_AMOUNTS.filter((name) => hasUnits || !OF_UNITS.has(name) || line.amounts[name] !== '');
   return (
     <Card withBorder p="sm">
-      <Group gap="xs" wrap="nowrap" align="flex-end">
-        <TextInput
-          label={t('price.lineWhen', { place })}
-          placeholder="mode=pro, seconds=5/10"
-          flex={1}
-          miw={0}
-          spellCheck={false}
-          error={parseWhen(line.when) === undefined ? t('price.whenInvalid') : undefined}
-          value={line.when}
-          onChange={(event) => onChange({ when: event.currentTarget.value })}
-        />
-        <ActionIcon aria-label={t('price.removeLine', { place })} onClick={onRemove} mb={6}>
+      <Group gap="xs" wrap="nowrap" justify="space-between">
+        <Text size="sm" fw={600}>
+          {t('price.line', { place })}
+        </Text>
+        <ActionIcon aria-label={t('price.removeLine', { place })} onClick={onRemove}>
           <IconTrash size={16} />
         </ActionIcon>
       </Group>
+      <ConditionsEditor
+        place={place}
+        conditions={line.conditions}
+        onChange={(conditions) => onChange({ conditions })}
+      />
       <SimpleGrid cols={{ base: 1, xs: 3 }} mt="xs">
         {shown.map((name) => {
           const Input = COUNTS.has(name) ? NumberInput : AmountInput;
@@ -399,5 +399,130 @@ function LineCard({ place, line, hasUnits, onChange, onRemove }: LineCardProps) 
         })}
       </SimpleGrid>
     </Card>
+  );
+}
+
+/** Values to choose from; others can be typed, except for yes and no. */
+const SUGGESTED_VALUES: Readonly<Record<string, readonly string[]>> = {
+  seconds: ['5', '10'],
+  resolution: ['480p', '720p', '1080p', '4k'],
+  ratio: ['16:9', '9:16', '1:1'],
+  mode: ['std', 'pro'],
+  audio: ['true', 'false'],
+  input_video: ['true', 'false'],
+  input_images: ['0', '1', '2'],
+};
+const IS_YES_OR_NO: ReadonlySet<string> = new Set(['audio', 'input_video']);
+
+interface ConditionsEditorProps {
+  /** Number of the line, for the labels. */
+  readonly place: number;
+  readonly conditions: readonly ConditionFormValues[];
+  readonly onChange: (conditions: readonly ConditionFormValues[]) => void;
+}
+
+/** The conditions of a line, each a fact with the values it may have; each fact is tested once. */
+function ConditionsEditor({ place, conditions, onChange }: ConditionsEditorProps) {
+  const { t } = useTranslation('admin-models');
+  const change = (key: number, part: Partial<ConditionFormValues>): void =>
+    onChange(conditions.map((each) => (each.key === key ? { ...each, ...part } : each)));
+  const used = new Set(conditions.map(({ fact }) => fact));
+  const free = FACTS.find((fact) => !used.has(fact));
+  const factName = (fact: string): string => t(`price.facts.${fact as 'mode'}`, { defaultValue: fact });
+  return (
+    <Stack gap="xs">
+      {conditions.length === 0 ? (
+        <Text size="xs" c="dimmed">
+          {t('price.always')}
+        </Text>
+      ) : null}
+      {conditions.map((condition) => (
+        <ConditionRow
+          key={condition.key}
+          condition={condition}
+          facts={[...new Set([condition.fact, ...FACTS])]
+            .filter((fact) => fact === condition.fact || !used.has(fact))
+            .map((fact) => ({ value: fact, label: factName(fact) }))}
+          labels={{
+            fact: t('price.factOf', { place }),
+            values: t('price.valuesOf', { fact: factName(condition.fact), place }),
+            remove: t('price.removeCondition', { fact: factName(condition.fact), place }),
+          }}
+          onChange={(part) => change(condition.key, part)}
+          onRemove={() => onChange(conditions.filter((each) => each !== condition))}
+        />
+      ))}
+      {free === undefined ? null : (
+        <div>
+          <Button
+            variant="subtle"
+            size="compact-xs"
+            leftSection={<IconPlus size={12} />}
+            aria-label={t('price.addConditionTo', { place })}
+            onClick={() => {
+              const key = Math.max(0, ...conditions.map((each) => each.key)) + 1;
+              onChange([...conditions, { key, fact: free, values: [] }]);
+            }}
+          >
+            {t('price.addCondition')}
+          </Button>
+        </div>
+      )}
+    </Stack>
+  );
+}
+
+interface ConditionRowProps {
+  readonly condition: ConditionFormValues;
+  readonly facts: readonly { readonly value: string; readonly label: string }[];
+  readonly labels: { readonly fact: string; readonly values: string; readonly remove: string };
+  readonly onChange: (part: Partial<ConditionFormValues>) => void;
+  readonly onRemove: () => void;
+}
+
+function ConditionRow({ condition: { fact, values }, facts, labels, onChange, onRemove }: ConditionRowProps) {
+  const { t } = useTranslation('admin-models');
+  const error = values.length === 0 ? t('price.valueMissing') : undefined;
+  const yesOrNo = (['true', 'false'] as const).map((value) => ({ value, label: t(`price.boolean.${value}`) }));
+  return (
+    <Group gap="xs" wrap="nowrap" align="flex-start">
+      <Select
+        aria-label={labels.fact}
+        w={150}
+        miw={0}
+        data={facts}
+        value={fact}
+        allowDeselect={false}
+        onChange={(next) => onChange({ fact: next ?? fact, values: [] })}
+      />
+      {IS_YES_OR_NO.has(fact) && values.length < 2 ? (
+        <Select
+          aria-label={labels.values}
+          flex={1}
+          miw={0}
+          data={yesOrNo}
+          value={values[0] ?? null}
+          error={error}
+          allowDeselect={false}
+          onChange={(value) => onChange({ values: value === null ? [] : [value] })}
+        />
+      ) : (
+        <TagsInput
+          aria-label={labels.values}
+          placeholder={values.length === 0 ? t('price.valuesPlaceholder') : ''}
+          flex={1}
+          miw={0}
+          data={[...(SUGGESTED_VALUES[fact] ?? [])]}
+          value={[...values]}
+          error={error}
+          onChange={(next) => onChange({ values: next })}
+          splitChars={[',', ' ', '/']}
+          acceptValueOnBlur
+        />
+      )}
+      <ActionIcon aria-label={labels.remove} onClick={onRemove} mt={6}>
+        <IconTrash size={16} />
+      </ActionIcon>
+    </Group>
   );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type AnyPrice, examplePrice, formatWhen, parseWhen, toPrice, toPriceFormValues } from './price-form-values.ts';
+import { type AnyPrice, areConditionsComplete, examplePrice, toPrice, toPriceFormValues } from './price-form-values.ts';
 
 describe('price form values', () => {
   const PER_UNIT = 500_000;
@@ -42,16 +42,20 @@ describe('price form values', () => {
     assert.deepEqual(toPrice(draft, 'video', 10), { per_call: 0, per_second: 10 });
   });
 
-  test('conditions of lines are parsed as documented, anything else is rejected', () => {
-    assert.deepEqual(parseWhen(' mode = pro , seconds=5/10, audio=true '), {
-      mode: ['pro'],
-      seconds: [5, 10],
-      audio: [true],
-    });
-    assert.deepEqual(parseWhen(''), {});
-    for (const text of ['mode', 'mode=', 'mode=pro/', 'Mode=pro', '=pro'])
-      assert.equal(parseWhen(text), undefined, text);
-    assert.equal(formatWhen({ mode: ['pro'], seconds: [5, 10] }), 'mode=pro, seconds=5/10');
+  test('conditions keep the type of their fact, and none is without a value', () => {
+    const [line] = toPriceFormValues({ lines: [{ per_call: 10 }] }, 10).lines;
+    assert.ok(line);
+    const conditions = [
+      { key: 0, fact: 'seconds', values: ['5', '10'] },
+      { key: 1, fact: 'mode', values: ['10'] },
+      { key: 2, fact: 'audio', values: ['true'] },
+    ];
+    const draft = { ...toPriceFormValues({ lines: [] }, 10), isLined: true, lines: [{ ...line, conditions }] };
+    assert.deepEqual(toPrice(draft, 'video', 10).lines, [
+      { when: { seconds: [5, 10], mode: ['10'], audio: [true] }, per_call: 10 },
+    ]);
+    assert.ok(areConditionsComplete(draft.lines));
+    assert.ok(!areConditionsComplete([{ ...line, conditions: [{ key: 0, fact: 'mode', values: [] }] }]));
   });
 });
 

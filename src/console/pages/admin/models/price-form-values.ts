@@ -134,11 +134,32 @@ const CREDITS: ReadonlySet<LineAmount> = new Set([
 /** Amounts that can be fractions of a quota. */
 const FRACTIONS: ReadonlySet<LineAmount> = new Set(['per_unit', 'max_units', 'max_units_per_second']);
 
+/** Facts of a request that a condition can test. */
+export const FACTS = [
+  'seconds',
+  'resolution',
+  'size',
+  'ratio',
+  'mode',
+  'audio',
+  'input_images',
+  'input_video',
+  'input_seconds',
+  'frames',
+] as const;
+
+/** One condition: a fact has one of the values. */
+export interface ConditionFormValues {
+  readonly key: number;
+  readonly fact: string;
+  readonly values: readonly string[];
+}
+
 /** Form values of one line of a price; empty amounts are not part of the price. */
 export interface PriceLineFormValues {
   readonly key: number;
-  /** `mode=pro, seconds=5/10`; empty: always matches. */
-  readonly when: string;
+  /** All must apply; empty: always matches. */
+  readonly conditions: readonly ConditionFormValues[];
   readonly amounts: Readonly<Record<LineAmount, number | string>>;
 }
 
@@ -153,30 +174,18 @@ const toValue = (fact: string, text: string): string | number | boolean => {
   return text === 'true' ? true : text === 'false' ? false : text;
 };
 
-/** Parses `mode=pro, seconds=5/10`. Undefined for any other syntax. */
-export function parseWhen(text: string): NonNullable<MediaLine['when']> | undefined {
-  const facts: NonNullable<MediaLine['when']> = {};
-  for (const part of text.split(',').map((each) => each.trim())) {
-    if (part === '') continue;
-    const [, fact, values] = /^([a-z_]{1,32})\s*=\s*(.+)$/.exec(part) ?? [];
-    if (fact === undefined || values === undefined) return undefined;
-    const listed = values.split('/').map((each) => each.trim());
-    if (listed.includes('')) return undefined;
-    facts[fact] = listed.map((each) => toValue(fact, each));
-  }
-  return facts;
-}
+type When = NonNullable<MediaLine['when']>;
 
-/** Writes a condition as `mode=pro, seconds=5/10`. */
-export const formatWhen = (when: MediaLine['when']): string =>
-  Object.entries(when ?? {})
-    .map(([fact, values]) => `${fact}=${values.join('/')}`)
-    .join(', ');
+const toConditions = (when: MediaLine['when']): readonly ConditionFormValues[] =>
+  Object.entries(when ?? {}).map(([fact, values], key) => ({ key, fact, values: values.map(String) }));
+
+const toWhen = (conditions: readonly ConditionFormValues[]): When =>
+  Object.fromEntries(conditions.map(({ fact, values }) => [fact, values.map((value) => toValue(fact, value))]));
 
 const toPriceLineFormValues = (lines: VideoPrice['lines'], perUnit: number): readonly PriceLineFormValues[] =>
   (lines ?? []).map((line, key) => ({
     key,
-    when: formatWhen(line.when),
+    conditions: toConditions(line.when),
     amounts: Object.fromEntries(
       LINE_AMOUNTS.map((name) => {
         const amount = line[name];
@@ -186,10 +195,9 @@ const toPriceLineFormValues = (lines: VideoPrice['lines'], perUnit: number): rea
     ) as PriceLineFormValues['amounts'],
   }));
 
-/** Lines of a price. An unreadable condition is dropped only while typing: `areLinesReadable` blocks saving. */
 const toLines = (drafts: readonly PriceLineFormValues[], perUnit: number): MediaLine[] =>
-  drafts.map(({ when, amounts }) => {
-    const facts = parseWhen(when) ?? {};
+  drafts.map(({ conditions, amounts }) => {
+    const facts = toWhen(conditions);
     const named = LINE_AMOUNTS.filter((name) => amounts[name] !== '').map((name) => {
       const amount = Number(amounts[name]) * (CREDITS.has(name) ? perUnit : 1);
       return [name, FRACTIONS.has(name) ? Math.round(amount * MICRO) / MICRO : Math.round(amount)];
@@ -198,14 +206,14 @@ const toLines = (drafts: readonly PriceLineFormValues[], perUnit: number): Media
     return defined({ when: known, ...Object.fromEntries(named) });
   });
 
-/** Whether every condition can be parsed. */
-export const areLinesReadable = (drafts: readonly PriceLineFormValues[]): boolean =>
-  drafts.every(({ when }) => parseWhen(when) !== undefined);
+/** Whether every condition has a value; without one it would never apply. */
+export const areConditionsComplete = (drafts: readonly PriceLineFormValues[]): boolean =>
+  drafts.every(({ conditions }) => conditions.every(({ values }) => values.length > 0));
 
 /** A new, empty line. @param key React key of the line */
 export const emptyLine = (key: number): PriceLineFormValues => ({
   key,
-  when: '',
+  conditions: [],
   amounts: Object.fromEntries(LINE_AMOUNTS.map((name) => [name, ''])) as PriceLineFormValues['amounts'],
 });
 

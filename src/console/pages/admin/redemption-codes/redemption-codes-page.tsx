@@ -45,7 +45,7 @@ import { callApi, sendRequest } from '../../../data/api-client.ts';
 import { downloadFile } from '../../../data/download-file.ts';
 import { creditsToQuota, formatDateField, toEndOfDay } from '../../../data/field-values.ts';
 import { formatDate } from '../../../data/format-times.ts';
-import { useUserNames } from '../../../data/names.ts';
+import { usePlanNames, useUserNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 
 const STATUS_COLOR: Readonly<Record<CodeStatus, string>> = {
@@ -161,6 +161,7 @@ function CodeBulkBar({ selection }: { readonly selection: RowSelection<CodeListI
 
 function CodeFilters({ filters }: { readonly filters: ListFilters }) {
   const { t } = useTranslation('admin-redemption-codes');
+  const plans = usePlanOptions();
   return (
     <FilterBar filters={filters}>
       <ChoiceFilter
@@ -173,14 +174,21 @@ function CodeFilters({ filters }: { readonly filters: ListFilters }) {
         }))}
       />
       <TextFilter filters={filters} name="batch_id" label={t('batchId')} width={160} pattern={ID_PATTERN} />
-      <TextFilter filters={filters} name="package_code" label={t('planName')} width={180} />
+      <ChoiceFilter
+        filters={filters}
+        name="package_code"
+        label={t('planName')}
+        width={180}
+        choices={plans.options ?? []}
+      />
     </FilterBar>
   );
 }
 
 function CodeValue({ code }: { readonly code: CodeListItem }) {
   const quota = useFormatCredits();
-  return code.package_code === '' ? quota(code.quota) : code.package_code;
+  const planName = usePlanNames();
+  return code.package_code === '' ? quota(code.quota) : planName(code.package_code);
 }
 
 function BatchLink({ code: { batch_id: id, note } }: { readonly code: CodeListItem }) {

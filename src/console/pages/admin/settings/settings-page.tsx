@@ -1,5 +1,7 @@
 import {
+  Autocomplete,
   Badge,
+  Box,
   Button,
   FileButton,
   Group,
@@ -20,9 +22,10 @@ import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { SettingsSection } from '../../../components/panel.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { dataQuery } from '../../../data/admin.ts';
+import { dataQuery, usePlanOptions } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { readFileAsDataUrl } from '../../../data/data-url.ts';
+import { usableModelsQuery } from '../../../data/models.ts';
 import { useStatus } from '../../../data/self.ts';
 import type en from '../../../strings/en/admin-settings.ts';
 import { IdentityProviders } from './identity-providers.tsx';
@@ -107,7 +110,9 @@ function SettingsGroup({ group, settings }: SettingsGroupProps) {
       {settings
         .filter(({ kind }) => kind === 'providers')
         .map((setting) => (
-          <IdentityProviders key={setting.name} setting={setting} />
+          <Box key={setting.name} mt="xl">
+            <IdentityProviders setting={setting} />
+          </Box>
         ))}
     </SettingsSection>
   );
@@ -190,10 +195,18 @@ interface SettingFieldProps {
   readonly onChange: (value: string) => void;
 }
 
+/** Settings that name a model, with its kind. */
+const MODEL_SETTINGS: Readonly<Record<string, 'chat' | 'video'>> = {
+  DEFAULT_VIDEO_MODEL: 'video',
+  PROMPT_MODEL: 'chat',
+};
+
 /** The input of a setting, by its kind. */
 function SettingField({ setting, value, onChange }: SettingFieldProps) {
   const { t } = useTranslation('admin-settings');
   const formatCredits = useFormatCredits();
+  const plans = usePlanOptions();
+  const { data: models } = useQuery(usableModelsQuery);
   const name = setting.name as keyof typeof en.names;
   const common = {
     label: t(`names.${name}`),
@@ -225,6 +238,28 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
         maxLength={500}
         value={value}
         onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    );
+  if (setting.name === 'NEW_USER_PLAN' && setting.editable)
+    return (
+      <Select
+        {...common}
+        data={plans.options ?? []}
+        placeholder={t('noPlan')}
+        value={value === '' ? null : value}
+        clearable
+        onChange={(each) => onChange(each ?? '')}
+      />
+    );
+  const kind = MODEL_SETTINGS[setting.name];
+  if (kind !== undefined && setting.editable)
+    return (
+      <Autocomplete
+        {...common}
+        data={(models ?? []).filter((model) => model.kind === kind).map(({ id }) => id)}
+        value={value}
+        clearable
+        onChange={onChange}
       />
     );
   return (

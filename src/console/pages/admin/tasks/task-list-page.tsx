@@ -5,11 +5,12 @@ import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-videos.ts';
 import { TASK_STATUS } from '../../../../contract/task-states.ts';
 import {
+  ChannelFilter,
   ChoiceFilter,
   FilterBar,
   FromOrToDateFilter,
-  ID_PATTERN,
   TextFilter,
+  UserFilter,
 } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
@@ -28,7 +29,7 @@ const REFRESH_MS = 10_000;
 export function TaskListPage() {
   const { t } = useTranslation(['admin', 'app']);
   const filters = useListFilters(
-    ['task_id', 'status', 'unfinished', 'model', 'user_id', 'channel_id', 'from', 'to'],
+    ['q', 'task_id', 'status', 'unfinished', 'model', 'user_id', 'channel_id', 'from', 'to'],
     ['time'],
   );
   const tasks = useQuery({ ...listQuery(listTasks, filters.query), refetchInterval: REFRESH_MS });
@@ -37,7 +38,7 @@ export function TaskListPage() {
   return (
     <Page title={t('app:pages.allVideos')} subtitle={t('tasks.lead')} size="xl">
       <FilterBar filters={filters}>
-        <TextFilter filters={filters} name="task_id" label={t('tasks.id')} />
+        <TextFilter filters={filters} name="q" label={t('tasks.search')} />
         <ChoiceFilter
           filters={filters}
           name="status"
@@ -51,8 +52,8 @@ export function TaskListPage() {
           choices={[{ value: 'true', label: t('tasks.unfinished') }]}
         />
         <TextFilter filters={filters} name="model" label={t('tasks.model')} width={170} />
-        <TextFilter filters={filters} name="user_id" label={t('tasks.userId')} width={160} pattern={ID_PATTERN} />
-        <TextFilter filters={filters} name="channel_id" label={t('tasks.channelId')} width={180} pattern={ID_PATTERN} />
+        <UserFilter filters={filters} />
+        <ChannelFilter filters={filters} />
         <FromOrToDateFilter filters={filters} name="from" label={t('tasks.from')} />
         <FromOrToDateFilter filters={filters} name="to" label={t('tasks.to')} end />
       </FilterBar>
@@ -102,11 +103,11 @@ function TaskLink({ task }: { readonly task: TaskListItem }) {
   const { t } = useTranslation('admin');
   return (
     <div style={{ maxWidth: 260 }}>
-      <RouteLink to="/admin/tasks/$id" params={{ id: task.task_id }} size="sm" ff="monospace" truncate display="block">
-        {task.task_id}
-      </RouteLink>
-      <Text size="xs" c="dimmed" truncate>
+      <RouteLink to="/admin/tasks/$id" params={{ id: task.task_id }} size="sm" fw={600} truncate display="block">
         {task.prompt || t('tasks.noPrompt')}
+      </RouteLink>
+      <Text size="xs" c="dimmed" ff="monospace" truncate>
+        {task.task_id}
       </Text>
     </div>
   );

@@ -14,8 +14,8 @@ import { RouteButton, RouteLink, UserOrChannelLink, useRouteId } from '../../../
 import { WalletAndPlanAmount } from '../../../components/signed-amount.tsx';
 import { TaskStatusBadge } from '../../../components/task-status.tsx';
 import { dataQuery, type Task } from '../../../data/admin.ts';
-import { formatDateTime, formatElapsed } from '../../../data/format-times.ts';
-import { type NameLookup, useUserNames } from '../../../data/names.ts';
+import { formatDateTime, formatDuration } from '../../../data/format-times.ts';
+import { type NameLookup, useChannelNames, useUserNames } from '../../../data/names.ts';
 import { ERROR_REASONS, type ErrorReason } from '../channels/channel-status.tsx';
 import { TaskCost } from './task-cost.tsx';
 
@@ -44,7 +44,7 @@ function TaskDetails({ task }: { readonly task: Task }) {
   const users = useUserNames([task.user_id]);
   return (
     <Page
-      title={t('tasks.one')}
+      title={task.prompt === '' ? t('tasks.one') : task.prompt.slice(0, MAX_TITLE_LENGTH)}
       tabTitle={`${task.task_id} · ${t('tasks.one')}`}
       subtitle={<RouteLink to="/admin/tasks">{t('tasks.all')}</RouteLink>}
       size="xl"
@@ -70,7 +70,7 @@ function TaskDetails({ task }: { readonly task: Task }) {
         ) : null}
         <Panel title={t('tasks.facts')}>
           <DescriptionList facts={describeTask(task, users, t)} />
-          {task.prompt === '' ? null : (
+          {task.prompt.length <= MAX_TITLE_LENGTH ? null : (
             <Text size="sm" mt="md" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }} lineClamp={8}>
               {task.prompt}
             </Text>
@@ -119,8 +119,11 @@ function TaskDetails({ task }: { readonly task: Task }) {
   );
 }
 
+/** The whole of a longer prompt is among the details. */
+const MAX_TITLE_LENGTH = 100;
+
 function describeTask(task: Task, users: NameLookup, t: ReturnType<typeof useTranslation<'admin'>>['t']) {
-  const took = task.finish_time > 0 ? formatElapsed(task.finish_time - task.submit_time) : '–';
+  const took = task.finish_time > 0 ? formatDuration(task.finish_time - task.submit_time) : '–';
   return [
     [t('tasks.user'), <UserOrChannelLink key="user" to="users" id={task.user_id} names={users} />],
     [t('tasks.model'), task.model === task.upstream_model ? task.model : `${task.model} → ${task.upstream_model}`],
@@ -157,6 +160,7 @@ const isTimelineEvent = (name: string): name is TimelineEvent => name in EVENT_S
 function TaskTimeline({ task }: { readonly task: Task }) {
   const { t } = useTranslation(['admin', 'admin-channels']);
   const { timeline } = task;
+  const channels = useChannelNames();
   const known = (reason: string): reason is ErrorReason => ERROR_REASONS.some((each) => each === reason);
   return (
     <Timeline
@@ -187,7 +191,7 @@ function TaskTimeline({ task }: { readonly task: Task }) {
                     size="xs"
                     underline="always"
                   >
-                    {t('tasks.channelOf', { id: entry.channel_id })}
+                    {channels(entry.channel_id) ?? t('tasks.channelOf', { id: entry.channel_id })}
                   </RouteLink>
                   {entry.credential_id === null ? '' : ` · ${t('tasks.credentialOf', { id: entry.credential_id })}`}
                 </>

@@ -25,7 +25,7 @@ import { TicketReplyForm, TicketStatusBadge } from '../../../components/tickets.
 import { useToasts } from '../../../components/toasts.tsx';
 import { type AdminTicket, dataQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useUserNames } from '../../../data/names.ts';
+import { usePlanNames, useUserNames } from '../../../data/names.ts';
 import { WaitingFor } from './admin-tickets-page.tsx';
 
 const REFRESH_MS = 10_000;
@@ -94,6 +94,7 @@ function TicketDetails({ ticket }: { readonly ticket: AdminTicket }) {
 function RequesterPanel({ ticket }: { readonly ticket: AdminTicket }) {
   const { t } = useTranslation(['admin-tickets', 'admin']);
   const { data: user } = useQuery(dataQuery(adminGetUser, { params: { id: String(ticket.user_id) } }));
+  const planName = usePlanNames();
   return (
     <Panel title={t('context')}>
       <DescriptionList
@@ -107,7 +108,7 @@ function RequesterPanel({ ticket }: { readonly ticket: AdminTicket }) {
           [t('admin:users.balance'), user === undefined ? '–' : <CreditAmount key="balance" value={user.quota} />],
           [
             t('admin:users.plan'),
-            user === undefined || user.current_package_code === NO_PACKAGE ? '–' : user.current_package_code,
+            user === undefined || user.current_package_code === NO_PACKAGE ? '–' : planName(user.current_package_code),
           ],
           [t('admin:users.created'), <RelativeTime key="created" at={user?.created_time ?? null} />],
           [

@@ -11,7 +11,7 @@ import {
 } from '../../../../contract/tickets.ts';
 import { useRowSelection } from '../../../components/data-table.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, TextFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
@@ -51,7 +51,7 @@ export function AdminTicketListPage() {
           choices={TICKET_STATUS.map((value) => ({ value, label: t(`support:status.${value}`) }))}
         />
         <TextFilter filters={filters} name="category" label={t('category')} width={150} />
-        <TextFilter filters={filters} name="user_id" label={t('userId')} width={160} pattern={ID_PATTERN} />
+        <UserFilter filters={filters} />
       </FilterBar>
       <PagedTable
         label={t('app:pages.adminTickets')}

@@ -24,6 +24,7 @@ import { useFormValues } from '../../../components/save-form.tsx';
 import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/field-values.ts';
+import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 
 /** One row of the list of users. */
@@ -32,6 +33,7 @@ export type UserListItem = ListItem<typeof adminListUsers>;
 /** Users of the service. */
 export function UserListPage() {
   const { t } = useTranslation(['admin', 'app']);
+  const planName = usePlanNames();
   const filters = useListFilters(['q', 'role', 'status'], ['time']);
   const canManage = useCanManageRole();
   const selection = useRowSelection<UserListItem>(
@@ -81,7 +83,10 @@ export function UserListPage() {
           { label: t('users.email'), cell: ({ email }) => email || '–', hideOnPhone: true },
           { label: t('users.balance'), align: 'right', cell: ({ quota }) => <CreditAmount value={quota} /> },
           { label: t('users.used'), align: 'right', cell: ({ used_quota: used }) => <CreditAmount value={used} /> },
-          { label: t('users.plan'), cell: ({ current_package_code: code }) => (code === NO_PACKAGE ? '–' : code) },
+          {
+            label: t('users.plan'),
+            cell: ({ current_package_code: code }) => (code === NO_PACKAGE ? '–' : planName(code)),
+          },
           {
             label: t('users.created'),
             sortKey: 'time',

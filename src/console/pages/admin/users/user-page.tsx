@@ -36,6 +36,7 @@ import { dataQuery, listQuery, type User, useInvalidateQueries, usePlanOptions }
 import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota, toSpendLimitBody, toSpendLimitDraft } from '../../../data/field-values.ts';
 import { formatDate, formatDateTime } from '../../../data/format-times.ts';
+import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 import { ResetSecondFactors } from './reset-second-factors.tsx';
 
@@ -125,6 +126,7 @@ function UserDetails({ user }: { readonly user: User }) {
 
 function AccountPanel({ user }: { readonly user: User }) {
   const { t } = useTranslation(['admin', 'app']);
+  const planName = usePlanNames();
   const ofUser = { user_id: user.id };
   return (
     <Panel
@@ -153,7 +155,12 @@ function AccountPanel({ user }: { readonly user: User }) {
             t('users.plan'),
             user.current_package_code === NO_PACKAGE
               ? '–'
-              : `${user.current_package_code}${user.package_expires_at === 0 ? '' : ` · ${formatDate(user.package_expires_at)}`}`,
+              : user.package_expires_at === 0
+                ? planName(user.current_package_code)
+                : t('users.planUntil', {
+                    plan: planName(user.current_package_code),
+                    day: formatDate(user.package_expires_at),
+                  }),
           ],
           [t('users.secured'), user.has_2fa ? t('users.twoStep') : t('users.passwordOnly')],
           [t('users.created'), <RelativeTime key="created" at={user.created_time} />],

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { TestUser } from '../accounts/test-user-client.ts';
+import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+import { ROOT } from './demo-data.ts';
+
+const PROMPT = 'A paper boat on a river at dawn';
+
+describe('names in the administration in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let fixture: BrowserFixture;
+  let maker: TestUser;
+  let page: Page;
+  before(async () => {
+    fixture = await openBrowserFixture();
+    const { root } = fixture.running;
+    maker = await fixture.running.signUp('maker');
+    await root.ok('PUT', `/api/admin/users/${maker.id}`, { quota_delta: 5_000_000, note: 'start' });
+    await maker.ok('POST', '/api/videos', { model: 'kling-v1-6', prompt: PROMPT });
+    await untilSettled(maker);
+    page = await fixture.open();
+    await signIn(page, ROOT.username, ROOT.password);
+  });
+  after(() => fixture.stop());
+
+  const { admin, audit, list } = STRINGS.en;
+  const open = async (path: string): Promise<void> => {
+    await page.goto(path);
+    await waitForContent(page);
+  };
+
+  it('filters videos by user and prompt, and names them by their prompt', async () => {
+    await open('/admin/tasks');
+    await page.getByRole('combobox', { name: list.user }).fill('mak');
+    await page.getByRole('option', { name: 'maker' }).click();
+    await page.waitForURL(new RegExp(`user_id=${maker.id}`));
+    await page.getByRole('textbox', { name: admin.tasks.search }).fill('boat dawn');
+    await page.waitForURL(/q=boat/);
+    await page.getByRole('link', { name: PROMPT }).waitFor();
+  });
+
+  it('shows a call as one row of the ledger, which opens to its entries', async () => {
+    await open(`/admin/ledger?user_id=${maker.id}`);
+    const row = page.locator('main tbody tr').filter({ hasText: PROMPT });
+    assert.equal(await row.count(), 1);
+    assert.equal(await row.getByText(admin.ledger.kinds.reserve).isVisible(), false);
+    await row.getByText(admin.ledger.charged).click();
+    await row.getByText(admin.ledger.kinds.reserve).waitFor();
+    await page.getByText(admin.ledger.causes.admin).waitFor();
+    await page.getByText(admin.ledger.views.entries).click();
+    await page.waitForURL(/entries=true/);
+    await page.locator('main tbody tr').nth(2).waitFor();
+    assert.equal(await page.locator('main tbody tr').count(), 3);
+  });
+
+  it('finds the entries of a video by its prompt', async () => {
+    await open('/admin/ledger');
+    await page.getByRole('combobox', { name: list.video }).fill('paper boat');
+    await page.getByRole('option', { name: PROMPT }).click();
+    await page.waitForURL(/task_id=/);
+    await page.locator('main tbody tr').filter({ hasText: PROMPT }).waitFor();
+  });
+
+  it('tells changes in words, with the name of what changed', async () => {
+    const { root } = fixture.running;
+    const [channel] = await root.ok<{ id: number; name: string }[]>('GET', '/api/admin/channels');
+    assert.ok(channel);
+    await root.ok('PUT', `/api/admin/channels/${channel.id}`, { priority: 7 });
+    await open('/admin/audit');
+    const row = page.locator('main tbody tr').first();
+    assert.equal(await row.getByText(audit.targets.channel.replace('{{id}}', channel.name)).count(), 1);
+    await row.getByText(`${audit.fields.priority}: 0 → 7`).waitFor();
+  });
+
+  it('builds the condition of a price line from facts and values', async () => {
+    const models = STRINGS.en.adminModels.price;
+    const named = (text: string, fact: string): string => text.replace('{{fact}}', fact).replace('{{place}}', '1');
+    await open('/admin/models/kling-v1-6');
+    await page.getByRole('button', { name: models.addConditionTo.replace('{{place}}', '1') }).click();
+    const values = page.getByRole('combobox', { name: named(models.valuesOf, models.facts.seconds) });
+    await page.getByText(models.valueMissing).waitFor();
+    assert.equal(await page.getByRole('button', { name: STRINGS.en.app.save, exact: true }).isDisabled(), true);
+    await values.fill('5');
+    await values.press('Enter');
+    await page.getByRole('button', { name: STRINGS.en.app.save, exact: true }).click();
+    await page.getByText(STRINGS.en.app.saved).waitFor();
+    const { price } = await fixture.running.root.ok<{ price: { lines: { when: object }[] } }>(
+      'GET',
+      '/api/admin/models/kling-v1-6',
+    );
+    assert.deepEqual(price.lines[0]?.when, { mode: ['std'], seconds: [5] });
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+  });
+});
+
+async function untilSettled(person: TestUser): Promise<void> {
+  for (;;) {
+    const { body } = await person.send('GET', '/api/requests');
+    if ((body.data as unknown[]).length > 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
