@@ -204,21 +204,19 @@ export class TokenService {
     return { id, key: key.secret };
   }
 
+  /** Settings without a case of their own go into the column of the same name. */
   #toColumns({
     expires_at,
     models,
     allowed_addresses: addresses,
-    ...settings
+    quota_limit: _quota,
+    spend_limit: _spend,
+    ...columns
   }: TokenSettings): Partial<ChangeableColumns> {
     if (typeof expires_at === 'number' && expires_at * 1000 <= this.#dependencies.clock.now())
       throw invalidRequest('expires_at must be in the future.', 'expires_at');
     return defined({
-      name: settings.name,
-      requests_per_minute: settings.requests_per_minute,
-      tokens_per_minute: settings.tokens_per_minute,
-      concurrent_calls: settings.concurrent_calls,
-      concurrent_tasks: settings.concurrent_tasks,
-      queued_tasks: settings.queued_tasks,
+      ...columns,
       expires_at: typeof expires_at === 'number' ? expires_at * 1000 : expires_at,
       models: models === undefined ? undefined : toListColumn(models),
       allowed_addresses: addresses === undefined ? undefined : toListColumn(toIpRanges(addresses)),
@@ -270,10 +268,7 @@ export interface TokenRow extends Pick<Selectable<Tables['tokens']>, (typeof CAL
 type TokenKind = 'sk' | 'llm';
 type NewToken = Insertable<Tables['tokens']>;
 /** The columns a token's owner may change. */
-type ChangeableColumns = Pick<
-  NewToken,
-  'name' | 'models' | 'allowed_addresses' | 'expires_at' | (typeof RATE_LIMIT_COLUMNS)[number]
->;
+type ChangeableColumns = Pick<NewToken, Extract<keyof TokenSettings, keyof NewToken>>;
 
 const IDS_PER_UPDATE = 500;
 
