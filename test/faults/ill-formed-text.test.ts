@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
@@ -80,13 +81,16 @@ describe('T62, T67: ill-formed text', () => {
         '/api/admin/channels',
       );
       const { id } = channels.find(({ vendor }) => vendor === 'kling') ?? { id: 0 };
-      const { last_errors } = await service.operator.requestData<{ last_errors: { message: string }[] }>(
-        'GET',
-        `/api/admin/channels/${id}`,
-      );
+      const readErrors = async () =>
+        (
+          await service.operator.requestData<{ last_errors: { message: string }[] }>('GET', `/api/admin/channels/${id}`)
+        ).last_errors.map((error) => error.message);
+      // Errors are stored in the background.
+      for (let tries = 0; tries < 200 && (await readErrors()).length === 0; tries++) await pause(50);
+      const errors = await readErrors();
       assert.ok(
-        last_errors.some((error) => error.message.includes('no  way')),
-        JSON.stringify(last_errors),
+        errors.some((text) => text.includes('no  way')),
+        JSON.stringify(errors),
       );
       await assertLedgerConsistent(service.app.database);
     });
