@@ -25,6 +25,7 @@ export const getStatus = endpoint({
       identity_providers: Type.Array(SignInProvider, { description: 'Sign in at `/auth/{id}/start`.' }),
       quota_per_unit: Type.Integer(),
       currency: Type.String({ description: 'Of one credit, by ISO 4217; empty: pages say credits.' }),
+      status_page: Type.Boolean({ description: 'Whether `/status` shows everyone what works.' }),
       prompt_model: Type.String({ description: 'Chat model that improves prompts in the studio; empty: none.' }),
       api_user_header: Type.String(),
       server_address: Type.String(),
@@ -69,6 +70,52 @@ export const metricsPage = endpoint({
   summary: 'Metrics for Prometheus, with METRICS_TOKEN',
   envelope: 'api',
   responseTypes: ['text/plain', 'application/openmetrics-text'],
+});
+
+/** Parts of the service as its users know them. */
+export const PRODUCT_AREAS = ['sign_in', 'video', 'chat'] as const;
+/** A part of the service as its users know it. */
+export type ProductArea = (typeof PRODUCT_AREAS)[number];
+/** How far an outage affects an area: some calls fail or take longer, or all fail. Ascending. */
+export const OUTAGE_LEVELS = ['limited', 'down'] as const;
+/** How far an outage affects an area. */
+export type OutageLevel = (typeof OUTAGE_LEVELS)[number];
+
+/** Days for which the status page lists outages. */
+export const OUTAGE_DAYS = 30;
+
+const status = { ...open, envelope: 'page', compressed: true } as const;
+
+export const statusPage = endpoint({
+  ...status,
+  path: '/status',
+  summary: 'What works, and the outages of the last 30 days, as a page; 404 unless STATUS_PAGE is on',
+  query: Type.Object({ lang: Type.Optional(Type.String({ maxLength: 16 })) }),
+  responseTypes: ['text/html'],
+});
+export const statusFile = endpoint({
+  ...open,
+  path: '/status.json',
+  summary: 'What works, and the outages of the last 30 days, newest first; 404 unless STATUS_PAGE is on',
+  envelope: 'api',
+  response: Type.Object({
+    areas: Type.Array(
+      Type.Object({
+        area: Type.Enum([...PRODUCT_AREAS]),
+        state: Type.Enum(['works', ...OUTAGE_LEVELS], {
+          description: '`limited`: some calls fail or take longer; `down`: most or all fail.',
+        }),
+      }),
+    ),
+    incidents: Type.Array(
+      Type.Object({
+        area: Type.Enum([...PRODUCT_AREAS]),
+        state: Type.Enum([...OUTAGE_LEVELS], { description: 'The worst state it had.' }),
+        started_at: Type.Integer({ description: 'Unix seconds.' }),
+        ended_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds; null: it continues.' }),
+      }),
+    ),
+  }),
 });
 
 /** Incidents of docs/runbook.md by id, with their severity according to deploy/alerts.yml. */

@@ -44,7 +44,7 @@ import { newTaskId } from './platform/tokens.ts';
 import { addBillingDashboardRoutes, addQuotaRoutes } from './quota/routes.ts';
 import { makeReceipts } from './request-log/module.ts';
 import { addReceiptRoutes, addRequestRoutes } from './request-log/routes.ts';
-import { addServiceStatusRoutes } from './service-status/routes.ts';
+import { addServiceStatusRoutes, addStatusPageRoutes } from './service-status/routes.ts';
 import type { Site } from './site-settings/module.ts';
 import { addSiteRoutes } from './site-settings/routes.ts';
 import { makeSupport } from './support/module.ts';
@@ -145,7 +145,7 @@ export async function registerRoutes(
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addMoneyRoutes(routes, foundation, modules, video);
   addChannels(routes, foundation, modules, { ...plans, video });
-  await addPages(http, foundation, site);
+  await addPages(http, foundation, modules, site);
   registerOnDemandMetrics(foundation, modules, { video, chat, batches });
   return { video, chat, batches };
 }
@@ -246,15 +246,22 @@ function addSupport(
  * Health checks and everything people view: the API reference, the design assets of all pages, the site's settings and
  * the console.
  */
-async function addPages({ fastify, routes }: HttpServer, foundation: Foundation, site: Site): Promise<void> {
-  const { config, settings, metrics, readiness } = foundation;
+async function addPages(
+  { fastify, routes }: HttpServer,
+  foundation: Foundation,
+  { operations }: Modules,
+  site: Site,
+): Promise<void> {
+  const { config, settings, metrics, readiness, clock } = foundation;
+  const notReadyReason = () => readiness.notReadyReason();
   addHealthStatusAndMetricsRoutes(routes, {
     config,
     settings,
     version: VERSION,
     metrics,
-    notReadyReason: () => readiness.notReadyReason(),
+    notReadyReason,
   });
+  addStatusPageRoutes(routes, { operations, clock, site: settings, notReadyReason });
   const { baseUrl, apiUserHeader: userHeader } = config;
   addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: settings });
   addStylesheetAndLogoRoutes(routes, settings);

@@ -1,5 +1,6 @@
 import { Stack, Text } from '@mantine/core';
 import {
+  IconActivityHeartbeat,
   IconBell,
   IconBook2,
   IconChartBar,
@@ -36,7 +37,7 @@ import { Link, type LinkProps, useNavigate, useRouterState } from '@tanstack/rea
 import { type ComponentType, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { readOrganization } from '../data/browser-storage.ts';
-import { isAdmin, useSelf } from '../data/self.ts';
+import { isAdmin, useSelf, useStatus } from '../data/self.ts';
 import type app from '../strings/en/app.ts';
 import { SegmentedControl } from './segmented-control.tsx';
 
@@ -47,6 +48,7 @@ import { SegmentedControl } from './segmented-control.tsx';
 export function Navigation() {
   const { t } = useTranslation();
   const { data: self } = useSelf();
+  const { data: status } = useStatus();
   const menu = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
   const path = useRouterState({ select: ({ location }) => location.pathname });
@@ -83,6 +85,12 @@ export function Navigation() {
         <IconBook2 size={18} />
         {t('pages.apiGuide')}
       </a>
+      {status?.status_page === true ? (
+        <a href="/status" target="_blank" rel="noopener" className="menu-link">
+          <IconActivityHeartbeat size={18} />
+          {t('pages.serviceStatus')}
+        </a>
+      ) : null}
     </Stack>
   );
 }

@@ -339,6 +339,10 @@ export const CONSOLE_SETTINGS = {
   SIGN_IN_NOTICE: optionalPattern(/^[\s\S]{1,500}$/u, 'must have at most 500 characters', {
     description: 'Text above the sign-in form: maintenance, rules, contact.',
   }),
+  STATUS_PAGE: flag({
+    default: '0',
+    description: '1 publishes `/status`: whether sign-in, video and chat work, and the outages of the last 30 days.',
+  }),
   NEW_USER_PLAN: optionalPattern(/^[a-z0-9_-]{1,40}$/, 'must be the code of a plan', {
     description: 'Code of the plan for people who register; empty, or not enabled: none.',
   }),

@@ -129,6 +129,7 @@ describe('the incidents of all processes', () => {
     started_at: 0,
     seen_at: seenAt,
     incidents: JSON.stringify(incidents),
+    areas: '{}',
   });
   const open = (rows: Parameters<typeof mergeInstanceIncidents>[0]) =>
     mergeInstanceIncidents(rows, 1_000_000)

@@ -1,15 +1,17 @@
-import type { Selectable } from 'kysely';
-import { INCIDENTS, type IncidentId } from '../../contract/service.ts';
+import type { Insertable, Selectable } from 'kysely';
+import { INCIDENTS, type IncidentId, PRODUCT_AREAS } from '../../contract/service.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics, Sample } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
+import { type AffectedAreas, allAreas, areasOfFailedCalls, mergeAreas, type OutageStore } from './outages.ts';
 
 /** Dependencies of {@link InstanceIncidentRecorder}. */
 export interface InstanceIncidentRecorderDependencies {
-  readonly store: Pick<InstanceStore, 'save' | 'remove' | 'removeUnseenSince'>;
+  readonly store: Pick<InstanceStore, 'save' | 'remove' | 'removeUnseenSince' | 'list'>;
+  readonly outages: Pick<OutageStore, 'update' | 'add' | 'removeForgotten'>;
   readonly metrics: Pick<Metrics, 'values'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -65,7 +67,7 @@ export class InstanceIncidentRecorder {
   }
 
   async #check(): Promise<void> {
-    const { store, clock, instance } = this.#dependencies;
+    const { store, outages, clock, instance } = this.#dependencies;
     const at = clock.now();
     const reading: Reading = { at, values: await this.#read() };
     this.#readings = [...this.#readings.filter((each) => each.at > at - WINDOW_MS), reading];
@@ -73,8 +75,22 @@ export class InstanceIncidentRecorder {
     for (const id of this.#since.keys()) if (!open.some((each) => each.id === id)) this.#since.delete(id);
     for (const { id } of open) if (!this.#since.has(id)) this.#since.set(id, at);
     const seen: SeenIncident[] = open.map((each) => ({ ...each, since: this.#since.get(each.id) ?? at }));
-    await store.save({ ...instance, started_at: this.#startedAt, seen_at: at, incidents: JSON.stringify(seen) });
+    const lastSeen = Math.max(...(await store.list()).map((row) => row.seen_at));
+    // No process reported: none was running, or the database was unreachable.
+    if (Number.isFinite(lastSeen) && at - lastSeen > UNRESPONSIVE_AFTER_MS)
+      await outages.add(
+        PRODUCT_AREAS.map((area) => ({ area, level: 'down', started_at: lastSeen, ended_at: at }) as const),
+      );
+    await store.save({
+      ...instance,
+      started_at: this.#startedAt,
+      seen_at: at,
+      incidents: JSON.stringify(seen),
+      areas: JSON.stringify(findAffectedAreas(this.#readings)),
+    });
+    await outages.update(mergeInstanceAreas(await store.list(), at), at);
     await store.removeUnseenSince(at - FORGOTTEN_MS);
+    await outages.removeForgotten(at);
   }
 
   async #read(): Promise<Reading['values']> {
@@ -153,6 +169,19 @@ export function findIncidents(readings: readonly Reading[]): OpenIncident[] {
     ['webhook_target_dead', isBacklogged(readings) ? ['webhooks'] : []],
   ];
   return found.filter(([, subjects]) => subjects.length > 0).map(([id, subjects]) => ({ id, subjects }));
+}
+
+/** The product areas that do not work for their users, by the same readings as {@link findIncidents}. */
+export function findAffectedAreas(readings: readonly Reading[]): AffectedAreas {
+  const [first, last] = [readings[0], readings.at(-1)];
+  if (first === undefined || last === undefined) return {};
+  const open = new Set(findIncidents(readings).map(({ id }) => id));
+  return mergeAreas([
+    areasOfFailedCalls(increase(first.values.upstream_calls_total, last.values.upstream_calls_total)),
+    open.has('database_gone') ? allAreas('down') : {},
+    open.has('database_slow') ? allAreas('limited') : {},
+    open.has('backlog_grows') ? { video: 'limited' } : {},
+  ]);
 }
 
 const keyOf = ({ labels = {} }: Sample): string =>
@@ -236,7 +265,7 @@ export class InstanceStore {
     this.#database = database;
   }
 
-  async save(row: InstanceRow): Promise<void> {
+  async save(row: Insertable<Tables['instances']>): Promise<void> {
     await this.#database.kysely
       .insertInto('instances')
       .values(row)
@@ -282,3 +311,7 @@ export function mergeInstanceIncidents(instances: readonly InstanceRow[], now: n
     };
   });
 }
+
+/** The product areas that responsive processes see affected. */
+export const mergeInstanceAreas = (instances: readonly InstanceRow[], now: number): AffectedAreas =>
+  mergeAreas(instances.filter((row) => isResponsive(row, now)).map(({ areas }) => JSON.parse(areas) as AffectedAreas));

@@ -2,14 +2,16 @@ import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import { DayFiguresAndBlockedUsersStore } from './day-figures.ts';
 import { InstanceIncidentRecorder, type InstanceIncidentRecorderDependencies, InstanceStore } from './incidents.ts';
+import { OutageStore } from './outages.ts';
 
-interface ServiceStatusDependencies extends Omit<InstanceIncidentRecorderDependencies, 'store'> {
+interface ServiceStatusDependencies extends Omit<InstanceIncidentRecorderDependencies, 'store' | 'outages'> {
   readonly database: Database<Tables>;
 }
 
 /** The service status, as used by other capabilities. */
 export interface ServiceStatus {
   readonly instances: InstanceStore;
+  readonly outages: OutageStore;
   readonly overview: DayFiguresAndBlockedUsersStore;
   readonly monitor: InstanceIncidentRecorder;
 }
@@ -17,6 +19,7 @@ export interface ServiceStatus {
 /** Assembles the monitoring of incidents and processes. */
 export function makeServiceStatus({ database, ...dependencies }: ServiceStatusDependencies): ServiceStatus {
   const instances = new InstanceStore(database);
-  const monitor = new InstanceIncidentRecorder({ ...dependencies, store: instances });
-  return { instances, overview: new DayFiguresAndBlockedUsersStore(database), monitor };
+  const outages = new OutageStore(database);
+  const monitor = new InstanceIncidentRecorder({ ...dependencies, store: instances, outages });
+  return { instances, outages, overview: new DayFiguresAndBlockedUsersStore(database), monitor };
 }

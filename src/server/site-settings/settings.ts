@@ -218,6 +218,7 @@ const SHOWN_SETTINGS = {
   SITE_LOGO: shown('site', 'picture'),
   SITE_ACCENT: shown('site', 'choice'),
   SIGN_IN_NOTICE: shown('site', 'long-text'),
+  STATUS_PAGE: shown('site', 'choice'),
   REGISTRATION: shown('accounts', 'choice'),
   REQUIRE_SECOND_FACTOR: shown('accounts', 'choice'),
   OAUTH_CLIENT_METADATA: shown('accounts', 'choice'),

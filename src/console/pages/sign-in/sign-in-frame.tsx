@@ -1,11 +1,14 @@
-import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
 import { LanguageAndThemeMenus } from '../../components/menus.tsx';
-import { useSiteName } from '../../data/self.ts';
+import { useSiteName, useStatus } from '../../data/self.ts';
 
 /** Frame of the pages for signed-out users. */
 export function SignInFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  const { t } = useTranslation();
   const siteName = useSiteName();
+  const { data: status } = useStatus();
   useEffect(() => {
     document.title = `${title} · ${siteName}`;
   }, [title, siteName]);
@@ -28,6 +31,11 @@ export function SignInFrame({ title, children }: { readonly title: string; reado
             </Title>
             {children}
           </Paper>
+          {status?.status_page === true ? (
+            <Anchor href="/status" size="sm" c="dimmed">
+              {t('pages.serviceStatus')}
+            </Anchor>
+          ) : null}
         </Stack>
       </Center>
     </Box>

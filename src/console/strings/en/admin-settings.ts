@@ -30,6 +30,7 @@ export default {
     SITE_LOGO: 'Logo',
     SITE_ACCENT: 'Colour',
     SIGN_IN_NOTICE: 'Notice above the sign-in form',
+    STATUS_PAGE: 'Status page',
     REGISTRATION: 'New accounts',
     REQUIRE_SECOND_FACTOR: 'Required second factor',
     PASSWORD_SIGN_IN: 'Passwords',
@@ -68,6 +69,8 @@ export default {
     SIGN_IN_NOTICE: 'Such as maintenance, rules or a contact. Leave empty to remove it.',
     REQUIRE_SECOND_FACTOR:
       'Who must have two-step verification or a passkey. Without one, an account can only set one up. API keys keep working.',
+    STATUS_PAGE:
+      'Shows everyone at /status whether sign-in, video and chat work, with the outages of the last 30 days. It names no vendor, channel or host.',
     REGISTRATION: 'Whether people can create their own accounts.',
     PASSWORD_SIGN_IN: 'Off: only root can sign in with a password, and registration is closed.',
     OIDC_PROVIDERS: 'Google, Microsoft, GitHub or any OpenID Connect service, each with a button on the sign-in pages.',

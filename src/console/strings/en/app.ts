@@ -74,6 +74,7 @@ export default {
     requests: 'Requests',
     costs: 'Costs',
     apiKeys: 'API keys',
+    serviceStatus: 'Service status',
     apiGuide: 'API guide',
     webhooks: 'Webhooks',
     organizations: 'Organizations',

@@ -77,6 +77,7 @@ export default {
     requests: '请求记录',
     costs: '费用',
     apiKeys: 'API 密钥',
+    serviceStatus: '服务状态',
     apiGuide: 'API 指南',
     webhooks: 'Webhook',
     organizations: '组织',

@@ -89,6 +89,7 @@ export const readPublicServiceSettings = (config: Config, site: SiteSettings, ve
   sandbox: config.sandbox,
   site_name: site.siteName,
   sign_in_notice: site.signInNotice ?? '',
+  status_page: site.statusPage,
   prompt_model: site.promptModel ?? '',
   registration: site.passwordSignIn ? site.registration : ('closed' as const),
   password_sign_in: site.passwordSignIn,

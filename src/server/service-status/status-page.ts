@@ -1,0 +1,109 @@
+import { LOCALES, type Locale } from '../../contract/messages/format-message.ts';
+import { type OutageLevel, PRODUCT_AREAS, type ProductArea } from '../../contract/service.ts';
+import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
+import type { AffectedAreas, Outage } from './outages.ts';
+
+/** What the public status page shows. */
+export interface PublicStatus {
+  readonly areas: AffectedAreas;
+  /** Newest first. */
+  readonly outages: readonly Outage[];
+}
+
+interface StatusPageContext {
+  readonly locale: Locale;
+  readonly siteName: string;
+  /** IANA name; the page has no script that could know the reader's. */
+  readonly timeZone: string;
+}
+
+/** The language of a page with `?lang=`. */
+export const localeOf = (lang: string | undefined, requested: Locale): Locale =>
+  LOCALES.find((each) => each === lang) ?? requested;
+
+/** Renders the status page for the users of the service. */
+export function renderStatusPage({ areas, outages }: PublicStatus, context: StatusPageContext): string {
+  const { locale, siteName } = context;
+  const texts = TEXTS[locale];
+  const affected = Object.keys(areas).length;
+  const sentence = affected === 0 ? texts.allWorks : affected === PRODUCT_AREAS.length ? texts.allAffected : texts.some;
+  return standalonePage({
+    locale,
+    siteName,
+    title: texts.title,
+    nav: languageLinks(locale, texts.language, (each) => `/status?lang=${each}`),
+    main: html`<section><h1>${texts.title}</h1>
+<p class="${affected === 0 ? 'good' : 'warning'}"><strong>${sentence}</strong></p>
+<dl>${PRODUCT_AREAS.map((area) => toAreaLine(area, areas[area], texts))}</dl>
+<h2>${texts.history}</h2>
+${outages.length === 0 ? html`<p>${texts.none}</p>` : html`<ul>${outages.map((each) => toOutageLine(each, context))}</ul>`}
+</section>`,
+    footer: texts.footer,
+  });
+}
+
+/** Shapes that mark the states besides their colours. */
+const MARKS = { works: '✓', limited: '!', down: '✕' } as const;
+
+const toAreaLine = (area: ProductArea, level: OutageLevel | undefined, texts: StatusTexts): Markup =>
+  html`<dt>${texts.areas[area]}</dt><dd>${
+    level === undefined
+      ? html`<span class="good">${MARKS.works} ${texts.works}</span>`
+      : html`<span class="error">${MARKS[level]} ${texts.levels[level]}</span>`
+  }</dd>`;
+
+function toOutageLine({ area, level, started_at: from, ended_at: to }: Outage, context: StatusPageContext): Markup {
+  const texts = TEXTS[context.locale];
+  const end = to === null ? texts.now : formatTime(to, context);
+  return html`<li><strong>${texts.areas[area]}</strong>: ${texts.levels[level]}<br>
+<span class="note">${texts.range(formatTime(from, context), end)}</span></li>`;
+}
+
+const formatTime = (at: number, { locale, timeZone }: StatusPageContext): string =>
+  new Intl.DateTimeFormat(locale, {
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone,
+    timeZoneName: 'short',
+  }).format(at);
+
+const EN = {
+  language: 'Language',
+  title: 'Service status',
+  allWorks: 'Everything works.',
+  some: 'Some functions are affected.',
+  allAffected: 'The service is affected.',
+  areas: { sign_in: 'Sign-in', video: 'Video and images', chat: 'Chat' } satisfies Record<ProductArea, string>,
+  works: 'Works',
+  levels: {
+    limited: 'Limited: some calls fail or take longer',
+    down: 'Unavailable: most or all calls fail',
+  } satisfies Record<OutageLevel, string>,
+  history: 'Incidents of the last 30 days',
+  none: 'None.',
+  now: 'now',
+  range: (from: string, to: string) => `${from} – ${to}`,
+  footer: 'Measured every half minute.',
+};
+type StatusTexts = typeof EN;
+
+const TEXTS: Readonly<Record<Locale, StatusTexts>> = {
+  en: EN,
+  'zh-CN': {
+    language: '语言',
+    title: '服务状态',
+    allWorks: '一切正常。',
+    some: '部分功能受影响。',
+    allAffected: '服务受影响。',
+    areas: { sign_in: '登录', video: '视频与图片', chat: '对话' },
+    works: '正常',
+    levels: { limited: '受限：部分调用失败或变慢', down: '不可用：多数或全部调用失败' },
+    history: '最近 30 天的故障',
+    none: '无。',
+    now: '现在',
+    range: (from, to) => `${from} 至 ${to}`,
+    footer: '每半分钟检测一次。',
+  },
+};
