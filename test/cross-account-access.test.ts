@@ -96,6 +96,8 @@ describe("an account's data", () => {
       task = String((await callModelApi(service.baseUrl, adaKey, 'POST', '/v1/videos', body)).body.id);
       secrets.set('task', task);
       await ada.ok('PUT', `/api/videos/${task}/favourite`);
+      const collection = await ada.ok<{ id: number }>('POST', '/api/collections', { name: word('collection') });
+      await ada.ok('POST', `/api/collections/${collection.id}/videos`, { task_ids: [task] });
       const form = new FormData();
       form.set('purpose', 'batch');
       form.set('file', new Blob([JSON.stringify({ text: word('file content') })]), word('file name'));
@@ -159,6 +161,8 @@ describe("an account's data", () => {
         '/api/videos',
         `/api/videos/${task}`,
         '/api/videos/favourites',
+        '/api/collections',
+        '/api/videos?collection=1',
         '/api/tickets',
         '/api/tickets/1',
         '/api/beta-applications',
@@ -186,6 +190,8 @@ describe("an account's data", () => {
         [/^\/api\/tokens\/:id$/, { name: 'mine now' }],
         [/redeem$/, { code }],
         [/devices\/:id$/, { name: 'mine now' }],
+        [/collections\/:id$/, { name: 'mine now' }],
+        [/collections\/:id\/videos/, { task_ids: [task] }],
         [/^\/api\/user\/self$/, { display_name: 'Eve' }],
       ];
       return bodies.find(([pattern]) => pattern.test(path))?.[1] ?? {};
@@ -216,6 +222,7 @@ describe("an account's data", () => {
         'ticket',
         'answer',
         'prompt',
+        'collection',
         'file name',
         'batch name',
       ])

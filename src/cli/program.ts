@@ -4,6 +4,7 @@ import { Command, type CommanderError } from 'commander';
 import { addAdminCommands } from './commands/admin.ts';
 import { addBatchCommands } from './commands/batch.ts';
 import { addChatCommand } from './commands/chat.ts';
+import { addCollectionCommands } from './commands/collections.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addConfigCommands } from './commands/config.ts';
 import { addDeviceCommands } from './commands/devices.ts';
@@ -82,6 +83,7 @@ export function createProgram(asJson: boolean, epilogue = EPILOGUE): Command {
     addLogoutCommand,
     addWhoamiCommand,
     addVideoCommands,
+    addCollectionCommands,
     addFileCommands,
     addBatchCommands,
     addChatCommand,

@@ -192,6 +192,7 @@ export const ERRORS = {
   queue_full: protocolError(429, 'rate_limit_error', true),
   content_not_found: businessError(404),
   favourites_full: businessError(409),
+  collections_full: businessError(409),
   shares_full: businessError(409),
   content_unavailable: { status: 502, apiStatus: 200, type: 'upstream_error', retryable: true },
   remix_unsupported: businessError(400),

@@ -420,6 +420,7 @@ export const listOwnVideos = endpoint({
       }),
     ),
     favourite: Type.Optional(Type.Enum(['', 'true'])),
+    collection: Type.Optional(Type.String({ pattern: '^([1-9][0-9]{0,15})?$', description: 'Id of a collection.' })),
   }),
   response: LongListOf(VideoRow),
 });

@@ -63,6 +63,12 @@ export interface PageQuery {
   readonly pageSize?: number;
 }
 
+/** Page and collection of the list of videos. */
+export interface OwnVideoQuery extends PageQuery {
+  /** Only the videos of this collection. */
+  readonly collection?: number;
+}
+
 /** Filters and cursor of the login list. */
 export interface LoginQuery {
   /** Lists failed attempts only. */
@@ -161,8 +167,8 @@ export class Account {
    *
    * @throws ReelgateError `unauthorized`
    */
-  async videos(page: PageQuery = {}): Promise<PageResult<OwnVideo>> {
-    const query = { page: String(page.page ?? 1), page_size: String(page.pageSize ?? 20) };
+  async videos({ page = 1, pageSize = 20, collection }: OwnVideoQuery = {}): Promise<PageResult<OwnVideo>> {
+    const query = defined({ page: String(page), page_size: String(pageSize), collection: collection?.toString() });
     return this.#transport.call(listOwnVideos, { query });
   }
 

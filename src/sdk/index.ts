@@ -2,6 +2,7 @@ import { Account } from './account.ts';
 import { Channels, Reconciliations, SiteSettings } from './admin.ts';
 import { Batches } from './batches.ts';
 import { Chat } from './chat.ts';
+import { Collections } from './collections.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Files } from './files.ts';
 import { Mailbox } from './mailbox.ts';
@@ -28,6 +29,7 @@ export type {
   ModelKindName,
   OwnVideo,
   OwnVideoDetail,
+  OwnVideoQuery,
   PageQuery,
   RotatedToken,
   StorageInfo,
@@ -70,6 +72,7 @@ export type {
   TokenCount,
   TokenCountRequest,
 } from './chat.ts';
+export type { CollectionInfo, Collections } from './collections.ts';
 export type {
   DeviceClient,
   DeviceCode,
@@ -181,6 +184,8 @@ export class Reelgate {
   readonly transport: Transport;
   /** Video generation. */
   readonly videos: Videos;
+  /** Named groups of the account's videos. */
+  readonly collections: Collections;
   /** Uploaded files, as inputs of videos. */
   readonly files: Files;
   /** Many requests from one file. */
@@ -224,6 +229,7 @@ export class Reelgate {
     const read = typeof credentials === 'function' ? credentials : () => credentials ?? {};
     this.transport = new Transport({ ...rest, baseUrl: options.baseUrl.replace(/\/+$/, ''), credentials: read });
     this.videos = new Videos(this.transport);
+    this.collections = new Collections(this.transport);
     this.files = new Files(this.transport);
     this.batches = new Batches(this.transport);
     this.channels = new Channels(this.transport);

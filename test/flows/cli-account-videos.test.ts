@@ -70,6 +70,29 @@ describe('videos of a signed-in user', () => {
     assert.match(wrong.stderr, /--seconds/);
   });
 
+  it('are grouped in collections, whose deletion keeps them', async () => {
+    const run = async (...args: readonly string[]): Promise<string> => {
+      const { code, stdout, stderr } = await mine.run(...args);
+      assert.equal(code, 0, stderr);
+      return stdout;
+    };
+    const ids = parseJsonOutput<{ id: string }[]>(await mine.run('video', 'list', '--json')).map(({ id }) => id);
+    const [one = '', two = ''] = ids;
+    const collection = (await run('collections', 'create', 'Boats')).trim();
+    await run('collections', 'add', collection, one, two);
+    await run('collections', 'rename', collection, 'Ships');
+    await run('collections', 'remove', collection, one);
+    assert.match(await run('collections'), new RegExp(`^${collection}\\tShips\\t1\\t`, 'm'));
+    const listed = await mine.run('video', 'list', '--collection', collection, '--json');
+    assert.deepEqual(
+      parseJsonOutput<{ id: string }[]>(listed).map(({ id }) => id),
+      [two],
+    );
+    await run('collections', 'delete', collection);
+    assert.notEqual((await mine.run('collections', 'delete', collection)).code, 0);
+    assert.equal(parseJsonOutput<unknown[]>(await mine.run('video', 'list', '--json')).length, ids.length);
+  });
+
   it('a failure in our own words, with the remedy, and that it was not charged', async () => {
     const failed = await mine.run('video', 'create', 'a kite [fail]', ...QUICK);
     assert.equal(failed.code, 5);

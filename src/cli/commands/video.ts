@@ -183,6 +183,7 @@ interface ListOptions {
   readonly limit: number;
   readonly page?: number;
   readonly after?: string;
+  readonly collection?: number;
 }
 
 /** A video of the account or of an API key; a key does not have access to cost and prompt. */
@@ -201,6 +202,7 @@ function addOwnVideoCommands(video: Command, run: RunCommand): void {
     .option('-n, --limit <n>', 'how many, at most 50 when signed in', parsePositiveInteger, 20)
     .option('--page <n>', 'the page, when signed in', parsePositiveInteger)
     .option('--after <id>', 'those older than this one, with REELGATE_API_KEY')
+    .option('--collection <id>', 'those of a collection, when signed in', parseRowId)
     .description('List your videos, newest first: all of the account, or those of REELGATE_API_KEY')
     .action((options: ListOptions, command: Command) =>
       run(command, (context) => (usesApiKey() ? listOfKey(context, options) : listOfAccount(context, options))),
@@ -249,10 +251,13 @@ async function listOfKey({ reelgate, output }: CommandContext, { limit, page, af
   if (has_more) output.info(`There are older ones: --after ${data.at(-1)?.id}`);
 }
 
-async function listOfAccount(context: CommandContext, { limit, page = 1, after }: ListOptions): Promise<void> {
+async function listOfAccount(
+  context: CommandContext,
+  { limit, page = 1, after, collection }: ListOptions,
+): Promise<void> {
   if (after !== undefined) throw new UsageError('--after is for REELGATE_API_KEY. When signed in use --page.');
   const pageSize = Math.min(50, limit);
-  const { data, total } = await context.reelgate.account.videos({ page, pageSize });
+  const { data, total } = await context.reelgate.account.videos(defined({ page, pageSize, collection }));
   const videos = data.map(toSummary);
   context.output.list(videos, formatList(videos), videos.length === 0, NONE);
   if (total > page * pageSize)

@@ -183,6 +183,7 @@ export const EN = {
   batches_full: 'At most {most} batches of an account run at a time. Try again when one has ended.',
   content_not_found: 'Video not found.',
   favourites_full: 'You have {most} favourites, which is the maximum. Remove one first.',
+  collections_full: 'You have {most} collections, which is the maximum. Delete one first.',
   shares_full: 'A video can have {each} links and an account {most}, and one limit is reached. Remove a link first.',
   content_unavailable: 'The vendor of this video did not deliver it. Try again later.',
   operation_unsupported: 'This service does not offer {operation}; start a new video instead.',

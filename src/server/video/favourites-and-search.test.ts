@@ -4,6 +4,7 @@ import { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../../../test/service-with-sandbox.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
+import { type Collection, MAX_COLLECTIONS } from '../../contract/collections.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import { MAX_FAVOURITES } from '../../contract/own-videos.ts';
 import { MAX_SEARCHED_TASKS } from './task-store.ts';
@@ -114,6 +115,113 @@ describe('an account’s own videos', () => {
       await collector.ok('DELETE', '/api/videos/task_c0/favourite');
       await collector.ok('PUT', last);
       assert.equal((await collector.ok<string[]>('GET', '/api/videos/favourites')).length, MAX_FAVOURITES);
+    });
+
+    describe('in collections', () => {
+      const create = async (name: string, person = ada): Promise<number> =>
+        (await person.ok<{ id: number }>('POST', '/api/collections', { name })).id;
+      const named = async (query = '', person = ada) =>
+        (await person.ok<Collection[]>('GET', `/api/collections${query}`)).map(
+          ({ created_at: _, id: __, ...shown }) => shown,
+        );
+      const path = (id: number, action = ''): string => `/api/collections/${id}${action}`;
+      const refusal = async (person: TestUser, method: string, at: string, body?: object): Promise<unknown> => {
+        const { body: answer } = await person.send(method as 'POST', at, body);
+        assert.equal(answer.success, false, JSON.stringify(answer));
+        return answer.message;
+      };
+
+      it('are added, listed, filtered and removed several at once, and survive the collection', async () => {
+        const [one, two, three] = [await film('beach'), await film('sea'), await film('city')];
+        const summer = await create(' Summer spots ');
+        await create('Autumn');
+        for (const ids of [[one, two], [two], [two, two]])
+          await ada.ok('POST', path(summer, '/videos'), { task_ids: ids });
+        assert.deepEqual(await named(), [
+          { name: 'Autumn', videos: 0 },
+          { name: 'Summer spots', videos: 2 },
+        ]);
+        assert.deepEqual(
+          (await named(`?task_id=${one}`)).map(({ contains }) => contains),
+          [false, true],
+        );
+        assert.deepEqual(await found({ collection: String(summer) }), [two, one]);
+        assert.deepEqual(await found({ collection: String(summer), q: 'SEA' }), [two]);
+        await ada.ok('PUT', path(summer), { name: 'Winter' });
+        await ada.ok('POST', path(summer, '/videos/remove'), { task_ids: [one, three, 'task_none'] });
+        assert.deepEqual(await found({ collection: String(summer) }), [two]);
+        await ada.ok('DELETE', `/api/videos/${two}`);
+        assert.deepEqual((await named())[1], { name: 'Winter', videos: 0 });
+        await ada.ok('POST', path(summer, '/videos'), { task_ids: [three] });
+        await ada.ok('DELETE', path(summer));
+        assert.deepEqual(await named(), [{ name: 'Autumn', videos: 0 }]);
+        assert.ok((await found({ q: 'city' })).includes(three));
+        assert.deepEqual(await found({ collection: String(summer) }), []);
+        const left = await service.app.database.kysely.selectFrom('collection_videos').selectAll().execute();
+        assert.deepEqual(left, []);
+      });
+
+      it('are added all or none, and bad requests change nothing', async () => {
+        const [mine, other] = [await film('mine'), await film('not mine', eve)];
+        const id = await create('Careful');
+        for (const task_ids of [[mine, other], [mine, 'task_none'], [], [mine, 7], Array(101).fill(mine), null])
+          await refusal(ada, 'POST', path(id, '/videos'), { task_ids });
+        assert.deepEqual(await found({ collection: String(id) }), []);
+        for (const name of ['', '   ', 'x'.repeat(81), 5, null]) {
+          await refusal(ada, 'POST', '/api/collections', { name });
+          await refusal(ada, 'PUT', path(id), { name });
+        }
+        await create('Twice');
+        const taken = formatMessage('already_exists', 'en', { what: 'collection' });
+        assert.equal(await refusal(ada, 'POST', '/api/collections', { name: 'Twice' }), taken);
+        assert.equal(await refusal(ada, 'PUT', path(id), { name: 'Twice' }), taken);
+        assert.ok((await named()).some(({ name }) => name === 'Careful'));
+        assert.equal((await ada.send('GET', '/api/videos?collection=1e3')).status, 400);
+      });
+
+      it('of another account are as unknown as missing ones', async () => {
+        const [mine, hers] = [await film('private'), await film('public', eve)];
+        const id = await create('Private');
+        await ada.ok('POST', path(id, '/videos'), { task_ids: [mine] });
+        for (const [method, action, body] of [
+          ['PUT', '', { name: 'Mine' }],
+          ['DELETE', '', undefined],
+          ['POST', '/videos', { task_ids: [hers] }],
+          ['POST', '/videos/remove', { task_ids: [mine] }],
+        ] as const)
+          assert.equal(
+            await refusal(eve, method, path(id, action), body),
+            await refusal(eve, method, path(999_999, action), body),
+          );
+        assert.deepEqual(await found({ collection: String(id) }, eve), []);
+        assert.deepEqual(await found({ collection: String(id) }), [mine]);
+        assert.deepEqual(await named('', eve), []);
+      });
+
+      it('of an organization belong to its members', async () => {
+        await eve.ok('POST', '/api/organizations', { slug: 'reels', name: 'Reels' });
+        const inside = { 'x-organization': 'reels' };
+        await eve.ok('POST', '/api/collections', { name: 'Shared' }, inside);
+        const shared = await eve.ok<Collection[]>('GET', '/api/collections', undefined, inside);
+        assert.deepEqual(
+          shared.map(({ name }) => name),
+          ['Shared'],
+        );
+        assert.deepEqual(await named('', eve), []);
+      });
+
+      it('are limited', async () => {
+        const collector = await join('curator');
+        const rows = Array.from({ length: MAX_COLLECTIONS }, (_, index) => ({
+          user_id: collector.id,
+          name: `c${index}`,
+          created_at: 0,
+        }));
+        await service.app.database.kysely.insertInto('collections').values(rows.slice(1)).execute();
+        await create('the last', collector);
+        const full = formatMessage('collections_full', 'en', { most: MAX_COLLECTIONS });
+        assert.equal(await refusal(collector, 'POST', '/api/collections', { name: 'one more' }), full);
+      });
     });
 
     it('are searched among the newest only', async () => {

@@ -27,6 +27,7 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
 import { addReconciliationRoutes, addTaskAdminRoutes, type LedgerHistory } from './admin-routes.ts';
 import { AttemptRunner, ChannelTaskLimitStore, FailedAttemptRecorder } from './attempts.ts';
+import { addCollectionRoutes, CollectionStore } from './collections.ts';
 import { AccelRedirect, ContentDelivery, DownloadSlots, PlayLinks } from './content.ts';
 import { addContentRoutes, addPosterRoutes } from './content-routes.ts';
 import { VendorVideoDeletion, VideoDeletion } from './deletion.ts';
@@ -182,6 +183,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addVideoModelRoutes(routes, models);
   addConsoleVideoRoutes(routes, { quotes, store, submitter, videoDeletion, queue, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
+  addCollectionRoutes(routes, { collections: new CollectionStore(database), clock });
   addOwnerVideoRoutes(routes, { ...shared, reader, playLinks, queue });
   addPosterRoutes(routes, shared);
   addShareRoutes(routes, new ShareService({ ...shared, shares }));

@@ -451,6 +451,7 @@ function toTaskFilter(query: {
   readonly to?: string;
   readonly q?: string;
   readonly favourite?: string;
+  readonly collection?: string;
 }): TaskFilter {
   const searchTerms = toSearchTerms(query.q ?? '');
   return {
@@ -460,6 +461,7 @@ function toTaskFilter(query: {
     to: toMilliseconds(query.to, 'to'),
     searchTerms: searchTerms.length === 0 ? undefined : searchTerms,
     favourite: query.favourite === 'true',
+    collectionId: query.collection ? Number(query.collection) : undefined,
   };
 }
 

@@ -106,6 +106,9 @@ export interface VideoTables extends ReconciliationTables, QueueTables {
     user_id: number;
     task_seq: number;
   };
+  /** Named groups of an account's own videos; a name is unique per account. */
+  collections: { id: Generated<number>; user_id: number; name: string; created_at: number };
+  collection_videos: { collection_id: number; task_seq: number };
   /** Share links of videos: one row per link that is valid or expired recently. */
   video_shares: {
     id: Generated<number>;
@@ -165,6 +168,7 @@ export const videoMigrations: readonly Migration[] = [
       where: 'next_poll_at is not null',
     }),
   },
+  { id: '0034-collections', up: createCollections },
 ];
 
 async function createTasks(trx: MigrationTransaction, { int64, text, bool, autoIncrement }: Dialect): Promise<void> {
@@ -266,6 +270,23 @@ async function createFavourites(trx: MigrationTransaction, { int64 }: Dialect): 
     .addColumn('user_id', int64, required)
     .addColumn('task_seq', int64, required)
     .addPrimaryKeyConstraint('favourite_videos_key', ['user_id', 'task_seq'])
+    .execute();
+}
+
+async function createCollections(trx: MigrationTransaction, { int64, text, autoIncrement }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('collections')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('user_id', int64, required)
+    .addColumn('name', text, required)
+    .addColumn('created_at', int64, required)
+    .addUniqueConstraint('collections_key', ['user_id', 'name'])
+    .execute();
+  await trx.schema
+    .createTable('collection_videos')
+    .addColumn('collection_id', int64, required)
+    .addColumn('task_seq', int64, required)
+    .addPrimaryKeyConstraint('collection_videos_key', ['collection_id', 'task_seq'])
     .execute();
 }
 

@@ -47,6 +47,8 @@ export interface TaskFilter {
   readonly searchedActorId?: number;
   /** With `userId`: favourites only. */
   readonly favourite?: boolean;
+  /** With `userId`: those of this collection of the account. */
+  readonly collectionId?: number;
   readonly channelId?: number;
   readonly unfinished?: boolean;
 }
@@ -285,6 +287,17 @@ export class TaskStore {
       const { userId } = filter;
       query = query.where('seq', 'in', (from) =>
         from.selectFrom('favourite_videos').select('task_seq').where('user_id', '=', userId),
+      );
+    }
+    if (filter.userId !== undefined && filter.collectionId !== undefined) {
+      const { userId, collectionId } = filter;
+      query = query.where('seq', 'in', (from) =>
+        from
+          .selectFrom('collection_videos')
+          .innerJoin('collections', 'collections.id', 'collection_id')
+          .select('task_seq')
+          .where('collection_id', '=', collectionId)
+          .where('collections.user_id', '=', userId),
       );
     }
     if (filter.unfinished === true)
