@@ -25,6 +25,7 @@ import enPlan from '../../src/console/strings/en/plan.ts';
 import enPlayground from '../../src/console/strings/en/playground.ts';
 import enReconciliation from '../../src/console/strings/en/reconciliation.ts';
 import enRequests from '../../src/console/strings/en/requests.ts';
+import enShortcuts from '../../src/console/strings/en/shortcuts.ts';
 import enSignIn from '../../src/console/strings/en/sign-in.ts';
 import enStudio from '../../src/console/strings/en/studio.ts';
 import enSupport from '../../src/console/strings/en/support.ts';
@@ -56,6 +57,7 @@ import zhPlan from '../../src/console/strings/zh-cn/plan.ts';
 import zhPlayground from '../../src/console/strings/zh-cn/playground.ts';
 import zhReconciliation from '../../src/console/strings/zh-cn/reconciliation.ts';
 import zhRequests from '../../src/console/strings/zh-cn/requests.ts';
+import zhShortcuts from '../../src/console/strings/zh-cn/shortcuts.ts';
 import zhSignIn from '../../src/console/strings/zh-cn/sign-in.ts';
 import zhStudio from '../../src/console/strings/zh-cn/studio.ts';
 import zhSupport from '../../src/console/strings/zh-cn/support.ts';
@@ -97,6 +99,7 @@ export const STRINGS = {
     playground: enPlayground,
     reconciliation: enReconciliation,
     requests: enRequests,
+    shortcuts: enShortcuts,
     signIn: enSignIn,
     studio: enStudio,
     support: enSupport,
@@ -130,6 +133,7 @@ export const STRINGS = {
     playground: zhPlayground,
     reconciliation: zhReconciliation,
     requests: zhRequests,
+    shortcuts: zhShortcuts,
     signIn: zhSignIn,
     studio: zhStudio,
     support: zhSupport,

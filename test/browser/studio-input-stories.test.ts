@@ -284,21 +284,58 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     await page.context().close();
   });
 
-  it('lists the shortcuts, and switches those without a modifier off', async () => {
+  it('lists the shortcuts of a page on "?", and switches those without a modifier off, here or in the profile', async () => {
+    const { shortcuts } = STRINGS.en;
     const { page } = await open('speaker');
+    const list = page.getByRole('dialog', { name: shortcuts.title });
+    /** The labels of the list on a page, which Escape closes again. */
+    const openList = async (path: string): Promise<string> => {
+      await page.goto(path);
+      await waitForContent(page);
+      await page.locator('h1').click();
+      await page.keyboard.press('?');
+      await list.getByText(shortcuts.search).waitFor();
+      return (await list.textContent()) ?? '';
+    };
+    const close = async (): Promise<void> => {
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    };
+    const isInert = async (key: string): Promise<void> => {
+      await page.locator('h1').click();
+      await page.keyboard.press(key);
+      await page.waitForTimeout(300);
+      assert.equal(await page.getByRole('dialog').count(), 0);
+    };
+    for (const [path, own, other] of [
+      ['/tickets', shortcuts.send, shortcuts.model],
+      ['/playground', shortcuts.newLine, shortcuts.submit],
+      ['/account/tokens', shortcuts.list, shortcuts.send],
+    ] as const) {
+      const text = await openList(path);
+      assert.ok(text.includes(own) && !text.includes(other), `${path}: ${text}`);
+      await close();
+    }
+    assert.ok((await openList('/studio')).includes(shortcuts.vary));
+    await assertAccessible(page, 'shortcuts');
+    await page.getByRole('switch', { name: shortcuts.single }).click();
+    await close();
+    await isInert('m');
+    await isInert('?');
+    await page.goto('/account/profile');
+    await page.getByRole('switch', { name: shortcuts.single, checked: false }).click();
+    await openList('/studio');
+    await page.context().close();
+  });
+
+  it('labels the keys of a Mac', async () => {
+    const { page } = await open('apple');
+    await page.addInitScript("Object.defineProperty(navigator, 'platform', { get: () => 'MacIntel' })");
     await page.goto('/studio');
     await waitForContent(page);
-    await page.locator('h1').click();
-    await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: studio.shortcuts.title }).waitFor();
-    await assertAccessible(page, 'shortcuts');
-    await page.getByRole('switch', { name: studio.shortcuts.single }).click();
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.locator('h1').click();
-    await page.keyboard.press('m');
-    await page.waitForTimeout(300);
-    assert.equal(await page.getByRole('dialog').count(), 0);
+    await page.getByRole('button', { name: /⌘ K/ }).waitFor();
+    assert.match((await page.locator('.run-keys').textContent()) ?? '', /^⌘ Enter$/);
+    assert.doesNotMatch((await page.locator('body').textContent()) ?? '', /Ctrl/);
     await page.context().close();
   });
 

@@ -25,6 +25,7 @@ import { LanguageAndThemeMenus } from './menus.tsx';
 import { Navigation } from './navigation.tsx';
 import { NotificationBell } from './notification-bell.tsx';
 import { PageLoadingIndicator } from './page.tsx';
+import { onShowShortcuts, showShortcuts, single, withMod } from './shortcut-keys.ts';
 
 /**
  * Class that the scroll lock under dialogs (react-remove-scroll) gives to elements that must not shift when the scroll
@@ -69,6 +70,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
         </div>
       </nav>
       <ServiceUnreachableNotice />
+      <ShortcutList />
       <main id="main" tabIndex={-1}>
         <Suspense fallback={<PageLoadingIndicator />}>{children}</Suspense>
       </main>
@@ -185,10 +187,26 @@ const isUnreachable = (error: unknown): boolean =>
   error instanceof ReelgateError &&
   (error.code === 'network' || ['http_502', 'http_503', 'http_504'].includes(error.code));
 
+const ShortcutsDialog = lazy(() => import('./shortcuts-dialog.tsx'));
+
+/** The list of shortcuts, opened by "?" on every page. */
+function ShortcutList() {
+  const [opened, setOpened] = useState(false);
+  // With or without Shift, depending on the keyboard.
+  useHotkeys(['?', 'shift+?'].map((key) => [key, single(showShortcuts)] as [string, () => void]));
+  useEffect(() => onShowShortcuts(() => setOpened(true)), []);
+  if (!opened) return null;
+  return (
+    <Suspense>
+      <ShortcutsDialog onClose={() => setOpened(false)} />
+    </Suspense>
+  );
+}
+
 /** Lazy: code and texts of the palette load when it first opens. */
 const CommandPalette = lazy(() => import('./command-palette.tsx'));
 
-/** Opens the palette; Ctrl-K does the same on every page, inside fields too. */
+/** Opens the palette; Ctrl-K or Command-K does the same on every page, inside fields too. */
 function CommandPaletteButton() {
   const { t } = useTranslation();
   const [opened, setOpened] = useState(false);
@@ -199,7 +217,7 @@ function CommandPaletteButton() {
         <Group gap="xs" wrap="nowrap">
           <IconSearch size={16} />
           <Text size="sm">{t('search')}</Text>
-          <Kbd size="xs">Ctrl K</Kbd>
+          <Kbd size="xs">{withMod('K')}</Kbd>
         </Group>
       </UnstyledButton>
       <ActionIcon hiddenFrom="sm" size="lg" aria-label={t('search')} onClick={() => setOpened(true)}>

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { isAdmin, useSelf } from '../data/self.ts';
 import { useReturnFocus } from './dialog.tsx';
 import { type CommandPaletteGroup, type CommandPaletteItem, useCommandPaletteItems } from './palette-items.ts';
+import { withMod } from './shortcut-keys.ts';
 
 /**
  * Search over pages, actions, users, models and tasks, operable by keyboard alone (ARIA Authoring Practices: combobox
@@ -132,7 +133,7 @@ function KeyHint() {
   const { t } = useTranslation('command-palette');
   return (
     <Text size="xs" c="dimmed" px="md" py="xs" visibleFrom="sm">
-      {t('hint')} · <Kbd size="xs">Ctrl K</Kbd>
+      {t('hint')} · <Kbd size="xs">{withMod('K')}</Kbd>
     </Text>
   );
 }

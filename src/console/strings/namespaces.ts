@@ -29,6 +29,7 @@ import type plan from './en/plan.ts';
 import type playground from './en/playground.ts';
 import type reconciliation from './en/reconciliation.ts';
 import type requests from './en/requests.ts';
+import type shortcuts from './en/shortcuts.ts';
 import type signIn from './en/sign-in.ts';
 import type studio from './en/studio.ts';
 import type support from './en/support.ts';
@@ -38,6 +39,7 @@ import type failures from './en/video-failures.ts';
 interface Resources {
   app: typeof app;
   'sign-in': typeof signIn;
+  shortcuts: typeof shortcuts;
   studio: typeof studio;
   support: typeof support;
   account: typeof account;

@@ -6,6 +6,8 @@ import { bindMessaging, bindPhone, putSelf, resendConfirmation, sendPhoneCode } 
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
+import { hasSingleKeys } from '../../components/shortcut-keys.ts';
+import { SingleKeysSwitch } from '../../components/shortcuts-dialog.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { formatDate } from '../../data/format-times.ts';
@@ -44,9 +46,21 @@ export function ProfilePage() {
               ) : null}
             </Stack>
           </SettingsSection>
+          <ShortcutSettings />
         </Stack>
       )}
     </Page>
+  );
+}
+
+/** The switch for single-key shortcuts, stored in this browser. */
+function ShortcutSettings() {
+  const { t } = useTranslation('shortcuts');
+  const [isOn, setOn] = useState(hasSingleKeys);
+  return (
+    <SettingsSection title={t('title')} subtitle={t('settingsText')}>
+      <SingleKeysSwitch isOn={isOn} onChange={setOn} />
+    </SettingsSection>
   );
 }
 

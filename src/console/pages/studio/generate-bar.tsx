@@ -6,11 +6,11 @@ import { useTranslation } from 'react-i18next';
 import { toDisplayedQuota } from '../../../contract/amounts.ts';
 import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
+import { withMod } from '../../components/shortcut-keys.ts';
 import { formatRelativeTime } from '../../data/format-times.ts';
 import { useSelf } from '../../data/self.ts';
 import type { VideoBody, VideoQuote } from '../../data/videos.ts';
 import { useTotalPrice } from './models.ts';
-import { SUBMIT_KEYS } from './shortcuts.ts';
 import type { useSubmitVideos } from './submit-videos.ts';
 
 interface GenerateBarProps {
@@ -63,7 +63,7 @@ export function GenerateBar({ bodies, missing, run, onRun, mini }: GenerateBarPr
           leftSection={busy ? <Loader size={16} color="currentColor" /> : <IconSparkles size={17} />}
           rightSection={
             <Kbd size="xs" className="run-keys" aria-hidden>
-              {SUBMIT_KEYS}
+              {withMod('Enter')}
             </Kbd>
           }
           aria-busy={busy}

@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { VIDEO_OPERATIONS, type VideoOperation } from '../../../contract/input-roles.ts';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
+import { showShortcuts } from '../../components/shortcut-keys.ts';
 import { canDo, type UsableModel } from '../../data/models.ts';
-import type { VideoBody } from '../../data/videos.ts';
 import {
   bodiesFor,
   type ChangeDraft,
@@ -30,7 +30,6 @@ import type { useSubmitVideos } from './submit-videos.ts';
 import type { InputUploads } from './uploads.ts';
 
 const ImprovePrompt = lazy(() => import('./improve-prompt.tsx'));
-const ShortcutsDialog = lazy(() => import('./shortcuts-dialog.tsx'));
 const VideoCodeSamplesDialog = lazy(() => import('./video-samples-dialog.tsx'));
 const TemplatesAndDraftsMenu = lazy(() => import('./templates-menu.tsx'));
 
@@ -55,7 +54,7 @@ export function StudioForm(props: StudioFormProps) {
   const { models, draft, change, replace, uploads, run, notice, onNotice, promptModel, mini } = props;
   const { t } = useTranslation(['studio', 'app']);
   const [isExpanded, setExpanded] = useState(draft.negative !== '' || draft.seed !== '' || draft.metadata !== '');
-  const [dialog, setDialog] = useState<'code' | 'shortcuts'>();
+  const [isCodeShown, setCodeShown] = useState(false);
   const [picking, setPicking] = useState(false);
   const texts = useInputTexts();
   const usable = models.filter((each) => canDo(each, draft.operation));
@@ -70,7 +69,6 @@ export function StudioForm(props: StudioFormProps) {
   useStudioShortcuts({
     submit,
     pickModel: () => setPicking(true),
-    showShortcuts: () => setDialog('shortcuts'),
   });
   const { fit, changeOperation } = useFormChanges({ models, draft, model, replace, onNotice });
   useFittingParameters(draft, model, fit);
@@ -82,8 +80,7 @@ export function StudioForm(props: StudioFormProps) {
           draft={draft}
           replace={replace}
           onClear={() => replace(emptyForm(model))}
-          onShowCode={model === undefined ? undefined : () => setDialog('code')}
-          onShowShortcuts={() => setDialog('shortcuts')}
+          onShowCode={model === undefined ? undefined : () => setCodeShown(true)}
         />
       </div>
       <Notice text={notice} onClose={() => onNotice('')} />
@@ -117,30 +114,15 @@ export function StudioForm(props: StudioFormProps) {
       {model === undefined ? null : (
         <MoreParameters key={model.id} model={model} draft={draft} onChange={change} isExpanded={isExpanded} />
       )}
-      <FormDialogs
-        dialog={dialog}
-        body={
-          dialog === 'code' && model !== undefined ? (bodiesFor(draft, [model])?.[0] ?? { model: model.id }) : undefined
-        }
-        onClose={() => setDialog(undefined)}
-      />
+      {isCodeShown && model !== undefined ? (
+        <Suspense>
+          <VideoCodeSamplesDialog
+            body={bodiesFor(draft, [model])?.[0] ?? { model: model.id }}
+            onClose={() => setCodeShown(false)}
+          />
+        </Suspense>
+      ) : null}
     </Paper>
-  );
-}
-
-interface FormDialogsProps {
-  readonly dialog: 'code' | 'shortcuts' | undefined;
-  /** The request shown as code. */
-  readonly body: VideoBody | undefined;
-  readonly onClose: () => void;
-}
-
-function FormDialogs({ dialog, body, onClose }: FormDialogsProps) {
-  return (
-    <Suspense>
-      {body === undefined ? null : <VideoCodeSamplesDialog body={body} onClose={onClose} />}
-      {dialog === 'shortcuts' ? <ShortcutsDialog onClose={onClose} /> : null}
-    </Suspense>
   );
 }
 
@@ -231,11 +213,10 @@ interface FormToolsProps {
   readonly onClear: () => void;
   /** Undefined while there is no valid request to show as code. */
   readonly onShowCode: (() => void) | undefined;
-  readonly onShowShortcuts: () => void;
 }
 
 /** Templates, clearing, code samples and the list of shortcuts. */
-function FormTools({ draft, replace, onClear, onShowCode, onShowShortcuts }: FormToolsProps) {
+function FormTools({ draft, replace, onClear, onShowCode }: FormToolsProps) {
   const { t } = useTranslation('studio');
   return (
     <Group gap={0} wrap="nowrap">
@@ -263,9 +244,9 @@ function FormTools({ draft, replace, onClear, onShowCode, onShowShortcuts }: For
       <ActionIcon
         size="lg"
         visibleFrom="sm"
-        data-hint={t('shortcuts.title')}
-        aria-label={t('shortcuts.title')}
-        onClick={onShowShortcuts}
+        data-hint={t('shortcuts')}
+        aria-label={t('shortcuts')}
+        onClick={showShortcuts}
       >
         <IconKeyboard size={18} />
       </ActionIcon>

@@ -1,0 +1,98 @@
+/** Whether the keyboard has a Command key instead of Ctrl. */
+const isMac = /mac|iphone|ipad/i.test(navigator.platform);
+
+/** A key pressed with Ctrl, or with Command on a Mac, as labelled on the user's keyboard. */
+export const withMod = (key: string): string => (isMac ? `⌘ ${key}` : `Ctrl ${key}`);
+
+/** Keys of the studio without a modifier, and what each does: a key of the texts `shortcuts`. */
+const STUDIO_KEYS = {
+  '/': 'prompt',
+  M: 'model',
+  C: 'compare',
+  H: 'recent',
+  R: 'reuse',
+  V: 'vary',
+  E: 'extend',
+  D: 'edit',
+  L: 'lastFrame',
+} as const;
+
+type ShortcutName =
+  | 'search'
+  | 'list'
+  | 'submit'
+  | 'send'
+  | 'newLine'
+  | 'turn'
+  | (typeof STUDIO_KEYS)[keyof typeof STUDIO_KEYS];
+
+/** A shortcut as listed. */
+export interface Shortcut {
+  readonly keys: string;
+  readonly name: ShortcutName;
+  /** It has no modifier and acts outside fields, so it can be switched off. */
+  readonly isSingle?: true;
+}
+
+const ON_EVERY_PAGE: readonly Shortcut[] = [
+  { keys: withMod('K'), name: 'search' },
+  { keys: '?', name: 'list', isSingle: true },
+];
+
+/** Shortcuts of single pages, by the start of their path. */
+const ON_PAGES: readonly (readonly [path: string, shortcuts: readonly Shortcut[]])[] = [
+  [
+    '/studio',
+    [
+      { keys: withMod('Enter'), name: 'submit' },
+      ...Object.entries(STUDIO_KEYS).map(([keys, name]) => ({ keys, name, isSingle: true }) as const),
+      { keys: '← →', name: 'turn' },
+    ],
+  ],
+  ['/videos', [{ keys: '← →', name: 'turn' }]],
+  [
+    '/playground',
+    [
+      { keys: 'Enter', name: 'send' },
+      { keys: 'Shift Enter', name: 'newLine' },
+    ],
+  ],
+  ['/tickets', [{ keys: withMod('Enter'), name: 'send' }]],
+  ['/admin/tickets', [{ keys: withMod('Enter'), name: 'send' }]],
+];
+
+/** The shortcuts that act on a page, those of the page first. */
+export const shortcutsOf = (path: string): readonly Shortcut[] => [
+  ...ON_PAGES.flatMap(([start, shortcuts]) => (path === start || path.startsWith(`${start}/`) ? shortcuts : [])),
+  ...ON_EVERY_PAGE,
+];
+
+const STORAGE_KEY = 'reelgate.single-key-shortcuts';
+
+/** Whether keys without a modifier act; WCAG 2.1.4 demands a switch, because speech input types letters. */
+export const hasSingleKeys = (): boolean => localStorage.getItem(STORAGE_KEY) !== 'off';
+
+/** Switches the keys without a modifier on or off, in this browser. */
+export const setSingleKeys = (isOn: boolean): void => localStorage.setItem(STORAGE_KEY, isOn ? 'on' : 'off');
+
+/** Wraps the action of a key without a modifier: it does nothing in a dialog, or if these keys are switched off. */
+export const single = (act: () => void): (() => void) =>
+  outsideDialogs(() => {
+    if (hasSingleKeys()) act();
+  });
+
+/** Ignores shortcuts while a dialog is open. */
+export const outsideDialogs = (act: () => void) => (): void => {
+  if (document.querySelector('[role=dialog], dialog[open]') === null) act();
+};
+
+const OPEN_EVENT = 'reelgate:shortcuts';
+
+/** Opens the list of shortcuts. */
+export const showShortcuts = (): void => void dispatchEvent(new Event(OPEN_EVENT));
+
+/** Calls `open` when the list of shortcuts is asked for. @returns stops it */
+export function onShowShortcuts(open: () => void): () => void {
+  addEventListener(OPEN_EVENT, open);
+  return () => removeEventListener(OPEN_EVENT, open);
+}
