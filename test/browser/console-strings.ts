@@ -12,6 +12,7 @@ import enAdminTickets from '../../src/console/strings/en/admin-tickets.ts';
 import enApp from '../../src/console/strings/en/app.ts';
 import enAudit from '../../src/console/strings/en/audit.ts';
 import enBatches from '../../src/console/strings/en/batches.ts';
+import enCollections from '../../src/console/strings/en/collections.ts';
 import enPalette from '../../src/console/strings/en/command-palette.ts';
 import enConnect from '../../src/console/strings/en/connect-clients.ts';
 import enCosts from '../../src/console/strings/en/costs.ts';
@@ -44,6 +45,7 @@ import zhAdminTickets from '../../src/console/strings/zh-cn/admin-tickets.ts';
 import zhApp from '../../src/console/strings/zh-cn/app.ts';
 import zhAudit from '../../src/console/strings/zh-cn/audit.ts';
 import zhBatches from '../../src/console/strings/zh-cn/batches.ts';
+import zhCollections from '../../src/console/strings/zh-cn/collections.ts';
 import zhPalette from '../../src/console/strings/zh-cn/command-palette.ts';
 import zhConnect from '../../src/console/strings/zh-cn/connect-clients.ts';
 import zhCosts from '../../src/console/strings/zh-cn/costs.ts';
@@ -83,6 +85,7 @@ export const STRINGS = {
     adminTickets: enAdminTickets,
     app: enApp,
     audit: enAudit,
+    collections: enCollections,
     connect: enConnect,
     costs: enCosts,
     failures: enFailures,
@@ -117,6 +120,7 @@ export const STRINGS = {
     adminTickets: zhAdminTickets,
     app: zhApp,
     audit: zhAudit,
+    collections: zhCollections,
     connect: zhConnect,
     costs: zhCosts,
     failures: zhFailures,

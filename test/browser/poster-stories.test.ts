@@ -73,7 +73,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
     assert.deepEqual(new Set(files), new Set(['poster']));
     await assertAccessible(page, 'gallery with posters');
     await card.getByRole('button', { name: STRINGS.en.studio.play }).click();
-    await waitForExpression(page, `document.querySelector('article video')?.readyState >= 1`);
+    await waitForExpression(page, `document.querySelector('dialog[open] video')?.readyState >= 1`);
     assert.deepEqual(new Set(files), new Set(['poster', 'video']));
     await page.context().close();
   });

@@ -36,6 +36,7 @@ export interface VideoFilter {
   readonly to?: string;
   readonly q?: string;
   readonly favourite?: string;
+  readonly collection?: string;
   /** `next` of the previous page, for pages beyond the counted total. */
   readonly after?: string;
 }

@@ -13,6 +13,7 @@ import type adminTickets from './en/admin-tickets.ts';
 import type app from './en/app.ts';
 import type audit from './en/audit.ts';
 import type batches from './en/batches.ts';
+import type collections from './en/collections.ts';
 import type palette from './en/command-palette.ts';
 import type connect from './en/connect-clients.ts';
 import type costs from './en/costs.ts';
@@ -56,6 +57,7 @@ interface Resources {
   costs: typeof costs;
   'video-failures': typeof failures;
   batches: typeof batches;
+  collections: typeof collections;
   explore: typeof explore;
   files: typeof files;
   list: typeof list;

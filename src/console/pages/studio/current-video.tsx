@@ -14,6 +14,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { CollectButton } from '../../components/collect-button.tsx';
 import { CopyIconButton } from '../../components/copy-button.tsx';
 import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';
@@ -178,6 +179,7 @@ export function RemixButtons({ video, actions, compact = false }: RemixButtonsPr
         </>
       ) : null}
       <FavouriteButton id={id} />
+      <CollectButton id={id} />
       <ActionIcon
         data-hint={t('open')}
         aria-label={t('open')}

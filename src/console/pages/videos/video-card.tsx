@@ -10,18 +10,19 @@ import {
   Stack,
   Text,
   Tooltip,
-  UnstyledButton,
 } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
-import { IconArrowBackUp, IconArrowsMaximize, IconDownload, IconPlayerPlayFilled } from '@tabler/icons-react';
+import { IconAlertTriangle, IconArrowBackUp, IconDownload, IconFileInfo, IconMovie } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { memo, useState } from 'react';
+import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { CreditAmount } from '../../components/credit-amount.tsx';
+import { CollectButton } from '../../components/collect-button.tsx';
+import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';
+import { HoverClip } from '../../components/hover-clip.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
+import { TaskProgress, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import { formatDuration } from '../../data/format-times.ts';
@@ -30,6 +31,8 @@ import { downloadVideo, uploadPoster, type Video, videoQuery } from '../../data/
 interface VideoCardProps {
   readonly video: Video;
   readonly onReuse: (video: Video) => void;
+  /** Shows a finished video over the whole window. */
+  readonly onEnlarge: (taskId: string) => void;
   /** Set while videos are being selected for a bulk action. */
   readonly selected?: boolean;
   readonly onSelect?: (video: Video) => void;
@@ -39,13 +42,19 @@ interface VideoCardProps {
  * One video of the user, from submission to playback; for a failure the reason, and whether it was charged. Memoized,
  * because a click on the page of 24 cards would render all of them before the next frame.
  */
-export const VideoCard = memo(function VideoCard({ video, onReuse, selected = false, onSelect }: VideoCardProps) {
+export const VideoCard = memo(function VideoCard({
+  video,
+  onReuse,
+  onEnlarge,
+  selected = false,
+  onSelect,
+}: VideoCardProps) {
   const { t } = useTranslation('studio');
   const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
   return (
     <Card p="sm" component="article" aria-label={prompt} className={selected ? 'chosen' : ''}>
       <Card.Section p="sm" pb={0}>
-        {video.status === 'SUCCESS' ? <PosterOrPlayer video={video} /> : <TaskProgress video={video} />}
+        <CardMedia video={video} onEnlarge={onEnlarge} />
       </Card.Section>
       <Stack gap={6} mt="sm" flex={1}>
         {onSelect === undefined ? null : (
@@ -56,10 +65,9 @@ export const VideoCard = memo(function VideoCard({ video, onReuse, selected = fa
             onChange={() => onSelect(video)}
           />
         )}
-        <Text size="sm" lineClamp={2} title={video.prompt} style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" lineClamp={2} title={video.prompt} mih="2lh" style={{ overflowWrap: 'anywhere' }}>
           {prompt}
         </Text>
-        {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
         <Group gap={8} wrap="nowrap">
           <VideoStatusBadge {...video} />
           <Text size="xs" c="dimmed" truncate flex={1}>
@@ -82,48 +90,82 @@ export const VideoCard = memo(function VideoCard({ video, onReuse, selected = fa
               </>
             ) : null}
           </Text>
-          <Group gap={2} wrap="nowrap">
-            <FavouriteButton id={video.task_id} />
-            <Tooltip label={t('reuseHint')}>
-              <ActionIcon aria-label={t('reuse')} onClick={() => onReuse(video)}>
-                <IconArrowBackUp size={17} />
-              </ActionIcon>
-            </Tooltip>
-            {video.status === 'SUCCESS' ? <DownloadButton id={video.task_id} /> : null}
-            <Tooltip label={t('open')}>
-              <ActionIcon
-                aria-label={t('open')}
-                renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: video.task_id }} {...props} />}
-              >
-                <IconArrowsMaximize size={16} />
-              </ActionIcon>
-            </Tooltip>
-          </Group>
+          <CardActions video={video} onReuse={onReuse} />
         </Group>
       </Stack>
     </Card>
   );
 });
 
-/** Shows the poster until playback is requested. A video without a poster shows the player, which then creates one. */
-function PosterOrPlayer({ video }: { readonly video: Video }) {
-  const [isWanted, setWanted] = useState(false);
-  const [hasFailed, setFailed] = useState(false);
+interface CardActionsProps extends Pick<VideoCardProps, 'video' | 'onReuse'> {
+  /** The lightbox covers dialogs, which therefore cannot open from it. */
+  readonly inLightbox?: boolean;
+}
+
+/** Actions on a video, on its card and in the lightbox. */
+export function CardActions({ video, onReuse, inLightbox = false }: CardActionsProps) {
   const { t } = useTranslation('studio');
-  if (video.poster_url === '' || hasFailed) return <LazyPlayer video={video} autoPlay={false} />;
-  if (isWanted) return <LazyPlayer video={video} autoPlay />;
   return (
-    <VideoPoster
-      src={video.poster_url}
-      title={video.prompt === '' ? t('noPrompt') : video.prompt}
-      onPlay={() => setWanted(true)}
-      onError={() => setFailed(true)}
-    />
+    <Group gap={2} wrap="nowrap">
+      <FavouriteButton id={video.task_id} />
+      {inLightbox ? null : <CollectButton id={video.task_id} />}
+      <Tooltip label={t('reuseHint')}>
+        <ActionIcon aria-label={t('reuse')} onClick={() => onReuse(video)}>
+          <IconArrowBackUp size={17} />
+        </ActionIcon>
+      </Tooltip>
+      {video.status === 'SUCCESS' ? <DownloadButton id={video.task_id} /> : null}
+      <Tooltip label={t('open')}>
+        <ActionIcon
+          aria-label={t('open')}
+          renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: video.task_id }} {...props} />}
+        >
+          <IconFileInfo size={16} />
+        </ActionIcon>
+      </Tooltip>
+    </Group>
+  );
+}
+
+/**
+ * The upper part of a card, of the same height for every state, so that no card leaves a hole beside another. A video
+ * without a poster shows the player, which then creates one.
+ */
+function CardMedia({ video, onEnlarge }: Pick<VideoCardProps, 'video' | 'onEnlarge'>) {
+  const { t } = useTranslation('studio');
+  if (video.status === 'FAILURE') return <FailureTile video={video} />;
+  if (video.status !== 'SUCCESS') return <TaskProgress video={video} />;
+  if (video.poster_url === '') return <LazyPlayer video={video} />;
+  return (
+    <button
+      type="button"
+      className="tile mantine-focus-auto"
+      aria-label={`${t('play')}: ${video.prompt === '' ? t('noPrompt') : video.prompt}`}
+      onClick={() => onEnlarge(video.task_id)}
+    >
+      <HoverClip video={video} fallback={<IconMovie size={22} />} />
+    </button>
+  );
+}
+
+/** Why a video failed; leads to its page, which has the remedy and the vendor's message. */
+function FailureTile({ video }: { readonly video: Video }) {
+  const { t } = useTranslation('studio');
+  const failure = useTranslation('video-failures');
+  const formatCredits = useFormatCredits();
+  return (
+    <Link to="/videos/$taskId" params={{ taskId: video.task_id }} className="tile failure-tile mantine-focus-auto">
+      <span>
+        <IconAlertTriangle size={22} aria-hidden />
+        <strong>{failure.t(`${video.fail_cause === '' ? 'unknown' : video.fail_cause}.text`)}</strong>
+        {t(video.imported ? 'importedCost' : 'refunded', { price: formatCredits(video.quota) })}
+      </span>
+    </Link>
   );
 }
 
 /** The player, loaded once the card is visible. */
-function LazyPlayer({ video, autoPlay }: { readonly video: Video; readonly autoPlay: boolean }) {
+function LazyPlayer({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
   const { ref, inViewport } = useInViewport();
   const detail = useQuery({ ...videoQuery(video.task_id), enabled: inViewport });
@@ -133,8 +175,7 @@ function LazyPlayer({ video, autoPlay }: { readonly video: Video; readonly autoP
         <VideoPlayer
           src={detail.data.play_url}
           title={video.prompt}
-          autoPlay={autoPlay}
-          {...(video.poster_url === '' ? { onFrame: (frame) => uploadPoster(video.task_id, frame) } : {})}
+          onFrame={(frame) => uploadPoster(video.task_id, frame)}
         />
       ) : (
         <AspectRatio ratio={16 / 9}>
@@ -164,31 +205,5 @@ function DownloadButton({ id }: { readonly id: string }) {
         <IconDownload size={17} />
       </ActionIcon>
     </Tooltip>
-  );
-}
-
-interface VideoPosterProps {
-  readonly src: string;
-  readonly title: string;
-  readonly onPlay: () => void;
-  /** Called if the image cannot be shown. */
-  readonly onError: () => void;
-}
-
-/** Poster of a video; a click starts playback. */
-function VideoPoster({ src, title, onPlay, onError }: VideoPosterProps) {
-  const { t } = useTranslation('studio');
-  return (
-    <UnstyledButton onClick={onPlay} aria-label={`${t('play')}: ${title}`} w="100%" pos="relative">
-      <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 10, overflow: 'hidden' }}>
-        <img src={src} alt="" loading="lazy" onError={onError} style={{ display: 'block', objectFit: 'contain' }} />
-      </AspectRatio>
-      <IconPlayerPlayFilled
-        size={40}
-        color="white"
-        aria-hidden
-        style={{ position: 'absolute', inset: 0, margin: 'auto', filter: 'drop-shadow(0 1px 4px rgb(0 0 0 / 0.6))' }}
-      />
-    </UnstyledButton>
   );
 }

@@ -2,6 +2,8 @@ import { Button, Group, Select, SimpleGrid, Skeleton, Text, TextInput } from '@m
 import { useDebouncedCallback } from '@mantine/hooks';
 import {
   IconDownload,
+  IconFolderMinus,
+  IconFolderPlus,
   IconMovie,
   IconSearch,
   IconShare,
@@ -13,7 +15,7 @@ import {
 } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useCallback, useEffect, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal, TASK_STATUS } from '../../../contract/task-states.ts';
 import { ConfirmDialog } from '../../components/dialog.tsx';
@@ -21,11 +23,16 @@ import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { useToasts } from '../../components/toasts.tsx';
+import { collectionsQuery, setMembership } from '../../data/collections.ts';
 import { usableModelsQuery } from '../../data/models.ts';
 import { deleteVideo, downloadVideos, type Video, videosQuery } from '../../data/videos.ts';
 import { StorageUsage } from './storage-usage.tsx';
-import { VideoCard } from './video-card.tsx';
+import { CardActions, VideoCard } from './video-card.tsx';
 import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
+
+const CollectionBar = lazy(() => import('./collection-bar.tsx'));
+const CollectionDialog = lazy(() => import('../../components/collection-dialog.tsx'));
+const Lightbox = lazy(() => import('../../components/lightbox.tsx'));
 
 const PAGE_SIZE = 24;
 
@@ -35,18 +42,20 @@ export function VideoListPage() {
   const search = useSearch({ from: '/app/videos' });
   const navigate = useNavigate();
   const selection = useVideoSelection();
-  const { page = 1, from, to, favourite, ...rest } = search;
+  const { page = 1, from, to, favourite, collection, ...rest } = search;
   const filter = {
     ...rest,
     from: dayToUnixSeconds(from, '00:00:00'),
     to: dayToUnixSeconds(to, '23:59:59'),
     favourite: favourite ? 'true' : undefined,
+    collection: collection?.toString(),
   };
   const videos = useQuery({ ...videosQuery(page, PAGE_SIZE, filter), placeholderData: keepPreviousData });
   const shown = videos.data?.data ?? [];
   const set = (part: VideosSearchParams): void =>
     void navigate({ to: '/videos', search: { ...search, page: undefined, after: undefined, ...part }, replace: true });
   const reuse = useReuse();
+  const [enlarged, setEnlarged] = useState<string>();
   const studio = (
     <Button leftSection={<IconSparkles size={16} />} renderRoot={(props) => <Link to="/studio" {...props} />}>
       {t('run')}
@@ -81,6 +90,11 @@ export function VideoListPage() {
       }
     >
       {videos.data?.total === 0 && !hasFilters(search) ? null : <VideoFilters search={search} set={set} />}
+      {collection === undefined ? null : (
+        <Suspense>
+          <CollectionBar id={collection} onDeleted={() => set({ collection: undefined })} />
+        </Suspense>
+      )}
       <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />
       {videos.data === undefined && videos.error === null ? <Skeleton h={320} radius="lg" /> : null}
       {videos.data?.total === 0 ? <NoVideos search={search} action={studio} /> : null}
@@ -90,6 +104,7 @@ export function VideoListPage() {
             key={video.task_id}
             video={video}
             onReuse={reuse}
+            onEnlarge={setEnlarged}
             {...(selection.videos === undefined
               ? {}
               : { selected: selection.has(video.task_id), onSelect: selection.toggle })}
@@ -105,7 +120,17 @@ export function VideoListPage() {
       />
       <StorageUsage />
       {selection.videos === undefined ? null : (
-        <VideoSelectionBar selection={selection} selected={selection.videos} shown={shown} />
+        <VideoSelectionBar selection={selection} selected={selection.videos} shown={shown} collection={collection} />
+      )}
+      {enlarged === undefined ? null : (
+        <Suspense>
+          <Lightbox
+            videos={shown.filter(({ status }) => status === 'SUCCESS')}
+            start={enlarged}
+            onClose={() => setEnlarged(undefined)}
+            actions={(video) => <CardActions video={video} onReuse={reuse} inLightbox />}
+          />
+        </Suspense>
       )}
     </Page>
   );
@@ -148,8 +173,9 @@ interface VideoFiltersProps {
 /** Filters of the user's videos. */
 function VideoFilters({ search, set }: VideoFiltersProps) {
   const { t } = useTranslation('studio');
-  const { status, model, from, to, favourite } = search;
+  const { status, model, from, to, favourite, collection } = search;
   const models = useQuery(usableModelsQuery);
+  const { data: collections = [] } = useQuery(collectionsQuery());
   return (
     <Group mb="lg" gap="sm" align="flex-end" className="filters" role="search">
       <PromptSearch value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />
@@ -184,6 +210,18 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
         value={to ?? ''}
         onChange={(event) => set({ to: event.currentTarget.value || undefined })}
       />
+      {collections.length === 0 ? null : (
+        <Select
+          label={t('collection')}
+          w={160}
+          placeholder={t('anyCollection')}
+          clearable
+          searchable
+          data={collections.map(({ id, name }) => ({ value: String(id), label: name }))}
+          value={collection === undefined ? null : String(collection)}
+          onChange={(value) => set({ collection: value === null ? undefined : Number(value) })}
+        />
+      )}
       <Button
         variant={favourite ? 'light' : 'default'}
         aria-pressed={favourite === true}
@@ -204,6 +242,7 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
               from: undefined,
               to: undefined,
               favourite: undefined,
+              collection: undefined,
             })
           }
         >
@@ -242,15 +281,33 @@ interface SelectionBarProps {
   readonly selected: readonly Video[];
   /** Videos on the screen. */
   readonly shown: readonly Video[];
+  /** The collection whose videos the page shows. */
+  readonly collection: number | undefined;
 }
 
 /** Bulk actions for the selected videos; sticky while any video is selected. */
-function VideoSelectionBar({ selection, selected, shown }: SelectionBarProps) {
+function VideoSelectionBar({ selection, selected, shown, collection }: SelectionBarProps) {
   const { t } = useTranslation(['studio', 'app']);
   const queries = useQueryClient();
   const toasts = useToasts();
   const finished = selected.filter(({ status }) => isTerminal(status));
   const downloadable = selected.filter(({ status }) => status === 'SUCCESS').map(({ task_id: id }) => id);
+  const [isCollecting, setCollecting] = useState(false);
+  const uncollect = useMutation({
+    mutationFn: (id: number) =>
+      setMembership(
+        id,
+        selected.map((each) => each.task_id),
+        false,
+      ),
+    onSuccess: () => {
+      selection.stop();
+      return Promise.all(
+        ['list', 'collections'].map((part) => queries.invalidateQueries({ queryKey: ['videos', part] })),
+      );
+    },
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
+  });
   const save = useMutation({
     mutationFn: () => downloadVideos(queries, downloadable),
     onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
@@ -262,7 +319,8 @@ function VideoSelectionBar({ selection, selected, shown }: SelectionBarProps) {
         selection.remove([video]);
       }
     } finally {
-      for (const list of ['list', 'favourites']) await queries.invalidateQueries({ queryKey: ['videos', list] });
+      for (const list of ['list', 'favourites', 'collections'])
+        await queries.invalidateQueries({ queryKey: ['videos', list] });
     }
     toasts.success(t('deletedMany', { count: finished.length }));
     selection.stop();
@@ -278,6 +336,27 @@ function VideoSelectionBar({ selection, selected, shown }: SelectionBarProps) {
         </Button>
       </Group>
       <Group gap="xs">
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<IconFolderPlus size={16} />}
+          disabled={selected.length === 0}
+          onClick={() => setCollecting(true)}
+        >
+          {t('collect')}
+        </Button>
+        {collection === undefined ? null : (
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<IconFolderMinus size={16} />}
+            disabled={selected.length === 0}
+            loading={uncollect.isPending}
+            onClick={() => uncollect.mutate(collection)}
+          >
+            {t('uncollect')}
+          </Button>
+        )}
         <Button
           variant="default"
           size="xs"
@@ -313,6 +392,11 @@ function VideoSelectionBar({ selection, selected, shown }: SelectionBarProps) {
           {t('selectDone')}
         </Button>
       </Group>
+      {isCollecting ? (
+        <Suspense>
+          <CollectionDialog taskIds={selected.map((each) => each.task_id)} onClose={() => setCollecting(false)} />
+        </Suspense>
+      ) : null}
     </Group>
   );
 }

@@ -26,6 +26,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
+import { CollectButton } from '../../components/collect-button.tsx';
 import { CopyIconButton } from '../../components/copy-button.tsx';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
@@ -146,6 +147,7 @@ function VideoActions({ video }: { readonly video: VideoDetail }) {
   return (
     <>
       <FavouriteButton id={video.task_id} />
+      <CollectButton id={video.task_id} />
       <Button
         variant="default"
         leftSection={<IconArrowBackUp size={16} />}

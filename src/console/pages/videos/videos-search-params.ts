@@ -11,6 +11,8 @@ export interface VideosSearchParams {
   readonly from?: string;
   readonly to?: string;
   readonly favourite?: true;
+  /** Id of a collection. */
+  readonly collection?: number;
 }
 
 /** Whether any filter is set; the page does not count. */
@@ -33,5 +35,7 @@ export function parseVideosSearchParams(search: Record<string, unknown>): Videos
     from: day(search.from),
     to: day(search.to),
     favourite: search.favourite === true ? true : undefined,
+    collection:
+      Number.isSafeInteger(search.collection) && Number(search.collection) > 0 ? Number(search.collection) : undefined,
   };
 }

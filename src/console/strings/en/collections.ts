@@ -1,0 +1,17 @@
+export default {
+  title_one: 'Collections of this video',
+  title_other: 'Collections of {{count}} videos',
+  collections: 'Collections',
+  none: 'No collections yet. Create the first one.',
+  videos_one: '{{count}} video',
+  videos_other: '{{count}} videos',
+  newName: 'New collection',
+  create: 'Create',
+  done: 'Done',
+  name: 'Name',
+  rename: 'Rename',
+  renameTitle: 'Rename collection',
+  delete: 'Delete collection',
+  deleteTitle: 'Delete “{{name}}”?',
+  deleteText: 'Only the collection is deleted. Its videos stay.',
+};
