@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
-import { type BrowserFixture, openBrowserFixture, waitForContent } from './browser-fixture.ts';
+import { type BrowserFixture, type ContextOptions, openBrowserFixture, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { inCredits, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
@@ -12,6 +12,21 @@ const MAX_TABS = 80;
 const VIDEO = { model: 'kling-v1-6', prompt: 'A paper boat on a river' };
 /** Matches the start of a text up to its placeholder. */
 const starts = (text: string): RegExp => new RegExp(`^${text.split('{{')[0]?.trim() ?? text}`);
+
+/** What hides the focused element, if anything; `end` if the focus has left the page. */
+const COVERED_FOCUS = `(() => {
+  const element = document.activeElement;
+  if (element === null || element === document.body) return 'end';
+  const { left, top, width, height } = element.getBoundingClientRect();
+  // Inputs behind their own label are one pixel large.
+  if (width < 4 || height < 4) return '';
+  const at = [Math.min(Math.max(left + width / 2, 0), innerWidth - 1), top + Math.min(height / 2, 20)];
+  const name = element.tagName + ' ' + (element.ariaLabel ?? element.textContent).slice(0, 40);
+  if (at[1] < 0 || at[1] > innerHeight) return name + ' is outside the window';
+  const above = document.elementFromPoint(at[0], at[1]);
+  const isShown = above === null || element.contains(above) || above.contains(element) || above.closest('label')?.control === element;
+  return isShown ? '' : name + ' is behind ' + above.tagName + ' ' + above.className;
+})()`;
 
 /**
  * The main user journeys by keyboard alone, with the means of a screen reader: elements are found by role and name, the
@@ -61,9 +76,9 @@ describe('the main journeys by keyboard and screen reader, in Chromium', {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await waitForContent(page);
   };
-  const signInByKeyboard = async (username: string, password: string): Promise<Page> => {
+  const signInByKeyboard = async (username: string, password: string, size: ContextOptions = {}): Promise<Page> => {
     const { signIn } = STRINGS.en.signIn;
-    const page = await fixture.open();
+    const page = await fixture.open(size);
     await page.goto('/sign-in');
     await write(page, page.getByRole('textbox', { name: signIn.username }), username);
     await write(page, page.getByLabel(signIn.password, { exact: true }), password);
@@ -205,6 +220,36 @@ describe('the main journeys by keyboard and screen reader, in Chromium', {
     await goTo(page, channel.name, `**/admin/channels/${channel.id}`);
     await press(page, page.getByRole('button', { name: adminChannels.test.action, exact: true }).first());
     await hear(page, adminChannels.test.works.split(' (')[0] ?? '');
+    await page.context().close();
+  });
+
+  it('at 200 % zoom, pages fit the window and no bar covers the focused element', async () => {
+    const { app } = STRINGS.en;
+    // Zoom halves the window in CSS pixels.
+    const page = await signInByKeyboard('walker', PASSWORD, { width: 640, height: 430 });
+    const faults: string[] = [];
+    const walk = async (path: string): Promise<void> => {
+      const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      if (wide > 0) faults.push(`${path} scrolls ${wide} px sideways`);
+      for (let tabs = 0; tabs < 60; tabs += 1) {
+        await page.keyboard.press('Tab');
+        const fault = await page.evaluate<string>(COVERED_FOCUS);
+        if (fault === 'end') break;
+        if (fault !== '') faults.push(`${path}: ${fault}`);
+      }
+    };
+    await walk('/studio');
+    for (const [name, path] of [
+      [app.pages.videos, '/videos'],
+      [app.pages.apiKeys, '/account/tokens'],
+      [app.pages.requests, '/account/requests'],
+    ] as const) {
+      await goTo(page, name, `**${path}`);
+      // The focus is on the heading of the new page.
+      await page.locator('h1:focus').waitFor();
+      await walk(path);
+    }
+    assert.deepEqual(faults, []);
     await page.context().close();
   });
 
