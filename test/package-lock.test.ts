@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -16,6 +18,8 @@ interface Manifest {
 }
 
 const root = join(import.meta.dirname, '..');
+/** The npm that runs the tests; undefined if Node runs them directly. */
+const NPM = process.env.npm_execpath;
 const text = readFileSync(join(root, 'package-lock.json'), 'utf8');
 
 test('T92: each lock file contains the packages of every platform', () => {
@@ -43,6 +47,27 @@ test('the importer is a separate package: a server installation contains none of
   for (const [name, version] of Object.entries(own.dependencies ?? {})) assert.equal(version, pinned[name], name);
   for (const path of ['importer', 'node_modules/mysql2', 'node_modules/sql-escaper'])
     assert.equal(packages[path]?.dev, true, path);
+});
+
+test('an installation by the oldest permitted Node prints no warnings', { skip: NPM === undefined }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rg-install-'));
+  try {
+    for (const name of ['package.json', 'package-lock.json', '.npmrc', 'importer/package.json'])
+      cpSync(join(root, name), join(folder, name));
+    const oldest = "data:text/javascript,Object.defineProperty(process,'version',{value:'v20.19.0'})";
+    const install = ['ci', '--dry-run', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name)));
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', oldest, String(NPM), ...install], {
+      cwd: folder,
+      encoding: 'utf8',
+      env,
+    });
+    assert.equal(status, 0, stderr);
+    assert.equal(stderr, '');
+    assert.match(stdout, /added \d+ packages/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('the lock file names no registry', () => {
