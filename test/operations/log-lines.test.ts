@@ -21,6 +21,7 @@ for (const [what, env, instance] of [
     for (const line of lines) {
       const { instance: named, version } = JSON.parse(line) as Record<string, unknown>;
       assert.deepEqual({ named, version }, { named: instance, version: VERSION }, line);
+      assert.equal(JSON.stringify(JSON.parse(line)), line.trimEnd(), 'no member is there twice');
     }
   });
 }

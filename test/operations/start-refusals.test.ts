@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -125,6 +125,23 @@ describe('an unusable path', () => {
     writeFileSync(join(home, 'broken.db'), `SQLite format 3\0${'x'.repeat(8_000)}`);
     const line = await lineOf({ DATABASE_URL: `sqlite:${join(home, 'broken.db')}`, MASTER_KEY: KEY });
     assert.match(line, /^DATABASE_URL: SQLite cannot use this file: [^\n]*$/);
+  });
+
+  // Only root can become another user.
+  it('in the folder of another user: one line', { skip: process.getuid?.() !== 0 }, () => {
+    const [uid, gid] = [65_534, 65_534];
+    const foreign = mkdtempSync(join(tmpdir(), 'rg-foreign-'));
+    try {
+      chmodSync(foreign, 0o755);
+      const env = { PATH: process.env.PATH, PORT: '0', HOST: '127.0.0.1' };
+      const options = { encoding: 'utf8', cwd: foreign, env, uid, gid } as const;
+      const { status, stdout, stderr } = spawnSync(process.execPath, [SERVER], options);
+      assert.deepEqual([status, stdout], [1, '']);
+      assert.match(stderr, /^reelgate cannot start: DATABASE_URL: [^\n]*\(EACCES\)\n$/);
+      assert.deepEqual(readdirSync(foreign), []);
+    } finally {
+      rmSync(foreign, { recursive: true });
+    }
   });
 
   it('an old Node version: one line', () => {
