@@ -95,7 +95,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     [{ forceLoginGatewayUrl: 'https://evil.example' }, ['forceLoginGatewayUrl']],
   ];
 
-  it('settings that can run programs are refused without confirmation and password', async () => {
+  it('T132: settings that can run programs are refused without confirmation and password', async () => {
     await put({ value: HARMLESS });
     for (const [value, keys] of SENSITIVE) {
       const message = await root.fails(400, 'PUT', PATH, { value });
@@ -115,7 +115,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
-  it('with both they are stored, audited without their values, and listed before approval', async () => {
+  it('T132: with both they are stored, audited without their values, and listed before approval', async () => {
     for (const [value, keys] of SENSITIVE)
       assert.deepEqual((await put({ value, confirm: true, password: ROOT_PASSWORD })).sensitive, keys);
     await put({ value: HOOKS, confirm: true, password: ROOT_PASSWORD });
@@ -148,7 +148,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual((await put({ value: HOOKS, confirm: true, code: code() })).sensitive, ['hooks']);
   });
 
-  it('only root may read or change them', async () => {
+  it('T132: only root may read or change them', async () => {
     const admin = await service.newUser('boss');
     await root.ok('PUT', `/api/admin/users/${admin.id}`, { role: 'admin' });
     await admin.logIn('boss');

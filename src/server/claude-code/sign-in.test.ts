@@ -127,7 +127,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(status, 200);
   });
 
-  it('a used refresh token from another network ends the sign-in, except within the reuse window', async () => {
+  it('T133: a used refresh token from another network ends the sign-in, except within the reuse window', async () => {
     const thief = new GatewayClient(service.app.http.fastify, '203.0.113.9');
     const first = await gateway.signIn(ada);
     const second = (await gateway.refresh(first.refresh_token)).json as unknown as typeof first;
@@ -161,7 +161,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
-  it('a code belongs to the first account that opens it', async () => {
+  it('T130: a code belongs to the first account that opens it', async () => {
     const { user_code: userCode, device_code: deviceCode } = await gateway.start();
     const browser = new ScriptlessBrowser(service);
     browser.cookies.set('session', ada.cookies.get('session') ?? '');
@@ -178,7 +178,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await gateway.poll(deviceCode)).status, 200);
   });
 
-  it('tokens open no path but those of the gateway', async () => {
+  it('T131: tokens open no path but those of the gateway', async () => {
     const { access_token: token } = await gateway.signIn(ada);
     const user = { 'service-api-user': String(ada.id) };
     for (const [path, headers] of [
@@ -198,7 +198,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     for (const other of [key, device.access_token, device.llm_token]) assert.equal(await gateway.statusOf(other), 401);
   });
 
-  it('the built-in client works nowhere but at the gateway', async () => {
+  it('T131: the built-in client works nowhere but at the gateway', async () => {
     const form = { client_id: 'claude-code' };
     const start = await gateway.send('POST', '//oauth/device_authorization', {
       body: new URLSearchParams(form).toString(),
@@ -210,7 +210,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.refresh(refreshToken, CLI)).success, false);
   });
 
-  it('devices list it, and ending it there, a ban or an administrator ends the access', async () => {
+  it('T134: devices list it, and ending it there, a ban or an administrator ends the access', async () => {
     const dora = await service.newUser('dora');
     const root = await service.root();
     const end: Readonly<Record<string, (id: number) => Promise<unknown>>> = {
@@ -235,7 +235,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await root.fails(200, 'DELETE', `/api/admin/claude-code/${(await service.signIn(ada)).user_id + 1_000}`);
   });
 
-  it('an administrator does not end the sign-in of root', async () => {
+  it('T134: an administrator does not end the sign-in of root', async () => {
     const root = await service.root();
     const { access_token: token } = await gateway.signIn(root);
     const [device] = await root.ok<{ id: number }[]>('GET', '/api/user/devices');
