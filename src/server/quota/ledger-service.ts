@@ -4,6 +4,7 @@ import { defined } from '../../contract/objects.ts';
 import { leftOf, type SpendLimit, type SpendPeriod } from '../../contract/spend-limits.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
+import { getOrMakeEntry } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import { randomText } from '../platform/tokens.ts';
@@ -353,12 +354,10 @@ class Charger {
     // The sort is stable, so the steps of one account stay in this order.
     for (const { run } of steps.sort((a, b) => a.userId - b.userId)) await run();
     const limits = new Map(groups.map(([{ userId }], index) => [userId, terms[index]?.spendLimit]));
-    return reservations.map((each) => ({
-      ...each,
-      ...(funding.get(each) ?? NO_PLAN_FUNDING),
-      counted: [],
-      planSpendLimit: limits.get(each.userId),
-    }));
+    return reservations.map((each) => {
+      const { plan_amount, plan_slot } = funding.get(each) ?? NO_PLAN_FUNDING;
+      return { ...each, plan_amount, plan_slot, counted: [], planSpendLimit: limits.get(each.userId) };
+    });
   }
 
   #findTerms(trx: Trx, groups: readonly (readonly [Reservation, ...Reservation[]])[]): Promise<AllowanceTerms[]> {
@@ -436,7 +435,7 @@ class Charger {
     opened: readonly FundedReservation[],
   ): Promise<void> {
     const { store, amountUnit } = this.#dependencies;
-    const changes = sumById([...closed.flatMap(toTokenRelease), ...opened.flatMap(toTokenUse)]);
+    const changes = tokenChanges(closed, opened);
     if (changes.length === 0) return;
     const limited = await store.limitedTokens(
       trx,
@@ -504,7 +503,7 @@ class Charger {
     opened: readonly FundedReservation[],
   ): Promise<{ userId: number; before: number; after: number }[]> {
     const { store, amountUnit } = this.#dependencies;
-    const changes = sumById([...closed.flatMap(toWalletRelease), ...opened.flatMap(toWalletUse)]);
+    const changes = walletChanges(closed, opened);
     if (changes.length === 0) return [];
     const balances = await store.changeWallets(trx, changes);
     const refused = changes.find(({ id }) => !balances.has(id));
@@ -539,67 +538,81 @@ class Charger {
       const after = await store.balanceIn(trx, userId);
       await onSpend(trx, userId, { before: after + each.walletExtra, after });
     }
-    await store.changeTokens(
-      trx,
-      sumById(
-        exceeding.flatMap(({ charged, reservation: { token_id: id, amount } }) =>
-          id === null ? [] : { id, reservations: 0, taken: 0, settled: charged - amount },
-        ),
-      ),
-    );
+    const tokens = new ChangesById(noTokenChange);
+    const wallets = new ChangesById(noWalletChange);
+    for (const { charged, isSettled, reservation } of exceeding) {
+      const { token_id: tokenId, user_id: userId, amount } = reservation;
+      if (tokenId !== null) tokens.of(tokenId).settled += charged - amount;
+      addUse(wallets.of(userId), charged, isSettled);
+    }
+    await store.changeTokens(trx, tokens.inOrder());
     for (const { subject, startsAt, delta } of exceeding.flatMap((each) => toWindowSettlements(each)))
       await spending?.store.settle(trx, subject, startsAt, delta);
-    await store.changeWallets(
-      trx,
-      sumById(exceeding.map((each) => ({ ...NO_WALLET_CHANGE, ...usedOf(each), id: each.reservation.user_id }))),
-    );
+    await store.changeWallets(trx, wallets.inOrder());
   }
 }
 
 /** Whether the cost is higher than the reservation. */
 const isExceeding = ({ extra }: OpenSettlement): boolean => extra > 0;
 
-/** Adds up the changes of each id; the sums are in ascending order of their ids. */
-function sumById<C extends { readonly [K in keyof C]: number } & { readonly id: number }>(changes: readonly C[]): C[] {
-  const sums = new Map<number, C>();
-  for (const change of changes) {
-    const sum = sums.get(change.id);
-    sums.set(change.id, sum === undefined ? change : add(sum, change));
+/** One change for each id, created when it is first asked for. */
+class ChangesById<C extends { readonly id: number }> {
+  readonly #changes = new Map<number, C>();
+  readonly #create: (id: number) => C;
+
+  constructor(create: (id: number) => C) {
+    this.#create = create;
   }
-  return [...sums.values()].sort((a, b) => a.id - b.id);
+
+  of(id: number): C {
+    return getOrMakeEntry(this.#changes, id, () => this.#create(id));
+  }
+
+  /** In ascending order of the ids, in which all transactions lock rows. */
+  inOrder(): C[] {
+    return [...this.#changes.values()].sort((a, b) => a.id - b.id);
+  }
 }
 
-function add<C extends { readonly [K in keyof C]: number } & { readonly id: number }>(sum: C, change: C): C {
-  const result = { ...sum };
-  for (const key of Object.keys(sum) as (keyof C)[])
-    if (key !== 'id') result[key] = (sum[key] + change[key]) as C[typeof key];
-  return result;
+const noTokenChange = (id: number): TokenChange => ({ id, reservations: 0, taken: 0, settled: 0 });
+const noWalletChange = (id: number): WalletChange => ({ id, back: 0, taken: 0, charged: 0, requests: 0 });
+
+function addUse(change: WalletChange, charged: number, isSettled: boolean): void {
+  change.charged += charged;
+  if (isSettled) change.requests++;
 }
 
 /** A settlement beyond its reservation only locks its token, since its cost depends on the wallet. */
-function toTokenRelease({ charged, extra, reservation: { token_id: id, amount } }: OpenSettlement): TokenChange[] {
-  if (id === null || (charged === amount && extra === 0)) return [];
-  return [{ id, reservations: 0, taken: 0, settled: extra > 0 ? 0 : charged - amount }];
+function tokenChanges(closed: readonly OpenSettlement[], opened: readonly Reservation[]): TokenChange[] {
+  const changes = new ChangesById(noTokenChange);
+  for (const { charged, extra, reservation } of closed) {
+    const { token_id: id, amount } = reservation;
+    if (id === null || (charged === amount && extra === 0)) continue;
+    const change = changes.of(id);
+    if (extra === 0) change.settled += charged - amount;
+  }
+  for (const { tokenId, amount } of opened) {
+    if (tokenId === undefined) continue;
+    const change = changes.of(tokenId);
+    change.reservations++;
+    change.taken += amount;
+  }
+  return changes.inOrder();
 }
-
-const toTokenUse = ({ tokenId, amount }: Reservation): TokenChange[] =>
-  tokenId === undefined ? [] : [{ id: tokenId, reservations: 1, taken: amount, settled: 0 }];
-
-const usedOf = ({ charged, isSettled }: OpenSettlement) => ({ charged, requests: Number(isSettled) });
-
-const NO_WALLET_CHANGE = { back: 0, taken: 0, charged: 0, requests: 0 };
 
 /** A settlement beyond its reservation only locks its wallet; `#chargeExtras` charges it. */
-function toWalletRelease(settlement: OpenSettlement): WalletChange[] {
-  const { extra, isSettled, walletBack: back, reservation } = settlement;
-  const id = reservation.user_id;
-  if (extra > 0) return [{ ...NO_WALLET_CHANGE, id }];
-  return back > 0 || isSettled ? [{ ...NO_WALLET_CHANGE, ...usedOf(settlement), id, back }] : [];
-}
-
-function toWalletUse({ userId: id, amount, plan_amount }: FundedReservation): WalletChange[] {
-  const taken = amount - plan_amount;
-  return taken === 0 ? [] : [{ ...NO_WALLET_CHANGE, id, taken }];
+function walletChanges(closed: readonly OpenSettlement[], opened: readonly FundedReservation[]): WalletChange[] {
+  const changes = new ChangesById(noWalletChange);
+  for (const { charged, extra, isSettled, walletBack, reservation } of closed) {
+    if (extra === 0 && walletBack === 0 && !isSettled) continue;
+    const change = changes.of(reservation.user_id);
+    if (extra > 0) continue;
+    change.back += walletBack;
+    addUse(change, charged, isSettled);
+  }
+  for (const { userId, amount, plan_amount } of opened)
+    if (amount > plan_amount) changes.of(userId).taken += amount - plan_amount;
+  return changes.inOrder();
 }
 
 const noWalletError = (userId: number): Error => new Error(`account ${userId} has no wallet`);
@@ -665,8 +678,11 @@ const areCountedTogether = (a: OpenSettlement, b: OpenSettlement): boolean =>
 
 function assertAmounts(reservations: readonly Reservation[], settlements: readonly Settlement[]): void {
   for (const { amount } of reservations) assertAmount(amount);
-  for (const { cost = 0, usage = NO_TOKEN_USAGE } of settlements)
-    for (const amount of [cost, usage.promptTokens, usage.completionTokens]) assertAmount(amount);
+  for (const { cost = 0, usage = NO_TOKEN_USAGE } of settlements) {
+    assertAmount(cost);
+    assertAmount(usage.promptTokens);
+    assertAmount(usage.completionTokens);
+  }
 }
 
 const toClosedCall = ({ reservation, charged, isSettled, usage, detail }: OpenSettlement): ClosedCall => ({
@@ -720,6 +736,7 @@ interface WindowChange {
 }
 
 function reportLimits(opened: readonly FundedReservation[], states: ReadonlyMap<SubjectKey, SpendLimitState>): void {
+  if (states.size === 0) return;
   for (const reservation of opened) {
     const own = subjectsOf(reservation).flatMap((subject) => states.get(subject) ?? []);
     if (own.length > 0) reservation.onSpendLimits?.(own);
@@ -728,15 +745,20 @@ function reportLimits(opened: readonly FundedReservation[], states: ReadonlyMap<
 
 const NO_LIMITS: ReadonlyMap<SubjectKey, SpendLimit> = new Map();
 
-const subjectsOf = ({ userId, tokenId, actorId }: Reservation): readonly SubjectKey[] => [
-  toSubjectKey({ kind: 'account', id: userId }),
-  ...(tokenId === undefined ? [] : [toSubjectKey({ kind: 'token', id: tokenId })]),
-  ...(actorId === undefined ? [] : [toSubjectKey({ kind: 'member', id: actorId, organizationId: userId })]),
+function subjectsOf({ userId, tokenId, actorId }: Reservation): readonly SubjectKey[] {
+  const subjects = [toSubjectKey({ kind: 'account', id: userId })];
+  if (tokenId !== undefined) subjects.push(toSubjectKey({ kind: 'token', id: tokenId }));
+  if (actorId !== undefined) subjects.push(toSubjectKey({ kind: 'member', id: actorId, organizationId: userId }));
+  return subjects;
+}
+
+/** Each subject once; calls of one key, nearly all of a batch, have the same. */
+const toSubjects = (reservations: readonly Reservation[]): readonly SubjectKey[] => [
+  ...new Set(groupAlike(reservations, areOfSameCaller).flatMap(([first]) => subjectsOf(first))),
 ];
 
-const toSubjects = (reservations: readonly Reservation[]): readonly SubjectKey[] => [
-  ...new Set(reservations.flatMap(subjectsOf)),
-];
+const areOfSameCaller = (a: Reservation, b: Reservation): boolean =>
+  a.userId === b.userId && a.tokenId === b.tokenId && a.actorId === b.actorId;
 
 const toWindowSettlements = (
   { charged, reservation }: OpenSettlement,

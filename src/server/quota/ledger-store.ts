@@ -22,12 +22,12 @@ export interface WalletChange {
   /** The account. */
   readonly id: number;
   /** Returned by settlements. */
-  readonly back: number;
+  back: number;
   /** Taken by reservations. */
-  readonly taken: number;
-  readonly charged: number;
+  taken: number;
+  charged: number;
   /** Number of settlements with a cost. */
-  readonly requests: number;
+  requests: number;
 }
 const WALLET_CHANGE = ['id', 'back', 'taken', 'charged', 'requests'] as const;
 
@@ -36,11 +36,11 @@ export interface TokenChange {
   /** The token. */
   readonly id: number;
   /** Number of reservations; without one the limit is not checked. */
-  readonly reservations: number;
+  reservations: number;
   /** Taken by reservations. */
-  readonly taken: number;
+  taken: number;
   /** Added by settlements; usually negative. */
-  readonly settled: number;
+  settled: number;
 }
 const TOKEN_CHANGE = ['id', 'reservations', 'taken', 'settled'] as const;
 
