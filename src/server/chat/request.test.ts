@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAppError } from '../platform/app-error.ts';
+import { parseScannedJson, requestScanner } from '../platform/json-scanner.ts';
 import { CHAT_DIALECT, type Dialect, GEMINI_DIALECT, IMAGES_DIALECT } from './dialects.ts';
-import { parseChatRequest } from './request.ts';
+import { parseChatRequest, toUpstreamBody } from './request.ts';
 
 const read = (dialect: Dialect, text: string) => parseChatRequest(dialect, Buffer.from(text), JSON.parse(text));
 const chat = (rest: string) => read(CHAT_DIALECT, `{"model":"m","messages":[{}]${rest}}`);
@@ -60,5 +61,25 @@ describe('tokens reserved for a call', () => {
         (error) => isAppError(error, 'invalid_request'),
         twice,
       );
+  });
+});
+
+describe('the limit sent to an upstream', () => {
+  it('is written once, whatever the caller wrote', () => {
+    const sent = (limits: string): string => {
+      const bytes = Buffer.from(`{"model":"m","messages":[{}]${limits}}`);
+      const scanner = requestScanner();
+      scanner.push(bytes);
+      const { rootMembers, values } = scanner;
+      const request = parseChatRequest(CHAT_DIALECT, bytes, parseScannedJson(bytes, scanner), { rootMembers, values });
+      const limit = { key: 'max_tokens', tokens: 9 };
+      return toUpstreamBody(request, { model: 'm', limit, droppedTools: [] }).toString();
+    };
+    assert.equal(sent(''), '{"max_tokens":9,"model":"m","messages":[{}]}');
+    for (const none of ['null', '0', '-1'])
+      assert.equal(sent(`,"max_tokens":${none}`), '{"model":"m","messages":[{}],"max_tokens":9}', none);
+    for (const none of ['"max_completion_tokens":null', '"max\\u005ftokens":null'])
+      assert.deepEqual(sent(`,${none}`).match(/9/g), ['9'], none);
+    assert.doesNotMatch(sent(',"max_completion_tokens":null'), /max_completion_tokens/);
   });
 });

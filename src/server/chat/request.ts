@@ -29,6 +29,8 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The caller requested the usage event of a stream, in OpenAI's format or in OpenRouter's. */
   readonly wantsUsage: boolean;
+  /** Whether the body as written may have a member that limits the output, whatever its value. */
+  readonly mayHaveLimit: boolean;
   /** Number of choices requested in one call. */
   readonly choiceCount: number;
   /** The caller's own limit for one choice, in tokens; 0: none. */
@@ -77,6 +79,8 @@ export function parseChatRequest(
   value: unknown,
   { headers = {}, model, stream, rootMembers, values = countWrittenValues(bytes) }: RequestFacts = {},
 ): ChatRequest {
+  // Before the validator, which removes members that are null.
+  const mayHaveLimit = mayWriteLimit(dialect, value, rootMembers);
   const given = dialect.normalize?.(value as UntrustedObject) ?? (value as UntrustedObject);
   const numbers = findNumbersAsText(dialect, given);
   const body = numbers.length === 0 ? given : withNumbers(dialect, given, numbers);
@@ -102,6 +106,7 @@ export function parseChatRequest(
     model: model ?? String(body.model),
     stream: stream ?? body.stream === true,
     wantsUsage: asksForUsage(body) || asObject(body.usage)?.include === true,
+    mayHaveLimit,
     choiceCount,
     requestedLimit,
     thinkingBudget: findThinkingBudget(dialect, body),
@@ -112,6 +117,12 @@ export function parseChatRequest(
   };
 }
 
+/** Certain only where the parsed value has all members as written, none of them repeated. */
+function mayWriteLimit({ maxTokensKeys }: Dialect, value: unknown, rootMembers: number | undefined): boolean {
+  const members = asObject(value) ?? {};
+  return Object.keys(members).length !== rootMembers || maxTokensKeys.some((key) => Object.hasOwn(members, key));
+}
+
 const NUMERIC_TEXT = /^(?:-1|\d{1,8})$/;
 
 /** Limits and numbers of choices that a client wrote as text, which Google's parsers accept, and no other. */
@@ -120,11 +131,14 @@ function findNumbersAsText(
   body: UntrustedObject,
 ): readonly (readonly [key: string, number: number])[] {
   const place = limitContainer === undefined ? (asObject(body) ?? {}) : limitsOf(body, limitContainer);
-  const keys = hasChoiceCount ? [...maxTokensKeys, 'n'] : maxTokensKeys;
-  return keys.flatMap((key) => {
+  const found: [string, number][] = [];
+  const read = (key: string): void => {
     const value = place[key];
-    return typeof value === 'string' && NUMERIC_TEXT.test(value) ? [[key, Number(value)] as const] : [];
-  });
+    if (typeof value === 'string' && NUMERIC_TEXT.test(value)) found.push([key, Number(value)]);
+  };
+  for (const key of maxTokensKeys) read(key);
+  if (hasChoiceCount) read('n');
+  return found;
 }
 
 function withNumbers(
@@ -232,6 +246,8 @@ const limitsOf = (body: UntrustedObject, container: string): UntrustedObject =>
 
 /** Names of a budget of reasoning tokens in all dialects, reduced to their letters. */
 const BUDGET_NAMES: ReadonlySet<string> = new Set(['thinkingbudget', 'budgettokens', 'reasoningbudget']);
+/** Spellings with more words are longer than the letters, so shorter names need not be reduced. */
+const MIN_BUDGET_NAME_LENGTH = 12;
 /** Depth of nested objects in which options are searched. */
 const OPTION_DEPTH = 3;
 
@@ -245,7 +261,8 @@ function findThinkingBudget({ promptKey }: Dialect, body: UntrustedObject): numb
     for (const key of Object.keys(members)) {
       const value = members[key];
       if (typeof value === 'number' || typeof value === 'string') {
-        if (BUDGET_NAMES.has(lettersOf(key))) largest = Math.max(largest, toCount(value));
+        if (key.length >= MIN_BUDGET_NAME_LENGTH && BUDGET_NAMES.has(lettersOf(key)))
+          largest = Math.max(largest, toCount(value));
       } else if (depth < OPTION_DEPTH && key !== promptKey && !Array.isArray(value)) {
         const inner = asObject(value);
         if (inner !== undefined) visit(inner, depth + 1);
@@ -295,7 +312,7 @@ export function toUpstreamBody(request: ChatRequest, { model, limit, droppedTool
   let bytes = rawBody;
   if (model !== request.model && dialect.upstreamPath === undefined)
     bytes = setProperty(bytes, 'model', JSON.stringify(model));
-  if (limit !== undefined) bytes = setLimit(bytes, dialect, limit);
+  if (limit !== undefined) bytes = setLimit(bytes, request, limit);
   if (request.stream && dialect.streamUsageIsOptIn && !asksForUsage(body))
     bytes = setProperty(
       bytes,
@@ -313,9 +330,14 @@ export function toUpstreamBody(request: ChatRequest, { model, limit, droppedTool
 }
 
 /** Sets a limit and removes the members that set no limit; all other members keep their bytes. */
-function setLimit(bytes: Buffer, { limitContainer, maxTokensKeys }: Dialect, { key, tokens }: OutputLimit): Buffer {
+function setLimit(
+  bytes: Buffer,
+  { dialect: { limitContainer, maxTokensKeys }, mayHaveLimit }: ChatRequest,
+  { key, tokens }: OutputLimit,
+): Buffer {
   const value = String(tokens);
   if (limitContainer === undefined) {
+    if (!mayHaveLimit) return insertProperty(bytes, key, value);
     // Such as `max_tokens: -1`, which only some upstreams accept as no limit.
     const others = maxTokensKeys.filter((other) => other !== key);
     return setProperty(others.reduce(removeProperty, bytes), key, value);

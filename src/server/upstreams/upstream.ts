@@ -267,12 +267,13 @@ export const credentialMaskOf = memoizeByObject((account: SecretHolder): Credent
 
 function createMask(secrets: readonly string[]): CredentialMask {
   const spellings = [...new Set(secrets.flatMap(spell))].sort((a, b) => b.length - a.length);
+  const encoded = spellings.map((spelling) => Buffer.from(spelling));
   const pattern = new RegExp(spellings.map(toPattern).join('|'), 'g');
   const text = (part: string): string => (spellings.length === 0 ? part : part.replace(pattern, MASK));
   return {
     text,
     bytes: (bytes) =>
-      spellings.some((spelling) => bytes.includes(spelling)) ? Buffer.from(text(bytes.toString('utf8'))) : bytes,
+      encoded.some((spelling) => bytes.includes(spelling)) ? Buffer.from(text(bytes.toString('utf8'))) : bytes,
     response(response, headers) {
       const derived = collectFromHeader('authorization', headers?.authorization ?? '');
       return derived.length === 0 || derived.every((token) => secrets.includes(token))
