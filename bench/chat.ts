@@ -3,7 +3,7 @@ import { type Process, portOf, startScript } from './support/child-processes.ts'
 import { cpuSeconds, memoryMb } from './support/process-usage.ts';
 import { median, spreadOf } from './support/quantile.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './support/raw-socket-load.ts';
-import { reportFigure } from './support/report-figure.ts';
+import { type Figure, reportFigure } from './support/report-figure.ts';
 import { BOTH_DIALECTS, QUESTION, startChatService } from './support/start-chat-service.ts';
 import { startNginx, startNginxProxy } from './support/start-nginx.ts';
 import { warmUp } from './support/warm-up.ts';
@@ -126,20 +126,22 @@ async function loadOf({ process: { pid, port }, request }: Subject) {
   return { many, cpuUs: ((cpuSeconds(pid) - before) / many.requests) * 1e6 };
 }
 
-/** Reports Reelgate compared with the bare proxy, round by round. */
+type Measure = 'cpuUs' | 'perSecond' | 'aloneUs';
+
+/** Compares a subject with a peer round by round; reports nothing unless both were measured. */
+function compare(
+  [name, peerName]: readonly [string, string],
+  of: Measure,
+  figure: Pick<Figure, 'subject' | 'unit' | 'asked' | 'peer'>,
+  combine: (value: number, peer: number) => number = (value, peer) => value / peer,
+): void {
+  const [subject, peer] = [all.get(name), all.get(peerName)];
+  if (subject === undefined || peer === undefined) return;
+  const rounds = subject[of].map((value, round) => combine(value, peer[of][round] ?? Number.NaN));
+  reportFigure({ ...figure, measured: median(rounds), spread: spreadOf(rounds) });
+}
+
 function report(): void {
-  const [ours, bare] = [all.get('Reelgate'), all.get('bare Node proxy')];
-  if (ours === undefined || bare === undefined) return;
-  const ratios = (of: 'cpuUs' | 'perSecond') => ours[of].map((value, round) => value / (bare[of][round] ?? 1));
-  const figure = (subject: string, values: readonly number[], asked: number) =>
-    reportFigure({
-      subject,
-      unit: '×',
-      measured: median(values),
-      asked,
-      peer: 'bare Node proxy',
-      spread: spreadOf(values),
-    });
   for (const name of ['nginx, 1 worker', 'bare Node proxy', 'Reelgate', 'Reelgate, to Anthropic', 'Portkey']) {
     const measured = all.get(name);
     if (measured === undefined) continue;
@@ -147,8 +149,29 @@ function report(): void {
     reportFigure({ subject: `model call, ${name}: CPU`, unit: 'µs', measured: median(measured.cpuUs) });
     reportFigure({ subject: `model call, ${name}: p50 alone`, unit: 'µs', measured: median(measured.aloneUs) });
   }
-  figure('model call on SQLite, CPU', ratios('cpuUs'), 2);
-  figure('model calls on SQLite, rate', ratios('perSecond'), 0.45);
+  const bare = { unit: '×', peer: 'bare Node proxy' };
+  const ours = ['Reelgate', 'bare Node proxy'] as const;
+  compare(ours, 'cpuUs', { ...bare, subject: 'model call on SQLite, CPU', asked: 2.2 });
+  compare(ours, 'perSecond', { ...bare, subject: 'model calls on SQLite, rate', asked: 0.45 });
+  compare(['Reelgate', 'Portkey'], 'perSecond', {
+    subject: 'model calls on SQLite, rate beside Portkey',
+    unit: '×',
+    asked: 5,
+    peer: 'Portkey',
+  });
+  compare(
+    ours,
+    'aloneUs',
+    { subject: 'lone model call on SQLite, p50 added', unit: 'µs', asked: 300, peer: 'bare Node proxy' },
+    (value, peer) => value - peer,
+  );
+  for (const pair of ['to Anthropic', 'Messages to chat', 'Responses to chat'])
+    compare([`Reelgate, ${pair}`, 'Reelgate'], 'cpuUs', {
+      subject: `converted model call, ${pair}: CPU`,
+      unit: '×',
+      asked: 1.3,
+      peer: 'unconverted',
+    });
 }
 
 function note(name: string, many: RawLoadResult, cpuUs: number, alone: RawLoadResult): void {
