@@ -17,6 +17,7 @@ export const BENCHES = [
   'costs-per-step',
   'capacity-model',
   'chat-conversion',
+  'charge-batches',
   'request-log-overhead',
   'key-limits',
   'content-download',
