@@ -156,7 +156,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       // The audit log names the administrator and links to the user.
       await page.goto(`/admin/audit?target=user:${id}`);
       await see(page, audit.actions.user.update);
-      await see(page, audit.targets.user.replace('{{id}}', String(id)));
+      await see(page, audit.targets.user.replace('{{id}}', name));
       await page.context().close();
     });
 
