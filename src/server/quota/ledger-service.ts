@@ -47,9 +47,8 @@ import {
   type SpendLimitState,
   type SpendLimitStore,
   type SpendSubject,
-  type SpendWindow,
+  type SpentWindow,
   type SubjectKey,
-  spendWindowOf,
   toSubjectKey,
 } from './spend-limits.ts';
 
@@ -194,8 +193,9 @@ export class LedgerService implements Ledger {
       const limit =
         own.get(subject) ?? (each.kind === 'account' ? await this.#allowances.findSpendLimit(each.id) : undefined);
       if (limit === undefined) continue;
-      const { startsAt, endsAt } = spendWindowOf(limit.period, this.#clock.now(), timeZone());
-      states.set(subject, { ...limit, spent: await store.spentIn(subject, startsAt), renewsAt: endsAt });
+      const time = { now: this.#clock.now(), zone: timeZone() };
+      const { spent, endsAt } = await store.currentWindow(subject, limit.period, time);
+      states.set(subject, { ...limit, spent, renewsAt: endsAt });
     }
     return states;
   }
@@ -467,22 +467,24 @@ class Charger {
     const limits = opened.length === 0 ? NO_LIMITS : await store.limitsOf(toSubjects(opened), trx);
     const hasLimits = limits.size > 0 || opened.some(({ planSpendLimit }) => planSpendLimit !== undefined);
     if (settled.length === 0 && !hasLimits) return;
-    const taken = opened.flatMap((reservation) =>
-      subjectsOf(reservation).flatMap((subject) => {
+    const taken: WindowChange[] = [];
+    const time = { now: clock.now(), zone: timeZone() };
+    for (const reservation of opened)
+      for (const subject of subjectsOf(reservation)) {
         const ofPlan = kindOf(subject) === 'account' ? reservation.planSpendLimit : undefined;
         const limit = limits.get(subject) ?? ofPlan;
         // Free calls are never refused.
-        if (limit === undefined || reservation.amount === 0) return [];
-        const window = spendWindowOf(limit.period, clock.now(), timeZone());
+        if (limit === undefined || reservation.amount === 0) continue;
+        const window = await store.currentWindow(subject, limit.period, time, trx);
         reservation.counted.push([subject, window.startsAt]);
-        return [{ subject, startsAt: window.startsAt, delta: 0, taken: reservation.amount, limit, window }];
-      }),
-    );
+        taken.push({ subject, startsAt: window.startsAt, delta: 0, taken: reservation.amount, limit, window });
+      }
     const states = new Map<SubjectKey, SpendLimitState>();
     for (const { subject, startsAt, delta, amount, limit, window } of sumByWindow([...settled, ...taken])) {
       if (delta !== undefined) await store.settle(trx, subject, startsAt, delta);
       if (limit === undefined || window === undefined) continue;
-      const spent = await store.take(trx, subject, startsAt, amount, limit.amount);
+      const before = delta === undefined ? window.spent : await store.spentIn(subject, startsAt, trx);
+      const spent = await store.take(trx, subject, { ...window, spent: before }, amount, limit.amount);
       const state = {
         ...limit,
         spent: spent ?? (await store.spentIn(subject, startsAt, trx)),
@@ -732,7 +734,7 @@ interface WindowChange {
   /** Amount of a new reservation, and the limit it must stay within. */
   readonly taken?: number;
   readonly limit?: SpendLimit;
-  readonly window?: SpendWindow;
+  readonly window?: SpentWindow;
 }
 
 function reportLimits(opened: readonly FundedReservation[], states: ReadonlyMap<SubjectKey, SpendLimitState>): void {

@@ -57,6 +57,37 @@ describe('spend limits', () => {
       return { clock, database, ledger, spent };
     };
 
+    it('are kept by a window that was begun in another time zone, until it ends', async () => {
+      const { clock, database, ledger } = await start();
+      const inZone = (zone: string) => openLedger(database, undefined, clock, zone);
+      const [utc, tokyo] = [inZone('UTC'), inZone('Asia/Tokyo')];
+      for (const period of ['day', 'week', 'month'] as const) {
+        const subject: SpendSubject = { kind: 'token', id: { day: 5, week: 6, month: 7 }[period] };
+        await ledger.spendLimit(subject, { amount: 100, period });
+        clock.advance(at('2026-11-28T18:00:00Z') - clock.now());
+        const [first] = [...(await utc.quota.spendLimits([subject])).values()];
+        assert.equal(await utc.reserve(`${period}-a`, 1, 100, subject.id), undefined);
+        for (const other of [tokyo, inZone('America/Los_Angeles'), tokyo])
+          assert.equal(await other.reserve(`${period}-b`, 1, 1, subject.id), 'quota_not_enough', period);
+        const [kept] = [...(await tokyo.quota.spendLimits([subject])).values()];
+        assert.deepEqual(kept, { ...first, spent: 100 });
+        clock.advance((first?.renewsAt ?? 0) - clock.now());
+        assert.equal(await tokyo.reserve(`${period}-c`, 1, 100, subject.id), undefined, 'the next window');
+        assert.equal(await tokyo.reserve(`${period}-d`, 1, 1, subject.id), 'quota_not_enough');
+        assert.equal(await tokyo.settle(`${period}-a`, 40), 40, 'counts in its own window');
+        assert.equal(await tokyo.reserve(`${period}-d`, 1, 1, subject.id), 'quota_not_enough');
+      }
+    });
+
+    it('do not take over a window of another period', async () => {
+      const { ledger } = await start();
+      await ledger.spendLimit(TOKEN, { amount: 100, period: 'day' });
+      assert.equal(await ledger.reserve('a', 1, 100, 5), undefined);
+      await ledger.spendLimit(TOKEN, { amount: 150, period: 'month' });
+      assert.equal(await ledger.reserve('b', 1, 150, 5), undefined);
+      assert.equal(await ledger.reserve('c', 1, 1, 5), 'quota_not_enough');
+    });
+
     it('count reservations at once, and what settlements return', async () => {
       const { ledger, spent } = await start();
       await ledger.spendLimit(TOKEN, { amount: 100, period: 'day' });

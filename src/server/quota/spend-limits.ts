@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { SpendLimit, SpendPeriod } from '../../contract/spend-limits.ts';
+import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { jsonTexts } from '../platform/db/sql.ts';
@@ -48,6 +49,18 @@ export function spendWindowOf(period: SpendPeriod, now: number, zone: string): S
   return { startsAt: startOf(first), endsAt: startOf(first.add({ [`${period}s`]: 1 })) };
 }
 
+/** A window and what was spent in it. */
+export interface SpentWindow extends SpendWindow {
+  readonly spent: number;
+}
+
+/** The shortest and longest windows of each period: clocks change by an hour. */
+const LENGTHS: Readonly<Record<SpendPeriod, readonly [least: number, most: number]>> = {
+  day: [DAY_MS - HOUR_MS, DAY_MS + HOUR_MS],
+  week: [7 * DAY_MS - HOUR_MS, 7 * DAY_MS + HOUR_MS],
+  month: [28 * DAY_MS - HOUR_MS, 31 * DAY_MS + HOUR_MS],
+};
+
 /** The windows a reservation was counted in, as stored with it, so that its settlement changes exactly those. */
 export type CountedWindow = readonly [subject: SubjectKey, startsAt: number];
 
@@ -62,18 +75,30 @@ const limitsOf = prepareQuery<Tables, { subjects: string }>()((db, p) =>
 );
 
 /** Adds to a window unless that exceeds the limit: the write that decides. */
-const takeFromWindow = prepareQuery<Tables, { subject: string; start: number; amount: number; limit: number }>()(
-  (db, p) =>
-    db
-      .insertInto('spend_windows')
-      .values({ subject: p('subject'), period_start: p('start'), spent: p('amount') })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['subject', 'period_start'])
-          .doUpdateSet({ spent: sql<number>`spend_windows.spent + excluded.spent` })
-          .where(sql<boolean>`spend_windows.spent + excluded.spent <= ${p('limit')}`),
-      )
-      .returning('spent'),
+const takeFromWindow = prepareQuery<
+  Tables,
+  { subject: string; start: number; end: number; amount: number; limit: number }
+>()((db, p) =>
+  db
+    .insertInto('spend_windows')
+    .values({ subject: p('subject'), period_start: p('start'), period_end: p('end'), spent: p('amount') })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['subject', 'period_start'])
+        .doUpdateSet({ spent: sql<number>`spend_windows.spent + excluded.spent` })
+        .where(sql<boolean>`spend_windows.spent + excluded.spent <= ${p('limit')}`),
+    )
+    .returning('spent'),
+);
+
+const recentWindows = prepareQuery<Tables, { subject: string; after: number; now: number }>()((db, p) =>
+  db
+    .selectFrom('spend_windows')
+    .select(['period_start as startsAt', 'period_end as endsAt', 'spent'])
+    .where('subject', '=', p('subject'))
+    .where('period_start', '>', p('after'))
+    .where('period_start', '<=', p('now'))
+    .orderBy('period_start'),
 );
 
 const spentInWindow = prepareQuery<Tables, { subject: string; start: number }>()((db, p) =>
@@ -109,6 +134,27 @@ export class SpendLimitStore {
     return new Map(rows.map(({ subject, amount, period }) => [subject as SubjectKey, { amount, period }]));
   }
 
+  /**
+   * The window that a reservation counts in. A window that was begun in another time zone continues to its end, so that
+   * a change of the time zone does not allow more than the limit in it.
+   */
+  async currentWindow(
+    subject: SubjectKey,
+    period: SpendPeriod,
+    { now, zone }: { readonly now: number; readonly zone: string },
+    db: Executor = this.#database.kysely,
+  ): Promise<SpentWindow> {
+    const [least, most] = LENGTHS[period];
+    const rows = await recentWindows.all(db, { subject, after: now - most, now });
+    for (const { startsAt, endsAt, spent } of rows) {
+      const length = (endsAt ?? startsAt) - startsAt;
+      // Windows of another length belong to an earlier limit.
+      if (endsAt !== null && endsAt > now && length >= least && length <= most) return { startsAt, endsAt, spent };
+    }
+    const window = spendWindowOf(period, now, zone);
+    return { ...window, spent: rows.find(({ startsAt }) => startsAt === window.startsAt)?.spent ?? 0 };
+  }
+
   async spentIn(subject: SubjectKey, startsAt: number, db: Executor = this.#database.kysely): Promise<number> {
     return (await spentInWindow.first(db, { subject, start: startsAt }))?.spent ?? 0;
   }
@@ -129,18 +175,19 @@ export class SpendLimitStore {
 
   /**
    * Counts a reservation.
+   * @param window with the amount spent in it as read in this transaction
    * @returns the amount spent afterwards; undefined, with nothing changed, if the window has no room for it
    */
   async take(
     trx: Trx,
     subject: SubjectKey,
-    startsAt: number,
+    { startsAt, endsAt, spent }: SpentWindow,
     amount: number,
     limit: number,
   ): Promise<number | undefined> {
-    // A new row would not be compared with the limit. Without the read, refusals would queue for the row's lock.
-    if ((await this.spentIn(subject, startsAt, trx)) + amount > limit) return undefined;
-    return (await takeFromWindow.first(trx, { subject, start: startsAt, amount, limit }))?.spent;
+    // A new row would not be compared with the limit. Without this check, refusals would queue for the row's lock.
+    if (spent + amount > limit) return undefined;
+    return (await takeFromWindow.first(trx, { subject, start: startsAt, end: endsAt, amount, limit }))?.spent;
   }
 
   /** Changes a window by the difference between cost and reservation. */

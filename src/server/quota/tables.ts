@@ -32,7 +32,13 @@ export interface QuotaTables {
   /** Limits per day, week or month. `subject`: `token:5` or `account:7`. */
   spend_limits: { subject: string; amount: number; period: SpendPeriod };
   /** What a subject spent in one period while it had a limit; open reservations count. */
-  spend_windows: { subject: string; period_start: number; spent: number };
+  spend_windows: {
+    subject: string;
+    period_start: number;
+    /** Null: stored by a release before this column. */
+    period_end: Generated<number | null>;
+    spent: number;
+  };
   /**
    * Append-only. `amount` changes the wallet, `plan_amount` an allowance; `charged` is the final cost, set on `settle`
    * rows. An entry of kind `closing` replaces all older entries of its account and month (RETENTION_LEDGER_DAYS).
@@ -153,6 +159,12 @@ export const quotaMigrations: readonly Migration[] = [
     },
   },
   { id: '0012-spend-limits', up: createSpendLimits },
+  {
+    id: '0013-ends-of-spend-windows',
+    async up({ schema }, { int64 }) {
+      await schema.alterTable('spend_windows').addColumn('period_end', int64).execute();
+    },
+  },
 ];
 
 type Step = Parameters<Migration['up']>;
