@@ -114,12 +114,24 @@ export class FileService {
     return openAiList(found.map(toFileObject), limit);
   }
 
-  /** @throws AppError `file_not_found` */
-  async delete(owner: Owner, id: string): Promise<void> {
+  /**
+   * @param authorId the member whose files alone may be deleted
+   * @throws AppError `file_not_found`, `forbidden` for a file of another member
+   */
+  async delete(owner: Owner, id: string, authorId: number | undefined): Promise<void> {
+    const { database, artifacts } = this.#dependencies;
+    await this.#find(owner, id);
+    await database.transaction(async (trx) => {
+      if (!(await this.#store.delete(trx, id, authorId))) throw new AppError('forbidden');
+      await artifacts.removeWithTask(trx, id);
+    });
+  }
+
+  /** Deletes a file of this service itself. */
+  async remove(id: string): Promise<void> {
     const { database, artifacts } = this.#dependencies;
     await database.transaction(async (trx) => {
-      if (!(await this.#store.delete(trx, owner, id))) throw new AppError('file_not_found');
-      await artifacts.removeWithTask(trx, id);
+      if (await this.#store.delete(trx, id)) await artifacts.removeWithTask(trx, id);
     });
   }
 

@@ -68,9 +68,12 @@ export class FileStore {
     return query.orderBy('created_at', order).orderBy('id', order).limit(limit).execute();
   }
 
-  /** @returns false if the owner has no such file */
-  async delete(trx: Trx, owner: Owner, id: string): Promise<boolean> {
-    return wasChanged(await trx.deleteFrom('files').where('id', '=', id).where(isOwn(owner)).executeTakeFirst());
+  /** @returns false if there is no such file, or not of that member */
+  async delete(trx: Trx, id: string, authorId?: number): Promise<boolean> {
+    const query = trx.deleteFrom('files').where('id', '=', id);
+    return wasChanged(
+      await (authorId === undefined ? query : query.where('actor_id', '=', authorId)).executeTakeFirst(),
+    );
   }
 
   async deleteEnded(now: number): Promise<void> {

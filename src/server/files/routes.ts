@@ -1,7 +1,7 @@
 import type { FileObject } from '../../contract/files.ts';
 import * as endpoints from '../../contract/files.ts';
 import { done, ok } from '../../contract/responses.ts';
-import { ownerOf, promptReaderOf } from '../platform/http/request-context.ts';
+import { limitedAuthorOf, ownerOf, promptReaderOf } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { sendFile, toFileRequest } from '../platform/http/send-file.ts';
 import type { FileService } from './file-service.ts';
@@ -12,7 +12,7 @@ export function addFileRoutes(routes: RouteRegistry, files: FileService): void {
   routes.add(endpoints.listFiles, ({ caller, query }) => files.list(promptReaderOf(caller), query));
   routes.add(endpoints.getFile, ({ caller, params }) => files.get(promptReaderOf(caller), params.file_id));
   routes.add(endpoints.deleteFile, async ({ caller, params: { file_id: id } }) => {
-    await files.delete(promptReaderOf(caller), id);
+    await files.delete(promptReaderOf(caller), id, limitedAuthorOf(caller));
     return { id, object: 'file' as const, deleted: true as const };
   });
   routes.add(endpoints.getFileContent, async ({ caller, params, request, reply }) =>
@@ -35,7 +35,7 @@ export function addFileRoutes(routes: RouteRegistry, files: FileService): void {
     ok(own(await files.get(promptReaderOf(caller), params.file_id))),
   );
   routes.add(endpoints.deleteOwnFile, async ({ caller, params }) => {
-    await files.delete(promptReaderOf(caller), params.file_id);
+    await files.delete(promptReaderOf(caller), params.file_id, limitedAuthorOf(caller));
     return done();
   });
 }

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { OrganizationRole } from '../../contract/organization-roles.ts';
 import type { SpendPeriod } from '../../contract/spend-limits.ts';
-import { addIndex, type Migration, required } from '../platform/db/migrate.ts';
+import { addIndex, type Migration, required, zero } from '../platform/db/migrate.ts';
 
 /** Tables of organizations. */
 export interface OrganizationTables {
@@ -12,6 +12,8 @@ export interface OrganizationTables {
     name: string;
     prompts_visible_to_admins: 0 | 1;
     created_at: number;
+    /** When an owner or administrator closed it; null: it is open. */
+    closed_at: Generated<number | null>;
   };
   /** The limit on a member's spending is in `spend_limits`. */
   organization_members: {
@@ -21,6 +23,26 @@ export interface OrganizationTables {
     /** Id of the identity provider whose claim made the member; null: an invitation. */
     provider: string | null;
     created_at: number;
+  };
+  /** What an account handed over to an organization. */
+  organization_transfers: {
+    id: Generated<number>;
+    user_id: number;
+    organization_id: number;
+    /** JSON list of the things that move. */
+    things: string;
+    /** Moved when the transfer was decided, like keys and webhooks. */
+    quota: number;
+    keys: Generated<number>;
+    webhooks: Generated<number>;
+    /** Moved so far. */
+    videos: Generated<number>;
+    files: Generated<number>;
+    /** Things that the account owned at this time move. */
+    created_at: number;
+    finished_at: number | null;
+    /** `user_id` while it is running, so that an account has one running transfer at most; null afterwards. */
+    running_user_id: number | null;
   };
   /** Open invitations by the SHA-256 of their token; deleted when used. */
   organization_invitations: {
@@ -39,9 +61,9 @@ export interface OrganizationTables {
 
 /** Migrations that add a nullable reference to an account. */
 const addReference =
-  (column: 'actor_id' | 'organization_id') =>
+  (column: 'actor_id' | 'organization_id', step = '0111') =>
   (table: string): Migration => ({
-    id: `0111-${column.replace('_', '-')}-of-${table.replace('_', '-')}`,
+    id: `${step}-${column.replace('_', '-')}-of-${table.replace('_', '-')}`,
     up: async ({ schema }, { int64 }) => {
       await schema.alterTable(table).addColumn(column, int64).execute();
     },
@@ -112,5 +134,37 @@ export const organizationMigrations: readonly Migration[] = [
       columns: ['actor_id'],
       where: 'actor_id is not null',
     }),
+  },
+  addReference('actor_id', '0113')('video_shares'),
+  {
+    id: '0114-closed-organizations',
+    async up({ schema }, { int64 }) {
+      await schema.alterTable('organizations').addColumn('closed_at', int64).execute();
+    },
+  },
+  {
+    id: '0115-organization-transfers',
+    async up({ schema }, { int64, text, autoIncrement }) {
+      await schema
+        .createTable('organization_transfers')
+        .addColumn('id', int64, autoIncrement)
+        .addColumn('user_id', int64, required)
+        .addColumn('organization_id', int64, required)
+        .addColumn('things', text, required)
+        .addColumn('quota', int64, required)
+        .addColumn('keys', int64, zero)
+        .addColumn('webhooks', int64, zero)
+        .addColumn('videos', int64, zero)
+        .addColumn('files', int64, zero)
+        .addColumn('created_at', int64, required)
+        .addColumn('finished_at', int64)
+        .addColumn('running_user_id', int64, (column) => column.unique())
+        .execute();
+      await schema
+        .createIndex('organization_transfers_by_organization')
+        .on('organization_transfers')
+        .columns(['organization_id', 'id'])
+        .execute();
+    },
   },
 ];

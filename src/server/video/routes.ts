@@ -14,6 +14,7 @@ import type { Clock } from '../platform/clock.ts';
 import { answerHeadRequest, beginEventStream } from '../platform/http/event-stream.ts';
 import {
   type AccountCaller,
+  limitedAuthorOf,
   type ModelCaller,
   ownerOf,
   type RequestContext,
@@ -416,8 +417,9 @@ export function addOwnerVideoRoutes(
 }
 
 /** Members of an organization cancel and delete their own videos, its owners and admins all. @throws forbidden */
-function assertMayEnd({ actor_id }: Pick<Task, 'actor_id'>, { member }: AccountCaller): void {
-  if (member?.role === 'member' && actor_id !== member.userId) throw new AppError('forbidden');
+function assertMayEnd({ actor_id }: Pick<Task, 'actor_id'>, caller: AccountCaller): void {
+  const author = limitedAuthorOf(caller);
+  if (author !== undefined && actor_id !== author) throw new AppError('forbidden');
 }
 
 /** Whether a caller may see the prompt of a video: members of an organization see their own. */

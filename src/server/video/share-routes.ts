@@ -9,7 +9,7 @@ import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Live } from '../platform/config.ts';
 import { PLAYER_PAGE_HEADERS } from '../platform/html.ts';
 import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
-import { type AccountCaller, type RequestContext, toActor } from '../platform/http/request-context.ts';
+import { type AccountCaller, limitedAuthorOf, type RequestContext, toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { toFileRequest } from '../platform/http/send-file.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
@@ -24,7 +24,7 @@ const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === nu
 const toShare = (row: ShareOfVideo & { readonly url: string }, { member }: AccountCaller) => ({
   id: row.id,
   task_id: row.public_id,
-  prompt: member === undefined || member.seesPrompts || row.actor_id === member.userId ? row.prompt : '',
+  prompt: member === undefined || member.seesPrompts || row.task_actor_id === member.userId ? row.prompt : '',
   url: row.url,
   title: row.title,
   has_password: row.password_hash !== null,
@@ -45,7 +45,7 @@ export function addShareRoutes(routes: RouteRegistry, shareService: ShareService
     ok((await shareService.listOfVideo(caller.userId, params.task_id)).map((row) => toShare(row, caller))),
   );
   routes.add(endpoints.deleteShare, async ({ params, caller, request }) => {
-    await shareService.delete(toActor(caller, request), params.task_id, Number(params.id));
+    await shareService.delete(toActor(caller, request), params.task_id, Number(params.id), limitedAuthorOf(caller));
     return done();
   });
   routes.add(endpoints.listShares, async ({ query, caller }) => {

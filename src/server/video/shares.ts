@@ -74,6 +74,7 @@ export class ShareService {
       const id = await shares.insert(trx, {
         task_id: task.id,
         user_id: userId,
+        actor_id: actor.actorId,
         token_hash: tokenHash,
         token: vault.seal(token, shareTokenCell(tokenHash)),
         title: title.trim(),
@@ -108,12 +109,17 @@ export class ShareService {
     return { rows: this.#withUrls(rows), total };
   }
 
-  /** @throws AppError `not_exist` */
-  async delete(actor: OwnerActor, taskId: string, id: number): Promise<void> {
+  /**
+   * @param authorId the member who may end only links that it made itself, and links to its own videos
+   * @throws AppError `not_exist`, `forbidden`
+   */
+  async delete(actor: OwnerActor, taskId: string, id: number, authorId: number | undefined): Promise<void> {
     const { database, shares } = this.#dependencies;
     const task = await this.#findOwn(taskId, actor.ownerId);
     await database.transaction(async (trx) => {
-      if (!(await shares.delete(trx, actor.ownerId, task.id, id))) throw notExistError('share');
+      const author = task.actor_id === authorId ? undefined : authorId;
+      if (!(await shares.delete(trx, actor.ownerId, task.id, id, author)))
+        throw (await shares.exists(trx, task.id, id)) ? new AppError('forbidden') : notExistError('share');
       await this.#audit(trx, actor, 'share.delete', id, { task: taskId });
     });
   }
@@ -253,7 +259,7 @@ export type ShareRow = Selectable<Tables['video_shares']>;
 export type ShareOfVideo = ShareRow & {
   readonly public_id: string;
   readonly prompt: string;
-  readonly actor_id: number | null;
+  readonly task_actor_id: number | null;
 };
 
 const BATCH = 500;
@@ -288,20 +294,29 @@ export class ShareStore {
   list(userId: number, now: number, { taskId, page }: { taskId?: string; page?: Page } = {}): Promise<ShareOfVideo[]> {
     let query = this.#ofUser(userId, now, taskId)
       .selectAll('video_shares')
-      .select(['tasks.public_id', 'tasks.prompt', 'tasks.actor_id']);
+      .select(['tasks.public_id', 'tasks.prompt', 'tasks.actor_id as task_actor_id']);
     if (page !== undefined) query = query.limit(page.pageSize).offset(page.offset);
     return query.orderBy('video_shares.id', 'desc').execute();
   }
 
-  /** @returns whether the account had this link on this video */
-  async delete(trx: Trx, userId: number, taskId: string, id: number): Promise<boolean> {
+  /**
+   * @param authorId deletes only a link that this person made
+   * @returns whether the account had this link on this video
+   */
+  async delete(trx: Trx, userId: number, taskId: string, id: number, authorId?: number): Promise<boolean> {
     const result = await trx
       .deleteFrom('video_shares')
       .where('id', '=', id)
       .where('user_id', '=', userId)
       .where('task_id', '=', taskId)
+      .$if(authorId !== undefined, (query) => query.where('actor_id', '=', authorId ?? 0))
       .executeTakeFirst();
     return wasChanged(result);
+  }
+
+  async exists(db: Executor, taskId: string, id: number): Promise<boolean> {
+    const query = db.selectFrom('video_shares').select('id').where('id', '=', id).where('task_id', '=', taskId);
+    return (await query.executeTakeFirst()) !== undefined;
   }
 
   /** Deletes all links of a video, in the transaction that deletes the video. */

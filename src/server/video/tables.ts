@@ -115,6 +115,8 @@ export interface VideoTables extends ReconciliationTables, QueueTables {
     /** `id` of the task. */
     task_id: string;
     user_id: number;
+    /** Who made the link; null: unknown, from a release before this column. */
+    actor_id: Generated<number | null>;
     /** SHA-256 of the token in the link. */
     token_hash: string;
     /** The sealed token, so that its owner can see the link again. */

@@ -178,6 +178,10 @@ export function ownerOf(caller: Caller): Owner {
 export const promptReaderOf = (caller: Caller): Owner =>
   caller.kind !== 'model' && caller.member?.seesPrompts === true ? { userId: caller.userId } : ownerOf(caller);
 
+/** The member whose things alone a caller may end; undefined: all of the owner's. Keys end those of their author. */
+export const limitedAuthorOf = (caller: Caller): number | undefined =>
+  caller.kind === 'model' ? caller.actorId : caller.member?.role === 'member' ? caller.member.userId : undefined;
+
 /** The type of caller a handler receives, by the policy of its endpoint. */
 export type CallerOf<P extends Policy> = P extends 'public' | 'self'
   ? undefined
