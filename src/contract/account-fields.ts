@@ -48,6 +48,8 @@ export const RoleName = Type.Enum([...ROLES]);
 /** Status of an account. */
 export const ENABLED = 1;
 export const DISABLED = 2;
+/** An organization that an owner or administrator closed; it can be restored until it is deleted. */
+export const CLOSED = 3;
 /** 1 enabled, 2 disabled. */
 export const Status = Type.Union([Type.Literal(ENABLED), Type.Literal(DISABLED)]);
 export const Code = Type.String({ minLength: 1, maxLength: 64, description: 'a TOTP code or a backup code' });

@@ -87,6 +87,7 @@ export const Batch = Type.Object({
   spent: Type.Integer({ description: 'Quota of the ended lines and reservations of the running ones.' }),
   paused_at: Time,
   retry_of: Nullable(Type.String({ description: 'The batch whose failed lines this one repeats.' })),
+  submitted_by: Type.Optional(Type.String({ description: 'The member who created it for an organization.' })),
 });
 export type Batch = Static<typeof Batch>;
 
@@ -188,7 +189,7 @@ export const retryBatch = endpoint({
   response: Batch,
 });
 
-const ofAccount = { tag: 'batches', policy: 'account', envelope: 'api' } as const;
+const ofAccount = { tag: 'batches', policy: 'account', organization: 'member', envelope: 'api' } as const;
 
 export const listOwnBatches = endpoint({
   ...ofAccount,

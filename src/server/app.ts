@@ -74,7 +74,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   const site = await makeSite({ ...opened, auditLog: new AuditStore(opened.database, opened.clock) });
   const foundation: Foundation = { ...opened, settings: site.live };
   const modules = await makeModules(foundation, overrides);
-  const lineCalls = new LineCalls((...payer) => modules.accounts.authenticator.callerOf(...payer));
+  const lineCalls = new LineCalls((payer) => modules.accounts.authenticator.callerOf(payer));
   const http = await makeHttpServer(foundation, modules, lineCalls, overrides);
   const { video, chat, batches } = await registerRoutes(http, foundation, modules, site, overrides, lineCalls);
   const {

@@ -130,7 +130,7 @@ export async function registerRoutes(
     ...foundation,
     ...{ video, chat, files: modules.files, ledger: modules.quota.ledger, notifier: notifications.notifier },
     outlook: modules.plans.outlook,
-    callerOf: (userId, tokenId) => accounts.authenticator.callerOf(userId, tokenId),
+    callerOf: (owner) => accounts.authenticator.callerOf(owner),
     callModel: (call) => lineCalls.send(http.fastify, call),
     renderError: renderLineError,
     faultPoint: onFaultPoint ?? (() => {}),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Batch, Sheet } from '../../src/contract/batches.ts';
+import { AdminClient } from '../admin-client.ts';
 import { type SoraUpstream, startSoraUpstream } from '../channels/sora-upstream.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -101,6 +102,108 @@ describe('sheets of videos', () => {
       for (const header of ['x'.repeat(9_000_000), `"${'x'.repeat(9_000_000)}"`])
         assert.match(await refusal(`${header}\na`), /unknown column/);
       assert.match(await refusal(`prompt\n${'a\n'.repeat(1_000_000)}`), /more than 10000 rows/);
+    });
+
+    it('starts as a batch of an organization for the member who acts, and stops with the membership', async () => {
+      const { operator, baseUrl } = service;
+      const organization = await operator.requestData<{ id: number }>('POST', '/api/organizations', {
+        slug: 'studio',
+        name: 'Studio',
+      });
+      await operator.requestData('PUT', `/api/admin/organizations/${organization.id}`, { quota_delta: 1_000_000_000 });
+      const login = { username: 'mia', password: 'correct horse battery' };
+      await operator.requestData('POST', '/api/admin/users', { ...login, role: 'user' });
+      const member = await new AdminClient(baseUrl).signIn(login);
+      const { token } = await operator.requestData<{ token: string }>('POST', '/api/organizations/studio/invitations', {
+        role: 'member',
+      });
+      await member.requestData('POST', '/api/organizations/accept', { token });
+      const inStudio = async <T>(method: string, path: string, body?: object): Promise<T> => {
+        const response = await fetch(`${baseUrl}${path}`, {
+          method,
+          headers: { ...member.headers, 'x-organization': 'studio', 'content-type': 'application/json' },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        const answer = (await response.json()) as { success: boolean; data: T };
+        assert.ok(answer.success, JSON.stringify(answer));
+        return answer.data;
+      };
+      const endedThere = async (id: string): Promise<Batch> => {
+        for (let tries = 0; tries < 600; tries++) {
+          const batch = await inStudio<Batch>('GET', `/api/batches/${id}`);
+          if (batch.status === 'completed') return batch;
+          await pause(50);
+        }
+        return assert.fail('the batch did not end within 30 seconds');
+      };
+      const start = async (rows: number) =>
+        inStudio<Sheet>('POST', '/api/batches/csv', {
+          ...{ model: 'sora-2', start: true },
+          csv: `prompt,seconds\n${Array.from({ length: rows }, (_, index) => `video ${index},4`).join('\n')}`,
+        });
+      const { batch, quota } = await start(3);
+      assert.ok(batch);
+      const limit = { spend_limit: { amount: Math.round((quota * 5) / 3), period: 'month' } };
+      const members = `/api/organizations/studio/members/${member.id}`;
+      await operator.requestData('PUT', members, limit);
+      const done = await endedThere(batch.id);
+      assert.deepEqual([done.request_counts, done.spent], [{ total: 3, completed: 3, failed: 0 }, quota]);
+      const { kysely } = service.app.database;
+      const tasks = await kysely
+        .selectFrom('tasks')
+        .select(['user_id', 'actor_id', 'token_id'])
+        .where('user_id', '=', organization.id)
+        .execute();
+      assert.deepEqual(tasks, Array(3).fill({ user_id: organization.id, actor_id: member.id, token_id: 0 }));
+      assert.match(JSON.stringify(await member.requestData('GET', '/api/notifications')), /Batch completed/);
+      // A limit set earlier counts every line.
+      await operator.requestData('PUT', members, { spend_limit: { amount: quota, period: 'week' } });
+      const limited = await start(5);
+      const over = await endedThere(limited.batch?.id ?? '');
+      assert.deepEqual(over.request_counts, { total: 5, completed: 3, failed: 2 });
+      const [one, two] = await Promise.all(
+        [0, 1].map(() => inStudio<Batch>('POST', `/api/batches/${over.id}/retry`, {})),
+      );
+      assert.equal(one?.id, two?.id, 'two calls make one batch');
+      assert.equal((await inStudio<Batch>('POST', `/api/batches/${over.id}/retry`, {})).id, one?.id);
+      assert.deepEqual((await endedThere(one?.id ?? '')).request_counts, { total: 2, completed: 0, failed: 2 });
+      const retries = await kysely.selectFrom('batches').select('id').where('retry_of', '=', over.id).execute();
+      assert.equal(retries.length, 1);
+      await operator.requestData('PUT', members, { spend_limit: null });
+      const last = await start(2);
+      await inStudio('POST', `/api/batches/${last.batch?.id}/pause`, {});
+      await operator.requestData('DELETE', members);
+      await kysely
+        .updateTable('batches')
+        .set({ paused_at: null })
+        .where('id', '=', last.batch?.id ?? '')
+        .execute();
+      for (let tries = 0; tries < 600; tries++) {
+        const row = await kysely
+          .selectFrom('batches')
+          .select(['status', 'completed', 'failed'])
+          .where('id', '=', last.batch?.id ?? '')
+          .executeTakeFirstOrThrow();
+        if (row.status === 'completed') break;
+        await pause(50);
+      }
+      const lines = await kysely
+        .selectFrom('batch_lines')
+        .select(['state', 'result'])
+        .where('batch_id', '=', last.batch?.id ?? '')
+        .execute();
+      const refused = lines.filter(({ state }) => state === 'failed');
+      const sent = await kysely
+        .selectFrom('tasks')
+        .select('id')
+        .where('user_id', '=', organization.id)
+        .where('created_at', '>', 0)
+        .execute();
+      assert.ok(
+        refused.every(({ result }) => /No such organization/.test(result ?? '')),
+        JSON.stringify(refused),
+      );
+      assert.equal(sent.length - 6, lines.length - refused.length, 'only lines sent before the removal became videos');
     });
 
     it('T87: starts as a batch, and its results are CSV without live formulas', async () => {

@@ -143,7 +143,7 @@ export const USER_SECTIONS: readonly NavigationSection[] = [
       { to: '/studio', label: 'studio', icon: IconSparkles },
       { to: '/playground', label: 'playground', icon: IconMessages },
       { to: '/videos', label: 'videos', icon: IconMovie },
-      { to: '/batches', label: 'batches', icon: IconStack2, isPersonal: true },
+      { to: '/batches', label: 'batches', icon: IconStack2 },
       { to: '/files', label: 'files', icon: IconFiles },
     ],
   },

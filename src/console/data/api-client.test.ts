@@ -19,7 +19,7 @@ function openPage() {
   const stored = new Map([[KEY, 'acme']]);
   const visited: string[] = [];
   const sent: (string | null)[] = [];
-  const response = { status: 200 };
+  const response = { status: 200, code: undefined as string | undefined };
   const page = {
     localStorage: {
       getItem: (name: string) => stored.get(name) ?? null,
@@ -30,7 +30,7 @@ function openPage() {
     location: { assign: (path: string) => visited.push(path) },
     fetch: async (_: unknown, init: RequestInit) => {
       sent.push(new Headers(init.headers).get('x-organization'));
-      return Response.json({ success: false, message: 'x' }, response);
+      return Response.json({ success: false, message: 'x', code: response.code }, response);
     },
   };
   for (const [name, value] of Object.entries(page))
@@ -42,8 +42,8 @@ describe('the API client of the console', () => {
   it('keeps to the organization of the page, until it is gone', async () => {
     const { stored, visited, sent, response } = openPage();
     const { callApi, queryClient } = await import('./api-client.ts');
-    const ask = (status: number) => {
-      response.status = status;
+    const ask = (status: number, code?: string) => {
+      Object.assign(response, { status, code });
       const queryFn = () => callApi(listOwnVideos, { query: {} });
       return queryClient.fetchQuery({ queryKey: [sent.length], queryFn }).catch(() => undefined);
     };
@@ -53,9 +53,11 @@ describe('the API client of the console', () => {
     assert.deepEqual([sent.at(-1), visited], ['acme', []]);
     await callApi(getOrganization, { params: { slug: 'other' } }).catch(() => undefined);
     assert.equal(sent.at(-1), null, 'the path names the organization');
-    await ask(404);
+    await ask(404, 'not_exist');
+    assert.deepEqual(visited, [], 'something else is missing');
+    await ask(403, 'organization_closed');
     assert.deepEqual([stored.get(KEY), visited], [undefined, ['/studio']]);
-    await ask(404);
+    await ask(404, 'organization_not_found');
     assert.deepEqual([sent.at(-1), visited], [null, ['/studio']]);
   });
 });

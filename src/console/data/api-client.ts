@@ -85,10 +85,12 @@ export const setSecondFactorListener = (listener: () => void): void => {
   onSecondFactorMissing = listener;
 };
 
+/** The organization that the console acts for was closed or deleted, or this person removed from it. */
+const LEFT_BEHIND: ReadonlySet<string> = new Set(['organization_not_found', 'organization_closed']);
+
 const onError = (error: unknown): void => {
   if (error instanceof ReelgateError && error.code === 'second_factor_required') onSecondFactorMissing();
-  // The organization was deleted, or this person removed from it.
-  if (error instanceof ReelgateError && error.status === 404 && readOrganization() !== undefined)
+  if (error instanceof ReelgateError && LEFT_BEHIND.has(error.code) && readOrganization() !== undefined)
     enterOrganization(undefined);
   if (error instanceof ReelgateError && error.status === 401 && readUserId() !== undefined) onSignedOut();
 };

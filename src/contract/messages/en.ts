@@ -65,6 +65,10 @@ export const EN = {
   rank_too_low: 'Your role does not permit changes to this account.',
   last_root: 'The last root account cannot be deleted, disabled or demoted.',
   organization_not_found: 'No such organization.',
+  organization_closed: 'This organization is closed. An owner can restore it until it is deleted.',
+  transfer_jobs_open:
+    '{count} videos and batches of this account have not ended. Wait for them or cancel them, then transfer again.',
+  transfer_running: 'Another transfer of this account is running. Wait until it is finished.',
   last_owner: 'The last owner cannot leave an organization or give up the role. Make someone else an owner first.',
   organizations_full: 'You own as many organizations as one account can.',
   not_exist: 'No such {what}.',

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ENABLED, outranks } from '../../contract/account-fields.ts';
+import { CLOSED, ENABLED, outranks } from '../../contract/account-fields.ts';
 import type { Endpoint, ModelPolicy } from '../../contract/endpoint.ts';
 import { AUDIENCES, type Audience, type OauthScope, RESOURCE_METADATA_PATH } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
@@ -14,6 +14,7 @@ import type {
   Authenticator,
   Credentials,
   ModelCaller,
+  Owner,
 } from '../platform/http/request-context.ts';
 import type { KeyLimits } from '../platform/limits/rate-limits.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
@@ -161,7 +162,7 @@ export class RequestAuthenticator implements Authenticator {
     const endsAt = Math.min(row?.expires_at ?? Infinity, row?.oldSecret?.expiresAt ?? Infinity);
     if (row === undefined || endsAt <= clock.now())
       throw new AppError('invalid_api_key', this.#challenge(policy, key !== undefined && 'invalid_token'));
-    if (row.status !== ENABLED) throw new AppError('account_disabled');
+    assertEnabled(row.status);
     if (row.allowed_addresses !== null && !createIpCheck(JSON.parse(row.allowed_addresses))(clientIp))
       throw new AppError('address_not_allowed', { params: { address: clientIp } });
     if (keyLimit !== undefined) assertWithinLimit(await keyLimit.consume(String(row.id)));
@@ -172,19 +173,22 @@ export class RequestAuthenticator implements Authenticator {
 
   /**
    * The caller that a key, sign-in or account is now, for work that it has ordered; addresses are not checked again.
-   * @param tokenId 0: the account itself
-   * @throws AppError `invalid_api_key`, `account_disabled`
+   * @param tokenId 0: the account itself, or the member `actorId` of the organization
+   * @throws AppError `invalid_api_key`, `account_disabled`, `organization_not_found` for a former member
    */
-  async callerOf(userId: number, tokenId: number): Promise<ModelCaller> {
-    const { accounts, tokens, clock } = this.#dependencies;
+  async callerOf({ userId, actorId, tokenId }: Owner & { readonly tokenId: number }): Promise<ModelCaller> {
+    const { accounts, memberships, tokens, clock } = this.#dependencies;
     if (tokenId === 0) {
-      if ((await accounts.findAccess(userId))?.status !== ENABLED) throw new AppError('account_disabled');
-      return { kind: 'model', userId, tokenId, models: ALL_MODELS };
+      for (const id of actorId === undefined ? [userId] : [userId, actorId])
+        assertEnabled((await accounts.findAccess(id))?.status);
+      if (actorId !== undefined && (await memberships.findById(userId, actorId)) === undefined)
+        throw new AppError('organization_not_found');
+      return { kind: 'model', userId, tokenId, models: ALL_MODELS, ...defined({ actorId }) };
     }
     const row = await tokens.findActive(tokenId);
     if (row === undefined || (row.expires_at !== null && row.expires_at <= clock.now()))
       throw new AppError('invalid_api_key');
-    if (row.status !== ENABLED) throw new AppError('account_disabled');
+    assertEnabled(row.status);
     return toModelCaller(row);
   }
 
@@ -264,6 +268,12 @@ export class RequestAuthenticator implements Authenticator {
   }
 }
 
+/** @throws account_disabled, organization_closed */
+function assertEnabled(status: number | undefined): void {
+  if (status === CLOSED) throw new AppError('organization_closed');
+  if (status !== ENABLED) throw new AppError('account_disabled');
+}
+
 function toModelCaller(row: TokenRow): ModelCaller {
   const caller = {
     kind: 'model',
@@ -278,14 +288,14 @@ function toModelCaller(row: TokenRow): ModelCaller {
 /**
  * The caller as a member of an organization, if the endpoint acts for organizations and the role permits it.
  *
- * @throws account_disabled, invalid_request, forbidden
+ * @throws account_disabled, organization_closed, invalid_request, forbidden
  */
 function toMember(
   caller: AccountCaller,
   { organizationId, slug, role, status, promptsVisible }: FoundMembership,
   needed: OrganizationRole | undefined,
 ): AccountCaller {
-  if (status !== ENABLED) throw new AppError('account_disabled');
+  assertEnabled(status);
   if (needed === undefined)
     throw caller.kind === 'device'
       ? new AppError('forbidden')

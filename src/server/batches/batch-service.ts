@@ -1,5 +1,6 @@
 import { BATCH_ENDPOINTS, type BatchEndpoint } from '../../contract/batch-endpoints.ts';
 import { BATCH_KEPT_DAYS, BATCH_LIMITS, type Batch, type NewBatch } from '../../contract/batches.ts';
+import { defined } from '../../contract/objects.ts';
 import { openAiList } from '../../contract/responses.ts';
 import { DAY_MS, HOUR_MS, toSeconds } from '../../contract/time-units.ts';
 import type { FileService } from '../files/file-service.ts';
@@ -9,12 +10,12 @@ import type { Database } from '../platform/db/database.ts';
 import type { Owner } from '../platform/http/request-context.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Tables } from '../tables.ts';
-import type { BatchRow, BatchStore } from './batch-store.ts';
+import type { BatchRow, BatchStore, NamedBatch } from './batch-store.ts';
 
 interface BatchServiceDependencies {
   readonly database: Database<Tables>;
   readonly store: BatchStore;
-  readonly files: Pick<FileService, 'get' | 'open' | 'write'>;
+  readonly files: Pick<FileService, 'get' | 'open' | 'remove' | 'write'>;
   readonly clock: Clock;
   /** Called after a change that gives the runner work. */
   readonly onWork: () => void;
@@ -32,7 +33,10 @@ const RETRY_SECONDS = 60;
 const CHUNK = 500;
 const DEFAULT_WINDOW = '24h';
 
-/** Creates batches and changes them at their owner's request. Every key of an account sees them all; in an organization, those of its author. */
+/**
+ * Creates batches and changes them at their owner's request. Every key of an account sees them all; in an organization,
+ * those of its author. In the console of an organization, members see their own, and admins all where they see prompts.
+ */
 export class BatchService {
   readonly #dependencies: BatchServiceDependencies;
   constructor(dependencies: BatchServiceDependencies) {
@@ -40,7 +44,7 @@ export class BatchService {
   }
 
   /** @throws AppError `invalid_request`, `file_not_found`, `batches_full` */
-  async create(owner: BatchOwner, given: NewBatch, retryOf: string | null = null): Promise<Batch> {
+  async create(owner: BatchOwner, given: NewBatch, retryOf?: BatchRow): Promise<Batch> {
     const { database, store, clock, onWork } = this.#dependencies;
     const createdAt = clock.now();
     const endpoint = toEndpoint(given.endpoint);
@@ -56,6 +60,7 @@ export class BatchService {
       id: `batch_${randomText(24)}`,
       user_id: owner.userId,
       token_id: owner.tokenId,
+      actor_id: owner.actorId ?? null,
       endpoint,
       model: null,
       input_file_id: given.input_file_id,
@@ -70,10 +75,11 @@ export class BatchService {
       output_lifetime_ms: given.output_expires_after ? given.output_expires_after.seconds * 1_000 : null,
       created_at: createdAt,
       expires_at: createdAt + window.ms,
-      retry_of: retryOf,
+      retry_of: retryOf?.id ?? null,
       lease_owner: null,
     } as const;
     await database.transaction(async (trx) => {
+      if (retryOf !== undefined && !(await store.claimRetry(trx, retryOf, row.id))) throw new RetriedError();
       await store.insert(trx, row);
       await store.keepFile(trx, row.input_file_id, row.expires_at + BATCH_KEPT_DAYS * DAY_MS);
     });
@@ -87,7 +93,7 @@ export class BatchService {
   }
 
   /** @throws AppError `batch_not_found` */
-  async find(owner: Owner, id: string): Promise<BatchRow> {
+  async find(owner: Owner, id: string): Promise<NamedBatch> {
     const row = await this.#dependencies.store.find(owner, id);
     if (row === undefined) throw new AppError('batch_not_found');
     return row;
@@ -103,7 +109,7 @@ export class BatchService {
   }
 
   /** Starts no new line and cancels waiting videos. A batch that is being cancelled stays as it is. */
-  cancel(owner: BatchOwner, id: string): Promise<Batch> {
+  cancel(owner: Owner, id: string): Promise<Batch> {
     const now = this.#dependencies.clock.now();
     return this.#change(owner, id, {
       from: ['validating', 'in_progress'],
@@ -113,7 +119,7 @@ export class BatchService {
   }
 
   /** Starts no new line until the batch is resumed. */
-  pause(owner: BatchOwner, id: string): Promise<Batch> {
+  pause(owner: Owner, id: string): Promise<Batch> {
     const now = this.#dependencies.clock.now();
     return this.#change(owner, id, {
       from: ['validating', 'in_progress'],
@@ -123,7 +129,7 @@ export class BatchService {
   }
 
   /** Lets a paused batch start lines again. */
-  resume(owner: BatchOwner, id: string): Promise<Batch> {
+  resume(owner: Owner, id: string): Promise<Batch> {
     return this.#change(owner, id, {
       from: ['validating', 'in_progress'],
       set: { paused_at: null },
@@ -132,15 +138,19 @@ export class BatchService {
   }
 
   /**
-   * Repeats the failed lines of an ended batch as a new batch.
+   * Repeats the failed lines of an ended batch as a new batch. A batch is repeated once: a second call, concurrent or
+   * later, returns the same new batch, whose own failed lines can be repeated.
+   * @param reader whose batches may be repeated
    * @throws AppError `batch_not_found`, `batch_not_ended`, `batch_without_failures`, `file_not_found`
    */
-  async retry(owner: BatchOwner, id: string): Promise<Batch> {
+  async retry(owner: BatchOwner, id: string, reader: Owner = owner): Promise<Batch> {
     const { files } = this.#dependencies;
-    const batch = await this.find(owner, id);
+    const batch = await this.find(reader, id);
     if (!ENDED.has(batch.status)) throw new AppError('batch_not_ended', { params: { status: batch.status } });
     if (batch.failed === 0) throw new AppError('batch_without_failures');
-    await files.get(owner, batch.input_file_id);
+    const earlier = await this.#findRetry(batch);
+    if (earlier !== undefined) return toBatch(earlier);
+    await files.get(reader, batch.input_file_id);
     const file = { filename: `${id}_retry.jsonl`, purpose: 'batch', lifetimeMs: BATCH_KEPT_DAYS * DAY_MS } as const;
     const written = await files.write(owner, file, this.#failedLines(batch));
     const { endpoint, completion_window, metadata, budget, spent } = batch;
@@ -151,7 +161,18 @@ export class BatchService {
       metadata: metadata === null ? null : JSON.parse(metadata),
       budget: budget === null ? null : Math.max(0, budget - spent),
     };
-    return this.create(owner, again, id);
+    return this.create(owner, again, batch).catch(async (error: unknown) => {
+      await files.remove(written.id);
+      if (!(error instanceof RetriedError)) throw error;
+      const { retried_as: other } = await this.find(reader, id);
+      return this.get(reader, other ?? id);
+    });
+  }
+
+  /** The batch that repeats another one; undefined if its file had defects, so that nothing was repeated. */
+  async #findRetry({ retried_as: id }: BatchRow): Promise<BatchRow | undefined> {
+    const found = id === null ? undefined : await this.#dependencies.store.findById(id);
+    return found?.status === 'failed' ? undefined : found;
   }
 
   async *#failedLines(batch: BatchRow): AsyncGenerator<string> {
@@ -173,7 +194,7 @@ export class BatchService {
   }
 
   async #change(
-    owner: BatchOwner,
+    owner: Owner,
     id: string,
     {
       from,
@@ -200,6 +221,9 @@ export class BatchService {
       throw invalidRequest('input_file_id must be a file with the purpose batch.', 'input_file_id');
   }
 }
+
+/** Another call repeats the batch. */
+class RetriedError extends Error {}
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'expired', 'cancelled']);
 
@@ -238,7 +262,7 @@ function toMetadata(metadata: Readonly<Record<string, string>> | null): string |
 const time = (ms: number | null): number | null => (ms === null ? null : toSeconds(ms));
 
 /** The public form of a batch. */
-export function toBatch(row: BatchRow): Batch {
+export function toBatch(row: BatchRow & Partial<NamedBatch>): Batch {
   const { input_tokens, output_tokens, cached_tokens, reasoning_tokens } = row;
   const usage = {
     input_tokens,
@@ -274,5 +298,6 @@ export function toBatch(row: BatchRow): Batch {
     spent: row.spent,
     paused_at: time(row.paused_at),
     retry_of: row.retry_of,
+    ...defined({ submitted_by: row.actor_name ?? undefined }),
   };
 }

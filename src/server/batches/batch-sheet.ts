@@ -27,7 +27,7 @@ interface BatchSheetsDependencies {
   readonly files: Pick<FileService, 'write'>;
   readonly video: Pick<Video, 'services'>;
   readonly outlook: Pick<AffordableCallCounts, 'of'>;
-  readonly callerOf: (userId: number, tokenId: number) => Promise<ModelCaller>;
+  readonly callerOf: (owner: BatchOwner) => Promise<ModelCaller>;
 }
 
 const ENDPOINT = '/v1/videos';
@@ -51,15 +51,15 @@ export class BatchSheets {
   }
 
   /** Checks and prices every row; starts the batch if that is asked for and every row is valid. */
-  async check(userId: number, given: NewSheet, locale: Locale): Promise<Sheet> {
+  async check(owner: BatchOwner, given: NewSheet, locale: Locale): Promise<Sheet> {
     const { columns, rows: parsed } = parseSheet(given.csv);
-    const caller = await this.#dependencies.callerOf(userId, 0);
+    const caller = await this.#dependencies.callerOf(owner);
     const check = new RowCheck(this.#dependencies, caller, columns, given.model, locale);
     const checked: CheckedRow[] = [];
     for (const row of parsed) checked.push(await check.row(row));
     const rows = checked.map(({ row }) => row);
     const invalid = rows.filter(({ errors }) => errors.length > 0).length;
-    const { balance } = await this.#dependencies.outlook.of({ userId }, 0);
+    const { balance } = await this.#dependencies.outlook.of({ userId: owner.userId }, 0);
     return {
       columns: [...columns],
       rows,
@@ -67,7 +67,7 @@ export class BatchSheets {
       invalid,
       quota: rows.reduce((sum, { quota }) => sum + (quota ?? 0), 0),
       balance,
-      batch: given.start === true && invalid === 0 ? await this.#start({ userId, tokenId: 0 }, given, checked) : null,
+      batch: given.start === true && invalid === 0 ? await this.#start(owner, given, checked) : null,
     };
   }
 
@@ -206,8 +206,8 @@ class RowCheck {
     const { requests, submitter } = this.#dependencies.video.services;
     const generation = await requests.read(requests.check(body), this.#caller);
     let dropped = '';
-    const { userId, models } = this.#caller;
-    const { price } = await submitter.quote({ userId, models }, generation, (headers) => {
+    const { userId, actorId, models } = this.#caller;
+    const { price } = await submitter.quote(defined({ userId, actorId, models }), generation, (headers) => {
       dropped = headers['x-reelgate-dropped'] ?? '';
     });
     const paths = dropped === '' ? [] : dropped.split(', ');

@@ -8,6 +8,8 @@ import type { LineState } from './tables.ts';
 
 /** A row of `batches`. */
 export type BatchRow = Selectable<Tables['batches']>;
+/** A batch with the user name of the member who created it. */
+export type NamedBatch = BatchRow & { readonly actor_name: string | null };
 /** A row of `batch_lines`. */
 export type LineRow = Selectable<Tables['batch_lines']>;
 /** Identifies a line. */
@@ -47,31 +49,33 @@ export class BatchStore {
     await trx.insertInto('batches').values(row).execute();
   }
 
-  find(owner: Owner, id: string): Promise<BatchRow | undefined> {
-    return this.#ofOwner(owner).where('id', '=', id).executeTakeFirst();
+  find(owner: Owner, id: string): Promise<NamedBatch | undefined> {
+    return this.#ofOwner(owner).where('batches.id', '=', id).executeTakeFirst();
   }
 
-  /** Of an organization, only the batches that keys of the member created, since their lines hold prompts. */
+  /**
+   * Of an organization, only the batches that the member or one of the member's keys created, since their lines hold
+   * prompts. Batches of a release before `actor_id` have only their key.
+   */
   #ofOwner({ userId, actorId }: Owner) {
     const { kysely } = this.#database;
-    return kysely
+    const query = kysely
       .selectFrom('batches')
       .selectAll()
-      .where('user_id', '=', userId)
-      .$if(actorId !== undefined, (query) =>
-        query.where(
-          'token_id',
-          'in',
-          kysely
-            .selectFrom('tokens')
-            .select('id')
-            .where('actor_id', '=', actorId ?? 0),
-        ),
-      );
+      .select((row) =>
+        row.selectFrom('accounts').select('username').whereRef('accounts.id', '=', 'batches.actor_id').as('actor_name'),
+      )
+      .where('user_id', '=', userId);
+    if (actorId === undefined) return query;
+    const ownKeys = kysely.selectFrom('tokens').select('id').where('actor_id', '=', actorId);
+    return query.where(({ and, eb, or }) =>
+      or([eb('actor_id', '=', actorId), and([eb('actor_id', 'is', null), eb('token_id', 'in', ownKeys)])]),
+    );
   }
 
   /** Whom a batch acts for. */
-  async findOwner({ user_id: userId, token_id: tokenId }: BatchRow): Promise<Owner> {
+  async findOwner({ user_id: userId, token_id: tokenId, actor_id: actorId }: BatchRow): Promise<Owner> {
+    if (actorId !== null) return { userId, actorId };
     const key = await this.#database.kysely
       .selectFrom('tokens')
       .select('actor_id')
@@ -85,7 +89,7 @@ export class BatchStore {
   }
 
   /** Newest first, behind the row `after`. */
-  async list(owner: Owner, after: string | undefined, limit: number): Promise<BatchRow[]> {
+  async list(owner: Owner, after: string | undefined, limit: number): Promise<NamedBatch[]> {
     let query = this.#ofOwner(owner);
     if (after !== undefined) {
       const last = await this.find(owner, after);
@@ -95,6 +99,24 @@ export class BatchStore {
       );
     }
     return query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute();
+  }
+
+  /**
+   * Marks a batch as repeated by another one. Of concurrent callers that read the same `retried_as`, one succeeds.
+   */
+  async claimRetry(
+    trx: Trx,
+    { id, retried_as: before }: Pick<BatchRow, 'id' | 'retried_as'>,
+    retry: string,
+  ): Promise<boolean> {
+    return wasChanged(
+      await trx
+        .updateTable('batches')
+        .set({ retried_as: retry })
+        .where('id', '=', id)
+        .where('retried_as', before === null ? 'is' : '=', before)
+        .executeTakeFirst(),
+    );
   }
 
   /** Unfinished batches of an account. */

@@ -11,6 +11,7 @@ import type { Tables } from '../tables.ts';
 import type { Video } from '../video/module.ts';
 import type { OnFaultPoint } from '../video/task-completion.ts';
 import type { LineRequest } from './batch-input.ts';
+import type { BatchOwner } from './batch-service.ts';
 import type { BatchRow, BatchStore, LineEnd, LineRow } from './batch-store.ts';
 import { type LineResponse, toLineEnd } from './line-results.ts';
 
@@ -19,8 +20,7 @@ export interface LineCall {
   readonly path: string;
   readonly body: Buffer;
   readonly requestId: string;
-  readonly userId: number;
-  readonly tokenId: number;
+  readonly payer: BatchOwner;
 }
 
 /** A response with its `Retry-After`. */
@@ -34,7 +34,7 @@ export interface LineSenderDependencies {
   readonly video: Pick<Video, 'services' | 'store'>;
   readonly chat: Pick<Chat, 'quote'>;
   /** The caller that a key or an account is now. @throws AppError if it may not call any more */
-  readonly callerOf: (userId: number, tokenId: number) => Promise<ModelCaller>;
+  readonly callerOf: (owner: BatchOwner) => Promise<ModelCaller>;
   /** Sends a model call through the service's own endpoint. */
   readonly callModel: (call: LineCall) => Promise<CallResponse>;
   /** Renders an error as the endpoint's response. */
@@ -109,7 +109,7 @@ export class LineSender {
   /** The task is inserted in the transaction that moves the line, so that neither exists without the other. */
   async #startVideo(batch: BatchRow, lease: Lease, line: LineRow, { body }: LineRequest): Promise<SendOutcome> {
     const { video, callerOf, store } = this.#dependencies;
-    const caller = await callerOf(batch.user_id, batch.token_id);
+    const caller = await callerOf(toOwner(batch));
     const { requests, submitter } = video.services;
     const generation = await requests.read(requests.check(body), caller);
     const { tokenId, ...account } = caller;
@@ -127,9 +127,10 @@ export class LineSender {
 
   async #call(batch: BatchRow, lease: Lease, line: LineRow, { body }: LineRequest): Promise<SendOutcome> {
     const { chat, callerOf, callModel, store, database, faultPoint } = this.#dependencies;
-    const { endpoint: path, user_id: userId, token_id: tokenId } = batch;
+    const path = batch.endpoint;
+    const payer = toOwner(batch);
     const bytes = Buffer.from(JSON.stringify(body));
-    const amount = await chat.quote(await callerOf(userId, tokenId), path, bytes);
+    const amount = await chat.quote(await callerOf(payer), path, bytes);
     // The random end keeps callers from choosing this id for another call, whose charge would count as the line's.
     const requestId = `${batch.id}-${line.line}-${randomText(12)}`;
     const { owner } = lease;
@@ -139,7 +140,7 @@ export class LineSender {
       if (!(await store.spend(trx, lease, amount))) throw new LineBlockedError();
     });
     faultPoint('batch-line-sent');
-    const response = await callModel({ path, body: bytes, requestId, userId, tokenId });
+    const response = await callModel({ path, body: bytes, requestId, payer });
     faultPoint('batch-line-answered');
     if (RETRYABLE_STATUSES.has(response.status)) {
       await this.#putBack({ ...line, amount }, { state: 'sending', owner });
@@ -204,6 +205,10 @@ export class LineSender {
     });
   }
 }
+
+/** Whom the lines of a batch act for. */
+const toOwner = ({ user_id: userId, token_id: tokenId, actor_id: actorId }: BatchRow): BatchOwner =>
+  defined({ userId, tokenId, actorId: actorId ?? undefined });
 
 const retryAfter = (seconds: number | undefined): { readonly retryAfterMs: number } => ({
   retryAfterMs: seconds === undefined ? RETRY_MS : Math.min(Math.max(1, seconds) * 1_000, MAX_RETRY_MS),

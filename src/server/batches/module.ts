@@ -33,7 +33,12 @@ export function makeBatches(dependencies: BatchDependencies): Batches {
   const store = new BatchStore(dependencies.database);
   const shared = { ...dependencies, store };
   const { notifier, clock } = dependencies;
-  const onEnded = (trx: Trx, batch: BatchRow) => notifier.notify(trx, toEndNotice(batch));
+  const onEnded = async (trx: Trx, batch: BatchRow): Promise<void> => {
+    const { event, ...notice } = toEndNotice(batch);
+    await notifier.notify(trx, { ...notice, event });
+    // An organization's notices reach its owners and admins. The member who started the batch waits for its end, too.
+    if (batch.actor_id !== null) await notifier.notify(trx, { ...notice, userId: batch.actor_id });
+  };
   const runner = new BatchRunner({ ...shared, sender: new LineSender(shared), onEnded });
   const service = new BatchService({ ...shared, onWork: () => runner.wake() });
   return {

@@ -4,7 +4,13 @@ import * as endpoints from '../../contract/batches.ts';
 import { envelopeOfPath } from '../../contract/endpoint.ts';
 import { ok } from '../../contract/responses.ts';
 import { toErrorResponse } from '../platform/http/error-responses.ts';
-import type { Authenticator, ModelCaller } from '../platform/http/request-context.ts';
+import {
+  type AccountCaller,
+  type Authenticator,
+  type ModelCaller,
+  ownerOf,
+  promptReaderOf,
+} from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { tryParse } from '../platform/json.ts';
 import { randomText } from '../platform/tokens.ts';
@@ -22,26 +28,32 @@ export function addBatchRoutes(routes: RouteRegistry, { service, sheets }: Pick<
   routes.add(endpoints.resumeBatch, ({ caller, params }) => service.resume(caller, params.batch_id));
   routes.add(endpoints.retryBatch, ({ caller, params }) => service.retry(caller, params.batch_id));
 
-  const self = ({ userId }: { readonly userId: number }): BatchOwner => ({ userId, tokenId: 0 });
+  const self = (caller: AccountCaller): BatchOwner => ({ ...ownerOf(caller), tokenId: 0 });
   routes.add(endpoints.createOwnBatch, async ({ caller, body }) => ok(await service.create(self(caller), body)));
-  routes.add(endpoints.listOwnBatches, async ({ caller, query }) => ok(await service.list(caller, query)));
-  routes.add(endpoints.getOwnBatch, async ({ caller, params }) => ok(await service.get(caller, params.batch_id)));
+  routes.add(endpoints.listOwnBatches, async ({ caller, query }) =>
+    ok(await service.list(promptReaderOf(caller), query)),
+  );
+  routes.add(endpoints.getOwnBatch, async ({ caller, params }) =>
+    ok(await service.get(promptReaderOf(caller), params.batch_id)),
+  );
   for (const [line, change] of [
     [endpoints.cancelOwnBatch, 'cancel'],
     [endpoints.pauseOwnBatch, 'pause'],
     [endpoints.resumeOwnBatch, 'resume'],
-    [endpoints.retryOwnBatch, 'retry'],
   ] as const)
-    routes.add(line, async ({ caller, params }) => ok(await service[change](self(caller), params.batch_id)));
+    routes.add(line, async ({ caller, params }) => ok(await service[change](promptReaderOf(caller), params.batch_id)));
+  routes.add(endpoints.retryOwnBatch, async ({ caller, params }) =>
+    ok(await service.retry(self(caller), params.batch_id, promptReaderOf(caller))),
+  );
   routes.add(endpoints.createSheetBatch, async ({ caller, body, request }) =>
-    ok(await sheets.check(caller.userId, body, request.locale)),
+    ok(await sheets.check(self(caller), body, request.locale)),
   );
   routes.add(endpoints.listOwnBatchLines, async ({ caller, params, query }) => {
-    const batch = await service.find(caller, params.batch_id);
+    const batch = await service.find(promptReaderOf(caller), params.batch_id);
     return ok(await sheets.lines(batch, Number(query.after ?? '0'), query.state));
   });
   routes.add(endpoints.exportOwnBatch, async ({ caller, params, reply }) => {
-    const batch = await service.find(caller, params.batch_id);
+    const batch = await service.find(promptReaderOf(caller), params.batch_id);
     return reply
       .header('content-type', 'text/csv; charset=utf-8')
       .header('content-disposition', `attachment; filename="${batch.id}.csv"`)
@@ -62,10 +74,10 @@ export function renderLineError(path: string, error: unknown, requestId: string)
  * lasts.
  */
 export class LineCalls {
-  readonly #tickets = new Map<string, Pick<LineCall, 'userId' | 'tokenId'>>();
-  readonly #callerOf: (userId: number, tokenId: number) => Promise<ModelCaller>;
+  readonly #tickets = new Map<string, BatchOwner>();
+  readonly #callerOf: (owner: BatchOwner) => Promise<ModelCaller>;
 
-  constructor(callerOf: (userId: number, tokenId: number) => Promise<ModelCaller>) {
+  constructor(callerOf: (owner: BatchOwner) => Promise<ModelCaller>) {
     this.#callerOf = callerOf;
   }
 
@@ -75,17 +87,15 @@ export class LineCalls {
       account: (...credentials) => authenticator.account(...credentials),
       model: async (credentials, policy) => {
         const payer = this.#tickets.get(credentials.headers.authorization ?? '');
-        return payer === undefined
-          ? authenticator.model(credentials, policy)
-          : this.#callerOf(payer.userId, payer.tokenId);
+        return payer === undefined ? authenticator.model(credentials, policy) : this.#callerOf(payer);
       },
     };
   }
 
   /** Sends one call and waits for its whole response. */
-  async send(fastify: FastifyInstance, { path, body, requestId, userId, tokenId }: LineCall): Promise<CallResponse> {
+  async send(fastify: FastifyInstance, { path, body, requestId, payer }: LineCall): Promise<CallResponse> {
     const ticket = `Bearer ${randomText(40)}`;
-    this.#tickets.set(ticket, { userId, tokenId });
+    this.#tickets.set(ticket, payer);
     try {
       const response = await fastify.inject({
         method: 'POST',

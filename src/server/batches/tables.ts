@@ -14,6 +14,8 @@ export interface BatchTables {
     user_id: number;
     /** The key that created it; 0: a person in the console. */
     token_id: number;
+    /** The member who created it for an organization; null: the author of the key, or the account itself. */
+    actor_id: Generated<number | null>;
     endpoint: BatchEndpoint;
     model: string | null;
     input_file_id: string;
@@ -52,6 +54,8 @@ export interface BatchTables {
     output_tokens: Generated<number>;
     reasoning_tokens: Generated<number>;
     retry_of: string | null;
+    /** The batch that repeats the failed lines of this one; only one does. */
+    retried_as: Generated<string | null>;
     /** The process that works on it, until `lease_until`. */
     lease_owner: string | null;
     lease_until: Generated<number>;
@@ -145,6 +149,13 @@ export const batchMigrations: readonly Migration[] = [
       await index('batches_by_user', 'batches', ['user_id', 'created_at', 'id']).execute();
       await index('batches_by_status', 'batches', ['status', 'lease_until']).execute();
       await index('batch_lines_by_state', 'batch_lines', ['batch_id', 'state', 'line']).execute();
+    },
+  },
+  {
+    id: '0096-batch-actors',
+    async up({ schema }, { int64, text }) {
+      await schema.alterTable('batches').addColumn('actor_id', int64).execute();
+      await schema.alterTable('batches').addColumn('retried_as', text).execute();
     },
   },
 ];

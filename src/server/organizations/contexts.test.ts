@@ -214,6 +214,71 @@ describe('what a sign-in, a key and a reader of prompts act for', () => {
       await show(true);
       assert.equal(await inConsole(owner), 3);
       for (const { id } of [mine, other]) await owner.ok('DELETE', `/api/tokens/${id}`, undefined, IN_STUDIO);
+      await kysely.deleteFrom('batches').execute();
+    });
+
+    it('shows members their own batches in the console, admins all where they see prompts, and repeats one once', async () => {
+      const { kysely } = service.app.database;
+      const row = { user_id: studioId, token_id: 0, endpoint: '/v1/videos', input_file_id: 'none' } as const;
+      const times = { completion_window: '24h', created_at: 1, expires_at: 2 };
+      const add = (id: string, actorId: number, status: 'completed' | 'in_progress') =>
+        kysely
+          .insertInto('batches')
+          .values({ ...row, ...times, id, status, actor_id: actorId, total: 1, failed: status === 'completed' ? 1 : 0 })
+          .execute();
+      await add('batch_m', member.id, 'completed');
+      await add('batch_o', owner.id, 'in_progress');
+      const inConsole = async (person: TestUser) =>
+        (await person.ok<{ data: { id: string }[] }>('GET', '/api/batches', undefined, IN_STUDIO)).data.map(
+          ({ id }) => id,
+        );
+      const show = (visible: boolean) =>
+        owner.ok('PUT', `/api/organizations/${SLUG}`, { prompts_visible_to_admins: visible });
+      await show(false);
+      assert.deepEqual([await inConsole(member), await inConsole(owner)], [['batch_m'], ['batch_o']]);
+      await member.fails(200, 'POST', '/api/batches/batch_o/cancel', {}, IN_STUDIO);
+      await owner.fails(200, 'GET', '/api/batches/batch_m/lines', undefined, IN_STUDIO);
+      await show(true);
+      assert.deepEqual([(await inConsole(member)).length, (await inConsole(owner)).length], [1, 2]);
+      await owner.ok('POST', '/api/batches/batch_o/pause', {}, IN_STUDIO);
+      await owner.ok('POST', '/api/batches/batch_o/cancel', {}, IN_STUDIO);
+      await member.fails(200, 'GET', '/api/batches/batch_m');
+      await kysely.deleteFrom('batches').where('id', 'in', ['batch_m', 'batch_o']).execute();
+    });
+
+    it('lets plain members and keys end only links and files of their own', async () => {
+      const { kysely } = service.app.database;
+      await kysely.updateTable('tasks').set({ status: 'SUCCESS' }).where('user_id', '=', studioId).execute();
+      const share = async (person: TestUser, task: string) =>
+        (await person.ok<{ id: number }>('POST', `/api/videos/${task}/shares`, {}, IN_STUDIO)).id;
+      const end = (task: string, id: number) =>
+        ['DELETE', `/api/videos/${task}/shares/${id}`, undefined, IN_STUDIO] as const;
+      const [theirs, own] = [await share(owner, 'task_of_owner'), await share(member, 'task_of_owner')];
+      const onOwnVideo = await share(owner, 'task_of_member');
+      await member.fails(403, ...end('task_of_owner', theirs));
+      await member.ok(...end('task_of_owner', own));
+      await member.ok(...end('task_of_member', onOwnVideo));
+      await member.fails(200, ...end('task_of_member', theirs));
+      await owner.ok(...end('task_of_owner', theirs));
+      const file = { user_id: studioId, filename: 'x', bytes: 1, sha256: 'x', mime_type: 'x', created_at: 1 };
+      const add = (id: string, actor_id: number) =>
+        kysely
+          .insertInto('files')
+          .values({ ...file, id, purpose: 'vision', actor_id, expires_at: Date.now() + 1e9 })
+          .execute();
+      for (const person of [owner, member]) for (const n of [1, 2]) await add(`file-${person.id}-${n}`, person.id);
+      await member.fails(403, 'DELETE', `/api/files/file-${owner.id}-1`, undefined, IN_STUDIO);
+      await member.ok('DELETE', `/api/files/file-${member.id}-1`, undefined, IN_STUDIO);
+      const { key } = await member.ok<{ key: string }>('POST', '/api/tokens', { name: 'files' }, IN_STUDIO);
+      const byKey = (id: string) =>
+        service.app.http.fastify.inject({
+          method: 'DELETE',
+          url: `/v1/files/${id}`,
+          headers: { authorization: `Bearer ${key}` },
+        });
+      assert.equal((await byKey(`file-${owner.id}-1`)).statusCode, 403);
+      assert.equal((await byKey(`file-${member.id}-2`)).statusCode, 200);
+      await owner.ok('DELETE', `/api/files/file-${owner.id}-1`, undefined, IN_STUDIO);
     });
 
     it('limits what a member spends, by invitation and later, and shows the limit to admins and its member', async () => {

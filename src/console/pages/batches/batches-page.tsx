@@ -90,7 +90,7 @@ function BatchTable({ rows }: { readonly rows: readonly Batch[] }) {
             {batch.metadata?.name ?? batch.id}
           </Anchor>
           <Text size="xs" c="dimmed">
-            {[batch.endpoint, batch.model].filter(Boolean).join(' · ')}
+            {[batch.endpoint, batch.model, batch.submitted_by].filter(Boolean).join(' · ')}
           </Text>
         </>
       ),
