@@ -109,6 +109,7 @@ export const getAllUsage = endpoint({
   method: 'GET',
   path: '/api/admin/usage',
   summary: 'Usage of all accounts, by day, model, API key, account and channel',
+  summary: 'What all accounts used, by day, model, token, account, organization and channel',
   tag: 'money',
   policy: 'admin',
   envelope: 'api',
@@ -118,8 +119,8 @@ export const getAllUsage = endpoint({
     channel_id: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}$', description: '0: none was reached.' })),
     by: Type.Optional(
       Type.String({
-        pattern: '^(day|model|token|user|channel)(,(day|model|token|user|channel)){0,4}$',
-        description: 'Default day,model.',
+        pattern: '^(day|model|token|user|organization|channel)(,(day|model|token|user|organization|channel)){0,4}$',
+        description: 'Default day,model. With organization, only organizations count; user_id is their id.',
       }),
     ),
   }),

@@ -24,12 +24,14 @@ export const RequestRow = Type.Object({
   first_token_ms: Type.Union([Count, Type.Null()], { description: 'Until the first event of a stream.' }),
   stream: Type.Boolean(),
   client: Type.String({ description: 'User-Agent of the request, its first 64 characters.' }),
+  submitted_by: Type.String({ description: 'The member who called for an organization; empty: the account itself.' }),
 });
 
 /** A finished call or video as shown to administrators. */
 export const AdminRequestRow = Type.Object({
   ...RequestRow.properties,
   user_id: Type.Integer(),
+  organization: Type.String({ description: 'Slug, if `user_id` is an organization; else empty.' }),
   channel_id: Type.Integer({ description: '0: it was sent to none.' }),
   served_model: Type.String({ description: 'The name that was sent to the channel.' }),
 });
@@ -147,11 +149,14 @@ export const getAllRequestStatistics = endpoint({
   ...all,
   path: '/api/admin/requests/statistics',
   summary: `${statisticsSummary}, of all accounts`,
-  query: Type.Object({ ...ADMIN_FILTER, by: Type.Optional(Type.Enum(['model', 'token', 'channel', 'user'])) }),
+  query: Type.Object({
+    ...ADMIN_FILTER,
+    by: Type.Optional(Type.Enum(['model', 'token', 'channel', 'user', 'organization'])),
+  }),
   response: Ok(
     Type.Array(
       Type.Object({
-        key: Type.String({ description: 'A model, or the id of a token, channel or account.' }),
+        key: Type.String({ description: 'A model, or the id of a token, channel, account or organization.' }),
         name: Type.String({ description: 'Of the token, channel or account.' }),
         ...FIGURES,
       }),

@@ -26,6 +26,8 @@ export interface UsageFilter {
   readonly fromDay: number;
   readonly toDay: number;
   readonly userId?: number;
+  /** Only usage of organizations. */
+  readonly ofOrganizations?: boolean;
   readonly model?: string;
   readonly tokenId?: number;
   readonly channelId?: number;
@@ -105,6 +107,10 @@ export class LedgerReportStore {
       .where('day', '>=', filter.fromDay)
       .where('day', '<=', filter.toDay);
     if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+    if (filter.ofOrganizations === true)
+      query = query.where('user_id', 'in', (row) =>
+        row.selectFrom('accounts').select('accounts.id').where('accounts.kind', '=', 'organization'),
+      );
     if (filter.model !== undefined) query = query.where('model', '=', filter.model);
     if (filter.tokenId !== undefined) query = query.where('token_id', '=', filter.tokenId);
     if (filter.channelId !== undefined) query = query.where('channel_id', '=', filter.channelId);

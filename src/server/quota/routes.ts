@@ -75,6 +75,7 @@ export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tas
     const filter = {
       ...toFilter(query, clock.now()),
       ...defined({ userId: toNumber(user_id), channelId: toNumber(channel_id) }),
+      ofOrganizations: query.by?.split(',').includes('organization') ?? false,
     };
     const rows = await usage.usage(filter, parseGroupColumns(query.by ?? 'day,model'));
     return ok({ rows: rows.map(toUsageRow), total: await totalOf(filter) });
@@ -120,10 +121,19 @@ const toLedgerAmounts = ({ kind, amount, plan_amount, created_at }: LedgerEntry)
 });
 
 const COLUMNS = { day: 'day', model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
+const COLUMNS = {
+  day: 'day',
+  model: 'model',
+  token: 'token_id',
+  user: 'user_id',
+  organization: 'user_id',
+  channel: 'channel_id',
+} as const;
 
 /** The contract has validated the names. */
-const parseGroupColumns = (by: string): UsageColumn[] =>
-  [...new Set(by.split(','))].map((name) => COLUMNS[name as keyof typeof COLUMNS]);
+const parseGroupColumns = (by: string): UsageColumn[] => [
+  ...new Set(by.split(',').map((name) => COLUMNS[name as keyof typeof COLUMNS])),
+];
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;

@@ -20,11 +20,19 @@ import type { Tables, Trx } from '../tables.ts';
 /** A row of `requests`. */
 export type RequestRow = Selectable<Tables['requests']>;
 /** A listed row with the name of its token; null if the token was deleted or there is none. */
-export type ListedRequest = RequestRow & { readonly token_name: string | null };
+export type ListedRequest = RequestRow & {
+  readonly token_name: string | null;
+  /** The member who called for an organization. */
+  readonly actor_name: string | null;
+  /** Slug of the organization that owns the call. */
+  readonly organization: string | null;
+};
 
 /** Filters of a list of requests. */
 export interface RequestFilter {
   readonly userId?: number;
+  /** Only calls of organizations. */
+  readonly ofOrganizations?: boolean;
   readonly channelId?: number;
   readonly tokenId?: number;
   readonly model?: string;
@@ -170,7 +178,19 @@ export class RequestStore {
       .selectFrom('requests')
       .leftJoin('tokens', 'tokens.id', 'requests.token_id')
       .selectAll('requests')
-      .select('tokens.name as token_name');
+      .select('tokens.name as token_name')
+      .select((row) => [
+        row
+          .selectFrom('accounts')
+          .select('username')
+          .whereRef('accounts.id', '=', 'requests.actor_id')
+          .as('actor_name'),
+        row
+          .selectFrom('organizations')
+          .select('slug')
+          .whereRef('organizations.id', '=', 'requests.user_id')
+          .as('organization'),
+      ]);
     return applyFilter(rows, filter, range);
   }
 }
@@ -185,8 +205,12 @@ function applyFilter<O>(
   filter: RequestFilter,
   { first, before }: KeyRange,
 ) {
-  const { userId, channelId, tokenId, model, status, kind, from, to } = filter;
+  const { userId, ofOrganizations, channelId, tokenId, model, status, kind, from, to } = filter;
   let filtered = query;
+  if (ofOrganizations === true)
+    filtered = filtered.where('requests.user_id', 'in', (row) =>
+      row.selectFrom('accounts').select('accounts.id').where('accounts.kind', '=', 'organization'),
+    );
   if (userId !== undefined) filtered = filtered.where('requests.user_id', '=', userId);
   if (channelId !== undefined) filtered = filtered.where('requests.channel_id', '=', channelId);
   if (tokenId !== undefined) filtered = filtered.where('requests.token_id', '=', tokenId);

@@ -86,7 +86,9 @@ export function addRequestRoutes(
   routes.add(endpoints.getRequestStatistics, ({ query, caller }) =>
     figures(ownFilter(query, caller), query.by ?? 'model'),
   );
-  routes.add(endpoints.getAllRequestStatistics, ({ query }) => figures(toFilter(query), query.by ?? 'model'));
+  routes.add(endpoints.getAllRequestStatistics, ({ query }) =>
+    figures({ ...toFilter(query), ofOrganizations: query.by === 'organization' }, query.by ?? 'model'),
+  );
   addLiveRoutes(routes, { liveViews, credentialWatch, own, all });
 }
 
@@ -100,6 +102,7 @@ const COLUMNS = {
   token: 'token_id',
   channel: 'channel_id',
   user: 'user_id',
+  organization: 'user_id',
 } as const satisfies Readonly<Record<string, StatisticsColumn>>;
 
 interface LiveRouteDependencies {
@@ -244,11 +247,13 @@ const toRequest = (row: ListedRequest, ref: string): Static<typeof RequestRow> =
   first_token_ms: row.first_token_ms,
   stream: row.stream === 1,
   client: row.client,
+  submitted_by: row.actor_name ?? '',
 });
 
 const toAdminRequest = (row: ListedRequest, ref: string): Static<typeof AdminRequestRow> => ({
   ...toRequest(row, ref),
   user_id: row.user_id,
+  organization: row.organization ?? '',
   channel_id: row.channel_id,
   served_model: row.served_model,
 });
