@@ -111,6 +111,8 @@ const ACTIONS_ON_NO_ACCOUNT: readonly string[] = [
   'POST /api/admin/identity-providers/test',
   'POST /api/admin/mail/test',
   'PUT /api/admin/organizations/:id',
+  'POST /api/admin/organizations/:id/close',
+  'POST /api/admin/organizations/:id/restore',
   'POST /api/admin/device-clients',
   'PUT /api/admin/device-clients/:id',
   'DELETE /api/admin/device-clients/:id',

@@ -8,9 +8,10 @@ import {
   SpendLimitState,
   Status,
   Time,
+  TimeOrNull,
 } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { ORGANIZATION_ROLES } from './organization-roles.ts';
+import { ORGANIZATION_GRACE_DAYS, ORGANIZATION_ROLES, TRANSFERRED_THINGS } from './organization-roles.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './responses.ts';
 
 const SLUG_PATTERN = '^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$';
@@ -28,6 +29,7 @@ const Organization = Type.Object({
     description: 'Whether its owners and admins see the prompts of other members.',
   }),
   created_time: Time,
+  deletes_at: { ...TimeOrNull, description: 'When the closed organization is deleted; null: it is open.' },
 });
 
 const Member = Type.Object({
@@ -105,11 +107,65 @@ export const deleteOrganization = endpoint({
   ...shared,
   method: 'DELETE',
   path: '/api/organizations/:slug',
-  summary: 'Delete an organization (owners); ends its keys, sign-ins and memberships',
+  summary: `Close an organization (owners): its keys and sign-ins are refused; deleted after ${ORGANIZATION_GRACE_DAYS} days`,
   policy: 'owner',
   organization: 'owner',
   params,
   response: Done,
+});
+
+export const restoreOrganization = endpoint({
+  ...shared,
+  method: 'POST',
+  path: '/api/organizations/:slug/restore',
+  summary: 'Restore a closed organization (owners); send it without X-Organization',
+  policy: 'owner',
+  organization: 'owner',
+  params,
+  optionalBody: true,
+  body: Type.Object({}),
+  response: Ok(Organization),
+});
+
+const Transfer = Type.Object({
+  id: Type.Integer(),
+  user_id: Type.Integer({ description: 'The account that handed them over.' }),
+  username: Type.String(),
+  status: Type.Enum(['running', 'finished'], { description: 'Videos and files move while it is running.' }),
+  include: Type.Array(Type.Enum([...TRANSFERRED_THINGS])),
+  quota: Type.Integer(),
+  keys: Type.Integer({ description: 'How many were moved, as below.' }),
+  webhooks: Type.Integer(),
+  videos: Type.Integer(),
+  files: Type.Integer(),
+  created_time: Time,
+});
+
+export const createTransfer = endpoint({
+  ...shared,
+  method: 'POST',
+  path: '/api/organizations/:slug/transfers',
+  summary: 'Hand over things and balance of your own account to an organization (admins)',
+  policy: 'owner',
+  organization: 'admin',
+  params,
+  body: Type.Object({
+    include: Type.Array(Type.Enum([...TRANSFERRED_THINGS]), { maxItems: 10 }),
+    quota: Type.Optional({ ...Quota, description: 'Part of the wallet’s balance; default 0.' }),
+  }),
+  response: Ok(Transfer),
+});
+
+export const listTransfers = endpoint({
+  ...shared,
+  method: 'GET',
+  path: '/api/organizations/:slug/transfers',
+  summary: 'Transfers to an organization, newest first (admins)',
+  policy: 'owner',
+  organization: 'admin',
+  params,
+  query: Type.Object(PageQuery),
+  response: ListOf(Transfer),
 });
 
 export const listMembers = endpoint({
@@ -204,9 +260,12 @@ const AdminOrganization = Type.Object({
   id: Type.Integer(),
   slug: Type.String(),
   name: Type.String(),
-  status: Type.Integer({ description: '1 enabled, 2 disabled' }),
+  status: Type.Integer({ description: '1 enabled, 2 disabled, 3 closed' }),
+  deletes_at: { ...TimeOrNull, description: 'When the closed organization is deleted; null: it is open.' },
   quota: Type.Integer({ description: 'Balance of the wallet.' }),
   used_quota: Type.Integer(),
+  plan: Type.String({ description: 'Code of its plan; empty: none.' }),
+  owners: Type.Array(Type.String({ description: 'User name.' })),
   members: Type.Integer(),
   concurrent_tasks: Type.Union([Type.Integer(), Type.Null()]),
   queued_tasks: Type.Union([Type.Integer(), Type.Null()]),
@@ -219,8 +278,23 @@ export const adminListOrganizations = endpoint({
   path: '/api/admin/organizations',
   summary: 'All organizations, newest first',
   policy: 'admin',
-  query: Type.Object({ ...PageQuery, q: Type.Optional(Type.String({ maxLength: 100 })) }),
+  query: Type.Object({
+    ...PageQuery,
+    q: Type.Optional(Type.String({ maxLength: 100 })),
+    ids: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}(,[0-9]{1,16}){0,49}$', description: 'Up to 50.' })),
+  }),
   response: ListOf(AdminOrganization),
+});
+
+export const adminListMembers = endpoint({
+  ...shared,
+  method: 'GET',
+  path: '/api/admin/organizations/:id/members',
+  summary: 'Members of an organization',
+  policy: 'admin',
+  params: IdParam,
+  query: Type.Object(PageQuery),
+  response: ListOf(Member),
 });
 
 export const adminUpdateOrganization = endpoint({
@@ -239,5 +313,23 @@ export const adminUpdateOrganization = endpoint({
     queued_tasks: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()])),
     spend_limit: SpendLimitChange,
   }),
+  response: Done,
+});
+
+const closing = { ...shared, method: 'POST', policy: 'admin', params: IdParam, optionalBody: true } as const;
+
+export const adminCloseOrganization = endpoint({
+  ...closing,
+  path: '/api/admin/organizations/:id/close',
+  summary: `Close an organization; it is deleted after ${ORGANIZATION_GRACE_DAYS} days`,
+  body: Type.Object({}),
+  response: Done,
+});
+
+export const adminRestoreOrganization = endpoint({
+  ...closing,
+  path: '/api/admin/organizations/:id/restore',
+  summary: 'Restore a closed organization',
+  body: Type.Object({}),
   response: Done,
 });

@@ -103,12 +103,15 @@ export type {
   MemberChange,
   MemberSpendLimit,
   NewInvitation,
+  NewTransfer,
   Organization,
   OrganizationChange,
   OrganizationInvitation,
   OrganizationMember,
   OrganizationRole,
   Organizations,
+  OrganizationTransfer,
+  TransferredThing,
 } from './organizations.ts';
 export type { BudgetInfo, Budgets, NewBudget, PlanInfo, Plans, RedemptionResult, SubscriptionInfo } from './plans.ts';
 export type { CursorPage, ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics, Requests } from './requests.ts';

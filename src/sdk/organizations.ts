@@ -14,6 +14,19 @@ export type OrganizationInvitation = EndpointPart<typeof endpoints.listInvitatio
 /** A new invitation with its link, which is shown once. */
 export type CreatedInvitation = EndpointPart<typeof endpoints.createInvitation, 'response'>['data'];
 
+/** What an account handed over to an organization, and how far its videos and files have moved. */
+export type OrganizationTransfer = EndpointPart<typeof endpoints.createTransfer, 'response'>['data'];
+/** Things that an account can hand over, apart from its balance. */
+export type TransferredThing = OrganizationTransfer['include'][number];
+
+/** What to hand over to an organization. */
+export interface NewTransfer {
+  /** Things of the account, each kind as a whole. */
+  readonly include: readonly TransferredThing[];
+  /** Part of the wallet's balance, in quota; default 0. */
+  readonly quota?: number;
+}
+
 /** A hard limit on what a member spends. */
 export interface MemberSpendLimit {
   /** Quota per period. */
@@ -80,9 +93,35 @@ export class Organizations {
     return (await this.#transport.call(endpoints.updateOrganization, { params: { slug }, body }, options)).data;
   }
 
-  /** Deletes an organization; its keys and sign-ins end at once. @throws ReelgateError `not_exist`, `forbidden` */
+  /**
+   * Closes an organization: its keys and sign-ins are refused, and it is deleted after 30 days unless it is restored.
+   *
+   * @throws ReelgateError `not_exist`, `forbidden`
+   */
   async remove(slug: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(endpoints.deleteOrganization, { params: { slug } }, options);
+  }
+
+  /** Restores a closed organization. @throws ReelgateError `not_exist`, `forbidden` */
+  async restore(slug: string, options: CallOptions = {}): Promise<Organization> {
+    return (await this.#transport.call(endpoints.restoreOrganization, { params: { slug }, body: {} }, options)).data;
+  }
+
+  /**
+   * Hands over things and balance of the account to an organization. Videos and files may still be moving afterwards.
+   *
+   * @throws ReelgateError `not_exist`, `forbidden`, `quota_not_enough`, `transfer_jobs_open`, `transfer_running`
+   */
+  async transfer(slug: string, what: NewTransfer, options: CallOptions = {}): Promise<OrganizationTransfer> {
+    const body = defined({ include: [...what.include], quota: what.quota });
+    return (await this.#transport.call(endpoints.createTransfer, { params: { slug }, body }, options)).data;
+  }
+
+  /** Transfers to an organization, newest first. @throws ReelgateError `not_exist`, `forbidden` */
+  transfers(slug: string, options: CallOptions = {}): Promise<OrganizationTransfer[]> {
+    return fetchAllPages((query) =>
+      this.#transport.call(endpoints.listTransfers, { params: { slug }, query }, options),
+    );
   }
 
   /** Members of an organization. @throws ReelgateError `not_exist` */

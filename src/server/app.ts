@@ -129,6 +129,9 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       sandbox = config.sandbox ? await startAppSandbox() : undefined;
       await seedChannels(foundation, modules, sandbox);
       chat.recover().catch((error: unknown) => log.error({ err: error }, 'settlements could not be recovered'));
+      modules.transfers
+        .continueRunning()
+        .catch((error: unknown) => log.error({ err: error }, 'transfers could not be continued'));
       const address = await http.listen(config.host, config.port);
       video.start();
       batches.runner.start();

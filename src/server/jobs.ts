@@ -113,6 +113,7 @@ export async function removeEnded(modules: Modules, video: Video, chat: Chat): P
     modules.deviceAuth.removeExpired(),
     modules.identityProviders.removeExpired(),
     modules.organizations.deleteExpired(),
+    modules.transfers.continueRunning(),
     modules.plans.subscriptions.processExpirations(),
     events.removeExpired(),
     webhooks.removeExpired(),

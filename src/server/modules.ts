@@ -21,6 +21,8 @@ import { makeMailbox, makeSignedOutDeviceSawPasswordNotices } from './mailbox/mo
 import { makeNotifications } from './notifications/module.ts';
 import { makeOrganizations } from './organizations/module.ts';
 import { OrganizationStore } from './organizations/organization-store.ts';
+import { TransferStore } from './organizations/transfer-store.ts';
+import { TransferService } from './organizations/transfers.ts';
 import { VERSION } from './package-root.ts';
 import { makePlanAllowances, makePlans } from './plans/module.ts';
 import { makeQuota } from './quota/module.ts';
@@ -29,6 +31,7 @@ import { importSandboxMail } from './sandbox-loader.ts';
 import { makeServiceStatus } from './service-status/module.ts';
 import type { Trx } from './tables.ts';
 import { VendorRegistry } from './vendors/registry.ts';
+import type { OnFaultPoint } from './video/task-completion.ts';
 import { EndpointStore } from './webhooks/endpoint-store.ts';
 import { makeWebhooks } from './webhooks/module.ts';
 
@@ -47,6 +50,7 @@ export interface ModuleOverrides {
   readonly deviceCodeLimits?: Partial<DeviceCodeLimits>;
   /** Name or path of the program to run instead of the `ffmpeg` in `PATH`. */
   readonly ffmpeg?: string;
+  readonly onFaultPoint?: OnFaultPoint;
 }
 
 /**
@@ -55,7 +59,7 @@ export interface ModuleOverrides {
  */
 export async function makeModules(
   foundation: Foundation,
-  { passwordCost, mailSender, lifecycles, deviceCodeLimits, ffmpeg }: ModuleOverrides,
+  { passwordCost, mailSender, lifecycles, deviceCodeLimits, ffmpeg, onFaultPoint }: ModuleOverrides,
 ) {
   const { config, settings, database, clock, log, rateLimits, outbound, metrics } = foundation;
   const accountStore = new AccountStore(database);
@@ -148,11 +152,12 @@ export async function makeModules(
     acceptsMetadata: () => settings.current().oauthClientMetadata,
   });
   const organizations = makeOrganizations({
-    ...{ database, clock, config, accountStore, accounts, ledger, notifier, rateLimits },
+    ...{ database, clock, config, settings, accountStore, accounts, ledger, notifier, rateLimits },
     store: memberships,
     tokens: new TokenStore(database),
     revocation: deviceAccess.revocation,
     mailer: mail.queue,
+    findPlan: (id) => plans.subscriptions.currentPlan(id),
   });
   const identityProviders = makeIdentityProviders({
     ...foundation,
@@ -218,6 +223,12 @@ export async function makeModules(
     deviceAuth,
     identityProviders,
     ...organizations,
+    transfers: new TransferService({
+      ...{ database, clock, artifacts, ledger, auditLog },
+      store: new TransferStore(database),
+      organizations: organizations.organizations,
+      faultPoint: onFaultPoint ?? (() => {}),
+    }),
     ...channels,
     retirementNotices: makeRetirementNotices({
       database,

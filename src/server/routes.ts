@@ -25,7 +25,7 @@ import { addMcpRoutes } from './mcp/routes.ts';
 import { registerOnDemandMetrics } from './metrics.ts';
 import type { Modules } from './modules.ts';
 import { addAnnouncementAdminRoutes, addNotificationRoutes } from './notifications/routes.ts';
-import { addOrganizationRoutes } from './organizations/routes.ts';
+import { addOrganizationRoutes, addTransferRoutes } from './organizations/routes.ts';
 import { VERSION } from './package-root.ts';
 import type { FindPlanTerms } from './plans/catalog.ts';
 import { addPlanAdminRoutes, addPlanRoutes } from './plans/routes.ts';
@@ -294,6 +294,7 @@ function addMoneyRoutes(
 function addIndependentRoutes(routes: RouteRegistry, modules: Modules): void {
   addMailRoutes(routes, modules.mail);
   addOrganizationRoutes(routes, modules);
+  addTransferRoutes(routes, modules.transfers);
   addArtifactRoutes(routes, modules.artifacts);
   addFileRoutes(routes, modules.files);
   addEventRoutes(routes, modules.events);

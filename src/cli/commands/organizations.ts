@@ -1,7 +1,14 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
-import { ORGANIZATION_ROLES, type OrganizationRole } from '../../contract/organization-roles.ts';
-import { parseRowId } from '../argument-parsers.ts';
+import {
+  ORGANIZATION_GRACE_DAYS,
+  ORGANIZATION_ROLES,
+  type OrganizationRole,
+  TRANSFERRED_THINGS,
+  type TransferredThing,
+} from '../../contract/organization-roles.ts';
+import { parseCredits, parseRowId } from '../argument-parsers.ts';
+import { loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
 import { dateTime, formatTable, relativeTime } from '../output.ts';
 import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
@@ -51,6 +58,73 @@ export function addOrganizationCommands(program: Command, run: RunCommand): void
     );
 
   addMemberCommands(orgs, run);
+  addClosingCommands(orgs, run);
+  addTransferCommand(orgs, run);
+}
+
+function addClosingCommands(orgs: Command, run: RunCommand): void {
+  orgs
+    .command('close')
+    .argument('<slug>', 'a slug of the list')
+    .description(`Close an organization; it is deleted after ${ORGANIZATION_GRACE_DAYS} days unless it is restored`)
+    .action((slug: string, _options: unknown, command: Command) =>
+      run(command, async (session) => {
+        await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.remove(slug, { headers }),
+        );
+        session.output.result({ slug, closed: true }, `Closed ${slug}. Undo it with "orgs restore ${slug}".`);
+      }),
+    );
+
+  orgs
+    .command('restore')
+    .argument('<slug>', 'a slug of the list')
+    .description('Restore a closed organization')
+    .action((slug: string, _options: unknown, command: Command) =>
+      run(command, async (session) => {
+        const restored = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.restore(slug, { headers }),
+        );
+        session.output.result(restored, `Restored ${restored.name}.`);
+      }),
+    );
+}
+
+interface TransferOptions {
+  readonly include: readonly TransferredThing[];
+  readonly credits?: number;
+}
+
+function addTransferCommand(orgs: Command, run: RunCommand): void {
+  orgs
+    .command('transfer')
+    .argument('<slug>', 'a slug of the list')
+    .option('--include <things>', `of ${TRANSFERRED_THINGS.join(',')}, or none`, parseThings, TRANSFERRED_THINGS)
+    .option('--credits <amount>', "part of your wallet's balance", parseCredits)
+    .description('Hand over your own keys, videos, files and webhooks to an organization')
+    .action((slug: string, { include, credits }: TransferOptions, command: Command) =>
+      run(command, async (session) => {
+        const { quotaPerCredit } = await loadAmountUnit(session.reelgate);
+        const quota = credits === undefined ? undefined : Math.round(credits * quotaPerCredit);
+        const moved = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.transfer(slug, defined({ include, quota }), { headers }),
+        );
+        const { keys, videos, files, webhooks } = moved;
+        const amount = (await loadCreditFormat(session.reelgate))(moved.quota);
+        const counts = `${keys} keys, ${webhooks} webhooks, ${videos} videos, ${files} files, ${amount}`;
+        const rest = moved.status === 'running' ? ' More videos and files follow.' : '';
+        session.output.result(moved, `Handed over ${counts}.${rest}`);
+      }),
+    );
+}
+
+function parseThings(text: string): readonly TransferredThing[] {
+  if (text === 'none') return [];
+  return text.split(',').map((name) => {
+    const thing = TRANSFERRED_THINGS.find((each) => each === name.trim());
+    if (thing === undefined) throw new UsageError(`"${name}" is none of ${TRANSFERRED_THINGS.join(', ')}.`);
+    return thing;
+  });
 }
 
 function addMemberCommands(orgs: Command, run: RunCommand): void {

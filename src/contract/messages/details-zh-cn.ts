@@ -30,6 +30,11 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
     'This endpoint concerns your own account; send it without X-Organization',
     '此接口仅用于您自己的账号，请勿发送 X-Organization',
   ],
+  ['Name what to transfer', '请选择要移交的内容'],
+  [
+    'An identity provider adds members to an organization of this name; an administrator has to create it',
+    '身份提供方会向该名称的组织添加成员，须由管理员创建',
+  ],
   // Inputs of videos.
   ['inputs may hold # at most', 'inputs 最多 # 项'],
   ['inputs must be a list of objects', 'inputs 须为对象列表'],

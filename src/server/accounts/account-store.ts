@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { canManage, DISABLED, ENABLED, type Role } from '../../contract/account-fields.ts';
 import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import { AppError } from '../platform/app-error.ts';
@@ -225,13 +226,15 @@ export class AccountStore {
     );
   }
 
-  /** Clears all personal data from the row but keeps its id, which ledger entries and tasks reference. */
+  /**
+   * Clears all personal data from the row but keeps its id, which ledger entries and tasks reference. The name of an
+   * organization stays taken: claims of identity providers may still grant memberships by its slug.
+   */
   async remove(trx: Trx, id: number, now: number): Promise<boolean> {
     const result = await trx
       .updateTable('accounts')
-
       .set({
-        username: null,
+        username: sql`case when kind = 'organization' then username end`,
         email: null,
         login_email: null,
         email_confirmed_at: null,

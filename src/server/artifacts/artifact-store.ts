@@ -173,6 +173,26 @@ export class ArtifactStore {
       .execute();
   }
 
+  /** Gives copies and uploaded files to another account, with their part of the sums. */
+  async changeOwner(trx: Trx, taskIds: readonly string[], userId: number): Promise<void> {
+    if (taskIds.length === 0) return;
+    const rows = await trx
+      .selectFrom('artifacts')
+      .select(['id', 'user_id', 'variant', 'state', 'bytes'])
+      .where('task_id', 'in', taskIds)
+      .orderBy('id')
+      .forUpdate()
+      .execute();
+    const stored = rows.filter(({ state }) => state === 'stored');
+    await trx.updateTable('artifacts').set({ user_id: userId }).where('task_id', 'in', taskIds).execute();
+    await countCopies(trx, stored, -1);
+    await countCopies(
+      trx,
+      stored.map((row) => ({ ...row, user_id: userId })),
+      1,
+    );
+  }
+
   /** Records that the file is lost; a video is copied again. */
   async markLost(row: Pick<ArtifactRow, 'id' | 'variant' | 'user_id' | 'bytes'>): Promise<void> {
     await this.#database.transaction(async (trx) => {
@@ -183,6 +203,7 @@ export class ArtifactStore {
         .where('state', '=', 'stored')
         // The size that is subtracted from the sums.
         .where('bytes', '=', row.bytes)
+        .where('user_id', '=', row.user_id)
         .executeTakeFirst();
       if (wasChanged(result)) await countCopies(trx, [row], -1);
     });

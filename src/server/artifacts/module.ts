@@ -50,6 +50,8 @@ export interface Artifacts {
   enqueue(trx: Trx, task: { readonly id: string; readonly user_id: number }): Promise<void>;
   /** Removes the copy of a video or the bytes of a file, in the transaction that deletes the video or file. */
   removeWithTask(trx: Trx, taskId: string): Promise<void>;
+  /** Gives copies and files to another account, in the transaction that does so with their videos and files. */
+  changeOwner(trx: Trx, taskIds: readonly string[], userId: number): Promise<void>;
   /** Stores a poster extracted by the owner's browser; undefined if copies are disabled. */
   putPoster(owner: PosterOwner, bytes: Buffer): Promise<PosterOutcome | undefined>;
   /** Returns those of the tasks that have a stored poster. */
@@ -105,6 +107,7 @@ export function makeArtifacts({
     usage: (userId?: number) => (userId === undefined ? usage.ofAll() : usage.of(userId)),
     limitsOf,
     countPending: () => store.countPending(),
+    changeOwner: (trx: Trx, taskIds: readonly string[], userId: number) => store.changeOwner(trx, taskIds, userId),
   };
   if (opened === undefined) return { ...common, ...SWITCHED_OFF };
 

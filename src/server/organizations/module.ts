@@ -5,6 +5,7 @@ import type { DeviceRevocation } from '../device-auth/authorization-store.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Live, SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Ledger } from '../quota/ledger.ts';
@@ -26,6 +27,8 @@ interface OrganizationsDependencies {
   readonly notifier: Notifier;
   readonly rateLimits: RateLimits;
   readonly mailer: Mailer;
+  readonly settings: Live<Pick<SiteSettings, 'oidcProviders'>>;
+  readonly findPlan: (id: number) => Promise<{ readonly code: string }>;
 }
 
 interface Organizations {
@@ -40,16 +43,17 @@ export function makeOrganizations({
   accounts,
   revocation,
   rateLimits,
+  settings,
   ...shared
 }: OrganizationsDependencies): Organizations {
   const all = { ...shared, accounts: accountStore, auditLog: accounts.auditLog };
-  return {
-    organizations: new OrganizationService({
-      ...all,
-      revokeSignIns: (trx, filter) => revocation.revoke(trx, filter),
-      invitationLimit: rateLimits.define({ name: 'organization-invitations', points: 100, durationSeconds: 86_400 }),
-      baseUrl: config.baseUrl,
-    }),
-    organizationAdmin: new OrganizationAdmin(all),
-  };
+  const organizations = new OrganizationService({
+    ...all,
+    revokeSignIns: (trx, filter) => revocation.revoke(trx, filter),
+    invitationLimit: rateLimits.define({ name: 'organization-invitations', points: 100, durationSeconds: 86_400 }),
+    baseUrl: config.baseUrl,
+    isClaimed: (slug) =>
+      settings.current().oidcProviders.some(({ organizations: mapped }) => mapped?.some((each) => each.slug === slug)),
+  });
+  return { organizations, organizationAdmin: new OrganizationAdmin({ ...all, organizations }) };
 }

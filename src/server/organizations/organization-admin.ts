@@ -1,3 +1,4 @@
+import { CLOSED } from '../../contract/account-fields.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
 import type { SpendLimit } from '../../contract/spend-limits.ts';
@@ -9,6 +10,7 @@ import type { Actor } from '../platform/http/request-context.ts';
 import type { Ledger, WalletAdjustment } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import type { OrganizationStore } from './organization-store.ts';
+import type { OrganizationService } from './organizations.ts';
 
 /** The fields an administrator may change; absent fields stay unchanged. */
 interface OrganizationUpdate extends WalletAdjustment {
@@ -26,6 +28,8 @@ interface OrganizationAdminDependencies {
   readonly accounts: Pick<AccountStore, 'lock' | 'update'>;
   readonly ledger: Pick<Ledger, 'adjustWallet' | 'setSpendLimit' | 'wallet'>;
   readonly auditLog: AuditLog;
+  readonly organizations: Pick<OrganizationService, 'changeClosed'>;
+  readonly findPlan: (id: number) => Promise<{ readonly code: string }>;
 }
 
 /** Administration of organizations. */
@@ -36,17 +40,31 @@ export class OrganizationAdmin {
     this.#dependencies = dependencies;
   }
 
-  /** All organizations with their wallets, newest first. */
-  async list(q: string | undefined, page: Page) {
-    const { store, ledger } = this.#dependencies;
-    const { rows, total } = await store.listAll(q, page);
-    return {
-      rows: await Promise.all(rows.map(async (row) => ({ ...row, wallet: await ledger.wallet(row.id) }))),
-      total,
-    };
+  /** All organizations with their wallets, plans and owners, newest first. */
+  async list(filter: { readonly q?: string; readonly ids?: readonly number[] }, page: Page) {
+    const { store, ledger, findPlan } = this.#dependencies;
+    const { rows, total } = await store.listAll(filter, page);
+    const owners = await store.ownersOf(rows.map(({ id }) => id));
+    const withDetails = rows.map(async (row) => ({
+      ...row,
+      wallet: await ledger.wallet(row.id),
+      plan: (await findPlan(row.id)).code,
+      owners: owners.get(row.id) ?? [],
+    }));
+    return { rows: await Promise.all(withDetails), total };
   }
 
-  /** @throws not_exist, invalid_request, quota_not_enough */
+  /** Closes an organization or restores it. @throws not_exist, account_disabled */
+  async setClosed(actor: Actor, id: number, isClosed: boolean): Promise<void> {
+    const { database, store, organizations } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      const found = await store.lockOrganization(trx, id);
+      if (found === undefined) throw new AppError('organization_not_found');
+      await organizations.changeClosed(trx, found, actor, isClosed);
+    });
+  }
+
+  /** @throws not_exist, invalid_request, organization_closed, quota_not_enough */
   async update(actor: Actor, id: number, update: OrganizationUpdate): Promise<void> {
     const { database, accounts, ledger, auditLog } = this.#dependencies;
     if (update.quota !== undefined && update.quota_delta !== undefined)
@@ -55,6 +73,7 @@ export class OrganizationAdmin {
       const account = await accounts.lock(trx, id);
       if (account?.kind !== 'organization') throw new AppError('organization_not_found');
       const { status, concurrent_tasks, queued_tasks } = update;
+      if (status !== undefined && account.status === CLOSED) throw new AppError('organization_closed');
       const columns = defined({ status, concurrent_tasks, queued_tasks });
       if (Object.keys(columns).length > 0) await accounts.update(trx, id, columns);
       const delta = await ledger.adjustWallet(trx, id, update);

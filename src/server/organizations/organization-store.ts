@@ -12,6 +12,8 @@ import type { Executor, Tables, Trx } from '../tables.ts';
 export type OrganizationRow = Selectable<Tables['organizations']>;
 /** An organization with the role of one of its members. */
 export type OwnOrganization = OrganizationRow & { readonly role: OrganizationRole };
+/** A locked organization with the status of its account. */
+export type LockedOrganization = OrganizationRow & { readonly status: number | null };
 export type InvitationRow = Selectable<Tables['organization_invitations']>;
 
 const membershipOf = (db: Executor) =>
@@ -94,8 +96,37 @@ export class OrganizationStore implements Memberships {
   }
 
   /** Locks an organization, so that two owners cannot leave it at the same time. */
-  async lockOrganization(trx: Trx, id: number): Promise<OrganizationRow | undefined> {
-    return trx.selectFrom('organizations').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+  async lockOrganization(trx: Trx, id: number): Promise<LockedOrganization | undefined> {
+    return trx
+      .selectFrom('organizations')
+      .selectAll()
+      .select((row) =>
+        row.selectFrom('accounts').select('status').whereRef('accounts.id', '=', 'organizations.id').as('status'),
+      )
+      .where('id', '=', id)
+      .forUpdate()
+      .executeTakeFirst();
+  }
+
+  /** Changes the status of the account. @returns whether it was `from` */
+  async changeStatus(trx: Trx, id: number, from: number, to: number): Promise<boolean> {
+    return wasChanged(
+      await trx
+        .updateTable('accounts')
+        .set({ status: to })
+        .where('id', '=', id)
+        .where('status', '=', from)
+        .executeTakeFirst(),
+    );
+  }
+
+  async listClosedBefore(time: number): Promise<number[]> {
+    const rows = await this.#database.kysely
+      .selectFrom('organizations')
+      .select('id')
+      .where('closed_at', '<=', time)
+      .execute();
+    return rows.map(({ id }) => id);
   }
 
   findOwn(slug: string, userId: number, db: Executor = this.#database.kysely): Promise<OwnOrganization | undefined> {
@@ -135,7 +166,7 @@ export class OrganizationStore implements Memberships {
   async update(
     trx: Trx,
     id: number,
-    columns: Partial<Pick<OrganizationRow, 'name' | 'prompts_visible_to_admins'>>,
+    columns: Partial<Pick<OrganizationRow, 'name' | 'prompts_visible_to_admins' | 'closed_at'>>,
   ): Promise<void> {
     if (Object.keys(columns).length > 0)
       await trx.updateTable('organizations').set(columns).where('id', '=', id).execute();
@@ -291,11 +322,27 @@ export class OrganizationStore implements Memberships {
       .execute();
   }
 
+  /** User names of the owners of organizations. */
+  async ownersOf(ids: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.kysely
+      .selectFrom('organization_members')
+      .innerJoin('accounts', 'accounts.id', 'organization_members.user_id')
+      .select(['organization_members.organization_id as id', 'accounts.username'])
+      .where('organization_members.organization_id', 'in', ids)
+      .where('organization_members.role', '=', 'owner')
+      .orderBy('organization_members.created_at')
+      .execute();
+    const byId = Map.groupBy(rows, ({ id }) => id);
+    return new Map(Array.from(byId, ([id, own]) => [id, own.map(({ username }) => username ?? '')]));
+  }
+
   /** All organizations, newest first. */
-  async listAll(q: string | undefined, page: Page) {
+  async listAll({ q, ids }: { readonly q?: string; readonly ids?: readonly number[] }, page: Page) {
     const all = this.#database.kysely
       .selectFrom('organizations')
       .innerJoin('accounts', 'accounts.id', 'organizations.id')
+      .$if(ids !== undefined, (query) => query.where('organizations.id', 'in', ids ?? []))
       .$if(q !== undefined, (query) =>
         query.where((row) =>
           row.or(['organizations.slug', 'organizations.name'].map((column) => containsText(column, q ?? ''))),

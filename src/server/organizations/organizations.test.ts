@@ -196,17 +196,133 @@ describe('organizations', () => {
       await service.root.fails(200, 'DELETE', `/api/admin/users/${id}`);
     });
 
-    it('ends everything that acts for a deleted organization, and frees its slug', async () => {
+    it('refuses keys and members of a closed organization with a clear error, and restores it as it was', async () => {
+      const path = '/api/organizations/closing';
+      const headers = { 'x-organization': 'closing' };
+      const { id } = await owner.ok<{ id: number }>('POST', '/api/organizations', { slug: 'closing', name: 'Closing' });
+      const { key } = await owner.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' }, headers);
+      const invite = async (role: string) =>
+        (await owner.ok<Invitation>('POST', `${path}/invitations`, { role })).token;
+      await member.ok('POST', '/api/organizations/accept', { token: await invite('member') });
+      const late = await invite('member');
+      const codeOf = async () => (await callModels(key)).json<{ error?: { code?: string } }>().error?.code;
+      const deletesAt = async () => (await owner.ok<{ deletes_at: number | null }>('GET', path)).deletes_at;
+      assert.equal(await deletesAt(), null);
+      await member.fails(403, 'DELETE', path);
+      await owner.ok('DELETE', path);
+      await owner.ok('DELETE', path);
+      assert.ok(((await deletesAt()) ?? 0) > Date.now() / 1_000 + 29 * 86_400);
+      assert.equal((await callModels(key)).statusCode, 403);
+      assert.equal(await codeOf(), 'organization_closed');
+      assert.match(await owner.fails(403, 'GET', '/api/user/self', undefined, headers), /closed/);
+      assert.match(await owner.fails(403, 'POST', `${path}/invitations`, { role: 'member' }), /closed/);
+      assert.match(await stranger.fails(403, 'POST', '/api/organizations/accept', { token: late }), /closed/);
+      assert.match(await owner.fails(403, 'POST', `${path}/transfers`, { include: ['keys'] }), /closed/);
+      assert.match(await service.root.fails(403, 'PUT', `/api/admin/organizations/${id}`, { status: 1 }), /closed/);
+      assert.match(JSON.stringify(await member.ok('GET', '/api/notifications')), /Closing was closed/);
+      await member.fails(403, 'POST', `${path}/restore`, {});
+      await owner.ok('POST', `${path}/restore`, {});
+      assert.equal((await callModels(key)).statusCode, 200);
+      await service.root.ok('POST', `/api/admin/organizations/${id}/close`, {});
+      assert.equal(await codeOf(), 'organization_closed');
+      await service.root.ok('POST', `/api/admin/organizations/${id}/restore`, {});
+      assert.equal((await callModels(key)).statusCode, 200);
+    });
+
+    it('does not let an owner undo what an administrator did by closing and restoring', async () => {
+      const { id } = await owner.ok<{ id: number }>('POST', '/api/organizations', { slug: 'banned', name: 'Banned' });
+      await service.root.ok('PUT', `/api/admin/organizations/${id}`, { status: 2 });
+      await owner.fails(200, 'DELETE', '/api/organizations/banned');
+      await owner.ok('POST', '/api/organizations/banned/restore', {});
+      await owner.fails(200, 'GET', '/api/user/self', undefined, { 'x-organization': 'banned' });
+    });
+
+    it('deletes a closed organization after its grace period, and never gives its slug to another one', async () => {
       const path = '/api/organizations/shortlived';
       await owner.ok('POST', '/api/organizations', { slug: 'shortlived', name: 'Short' });
       await owner.fails(200, 'POST', '/api/organizations', { slug: 'shortlived', name: 'Again' });
       const headers = { 'x-organization': 'shortlived' };
       const { key } = await owner.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' }, headers);
       await owner.ok('DELETE', path);
+      await service.app.runMaintenance();
+      assert.equal((await callModels(key)).statusCode, 403, 'the grace period is not over');
+      const { kysely } = service.app.database;
+      const past = Date.now() - 31 * 86_400_000;
+      await kysely.updateTable('organizations').set({ closed_at: past }).where('slug', '=', 'shortlived').execute();
+      await Promise.all([service.app.runMaintenance(), service.app.runMaintenance()]);
       assert.equal((await callModels(key)).statusCode, 401);
       await owner.fails(404, 'GET', path);
       await owner.fails(404, 'GET', '/api/user/self', undefined, headers);
-      await owner.ok('POST', '/api/organizations', { slug: 'shortlived', name: 'Again' });
+      await stranger.fails(200, 'POST', '/api/organizations', { slug: 'shortlived', name: 'Again' });
+      assert.match(JSON.stringify(await owner.ok('GET', '/api/notifications')), /Short was deleted/);
+    });
+
+    it('shows administrators owners, plan, costs and members of each organization', async () => {
+      const [found] = await service.root.ok<
+        { id: number; owners: string[]; plan: string; members: number; deletes_at: null }[]
+      >('GET', `/api/admin/organizations?q=${SLUG}`);
+      assert.deepEqual([found?.owners, found?.members, found?.deletes_at], [['olga'], 3, null]);
+      const [same] = await service.root.ok<{ id: number }[]>('GET', `/api/admin/organizations?ids=${found?.id},999999`);
+      assert.equal(same?.id, found?.id);
+      const people = await service.root.ok<{ username: string; role: string }[]>(
+        'GET',
+        `/api/admin/organizations/${found?.id}/members`,
+      );
+      assert.deepEqual(people.map(({ username, role }) => `${username} ${role}`).toSorted(), [
+        'adam admin',
+        'mia member',
+        'olga owner',
+      ]);
+      const day = Math.floor(Date.now() / 86_400_000);
+      const use = {
+        day,
+        token_id: 0,
+        model: 'film',
+        channel_id: 0,
+        requests: 1,
+        prompt_tokens: 0,
+        completion_tokens: 0,
+      };
+      const { kysely } = service.app.database;
+      await kysely
+        .insertInto('usage_daily')
+        .values([
+          { ...use, user_id: found?.id ?? 0, quota: 70 },
+          { ...use, user_id: member.id, quota: 30 },
+        ])
+        .execute();
+      const read = (query: string) =>
+        service.root.ok<{ rows: { user_id: number; quota: number }[]; total: { quota: number } }>(
+          'GET',
+          `/api/admin/usage?${query}`,
+        );
+      const { rows, total } = await read('by=organization');
+      assert.deepEqual([rows.map(({ user_id, quota }) => [user_id, quota]), total.quota], [[[found?.id, 70]], 70]);
+      assert.equal((await read('by=user')).total.quota, 100);
+      assert.equal((await read('by=day,organization,model')).total.quota, 70);
+      const row = { ref: 'req_org.1', user_id: found?.id ?? 0, actor_id: member.id, token_id: 0, channel_id: 0 };
+      const figures = { input_tokens: 1, cached_tokens: 0, output_tokens: 1, seconds: 0, quota: 1, duration_ms: 1 };
+      await kysely
+        .insertInto('requests')
+        .values({
+          ...row,
+          ...figures,
+          ...{ kind: 'chat', model: 'film', served_model: '', status: 'ok', error_code: '', created_at: Date.now() },
+          ...{ first_token_ms: null, stream: 0, client: '', reserved: 0, price: '', facts: '' },
+        })
+        .execute();
+      const [shown] = await service.root.ok<{ organization: string; submitted_by: string }[]>(
+        'GET',
+        `/api/admin/requests?user_id=${found?.id}`,
+      );
+      assert.deepEqual([shown?.organization, shown?.submitted_by], [SLUG, 'mia']);
+      const [own] = await owner.ok<{ submitted_by: string }[]>('GET', '/api/requests', undefined, IN_ACME);
+      assert.equal(own?.submitted_by, 'mia');
+      const [group] = await service.root.ok<{ key: string; requests: number }[]>(
+        'GET',
+        '/api/admin/requests/statistics?by=organization',
+      );
+      assert.deepEqual([group?.key, group?.requests], [String(found?.id), 1]);
     });
   });
 });

@@ -1,6 +1,11 @@
-import { ENABLED } from '../../contract/account-fields.ts';
+import { CLOSED, ENABLED, outranks } from '../../contract/account-fields.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
-import { canManageMember, includesRole, type OrganizationRole } from '../../contract/organization-roles.ts';
+import {
+  canManageMember,
+  includesRole,
+  ORGANIZATION_GRACE_DAYS,
+  type OrganizationRole,
+} from '../../contract/organization-roles.ts';
 import type { Page } from '../../contract/responses.ts';
 import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
@@ -10,7 +15,7 @@ import type { TokenStore } from '../accounts/tokens.ts';
 import type { AuthorizationFilter } from '../device-auth/authorization-store.ts';
 import type { Mailer, MailText, RenderedMail } from '../mail/mail-queue.ts';
 import type { Notifier } from '../notifications/notifier.ts';
-import { AppError, notExistError } from '../platform/app-error.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Actor, RequestOrigin } from '../platform/http/request-context.ts';
@@ -18,7 +23,7 @@ import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-lim
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
-import type { OrganizationStore, OwnOrganization } from './organization-store.ts';
+import type { LockedOrganization, OrganizationRow, OrganizationStore, OwnOrganization } from './organization-store.ts';
 
 const INVITATION_MS = 7 * DAY_MS;
 const INVITATION_PREFIX = 'rgin_';
@@ -27,6 +32,7 @@ const INVITATION_MAIL = 'organization-invitation';
 const ACCEPT_PAGE = '/account/invitation';
 /** Organizations one account may own, so that no account reserves all short names. */
 const MAX_OWNED = 20;
+const CLAIMED = 'An identity provider adds members to an organization of this name; an administrator has to create it.';
 
 interface GrantedMemberships {
   /** Id of the identity provider. */
@@ -56,6 +62,8 @@ interface OrganizationServiceDependencies {
   readonly invitationLimit: RateLimiter;
   /** Prefix of every link. */
   readonly baseUrl: string;
+  /** Whether claims of an identity provider grant memberships by this slug. */
+  readonly isClaimed: (slug: string) => boolean;
 }
 
 /** Organizations, their members and invitations. */
@@ -78,11 +86,13 @@ export class OrganizationService {
     return found;
   }
 
-  /** Creates an organization with the actor as its owner. @throws already_exists */
+  /** Creates an organization with the actor as its owner. @throws already_exists, invalid_request, organizations_full */
   create(actor: Actor, { slug, name }: { readonly slug: string; readonly name: string }): Promise<OwnOrganization> {
-    const { database, store, accounts, ledger, clock } = this.#dependencies;
+    const { database, store, accounts, ledger, clock, isClaimed } = this.#dependencies;
     return database.transaction(async (trx) => {
-      await this.#lockPerson(trx, actor.actorId);
+      const person = await this.lockPerson(trx, actor.actorId);
+      // Else anyone could take the name first, and receive the members that the claims of others stand for.
+      if (isClaimed(slug) && outranks('admin', person.role)) throw invalidRequest(CLAIMED, 'slug');
       const own = await store.membershipsOf(trx, actor.actorId);
       if (own.filter(({ role }) => role === 'owner').length >= MAX_OWNED) throw new AppError('organizations_full');
       const now = clock.now();
@@ -91,7 +101,7 @@ export class OrganizationService {
       const id = await accounts.insert(trx, { ...account, kind: 'organization', created_at: now });
       if (id === undefined) throw new AppError('already_exists', { params: { what: 'organization' } });
       await ledger.openWallet(trx, id, 0);
-      const row = { id, slug, name, prompts_visible_to_admins: 0, created_at: now } as const;
+      const row = { id, slug, name, prompts_visible_to_admins: 0, created_at: now, closed_at: null } as const;
       await store.insert(trx, row);
       await store.addMember(trx, {
         organization_id: id,
@@ -113,7 +123,7 @@ export class OrganizationService {
   ): Promise<OwnOrganization> {
     const { database, store, notifier, clock } = this.#dependencies;
     return database.transaction(async (trx) => {
-      const found = await this.#lockOwn(trx, slug, actor.actorId, promptsVisible === undefined ? 'admin' : 'owner');
+      const found = await this.lockOwn(trx, slug, actor.actorId, promptsVisible === undefined ? 'admin' : 'owner');
       const visible = promptsVisible === undefined ? found.prompts_visible_to_admins : promptsVisible ? 1 : 0;
       const after = { name: name ?? found.name, prompts_visible_to_admins: visible } as const;
       await store.update(trx, found.id, after);
@@ -125,28 +135,68 @@ export class OrganizationService {
     });
   }
 
-  /** Ends everything that acts for the organization; its ledger and videos stay, as for an account. @throws not_exist, forbidden */
-  async remove(slug: string, actor: Actor): Promise<void> {
-    const { database, store, accounts, tokens, revokeSignIns, notifier, clock } = this.#dependencies;
-    await database.transaction(async (trx) => {
-      const found = await this.#lockOwn(trx, slug, actor.actorId, 'owner');
-      const members = await store.memberIds(trx, found.id, ['member', 'admin', 'owner']);
-      await revokeSignIns(trx, { organization_id: found.id });
-      await tokens.revokeAll(trx, found.id, clock.now());
-      await store.remove(trx, found.id);
-      await accounts.remove(trx, found.id, clock.now());
-      await this.#record(trx, actor, 'organization.delete', found.id, { slug, name: found.name });
-      for (const userId of members)
-        if (userId !== actor.actorId) await notifier.notify(trx, deletedNotice(userId, found));
+  /** As {@link changeClosed}, by an owner. @throws not_exist, forbidden, account_disabled */
+  async setClosed(slug: string, actor: Actor, isClosed: boolean): Promise<OwnOrganization> {
+    return this.#dependencies.database.transaction(async (trx) => {
+      const found = await this.lockOwn(trx, slug, actor.actorId, 'owner', 'or closed');
+      return { ...found, ...(await this.changeClosed(trx, found, actor, isClosed)) };
     });
+  }
+
+  /**
+   * Closes an organization, or restores it. Its keys and sign-ins are refused while it is closed, and it is deleted after
+   * the grace period. No effect if it is in that state already.
+   * @throws account_disabled for an organization that an administrator disabled
+   */
+  async changeClosed(
+    trx: Trx,
+    organization: LockedOrganization,
+    actor: Actor,
+    isClosed: boolean,
+  ): Promise<Pick<OrganizationRow, 'closed_at'>> {
+    const { store, notifier, clock } = this.#dependencies;
+    const { id, closed_at: closedAt } = organization;
+    if ((closedAt !== null) === isClosed) return { closed_at: closedAt };
+    const now = clock.now();
+    const [from, to] = isClosed ? [ENABLED, CLOSED] : [CLOSED, ENABLED];
+    if (!(await store.changeStatus(trx, id, from, to))) throw new AppError('account_disabled');
+    await store.update(trx, id, { closed_at: isClosed ? now : null });
+    await this.#record(trx, actor, isClosed ? 'organization.close' : 'organization.restore', id);
+    for (const userId of await store.memberIds(trx, id, ['member', 'admin', 'owner']))
+      if (userId !== actor.actorId) await notifier.notify(trx, closedNotice(userId, organization, isClosed, now));
+    return { closed_at: isClosed ? now : null };
+  }
+
+  /** Deletes organizations whose grace period is over; ledger and videos stay, as for an account. */
+  async #deleteClosed(): Promise<void> {
+    const { database, store, accounts, tokens, revokeSignIns, notifier, clock } = this.#dependencies;
+    const before = clock.now() - ORGANIZATION_GRACE_DAYS * DAY_MS;
+    for (const id of await store.listClosedBefore(before))
+      await database.transaction(async (trx) => {
+        const found = await store.lockOrganization(trx, id);
+        // Restored meanwhile, or deleted by another process.
+        if (found?.closed_at == null || found.closed_at > before) return;
+        const members = await store.memberIds(trx, id, ['member', 'admin', 'owner']);
+        await revokeSignIns(trx, { organization_id: id });
+        await tokens.revokeAll(trx, id, clock.now());
+        await store.remove(trx, id);
+        await accounts.remove(trx, id, clock.now());
+        await this.#record(trx, {}, 'organization.delete', id, { slug: found.slug, name: found.name });
+        for (const userId of members) await notifier.notify(trx, deletedNotice(userId, found));
+      });
   }
 
   /** Members with their limits. @throws not_exist */
   async listMembers(slug: string, userId: number, page: Page) {
-    const { store, ledger } = this.#dependencies;
     const { id, role } = await this.get(slug, userId);
+    return this.listAllMembers(id, page, role === 'member' ? userId : undefined);
+  }
+
+  /** @param ownId the member who sees only the own limit */
+  async listAllMembers(id: number, page: Page, ownId?: number) {
+    const { store, ledger } = this.#dependencies;
     const { rows, total } = await store.listMembers(id, page);
-    const visible = rows.filter((row) => role !== 'member' || row.user_id === userId);
+    const visible = rows.filter((row) => ownId === undefined || row.user_id === ownId);
     const limits = await ledger.spendLimits(
       visible.map((row) => ({ kind: 'member', id: row.user_id, organizationId: id }) as const),
     );
@@ -162,7 +212,7 @@ export class OrganizationService {
   ): Promise<void> {
     const { database, store, ledger, notifier, clock } = this.#dependencies;
     await database.transaction(async (trx) => {
-      const found = await this.#lockOwn(trx, slug, actor.actorId, 'admin');
+      const found = await this.lockOwn(trx, slug, actor.actorId, 'admin');
       const current = await store.lockRole(trx, found.id, userId);
       if (current === undefined) throw notExistError('member');
       if (!canManageMember(found.role, current) || (role !== undefined && !canManageMember(found.role, role)))
@@ -188,7 +238,7 @@ export class OrganizationService {
   async removeMember(slug: string, userId: number, actor: Actor): Promise<void> {
     const { database, store, notifier, clock } = this.#dependencies;
     await database.transaction(async (trx) => {
-      const found = await this.#lockOwn(trx, slug, actor.actorId, 'member');
+      const found = await this.lockOwn(trx, slug, actor.actorId, 'member', 'or closed');
       const role = await store.lockRole(trx, found.id, userId);
       const isSelf = userId === actor.actorId;
       if (!isSelf && !includesRole(found.role, 'admin')) throw new AppError('forbidden');
@@ -214,7 +264,7 @@ export class OrganizationService {
     const { database, store, mailer, clock, baseUrl, invitationLimit } = this.#dependencies;
     assertWithinLimit(await invitationLimit.consume(String(actor.actorId)));
     return database.transaction(async (trx) => {
-      const found = await this.#lockOwn(trx, slug, actor.actorId, 'admin');
+      const found = await this.lockOwn(trx, slug, actor.actorId, 'admin');
       if (!canManageMember(found.role, role)) throw new AppError('forbidden');
       const token = randomToken(INVITATION_PREFIX, 43);
       const expiresAt = clock.now() + INVITATION_MS;
@@ -248,7 +298,7 @@ export class OrganizationService {
   async withdraw(slug: string, id: number, actor: Actor): Promise<void> {
     const { database, store } = this.#dependencies;
     await database.transaction(async (trx) => {
-      const found = await this.#lockOwn(trx, slug, actor.actorId, 'admin');
+      const found = await this.lockOwn(trx, slug, actor.actorId, 'admin');
       const removed = await store.removeInvitation(trx, found.id, id);
       if (removed === undefined) throw notExistError('invitation');
       if (!canManageMember(found.role, removed.role)) throw new AppError('forbidden');
@@ -261,10 +311,11 @@ export class OrganizationService {
   accept(token: string, actor: Actor): Promise<OwnOrganization> {
     const { database, store, accounts, ledger, notifier, clock } = this.#dependencies;
     return database.transaction(async (trx) => {
-      await this.#lockPerson(trx, actor.actorId);
+      await this.lockPerson(trx, actor.actorId);
       const invitation = await store.takeInvitation(trx, hashToken(token), clock.now());
       const found = invitation && (await store.lockOrganization(trx, invitation.organization_id));
       if (invitation === undefined || found === undefined) throw notExistError('invitation');
+      if (found.closed_at !== null) throw new AppError('organization_closed');
       // Someone removed, demoted or disabled since can no longer invite.
       const inviter = await store.lockRole(trx, found.id, invitation.invited_by);
       const isEnabled = (await accounts.find(invitation.invited_by, trx))?.status === ENABLED;
@@ -332,8 +383,9 @@ export class OrganizationService {
     }
   }
 
-  deleteExpired(): Promise<void> {
-    return this.#dependencies.store.deleteExpiredInvitations(this.#dependencies.clock.now());
+  async deleteExpired(): Promise<void> {
+    await this.#dependencies.store.deleteExpiredInvitations(this.#dependencies.clock.now());
+    await this.#deleteClosed();
   }
 
   async #endMembership(trx: Trx, organizationId: number, userId: number): Promise<void> {
@@ -349,21 +401,30 @@ export class OrganizationService {
   /**
    * The organization with the actor's role, both locked until the commit.
    *
-   * @throws not_exist, forbidden
+   * @throws not_exist, forbidden, organization_closed
    */
-  async #lockOwn(trx: Trx, slug: string, actorId: number, needed: OrganizationRole): Promise<OwnOrganization> {
+  async lockOwn(
+    trx: Trx,
+    slug: string,
+    actorId: number,
+    needed: OrganizationRole,
+    state: 'open' | 'or closed' = 'open',
+  ): Promise<OwnOrganization & LockedOrganization> {
     const { store } = this.#dependencies;
     const found = await store.findOwn(slug, actorId, trx);
     const locked = found && (await store.lockOrganization(trx, found.id));
     const role = locked && (await store.lockRole(trx, locked.id, actorId));
     if (locked === undefined || role === undefined) throw new AppError('organization_not_found');
     if (!includesRole(role, needed)) throw new AppError('forbidden');
+    if (state === 'open' && locked.closed_at !== null) throw new AppError('organization_closed');
     return { ...locked, role };
   }
 
   /** @throws unauthorized for an account that was disabled or deleted meanwhile */
-  async #lockPerson(trx: Trx, userId: number): Promise<void> {
-    if ((await this.#dependencies.accounts.lock(trx, userId))?.status !== ENABLED) throw new AppError('unauthorized');
+  async lockPerson(trx: Trx, userId: number) {
+    const person = await this.#dependencies.accounts.lock(trx, userId);
+    if (person?.status !== ENABLED) throw new AppError('unauthorized');
+    return person;
   }
 
   async #assertOtherOwner(trx: Trx, organizationId: number): Promise<void> {
@@ -372,7 +433,8 @@ export class OrganizationService {
 
   #record(
     trx: Trx,
-    actor: Actor,
+    /** Empty: the service itself. */
+    actor: Actor | Record<never, never>,
     action: string,
     organizationId: number,
     before?: object,
@@ -454,12 +516,25 @@ const removedNotice = (userId: number, organization: Named, now: number) => ({
   },
 });
 
+const closedNotice = (userId: number, organization: Named, isClosed: boolean, now: number) => ({
+  ...notice(userId, organization, `closed:${now}`),
+  title: isClosed
+    ? { en: `${organization.name} was closed`, 'zh-CN': `${organization.name} 已关闭` }
+    : { en: `${organization.name} was restored`, 'zh-CN': `${organization.name} 已恢复` },
+  content: isClosed
+    ? {
+        en: `Its keys and sign-ins are refused. An owner can restore it for ${ORGANIZATION_GRACE_DAYS} days; then it is deleted.`,
+        'zh-CN': `其密钥和登录均会被拒绝。所有者可在 ${ORGANIZATION_GRACE_DAYS} 天内恢复，逾期将被删除。`,
+      }
+    : { en: 'Its keys and sign-ins work again.', 'zh-CN': '其密钥和登录已恢复可用。' },
+});
+
 const deletedNotice = (userId: number, organization: Named) => ({
   ...notice(userId, organization, 'deleted'),
   title: { en: `${organization.name} was deleted`, 'zh-CN': `${organization.name} 已被删除` },
   content: {
-    en: 'An owner deleted this organization. Its keys and sign-ins no longer work.',
-    'zh-CN': '所有者已删除该组织，其密钥和登录均已失效。',
+    en: `It was closed ${ORGANIZATION_GRACE_DAYS} days ago and not restored.`,
+    'zh-CN': `该组织已关闭 ${ORGANIZATION_GRACE_DAYS} 天且未恢复。`,
   },
 });
 

@@ -1,14 +1,17 @@
 import { toSpendLimitState } from '../../contract/account-fields.ts';
 import { defined } from '../../contract/objects.ts';
+import { ORGANIZATION_GRACE_DAYS, type TransferredThing } from '../../contract/organization-roles.ts';
 import * as endpoints from '../../contract/organizations.ts';
 import { done, list, ok, toPage } from '../../contract/responses.ts';
-import { toSeconds } from '../../contract/time-units.ts';
+import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';
 import { type AccountCaller, actorIdOf, toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { OrganizationAdmin } from './organization-admin.ts';
 import type { OwnOrganization } from './organization-store.ts';
 import type { OrganizationService } from './organizations.ts';
+import type { ShownTransfer } from './transfer-store.ts';
+import type { TransferService } from './transfers.ts';
 
 /** Registers the endpoints of organizations. The path names one; a header that names another is refused. */
 export function addOrganizationRoutes(
@@ -19,6 +22,10 @@ export function addOrganizationRoutes(
   }: { readonly organizations: OrganizationService; readonly organizationAdmin: OrganizationAdmin },
 ): void {
   addAdminRoutes(routes, organizationAdmin);
+  routes.add(endpoints.adminListMembers, async ({ params, query }) => {
+    const { rows, total } = await organizations.listAllMembers(Number(params.id), toPage(query));
+    return list(rows.map(toMember), total);
+  });
   addMemberRoutes(routes, organizations);
   addInvitationRoutes(routes, organizations);
 
@@ -41,21 +48,44 @@ export function addOrganizationRoutes(
   });
 
   routes.add(endpoints.deleteOrganization, async ({ caller, params, request }) => {
-    await organizations.remove(slugOf(params, caller), toActor(caller, request));
+    await organizations.setClosed(slugOf(params, caller), toActor(caller, request), true);
     return done();
+  });
+
+  routes.add(endpoints.restoreOrganization, async ({ caller, params, request }) =>
+    ok(toOrganization(await organizations.setClosed(slugOf(params, caller), toActor(caller, request), false))),
+  );
+}
+
+/** Registers the endpoints that hand over an account's things to an organization. */
+export function addTransferRoutes(routes: RouteRegistry, transfers: TransferService): void {
+  routes.add(endpoints.createTransfer, async ({ caller, params, body, request }) => {
+    const { include, quota = 0 } = body;
+    const slug = slugOf(params, caller);
+    const row = await transfers.start(slug, toActor(caller, request), { include: [...new Set(include)], quota });
+    return ok(toTransfer(row));
+  });
+
+  routes.add(endpoints.listTransfers, async ({ caller, params, query }) => {
+    const { rows, total } = await transfers.list(slugOf(params, caller), actorIdOf(caller), toPage(query));
+    return list(rows.map(toTransfer), total);
   });
 }
 
 function addAdminRoutes(routes: RouteRegistry, administration: OrganizationAdmin): void {
   routes.add(endpoints.adminListOrganizations, async ({ query }) => {
-    const { rows, total } = await administration.list(query.q || undefined, toPage(query));
+    const filter = defined({ q: query.q || undefined, ids: query.ids?.split(',').map(Number) });
+    const { rows, total } = await administration.list(filter, toPage(query));
     const organizations = rows.map((row) => ({
       id: row.id,
       slug: row.slug,
       name: row.name,
       status: row.status,
+      deletes_at: deletesAt(row),
       quota: row.wallet.balance,
       used_quota: row.wallet.used,
+      plan: row.plan,
+      owners: [...row.owners],
       members: Number(row.members ?? 0),
       concurrent_tasks: row.concurrent_tasks,
       queued_tasks: row.queued_tasks,
@@ -68,20 +98,21 @@ function addAdminRoutes(routes: RouteRegistry, administration: OrganizationAdmin
     await administration.update(toActor(caller, request), Number(params.id), body);
     return done();
   });
+
+  for (const [line, isClosed] of [
+    [endpoints.adminCloseOrganization, true],
+    [endpoints.adminRestoreOrganization, false],
+  ] as const)
+    routes.add(line, async ({ caller, params, request }) => {
+      await administration.setClosed(toActor(caller, request), Number(params.id), isClosed);
+      return done();
+    });
 }
 
 function addMemberRoutes(routes: RouteRegistry, organizations: OrganizationService): void {
   routes.add(endpoints.listMembers, async ({ caller, params, query }) => {
     const { rows, total } = await organizations.listMembers(slugOf(params, caller), actorIdOf(caller), toPage(query));
-    const members = rows.map((row) => ({
-      user_id: row.user_id,
-      username: row.username ?? '',
-      display_name: row.display_name,
-      role: row.role,
-      spend_limit: toSpendLimitState(row.spendLimit),
-      joined_time: toSeconds(row.created_at),
-    }));
-    return list(members, total);
+    return list(rows.map(toMember), total);
   });
 
   routes.add(endpoints.updateMember, async ({ caller, params, body, request }) => {
@@ -136,6 +167,15 @@ function slugOf({ slug }: { readonly slug: string }, { member }: AccountCaller):
   return slug;
 }
 
+const toMember = (row: Awaited<ReturnType<OrganizationService['listAllMembers']>>['rows'][number]) => ({
+  user_id: row.user_id,
+  username: row.username ?? '',
+  display_name: row.display_name,
+  role: row.role,
+  spend_limit: toSpendLimitState(row.spendLimit),
+  joined_time: toSeconds(row.created_at),
+});
+
 const toOrganization = (row: OwnOrganization) => ({
   id: row.id,
   slug: row.slug,
@@ -143,4 +183,22 @@ const toOrganization = (row: OwnOrganization) => ({
   role: row.role,
   prompts_visible_to_admins: row.prompts_visible_to_admins === 1,
   created_time: toSeconds(row.created_at),
+  deletes_at: deletesAt(row),
+});
+
+const deletesAt = ({ closed_at }: { readonly closed_at: number | null }): number | null =>
+  closed_at === null ? null : toSeconds(closed_at + ORGANIZATION_GRACE_DAYS * DAY_MS);
+
+const toTransfer = ({ things, created_at, finished_at, ...row }: ShownTransfer) => ({
+  id: row.id,
+  user_id: row.user_id,
+  username: row.username ?? '',
+  status: finished_at === null ? ('running' as const) : ('finished' as const),
+  include: JSON.parse(things) as TransferredThing[],
+  quota: row.quota,
+  keys: row.keys,
+  webhooks: row.webhooks,
+  videos: row.videos,
+  files: row.files,
+  created_time: toSeconds(created_at),
 });

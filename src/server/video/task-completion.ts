@@ -349,7 +349,9 @@ export type FaultPoint =
   | 'batch-half-checked'
   | 'batch-line-sent'
   | 'batch-line-answered'
-  | 'batch-half-written';
+  | 'batch-half-written'
+  | 'transfer-decided'
+  | 'transfer-chunk';
 
 /** Called at every fault point; does nothing outside tests. */
 export type OnFaultPoint = (point: FaultPoint) => void;

@@ -162,7 +162,10 @@ export default {
     organization: {
       create: 'Organization created',
       update: 'Settings of an organization changed',
+      close: 'Organization closed',
+      restore: 'Organization restored',
       delete: 'Organization deleted',
+      transfer: 'Things of an account received',
       join: 'Invitation accepted',
       invite: 'Member invited',
       withdraw: 'Invitation revoked',
@@ -189,6 +192,7 @@ export default {
       'identity-add': 'Sign-in method added',
       'identity-create': 'Account created by an identity provider',
       'identity-remove': 'Sign-in method removed',
+      transfer: 'Things handed over to an organization',
     },
     setting: { update: 'Setting changed' },
     share: { create: 'Share link created', delete: 'Share link deleted' },

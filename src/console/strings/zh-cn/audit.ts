@@ -156,7 +156,10 @@ export default {
     organization: {
       create: '创建组织',
       update: '修改组织设置',
+      close: '关闭组织',
+      restore: '恢复组织',
       delete: '删除组织',
+      transfer: '接收账号移交的内容',
       join: '接受邀请',
       invite: '邀请成员',
       withdraw: '撤回邀请',
@@ -183,6 +186,7 @@ export default {
       'identity-add': '添加登录方式',
       'identity-create': '由身份提供方创建账号',
       'identity-remove': '移除登录方式',
+      transfer: '向组织移交内容',
     },
     setting: { update: '修改设置' },
     share: { create: '创建分享链接', delete: '删除分享链接' },

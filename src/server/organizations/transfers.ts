@@ -1,0 +1,139 @@
+import { ENABLED } from '../../contract/account-fields.ts';
+import type { TransferredThing } from '../../contract/organization-roles.ts';
+import type { Page } from '../../contract/responses.ts';
+import { MAX_ENDPOINTS } from '../../contract/webhooks.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
+import type { Artifacts } from '../artifacts/module.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Actor } from '../platform/http/request-context.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { OnFaultPoint } from '../video/task-completion.ts';
+import type { OrganizationService } from './organizations.ts';
+import type { ShownTransfer, TransferStore } from './transfer-store.ts';
+
+interface TransferServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly store: TransferStore;
+  readonly organizations: Pick<OrganizationService, 'lockOwn' | 'lockPerson'>;
+  readonly artifacts: Pick<Artifacts, 'changeOwner'>;
+  readonly ledger: Pick<Ledger, 'grant' | 'lockBalance'>;
+  readonly auditLog: AuditLog;
+  readonly clock: Clock;
+  readonly faultPoint: OnFaultPoint;
+}
+
+/** What an account hands over. */
+export interface TransferRequest {
+  readonly include: readonly TransferredThing[];
+  /** Part of the wallet's balance. */
+  readonly quota: number;
+}
+
+/** Rows moved in one transaction. */
+const CHUNK = 200;
+/** Chunks that the request itself moves; the maintenance job moves the rest. */
+const CHUNKS_AT_ONCE = 20;
+const NEEDS_ENDED_JOBS: readonly TransferredThing[] = ['keys', 'videos', 'files'];
+
+/**
+ * Hands over what an account owns to an organization. One transaction decides: it moves money, keys and webhooks and
+ * records the transfer. Videos and files follow in chunks, each a transaction that any process may repeat, so that a
+ * crash only delays them.
+ */
+export class TransferService {
+  readonly #dependencies: TransferServiceDependencies;
+  constructor(dependencies: TransferServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws not_exist, forbidden, quota_not_enough, transfer_jobs_open, transfer_running */
+  async start(slug: string, actor: Actor, request: TransferRequest): Promise<ShownTransfer> {
+    const id = await this.#dependencies.database.transaction((trx) => this.#decide(trx, slug, actor, request));
+    this.#dependencies.faultPoint('transfer-decided');
+    for (let chunk = 0; chunk < CHUNKS_AT_ONCE; chunk++) if (await this.#advance(id)) break;
+    return this.#dependencies.store.find(id);
+  }
+
+  /** Transfers to an organization, of all members. @throws not_exist, forbidden */
+  async list(slug: string, actorId: number, page: Page) {
+    const { database, store, organizations } = this.#dependencies;
+    const { id } = await database.transaction((trx) => organizations.lockOwn(trx, slug, actorId, 'admin'));
+    return store.list(id, page);
+  }
+
+  /** Continues transfers that a crash interrupted or that are too large for their request. */
+  async continueRunning(): Promise<void> {
+    for (const id of await this.#dependencies.store.listRunning()) while (!(await this.#advance(id)));
+  }
+
+  async #decide(trx: Trx, slug: string, actor: Actor, { include, quota }: TransferRequest): Promise<number> {
+    const { store, organizations, ledger, auditLog, clock } = this.#dependencies;
+    if (include.length === 0 && quota === 0) throw invalidRequest('Name what to transfer.', 'include');
+    const { actorId: userId } = actor;
+    await organizations.lockPerson(trx, userId);
+    const found = await organizations.lockOwn(trx, slug, userId, 'admin');
+    if (found.status !== ENABLED) throw new AppError('account_disabled');
+    // Submits lock the wallet that pays: those that come first are counted below, later ones are refused or stay behind.
+    await ledger.lockBalance(trx, userId);
+    const open = include.some((thing) => NEEDS_ENDED_JOBS.includes(thing)) ? await store.countOpen(trx, userId) : 0;
+    if (open > 0) throw new AppError('transfer_jobs_open', { params: { count: open } });
+    const now = clock.now();
+    const parties = { user_id: userId, organization_id: found.id };
+    const things = JSON.stringify(include);
+    const id = await store.insert(trx, { ...parties, things, quota, running_user_id: userId, created_at: now });
+    if (id === undefined) throw new AppError('transfer_running');
+    const keys = include.includes('keys') ? await store.moveKeys(trx, parties) : 0;
+    const webhooks = include.includes('webhooks') ? await store.moveWebhooks(trx, parties) : undefined;
+    if (webhooks !== undefined && webhooks.moved > 0 && webhooks.total > MAX_ENDPOINTS)
+      throw new AppError('webhooks_full', { params: { most: MAX_ENDPOINTS } });
+    await store.update(trx, id, { keys, webhooks: webhooks?.moved ?? 0 });
+    if (quota > 0) {
+      const note = `transfer to ${slug}`;
+      const grants = [
+        { userId, amount: -quota, ref: `transfer:${id}:from`, note },
+        { userId: found.id, amount: quota, ref: `transfer:${id}:to`, note },
+      ];
+      // In the order in which all transactions lock wallets.
+      for (const grant of grants.sort((a, b) => a.userId - b.userId)) await ledger.grant(trx, grant);
+    }
+    const after = { transfer: id, include, quota, keys };
+    await auditLog.record(trx, {
+      ...actor,
+      action: 'organization.transfer',
+      target: `organization:${found.id}`,
+      after: { ...after, from: userId },
+    });
+    await auditLog.record(trx, {
+      ...actor,
+      action: 'self.transfer',
+      target: `user:${userId}`,
+      after: { ...after, to: found.id },
+    });
+    return id;
+  }
+
+  /** Moves one chunk. @returns whether the transfer is finished */
+  async #advance(id: number): Promise<boolean> {
+    const { database, store, artifacts, clock, faultPoint } = this.#dependencies;
+    const isFinished = await database.transaction(async (trx) => {
+      const transfer = await store.lockRunning(trx, id);
+      if (transfer === undefined) return true;
+      const things = JSON.parse(transfer.things) as TransferredThing[];
+      const videos = things.includes('videos') ? await store.moveVideos(trx, transfer, CHUNK) : [];
+      const files = things.includes('files') ? await store.moveFiles(trx, transfer, CHUNK) : [];
+      const hasDeliveries = things.includes('webhooks') && (await store.moveDeliveries(trx, transfer, CHUNK));
+      await artifacts.changeOwner(trx, [...videos, ...files], transfer.organization_id);
+      const moved = { videos: transfer.videos + videos.length, files: transfer.files + files.length };
+      await store.update(trx, id, moved);
+      if (videos.length === CHUNK || files.length === CHUNK || hasDeliveries) return false;
+      if (things.includes('files')) await store.moveBatches(trx, transfer);
+      await store.finish(trx, id, clock.now());
+      return true;
+    });
+    faultPoint('transfer-chunk');
+    return isFinished;
+  }
+}
