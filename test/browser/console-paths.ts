@@ -29,6 +29,7 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   'admin-overview': '/admin/overview',
   'admin-users': '/admin/users',
   'admin-user': '/admin/users/1',
+  'admin-organizations': '/admin/organizations',
   'admin-channels': '/admin/channels',
   'admin-channel': '/admin/channels/1',
   'admin-channel-new': '/admin/channels/new',

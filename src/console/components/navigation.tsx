@@ -31,6 +31,7 @@ import {
   IconTicket,
   IconUser,
   IconUsers,
+  IconUsersGroup,
   IconWebhook,
 } from '@tabler/icons-react';
 import { Link, type LinkProps, useNavigate, useRouterState } from '@tanstack/react-router';
@@ -188,6 +189,7 @@ export const ADMIN_SECTIONS: readonly NavigationSection[] = [
     title: 'customers',
     items: [
       { to: '/admin/users', label: 'users', icon: IconUsers },
+      { to: '/admin/organizations', label: 'organizations', icon: IconUsersGroup },
       { to: '/admin/tickets', label: 'adminTickets', icon: IconLifebuoy },
       { to: '/admin/announcements', label: 'announcements', icon: IconSpeakerphone },
       { to: '/admin/beta-applications', label: 'adminBeta', icon: IconFlask },

@@ -21,12 +21,12 @@ export const RouteButton = createLink((props: LinkElementProps & Omit<ButtonProp
 export const useRouteId = (): string => (useParams({ strict: false }) as { readonly id?: string }).id ?? '';
 
 interface UserOrChannelLinkProps extends AnchorProps {
-  readonly to: 'users' | 'channels';
+  readonly to: 'users' | 'organizations' | 'channels';
   readonly id: number | null;
   readonly names: NameLookup;
 }
 
-/** Link to a user or channel by name; shows the id while the name is loading and after the entity was deleted. */
+/** Link to a user, organization or channel by name; shows the id while the name is loading and after the entity was deleted. */
 export function UserOrChannelLink({ to, id, names, ...anchor }: UserOrChannelLinkProps) {
   return id === null ? (
     '–'

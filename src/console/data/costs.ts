@@ -8,7 +8,7 @@ import { callAnyApi, callApi } from './api-client.ts';
 import type { RequestScope } from './requests.ts';
 
 /** Dimensions by which costs can be grouped. */
-export const COST_GROUPS = ['model', 'token', 'user', 'channel'] as const;
+export const COST_GROUPS = ['model', 'token', 'user', 'organization', 'channel'] as const;
 /** One dimension by which costs can be grouped. */
 export type CostGroup = (typeof COST_GROUPS)[number];
 

@@ -3,6 +3,7 @@ import { useCallback, useMemo } from 'react';
 import { adminListUsers } from '../../contract/admin-accounts.ts';
 import { listChannels } from '../../contract/channels.ts';
 import { adminListPackageCards } from '../../contract/plans.ts';
+import { adminListOrganizations } from '../../contract/organizations.ts';
 import { type ListItem, listQuery } from './admin.ts';
 
 const STALE_MS = 60_000;
@@ -15,7 +16,7 @@ export type NameLookup = (id: number) => string | undefined;
 
 /** Fetches the first users on the screen in one request. */
 export function useUsersById(ids: readonly number[] | undefined) {
-  const uniqueIds = [...new Set(ids)].slice(0, MAX_IDS).sort((one, two) => one - two);
+  const uniqueIds = toUniqueIds(ids);
   const { data } = useQuery({
     ...listQuery(adminListUsers, { ids: uniqueIds.join(), page_size: String(MAX_IDS) }),
     enabled: uniqueIds.length > 0,
@@ -24,11 +25,29 @@ export function useUsersById(ids: readonly number[] | undefined) {
   return useMemo(() => new Map(data?.data.map((user) => [user.id, user])), [data]);
 }
 
-/** Names of users by id. */
+/** Names of users and organizations by id. */
 export function useUserNames(ids: readonly number[] | undefined): NameLookup {
   const users = useUsersById(ids);
-  return useCallback((id) => users.get(id)?.username, [users]);
+  const organizations = useOrganizationNames(ids);
+  return useCallback((id) => users.get(id)?.username ?? organizations(id), [users, organizations]);
 }
+
+/** Names of the organizations among accounts. */
+export function useOrganizationNames(ids: readonly number[] | undefined): NameLookup {
+  const uniqueIds = toUniqueIds(ids);
+  const { data } = useQuery({
+    ...listQuery(adminListOrganizations, { ids: uniqueIds.join(), page_size: String(MAX_IDS) }),
+    enabled: uniqueIds.length > 0,
+    staleTime: STALE_MS,
+  });
+  return useMemo(() => {
+    const names = new Map(data?.data.map(({ id, name }) => [id, name]));
+    return (id) => names.get(id);
+  }, [data]);
+}
+
+const toUniqueIds = (ids: readonly number[] | undefined): readonly number[] =>
+  [...new Set(ids)].slice(0, MAX_IDS).sort((one, two) => one - two);
 
 const NO_CHANNELS: readonly ListItem<typeof listChannels>[] = [];
 

@@ -7,6 +7,8 @@ const PAGE = { page: '1', page_size: '50' } as const;
 
 /** An organization with the role of the signed-in person. */
 export type Organization = EndpointPart<typeof endpoints.listOrganizations, 'response'>['data'][number];
+/** What an account hands over to an organization. */
+export type Transfer = EndpointPart<typeof endpoints.createTransfer, 'response'>['data'];
 /** A member of an organization. */
 export type Member = EndpointPart<typeof endpoints.listMembers, 'response'>['data'][number];
 

@@ -13,7 +13,7 @@ export type RequestScope = 'own' | 'all';
 type AdminEntry = EndpointPart<typeof endpoints.listAllRequests, 'response'>['data'][number];
 /** One finished call; the account and channel are visible to administrators only. */
 export type RequestEntry = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number] &
-  Partial<Pick<AdminEntry, 'user_id' | 'channel_id' | 'served_model'>>;
+  Partial<Pick<AdminEntry, 'user_id' | 'organization' | 'channel_id' | 'served_model'>>;
 /** Cost breakdown of a call or video. */
 export type Receipt = EndpointPart<typeof getReceipt, 'response'>['data'];
 /** Filters of the request log, by query parameter. */

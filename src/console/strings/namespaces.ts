@@ -5,6 +5,7 @@ import type adminAnnouncements from './en/admin-announcements.ts';
 import type adminBetaApplications from './en/admin-beta-applications.ts';
 import type adminChannels from './en/admin-channels.ts';
 import type adminModels from './en/admin-models.ts';
+import type adminOrganizations from './en/admin-organizations.ts';
 import type adminPlans from './en/admin-plans.ts';
 import type adminCodes from './en/admin-redemption-codes.ts';
 import type operations from './en/admin-service-status.ts';
@@ -71,6 +72,7 @@ interface Resources {
   'admin-channels': typeof adminChannels;
   'admin-redemption-codes': typeof adminCodes;
   'admin-models': typeof adminModels;
+  'admin-organizations': typeof adminOrganizations;
   'admin-plans': typeof adminPlans;
   'admin-settings': typeof adminSettings;
   'admin-tickets': typeof adminTickets;

@@ -1,4 +1,17 @@
-import { Button, Card, Group, Select, Skeleton, Stack, Switch, Table, Text, TextInput, Title } from '@mantine/core';
+import {
+  Alert,
+  Button,
+  Card,
+  Group,
+  Select,
+  Skeleton,
+  Stack,
+  Switch,
+  Table,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -24,6 +37,7 @@ import {
   type Organization,
   organizationQuery,
 } from '../../data/organizations.ts';
+import { TransferCard } from './transfer-card.tsx';
 
 /** Members, invitations and settings of an organization. */
 export function OrganizationPage() {
@@ -38,9 +52,15 @@ export function OrganizationPage() {
         <Skeleton h={200} radius="lg" />
       ) : (
         <Stack gap="lg">
+          {data.deletes_at === null ? null : <ClosedNote organization={data} deletesAt={data.deletes_at} />}
           <Members organization={data} />
-          {data.role === 'member' ? null : <Invitations organization={data} />}
-          <Settings organization={data} />
+          {data.role === 'member' || data.deletes_at !== null ? null : (
+            <>
+              <Invitations organization={data} />
+              <TransferCard organization={data} />
+            </>
+          )}
+          {data.deletes_at === null ? <Settings organization={data} /> : null}
         </Stack>
       )}
     </Page>
@@ -55,6 +75,30 @@ interface OfOrganization {
 function useRefresh(): () => Promise<void> {
   const queries = useQueryClient();
   return () => queries.invalidateQueries({ queryKey: ['organizations'] });
+}
+
+/** Says when a closed organization is deleted; owners can restore it until then. */
+function ClosedNote({ organization, deletesAt }: OfOrganization & { readonly deletesAt: number }) {
+  const { t } = useTranslation('organizations');
+  const refresh = useRefresh();
+  const { slug, role } = organization;
+  const restore = useMutation({
+    mutationFn: () => callApi(endpoints.restoreOrganization, { params: { slug }, body: {} }),
+    onSuccess: refresh,
+  });
+  return (
+    <Alert color="yellow" title={t('closed')}>
+      <ErrorAlert error={restore.error} />
+      <Stack gap="sm" align="flex-start">
+        <Text size="sm">{t('closedText', { date: formatDate(deletesAt) })}</Text>
+        {role === 'owner' ? (
+          <Button size="compact-sm" loading={restore.isPending} onClick={() => restore.mutate()}>
+            {t('restore')}
+          </Button>
+        ) : null}
+      </Stack>
+    </Alert>
+  );
 }
 
 function Members({ organization }: OfOrganization) {

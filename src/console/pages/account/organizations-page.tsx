@@ -37,7 +37,11 @@ export function OrganizationsPage() {
   );
 }
 
-function OrganizationCard({ organization: { slug, name, role } }: { readonly organization: Organization }) {
+function OrganizationCard({
+  organization: { slug, name, role, deletes_at: deletesAt },
+}: {
+  readonly organization: Organization;
+}) {
   const { t } = useTranslation('organizations');
   return (
     <Card p="lg">
@@ -46,13 +50,14 @@ function OrganizationCard({ organization: { slug, name, role } }: { readonly org
           <Group gap="xs">
             <Title order={2}>{name}</Title>
             {readOrganization() === slug ? <Badge>{t('current')}</Badge> : null}
+            {deletesAt === null ? null : <Badge color="gray">{t('closed')}</Badge>}
           </Group>
           <Text size="sm" c="dimmed">
             {slug} · {t(`role.${role}`)}
           </Text>
         </Stack>
         <Group gap="xs">
-          {readOrganization() === slug ? null : (
+          {readOrganization() === slug || deletesAt !== null ? null : (
             <Button variant="default" onClick={() => enterOrganization(slug)}>
               {t('workHere')}
             </Button>

@@ -188,7 +188,13 @@ interface CostTableProps {
   readonly stale: boolean;
 }
 
-const FILTER_NAME = { model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
+const FILTER_NAME = {
+  model: 'model',
+  token: 'token_id',
+  user: 'user_id',
+  organization: 'user_id',
+  channel: 'channel_id',
+} as const;
 
 /** One row per group, linked to the calls behind it. */
 function CostTable({ scope, by, range, groups, filters, stale }: CostTableProps) {
@@ -409,13 +415,13 @@ type ShownGroup = ReturnType<typeof useCosts>['groups'][number];
 /** Display names of the groups. */
 function useGroupNames(scope: RequestScope, by: CostGroup, groups: readonly { readonly key: string }[]) {
   const { t } = useTranslation('costs');
-  const users = useUserNames(by === 'user' ? groups.map(({ key }) => Number(key)) : []);
+  const users = useUserNames(by === 'user' || by === 'organization' ? groups.map(({ key }) => Number(key)) : []);
   const channels = useChannelNames(by === 'channel');
   const keys = useQuery({ ...apiKeysQuery(1), enabled: by === 'token' && scope === 'own' });
   return useCallback(
     (key: string): string => {
       if (by === 'model') return key;
-      if (by === 'user') return users(Number(key)) ?? `#${key}`;
+      if (by === 'user' || by === 'organization') return users(Number(key)) ?? `#${key}`;
       if (by === 'channel') return key === '0' ? t('noChannel') : (channels(Number(key)) ?? `#${key}`);
       if (key === '0') return t('console');
       if (key === '-1') return t('imported');

@@ -14,7 +14,13 @@ export interface GroupCost {
   readonly change: number | null;
 }
 
-const GROUP_COLUMN = { model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
+const GROUP_COLUMN = {
+  model: 'model',
+  token: 'token_id',
+  user: 'user_id',
+  organization: 'user_id',
+  channel: 'channel_id',
+} as const;
 
 /** The group of a row: a model name or an id. */
 export const keyOf = (row: Partial<CostRow>, by: CostGroup): string => String(row[GROUP_COLUMN[by]] ?? '');

@@ -3,8 +3,9 @@ import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { RouteLink, UserOrChannelLink } from '../../components/route-link.tsx';
+import { readOrganization } from '../../data/browser-storage.ts';
 import { formatMilliseconds, formatMoment } from '../../data/format-times.ts';
-import { useChannelNames, useUserNames } from '../../data/names.ts';
+import { type NameLookup, useChannelNames, useUserNames } from '../../data/names.ts';
 import type { RequestEntry } from '../../data/requests.ts';
 import { currentLanguage } from '../../strings/language.ts';
 
@@ -39,7 +40,9 @@ export function useRequestColumns(): {
 export function useOwnRequestColumns(): readonly Column<RequestEntry>[] {
   const { t } = useTranslation('requests');
   const { first, last } = useRequestColumns();
-  return [...first, { label: t('apiKey'), cell: (row) => <KeyCell row={row} /> }, ...last];
+  const member: readonly Column<RequestEntry>[] =
+    readOrganization() === undefined ? [] : [{ label: t('member'), cell: ({ submitted_by: name }) => name || '–' }];
+  return [...first, ...member, { label: t('apiKey'), cell: (row) => <KeyCell row={row} /> }, ...last];
 }
 
 /** Columns with account and channel. @param rows rows on the screen, to look up names of users */
@@ -50,7 +53,7 @@ export function useAdminRequestColumns(rows: readonly RequestEntry[]): readonly 
   const channels = useChannelNames();
   return [
     ...first,
-    { label: t('user'), cell: ({ user_id: id = null }) => <UserOrChannelLink to="users" id={id} names={users} /> },
+    { label: t('user'), cell: (row) => <OwnerCell row={row} names={users} /> },
     {
       label: t('channel'),
       cell: ({ channel_id: id = 0 }) => <UserOrChannelLink to="channels" id={id === 0 ? null : id} names={channels} />,
@@ -58,6 +61,21 @@ export function useAdminRequestColumns(rows: readonly RequestEntry[]): readonly 
     { label: t('apiKey'), cell: (row) => <KeyCell row={row} />, hideOnPhone: true },
     ...last,
   ];
+}
+
+/** The account, or the organization and the member who called for it. */
+function OwnerCell({ row, names }: { readonly row: RequestEntry; readonly names: NameLookup }) {
+  const { user_id: id = null, organization = '', submitted_by: member } = row;
+  return (
+    <>
+      <UserOrChannelLink to={organization === '' ? 'users' : 'organizations'} id={id} names={names} />
+      {member === '' ? null : (
+        <Text size="xs" c="dimmed" truncate maw={160}>
+          {member}
+        </Text>
+      )}
+    </>
+  );
 }
 
 function ReceiptLink({ row }: { readonly row: RequestEntry }) {

@@ -31,6 +31,7 @@ export default {
     model: 'Model',
     token: 'API key',
     user: 'User',
+    organization: 'Organization',
     channel: 'Channel',
   },
   budget: {

@@ -11,6 +11,7 @@ export default {
   status: 'Status',
   kind: 'Kind',
   user: 'User',
+  member: 'Member',
   channel: 'Channel',
   apiKey: 'API key',
   usage: 'Usage',

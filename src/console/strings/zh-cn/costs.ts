@@ -34,6 +34,7 @@ export default {
     model: '模型',
     token: 'API 密钥',
     user: '用户',
+    organization: '组织',
     channel: '渠道',
   },
   budget: {

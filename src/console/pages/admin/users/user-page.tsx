@@ -13,9 +13,8 @@ import {
 } from '../../../../contract/admin-accounts.ts';
 import { getAllUsage } from '../../../../contract/ledger.ts';
 import { activatePackage, NO_PACKAGE } from '../../../../contract/plans.ts';
-import { AmountInput } from '../../../components/amount-input.tsx';
 import { CopyField } from '../../../components/copy-button.tsx';
-import { CreditAmount, useFormatCredits } from '../../../components/credit-amount.tsx';
+import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { Dialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
@@ -28,16 +27,16 @@ import { MissingPermissionNote, useCanManageRole } from '../../../components/per
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
-import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { SpendLimitFields, SpendLimitText } from '../../../components/spend-limit.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, listQuery, type User, useInvalidateQueries, usePlanOptions } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { creditsToQuota, toSpendLimitBody, toSpendLimitDraft } from '../../../data/field-values.ts';
+import { toSpendLimitBody, toSpendLimitDraft } from '../../../data/field-values.ts';
 import { formatDate, formatDateTime } from '../../../data/format-times.ts';
 import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
+import { BalanceDialog } from './balance-dialog.tsx';
 import { ResetSecondFactors } from './reset-second-factors.tsx';
 
 const DAYS = 30;
@@ -119,7 +118,14 @@ function UserDetails({ user }: { readonly user: User }) {
       <Suspense>
         {dialog === 'plan' ? <AssignPlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}
       </Suspense>
-      {dialog === 'quota' ? <BalanceDialog user={user} onClose={() => setDialog(undefined)} /> : null}
+      {dialog === 'quota' ? (
+        <BalanceDialog
+          name={user.username}
+          quota={user.quota}
+          change={(body) => callApi(adminUpdateUser, { params: { id: String(user.id) }, body })}
+          onClose={() => setDialog(undefined)}
+        />
+      ) : null}
     </Page>
   );
 }
@@ -244,64 +250,6 @@ function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClo
 }
 
 const toStatus = (status: number): 1 | 2 => (status === 1 ? 1 : 2);
-
-/** Adds to or subtracts from a wallet; never sets it, because a video may be charged to it concurrently. */
-function BalanceDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
-  const { t } = useTranslation('admin');
-  const quota = useFormatCredits();
-  const perUnit = useStatus().data?.quota_per_unit;
-  const [direction, setWay] = useState<'add' | 'take'>('add');
-  const [credits, setCredits] = useState<number | string>('');
-  const [note, setNote] = useState('');
-  const delta = creditsToQuota(Number(credits), perUnit) * (direction === 'add' ? 1 : -1);
-  const save = useSaveAndClose(
-    () =>
-      callApi(adminUpdateUser, {
-        params: { id: String(user.id) },
-        body: { quota_delta: delta, note: note.trim() || undefined },
-      }),
-    { onClose, message: t('users.balanceChanged', { name: user.username }) },
-  );
-  return (
-    <FormDialog
-      title={t('users.balanceTitle', { name: user.username })}
-      submitLabel={t(direction === 'add' ? 'users.add' : 'users.take')}
-      save={save}
-      onClose={onClose}
-      disabled={delta === 0 || user.quota + delta < 0}
-    >
-      <SegmentedControl
-        aria-label={t('users.changeBalance')}
-        value={direction}
-        onChange={(value) => setWay(value as typeof direction)}
-        data={[
-          { value: 'add', label: t('users.add') },
-          { value: 'take', label: t('users.take') },
-        ]}
-      />
-      <AmountInput
-        label={t('users.credits')}
-        max={1e9}
-        thousandSeparator
-        required
-        data-autofocus
-        value={credits}
-        onChange={setCredits}
-        error={user.quota + delta < 0 ? t('users.tooMuch') : undefined}
-      />
-      <TextInput
-        label={t('users.note')}
-        description={t('users.noteHint')}
-        maxLength={500}
-        value={note}
-        onChange={(event) => setNote(event.currentTarget.value)}
-      />
-      <Text size="sm" role="status">
-        {t('users.afterwards', { before: quota(user.quota), after: quota(Math.max(0, user.quota + delta)) })}
-      </Text>
-    </FormDialog>
-  );
-}
 
 /**
  * Creates a password reset link for the administrator to pass on: for users who do not receive e-mail, or services that

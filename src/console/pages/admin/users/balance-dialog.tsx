@@ -1,0 +1,74 @@
+import { Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { defined } from '../../../../contract/objects.ts';
+import { AmountInput } from '../../../components/amount-input.tsx';
+import { useFormatCredits } from '../../../components/credit-amount.tsx';
+import { FormDialog } from '../../../components/dialog.tsx';
+import { useSaveAndClose } from '../../../components/save-form.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
+import { creditsToQuota } from '../../../data/field-values.ts';
+import { useStatus } from '../../../data/self.ts';
+
+interface BalanceDialogProps {
+  /** Name of the account or organization. */
+  readonly name: string;
+  /** Its balance. */
+  readonly quota: number;
+  readonly change: (body: { readonly quota_delta: number; readonly note?: string }) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Adds to or subtracts from a wallet; never sets it, because a video may be charged to it concurrently. */
+export function BalanceDialog({ name, quota: balance, change, onClose }: BalanceDialogProps) {
+  const { t } = useTranslation('admin');
+  const quota = useFormatCredits();
+  const perUnit = useStatus().data?.quota_per_unit;
+  const [direction, setWay] = useState<'add' | 'take'>('add');
+  const [credits, setCredits] = useState<number | string>('');
+  const [note, setNote] = useState('');
+  const delta = creditsToQuota(Number(credits), perUnit) * (direction === 'add' ? 1 : -1);
+  const save = useSaveAndClose(() => change(defined({ quota_delta: delta, note: note.trim() || undefined })), {
+    onClose,
+    message: t('users.balanceChanged', { name }),
+  });
+  return (
+    <FormDialog
+      title={t('users.balanceTitle', { name })}
+      submitLabel={t(direction === 'add' ? 'users.add' : 'users.take')}
+      save={save}
+      onClose={onClose}
+      disabled={delta === 0 || balance + delta < 0}
+    >
+      <SegmentedControl
+        aria-label={t('users.changeBalance')}
+        value={direction}
+        onChange={(value) => setWay(value as typeof direction)}
+        data={[
+          { value: 'add', label: t('users.add') },
+          { value: 'take', label: t('users.take') },
+        ]}
+      />
+      <AmountInput
+        label={t('users.credits')}
+        max={1e9}
+        thousandSeparator
+        required
+        data-autofocus
+        value={credits}
+        onChange={setCredits}
+        error={balance + delta < 0 ? t('users.tooMuch') : undefined}
+      />
+      <TextInput
+        label={t('users.note')}
+        description={t('users.noteHint')}
+        maxLength={500}
+        value={note}
+        onChange={(event) => setNote(event.currentTarget.value)}
+      />
+      <Text size="sm" role="status">
+        {t('users.afterwards', { before: quota(balance), after: quota(Math.max(0, balance + delta)) })}
+      </Text>
+    </FormDialog>
+  );
+}

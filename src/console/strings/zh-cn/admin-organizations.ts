@@ -1,0 +1,40 @@
+import type en from '../en/admin-organizations.ts';
+import type { Translated } from '../namespaces.ts';
+
+export default {
+  lead: '共用余额的团队：所有者、成员、套餐与费用。',
+  search: '名称或短名称',
+  emptyTitle: '暂无组织',
+  name: '名称',
+  slug: '短名称',
+  owners: '所有者',
+  members: '成员',
+  balance: '余额',
+  used: '已用',
+  plan: '套餐',
+  created: '创建时间',
+  joined: '加入时间',
+  deletes: '删除日期',
+  closed: '已关闭',
+  disabled: '已停用',
+  one: '组织 #{{id}}',
+  missing: '该组织不存在。',
+  all: '全部组织',
+  account: '组织信息',
+  costs: '费用',
+  requests: '请求',
+  changes: '变更记录',
+  changeBalance: '调整余额',
+  restore: { action: '恢复', title: '恢复 {{name}}？', text: '其密钥和登录将恢复可用。' },
+  enable: { action: '启用', title: '启用 {{name}}？', text: '其成员、密钥和登录将恢复可用。' },
+  disable: {
+    action: '停用',
+    title: '停用 {{name}}？',
+    text: '在重新启用之前，其成员、密钥和登录均会被拒绝。数据不会丢失。',
+  },
+  close: {
+    action: '关闭',
+    title: '关闭 {{name}}？',
+    text: '其密钥和登录将立即被拒绝。所有者和管理员可在 30 天内恢复，逾期将被删除。',
+  },
+} satisfies Translated<typeof en>;
