@@ -252,6 +252,21 @@ describe('videos that wait for a place', () => {
       assert.deepEqual(prompts, ['running', 'mine 0', 'theirs 0', 'mine 1', 'theirs 1', 'mine 2', 'mine 3']);
     });
 
+    it('of a vendor that is stuck hold up no other model', async () => {
+      await add(1);
+      const other = await startSoraUpstream();
+      other.finishes = true;
+      const channel = { vendor: 'sora', name: 'other', base_url: other.url, credentials: { api_key: 'two' } };
+      const fields = { models: ['sora-2-pro'], max_concurrent_tasks: 1, options: { private: true } };
+      made.push(await service.operator.addChannel({ ...channel, ...fields }));
+      const key = await service.operator.makeToken();
+      for (let index = 0; index < 5; index++) await submit(key, `stuck ${index}`);
+      for (let index = 0; index < 6; index++) await submit(key, `free ${index}`, { model: 'sora-2-pro' }, index);
+      await until(async () => other.begun('two') === 6 && (await unfinished()) === 5);
+      assert.deepEqual([upstream.begun('one'), other.mostUnfinished('two')], [1, 1]);
+      await other.stop();
+    });
+
     it('wait again if the vendor has no room after all', async () => {
       await add(1);
       const key = await service.operator.makeToken();
