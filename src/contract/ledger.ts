@@ -108,8 +108,7 @@ export const getUsage = endpoint({
 export const getAllUsage = endpoint({
   method: 'GET',
   path: '/api/admin/usage',
-  summary: 'Usage of all accounts, by day, model, API key, account and channel',
-  summary: 'What all accounts used, by day, model, token, account, organization and channel',
+  summary: 'Usage of all accounts, by day, model, API key, account, organization and channel',
   tag: 'money',
   policy: 'admin',
   envelope: 'api',

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { adminListUsers } from '../../contract/admin-accounts.ts';
 import { listChannels } from '../../contract/channels.ts';
-import { adminListPackageCards } from '../../contract/plans.ts';
 import { adminListOrganizations } from '../../contract/organizations.ts';
+import { adminListPackageCards } from '../../contract/plans.ts';
 import { type ListItem, listQuery } from './admin.ts';
 
 const STALE_MS = 60_000;

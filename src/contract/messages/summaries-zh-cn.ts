@@ -177,7 +177,8 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
     '检查身份提供方的设置：元数据、签名密钥、客户端 ID 与密钥',
   'Audit the ledger: the entries since the last audit and every wallet; each entry is read again once a day':
     '核对账目：上次核对以来的记录与全部余额；每条记录每天重新读取一次',
-  'Usage of all accounts, by day, model, API key, account and channel': '所有账号的用量，按天、模型、密钥、账号与渠道',
+  'Usage of all accounts, by day, model, API key, account, organization and channel':
+    '所有账号的用量，按天、模型、密钥、账号、组织与渠道',
   "The spending limit of this key: its own, else the balance of its account, in OpenAI's former format":
     '该密钥可用金额：自身限额，否则为账号余额（OpenAI 旧格式）',
   "The spending of this key in hundredths, in OpenAI's former format":

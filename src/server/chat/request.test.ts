@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAppError } from '../platform/app-error.ts';
-import { parseScannedJson, requestScanner } from '../platform/json-scanner.ts';
+import { parseScannedJson, requestScanner } from '../platform/json.ts';
 import { CHAT_DIALECT, type Dialect, GEMINI_DIALECT, IMAGES_DIALECT } from './dialects.ts';
 import { parseChatRequest, toUpstreamBody } from './request.ts';
 

@@ -120,7 +120,6 @@ const toLedgerAmounts = ({ kind, amount, plan_amount, created_at }: LedgerEntry)
   created_time: toSeconds(created_at),
 });
 
-const COLUMNS = { day: 'day', model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
 const COLUMNS = {
   day: 'day',
   model: 'model',
