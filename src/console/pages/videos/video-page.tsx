@@ -285,7 +285,6 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
 type Fact = readonly [name: string, value: ReactNode];
 
 function FactTable({ rows }: { readonly rows: readonly Fact[] }) {
-  if (rows.length === 0) return null;
   return (
     <Table layout="fixed" withRowBorders={false} verticalSpacing={4} horizontalSpacing={0} variant="vertical">
       <Table.Tbody>

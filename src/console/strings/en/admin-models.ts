@@ -91,6 +91,7 @@ export default {
     },
     removeLine: 'Remove line {{place}}',
     addLine: 'Add line',
+    moreAmounts: 'More amounts',
     amounts: {
       per_second: 'Per second',
       per_call: 'Per video',

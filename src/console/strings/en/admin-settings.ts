@@ -90,7 +90,7 @@ export default {
     TIME_ZONE:
       'IANA name such as Asia/Shanghai. Spend limits renew at its midnight, on Mondays and on the first of a month.',
     LOW_QUOTA: 'When its balance falls below this; 0: never.',
-    NEW_USER_PLAN: 'Code of a plan that everyone who registers gets; leave empty for none.',
+    NEW_USER_PLAN: 'Everyone who registers gets it.',
     CURRENCY: 'A code such as CNY or USD: amounts are shown in it. Leave empty to show credits.',
     RETENTION_EVENTS_DAYS: 'With their deliveries. 0: indefinitely.',
     RETENTION_LEDGER_DAYS: 'Older months are combined into one entry per account; sums stay exact. 0: never.',

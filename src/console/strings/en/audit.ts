@@ -15,7 +15,7 @@ export default {
   request: 'Request',
   time: 'Time',
   more: 'and {{count}} more',
-  comma: ', ',
+  comma: '; ',
   colon: '{{name}}: {{value}}',
   none: 'none',
   yes: 'yes',

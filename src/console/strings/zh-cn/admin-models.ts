@@ -94,6 +94,7 @@ export default {
     },
     removeLine: '删除第 {{place}} 行',
     addLine: '添加一行',
+    moreAmounts: '更多计费项',
     amounts: {
       per_second: '每秒',
       per_call: '每个视频',

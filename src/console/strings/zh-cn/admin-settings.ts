@@ -84,7 +84,7 @@ export default {
     FILES_VIDEO_MB: '单个上传文件的大小。',
     FILES_JSONL_MB: '单个上传文件的大小。',
     NEW_USER_QUOTA: '新账号的初始余额。',
-    NEW_USER_PLAN: '注册用户自动获得的套餐代码；留空表示无。',
+    NEW_USER_PLAN: '每个新注册的账号都会获得此套餐。',
     CURRENCY: '货币代码，如 CNY 或 USD，金额将以此显示。留空则显示积分。',
     RETENTION_EVENTS_DAYS: '包括推送记录。0 表示永久保留。',
     RETENTION_LEDGER_DAYS: '更早的月份将按账号合并为一条，总额不变。0 表示不合并。',

@@ -17,7 +17,7 @@ export default {
   request: '请求编号',
   time: '时间',
   more: '等 {{count}} 项',
-  comma: '，',
+  comma: '；',
   colon: '{{name}}：{{value}}',
   none: '无',
   yes: '是',

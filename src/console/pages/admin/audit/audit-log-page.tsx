@@ -19,9 +19,11 @@ import { useUserNames } from '../../../data/names.ts';
 import { auditTargetPath, changedKeys, type FieldChange, recordedName, toFieldChanges } from './audit-entry.ts';
 import { AuditAndLoginsTabs } from './audit-tabs.tsx';
 
+const NAMESPACES = ['audit', 'admin-settings', 'app'] as const;
+
 /** Log of changes, with the account that made each. */
 export function AuditLogPage() {
-  const { t } = useTranslation(['audit', 'app']);
+  const { t } = useTranslation(NAMESPACES);
   const filters = useListFilters(['actor_id', 'action', 'target'], ['time']);
   const [shown, setShown] = useState<AuditEntry>();
   const entries = useQuery(listQuery(adminListAudit, filters.query));
@@ -76,7 +78,7 @@ export function AuditLogPage() {
 
 /** Name of an action in words, with the stored name, by which programs filter. */
 function AuditAction({ action }: { readonly action: string }) {
-  const { t } = useTranslation('audit');
+  const { t } = useTranslation(NAMESPACES);
   return (
     <Text size="sm" title={action}>
       {describeAction(t, action)}
@@ -85,7 +87,7 @@ function AuditAction({ action }: { readonly action: string }) {
 }
 
 function AuditTarget({ entry }: { readonly entry: AuditEntry }) {
-  const { t } = useTranslation('audit');
+  const { t } = useTranslation(NAMESPACES);
   const path = auditTargetPath(entry.target);
   return path === undefined ? (
     <Text size="sm" miw={110} title={entry.target} style={{ overflowWrap: 'anywhere' }}>
@@ -107,7 +109,7 @@ function AuditTarget({ entry }: { readonly entry: AuditEntry }) {
 
 /** Values before and after a change, side by side. */
 function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; readonly onClose: () => void }) {
-  const { t } = useTranslation('audit');
+  const { t } = useTranslation(NAMESPACES);
   const side = (value: unknown): Record<string, unknown> =>
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   return (
@@ -150,7 +152,7 @@ const MAX_FIELDS = 2;
 
 /** Changes of an audit entry in words; a click opens all values. */
 function ChangedFields({ entry, onOpen }: { readonly entry: AuditEntry; readonly onOpen: () => void }) {
-  const { t } = useTranslation('audit');
+  const { t } = useTranslation(NAMESPACES);
   const describe = useDescribeChange();
   const changes = toFieldChanges(entry.before, entry.after);
   if (changes.length === 0)
@@ -181,7 +183,7 @@ const AMOUNTS: ReadonlySet<string> = new Set([
 
 /** Writes a change as "Priority: 0 → 5". */
 function useDescribeChange(): (change: FieldChange) => string {
-  const { t } = useTranslation('audit');
+  const { t } = useTranslation(NAMESPACES);
   const credits = useFormatCredits();
   const toText = (field: string, text: string): string => {
     if (text === '') return t('none');
@@ -197,7 +199,7 @@ function useDescribeChange(): (change: FieldChange) => string {
   };
 }
 
-type T = TFunction<'audit'>;
+type T = TFunction<typeof NAMESPACES>;
 
 /** Converts `user.update` to "User changed"; unknown actions keep their stored name. */
 const describeAction = (t: T, action: string): string =>
@@ -208,13 +210,20 @@ function describeTarget(t: T, { target, target_name: name, before, after }: Audi
   const at = target.indexOf(':');
   if (at < 0) return target;
   const kind = target.slice(0, at) as 'user';
-  const id = name || recordedName(before, after) || target.slice(at + 1);
+  const own = target.slice(at + 1);
+  const id = name || recordedName(before, after) || (isSetting(own) ? describeSetting(t, own) : own);
   return t(`targets.${kind}`, { id, defaultValue: target });
 }
 
 /** Converts `expires_at` to "Expires"; unknown fields keep their words. */
 const describeField = (t: T, field: string): string =>
-  t(`fields.${field as 'name'}`, { defaultValue: field.replaceAll('_', ' ') });
+  isSetting(field)
+    ? describeSetting(t, field)
+    : t(`fields.${field as 'name'}`, { defaultValue: field.replaceAll('_', ' ') });
+
+const isSetting = (name: string): boolean => /^[A-Z][A-Z0-9_]+$/.test(name);
+const describeSetting = (t: T, name: string): string =>
+  t(`admin-settings:names.${name as 'SITE_NAME'}`, { defaultValue: name });
 
 /** Every known action with its description, as filter options. */
 const listActions = (t: T): readonly { readonly value: string; readonly label: string }[] =>

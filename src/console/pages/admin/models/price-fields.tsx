@@ -16,6 +16,7 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconChevronRight, IconPlus, IconTrash } from '@tabler/icons-react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
@@ -362,10 +363,18 @@ interface LineCardProps {
 /** Line amounts that are not money: numbers of reserved units. */
 const COUNTS: ReadonlySet<string> = new Set(['max_units', 'max_units_per_second']);
 const OF_UNITS: ReadonlySet<string> = new Set(['per_unit', ...COUNTS]);
+/** Amounts shown from the start, besides those that are set. */
+const USUAL: ReadonlySet<string> = new Set(['per_second', 'per_call']);
 
 function LineCard({ place, line, hasUnits, onChange, onRemove }: LineCardProps) {
   const { t } = useTranslation('admin-models');
-  const shown = LINE_AMOUNTS.filter((name) => hasUnits || !OF_UNITS.has(name) || line.amounts[name] !== '');
+  const [filled] = useState(() => new Set<string>(LINE_AMOUNTS.filter((name) => line.amounts[name] !== '')));
+  const [hasAll, { open: showAll }] = useDisclosure(false);
+  const shown = LINE_AMOUNTS.filter(
+    (name) =>
+      filled.has(name) ||
+      (hasUnits ? hasAll || OF_UNITS.has(name) : USUAL.has(name) || (hasAll && !OF_UNITS.has(name))),
+  );
   return (
     <Card withBorder p="sm">
       <Group gap="xs" wrap="nowrap" justify="space-between">
@@ -398,6 +407,11 @@ function LineCard({ place, line, hasUnits, onChange, onRemove }: LineCardProps) 
           );
         })}
       </SimpleGrid>
+      {hasAll ? null : (
+        <Button variant="subtle" color="gray" size="compact-xs" mt="xs" onClick={showAll}>
+          {t('price.moreAmounts')}
+        </Button>
+      )}
     </Card>
   );
 }
@@ -488,8 +502,7 @@ function ConditionRow({ condition: { fact, values }, facts, labels, onChange, on
     <Group gap="xs" wrap="nowrap" align="flex-start">
       <Select
         aria-label={labels.fact}
-        w={150}
-        miw={0}
+        w={{ base: 116, xs: 150 }}
         data={facts}
         value={fact}
         allowDeselect={false}
