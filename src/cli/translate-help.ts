@@ -288,6 +288,22 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'write the report, as a page (.html) or for programs (.json)': '写出报告：页面（.html）或供程序使用（.json）',
   'how long to watch the source for changes first': '先观察来源变化多久',
   'where the accounts come from': '账号的来源',
+  'those of a collection, when signed in': '某合集的视频，登录时可用',
+  'Named groups of your videos': '视频的命名分组（合集）',
+  'List your collections by name': '按名称列出合集',
+  'Create an empty collection and print its id': '创建空合集并打印其 ID',
+  'up to 80 characters': '最多 80 个字符',
+  'Rename a collection': '重命名合集',
+  'Delete a collection; its videos stay': '删除合集；其中的视频保留',
+  'Add videos to a collection': '将视频加入合集',
+  'ids of videos': '视频 ID',
+  'Remove videos from a collection; they are not deleted': '从合集移出视频；视频不会被删除',
+  'Close an organization; it is deleted after 30 days unless it is restored': '关闭组织；30 天内未恢复则删除',
+  'Restore a closed organization': '恢复已关闭的组织',
+  'Transfer your own keys, videos, files and webhooks to an organization':
+    '将自己的密钥、视频、文件与 Webhook 移交给组织',
+  'of keys,videos,files,webhooks, or none': 'keys,videos,files,webhooks 中的若干项，或 none',
+  'part of your balance': '您余额的一部分',
 };
 
 const TITLES: Readonly<Record<string, string>> = {

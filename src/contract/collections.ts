@@ -34,7 +34,7 @@ export const listCollections = endpoint({
   ...collections,
   method: 'GET',
   path: '/api/collections',
-  summary: 'Own collections by name; GET /api/videos?collection=ID has the videos of one',
+  summary: 'Collections of the account by name; GET /api/videos?collection=ID has the videos of one',
   query: Type.Object({ task_id: Type.Optional(Type.String({ maxLength: 200 })) }),
   response: Ok(Type.Array(Collection)),
 });
@@ -71,7 +71,7 @@ export const addToCollection = endpoint({
   ...collections,
   method: 'POST',
   path: '/api/collections/:id/videos',
-  summary: 'Add own videos to a collection, all or none; those already in it stay',
+  summary: 'Add videos to a collection, all or none; those already in it stay',
   params: IdParam,
   body: TaskIds,
   response: Done,

@@ -145,7 +145,7 @@ export const createTransfer = endpoint({
   ...shared,
   method: 'POST',
   path: '/api/organizations/:slug/transfers',
-  summary: 'Hand over things and balance of your own account to an organization (admins)',
+  summary: 'Transfer things and balance of your own account to an organization (admins)',
   policy: 'owner',
   organization: 'admin',
   params,

@@ -100,8 +100,8 @@ function addTransferCommand(orgs: Command, run: RunCommand): void {
     .command('transfer')
     .argument('<slug>', 'a slug of the list')
     .option('--include <things>', `of ${TRANSFERRED_THINGS.join(',')}, or none`, parseThings, TRANSFERRED_THINGS)
-    .option('--credits <amount>', "part of your wallet's balance", parseCredits)
-    .description('Hand over your own keys, videos, files and webhooks to an organization')
+    .option('--credits <amount>', 'part of your balance', parseCredits)
+    .description('Transfer your own keys, videos, files and webhooks to an organization')
     .action((slug: string, { include, credits }: TransferOptions, command: Command) =>
       run(command, async (session) => {
         const { quotaPerCredit } = await loadAmountUnit(session.reelgate);
@@ -113,7 +113,7 @@ function addTransferCommand(orgs: Command, run: RunCommand): void {
         const amount = (await loadCreditFormat(session.reelgate))(moved.quota);
         const counts = `${keys} keys, ${webhooks} webhooks, ${videos} videos, ${files} files, ${amount}`;
         const rest = moved.status === 'running' ? ' More videos and files follow.' : '';
-        session.output.result(moved, `Handed over ${counts}.${rest}`);
+        session.output.result(moved, `Transferred ${counts}.${rest}`);
       }),
     );
 }

@@ -266,8 +266,6 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
     '用一次性链接邀请成员；填写邮箱且服务可发邮件时会发送邮件',
   'Create an organization; the caller becomes its owner': '创建组织；调用者成为所有者',
   'Revoke an invitation': '撤销邀请',
-  'Delete an organization (owners); ends its keys, sign-ins and memberships':
-    '删除组织（所有者）；其密钥、登录与成员关系一并结束',
   'One organization of the caller': '调用者所在的一个组织',
   'Open invitations': '未接受的邀请',
   'Members of an organization': '组织成员',
@@ -435,4 +433,25 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
     '更换签名密钥，仅显示一次；旧密钥在 24 小时内同时签名',
   'Deliver an event of the type `webhook.test`': '推送一个 `webhook.test` 类型的事件',
   'Change a webhook endpoint; only the named keys change': '修改 Webhook；只更改所列的键',
+  'Add videos to a collection, all or none; those already in it stay':
+    '将视频加入合集，全部成功或全部不变；已在其中的保留',
+  'Create an empty collection; its name must be free': '创建空合集；名称不可重复',
+  'Delete a collection; its videos stay': '删除合集；其中的视频保留',
+  'Collections of the account by name; GET /api/videos?collection=ID has the videos of one':
+    '账号的合集，按名称；其中的视频见 GET /api/videos?collection=ID',
+  'Remove videos from a collection; they are not deleted': '从合集移出视频；视频不会被删除',
+  'Rename a collection': '重命名合集',
+  'Close an organization; it is deleted after 30 days': '关闭组织；30 天后删除',
+  'Restore a closed organization': '恢复已关闭的组织',
+  'Transfer things and balance of your own account to an organization (admins)':
+    '将自己账号的内容与余额移交给组织（管理员）',
+  'Close an organization (owners): its keys and sign-ins are refused; deleted after 30 days':
+    '关闭组织（所有者）：其密钥与登录被拒绝；30 天后删除',
+  'Transfers to an organization, newest first (admins)': '移交到组织的记录，按时间倒序（管理员）',
+  'Restore a closed organization (owners); send it without X-Organization':
+    '恢复已关闭的组织（所有者）；请求不带 X-Organization',
+  'What works, and the outages of the last 30 days, newest first; 404 unless STATUS_PAGE is on':
+    '运行状态与最近 30 天的故障，按时间倒序；未开启 STATUS_PAGE 时返回 404',
+  'What works, and the outages of the last 30 days, as a page; 404 unless STATUS_PAGE is on':
+    '运行状态与最近 30 天的故障（页面）；未开启 STATUS_PAGE 时返回 404',
 };

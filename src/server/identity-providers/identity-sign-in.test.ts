@@ -358,7 +358,7 @@ forEachDatabase((name, _open, freshUrl) => {
 
     it('gives and ends the memberships that claims grant, and leaves invited members alone', async () => {
       const owner = await service.signUp('film-owner');
-      // Whoever owned it would receive the members that the claims stand for.
+      // Its owner would receive the members that the claims stand for.
       const film = { slug: 'film', name: 'Film' };
       assert.match(await owner.fails(400, 'POST', '/api/organizations', film), /administrator has to create/);
       const { root } = service;

@@ -192,7 +192,7 @@ export default {
       'identity-add': 'Sign-in method added',
       'identity-create': 'Account created by an identity provider',
       'identity-remove': 'Sign-in method removed',
-      transfer: 'Things handed over to an organization',
+      transfer: 'Things transferred to an organization',
     },
     setting: { update: 'Setting changed' },
     share: { create: 'Share link created', delete: 'Share link deleted' },

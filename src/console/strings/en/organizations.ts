@@ -47,7 +47,7 @@ export default {
   restore: 'Restore',
   transfer: {
     title: 'Move your things here',
-    text: 'Hand over what you own in your own account: the organization then owns it, and you stay its author.',
+    text: 'Transfer what you own in your own account: the organization then owns it, and you stay its author.',
     action: 'Move things',
     dialog: 'Move to {{name}}',
     submit: 'Move',
