@@ -384,6 +384,23 @@ const content: readonly Deviation[] = [
     body: completion({ content: 'Hi', reasoning_details: [{ type: 'reasoning.summary', summary: 'hm', index: 0 }] }),
     expected: { text: 'Hi', thought: 'hm' },
   },
+  ...(
+    [
+      ['plain text', (text: string) => ({ reasoning_content: text })],
+      ['details', (text: string) => ({ reasoning_details: [{ type: 'reasoning.text', text, index: 0 }] })],
+      ['blocks', (text: string) => ({ thinking_blocks: [{ type: 'thinking', thinking: text, signature: null }] })],
+    ] as const
+  ).flatMap(([name, delta]) =>
+    [
+      { reasoning_details: [{ type: 'reasoning.text', text: 'hm', signature: 'sig', index: 0 }] },
+      { thinking_blocks: [{ type: 'thinking', thinking: 'hm', signature: 'sig' }] },
+    ].map((signed) => ({
+      name: `a thought streamed as ${name} that ${Object.keys(signed)} repeat with its signature`,
+      source: 'BerriAI/litellm #25322, another Reelgate',
+      events: [chunk(delta('h')), chunk(delta('m')), chunk(signed), chunk({ content: 'Hi' }), ...stopped],
+      expected: { text: 'Hi', thought: 'hm' },
+    })),
+  ),
   {
     name: 'a refusal in place of content',
     source: 'genkit-ai/genkit #6259',

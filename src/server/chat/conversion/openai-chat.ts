@@ -508,8 +508,8 @@ const READ_MEMBERS = RESPONSE_MEMBERS.chat;
 export class OpenAiChatReader implements ResponseReader {
   readonly builder: ResponseBuilder;
   #word = '';
-  /** Whether reasoning has started that nothing has ended. */
-  #isThinking = false;
+  /** Text of the thought that nothing has ended. */
+  #openThought = '';
   /** Index of the one choice that is read. */
   #choice: unknown;
   /** Text so far; some upstreams repeat the whole message in their last event. */
@@ -595,11 +595,7 @@ export class OpenAiChatReader implements ResponseReader {
     nameDropped(message, READ_MEMBERS.message, builder.dropped, 'response.message');
     const details = listOf(message.reasoning_details);
     const blocks = listOf(message.thinking_blocks).map((block) => asObject(block) ?? {});
-    this.#think(
-      thoughtOf(message) ||
-        details.map(textOfDetail).join('') ||
-        blocks.map(({ thinking }) => textOf(thinking)).join(''),
-    );
+    this.#think(thoughtOf(message) || this.#thoughtIn(details, blocks));
     this.#keepExtras(pick(message, MESSAGE_EXTRAS), blocks);
     for (const [position, detail] of details.entries()) this.#readDetail(asObject(detail) ?? {}, position);
     this.#readContent(message.content);
@@ -660,9 +656,16 @@ export class OpenAiChatReader implements ResponseReader {
 
   #think(text: string): void {
     if (text === '') return;
-    this.#isThinking = true;
+    this.#openThought += text;
     this.#thought += text;
     this.builder.thinking(text);
+  }
+
+  /** The new text of details or blocks: one that signs a streamed thought may repeat the thought's whole text. */
+  #thoughtIn(details: readonly unknown[], blocks: readonly UntrustedObject[]): string {
+    const text = details.map(textOfDetail).join('') || blocks.map(({ thinking }) => textOf(thinking)).join('');
+    const isSigned = [...details, ...blocks].some((each) => !isBlank(asObject(each)?.signature));
+    return isSigned && text === this.#openThought ? '' : text;
   }
 
   /** Reads a piece of reasoning details, whose texts are appended and whose other members are complete. */
@@ -673,7 +676,8 @@ export class OpenAiChatReader implements ResponseReader {
     if (known === undefined) this.#details.set(place, { ...detail });
     else
       for (const [key, value] of Object.entries(detail)) {
-        const isContinued = (key === 'text' || key === 'summary') && typeof known[key] === 'string';
+        const isText = (key === 'text' || key === 'summary') && typeof known[key] === 'string';
+        const isContinued = isText && (isBlank(detail.signature) || value !== known[key]);
         if (value !== null && value !== '') known[key] = isContinued ? String(known[key]) + textOf(value) : value;
       }
   }
@@ -726,9 +730,9 @@ export class OpenAiChatReader implements ResponseReader {
       ...(isBlank(this.#extras) ? [] : [packOpaque('message_extras', this.#extras)]),
     ];
     for (const [index, signature] of signatures.entries())
-      this.builder.signature(signature, !this.#isThinking || index > 0);
-    if (signatures.length === 0 && this.#isThinking) this.builder.signature(UNSIGNED_REASONING, false);
-    this.#isThinking = false;
+      this.builder.signature(signature, this.#openThought === '' || index > 0);
+    if (signatures.length === 0 && this.#openThought !== '') this.builder.signature(UNSIGNED_REASONING, false);
+    this.#openThought = '';
     this.#details = new Map();
     this.#extras = {};
   }
