@@ -17,6 +17,7 @@ label{display:block;font-weight:600;margin:1rem 0 .375rem}
 input,select{width:100%;font:inherit;color:inherit;background:var(--rg-color-surface);border:1px solid var(--rg-color-control);border-radius:var(--rg-radius-md);padding:.625rem .75rem;min-height:2.75rem}
 code,pre,.code{font-family:var(--rg-font-mono)}
 .code{letter-spacing:.08em}
+input[aria-invalid=true]{border-color:var(--rg-color-bad)}
 input.code{text-transform:uppercase;font-size:1.25rem}
 output.code{display:block;text-align:center;font-size:clamp(1.5rem,9vw,2.25rem);font-weight:700;border:1px solid var(--rg-color-line);border-radius:var(--rg-radius-md);padding:.5rem;margin:.25rem 0 .5rem;background:var(--rg-color-ground);white-space:nowrap}
 button,.button{display:inline-block;width:100%;font:inherit;font-weight:600;text-align:center;text-decoration:none;border-radius:var(--rg-radius-md);padding:.625rem 1rem;min-height:2.75rem;cursor:pointer;border:2px solid var(--rg-color-accent);background:var(--rg-color-accent);color:var(--rg-color-on-accent);margin-top:1.25rem}

@@ -8,6 +8,7 @@ describe('the request time on the approval page', () => {
     assert.equal(formatRequestTime(at, at + 59_999, 'en'), 'this minute (Nov 21, 2026, 12:00 PM UTC)');
     assert.match(formatRequestTime(at, at + 60_000, 'en'), /^1 minute ago/);
     assert.match(formatRequestTime(at, at + 150_000, 'en'), /^2 minutes ago/);
+    assert.equal(formatRequestTime(at, at, 'zh-CN'), '此刻（2026年11月21日 12:00 UTC）');
     assert.match(formatRequestTime(at, at - 150_000, 'en'), /^this minute/, 'clocks that differ');
   });
 });

@@ -561,5 +561,5 @@ export function formatRequestTime(at: number, now: number, locale: Locale): stri
   const minutes = Math.max(0, Math.floor((now - at) / MINUTE_MS));
   const ago = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(-minutes, 'minute');
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(at);
-  return `${ago} (${date} UTC)`;
+  return locale === 'zh-CN' ? `${ago}（${date} UTC）` : `${ago} (${date} UTC)`;
 }

@@ -412,7 +412,7 @@ function limitFields({ texts }: PageContext, { typed, unit, scopes }: GrantDetai
   const at = (field: GrantError['field']): FieldError => (wrong.field === field ? wrong : {});
   const { expires_in_days: days = '', spend_limit_amount: amount = '', spend_limit_period: period } = typed;
   const spend = html`${errorParagraph(at('spend_limit_amount'))}
-<label for="amount">${texts.spendLimit} (${unit})</label>
+<label for="amount">${texts.spendLimit.replace('{{unit}}', () => unit)}</label>
 <input id="amount" name="spend_limit_amount" form="${APPROVE_FORM}" inputmode="decimal" maxlength="20" autocomplete="off" value="${amount}" ${describedBy(at('spend_limit_amount'), 'amount-hint')}>
 <p class="note hint" id="amount-hint">${texts.spendHint}</p>
 <label for="period">${texts.spendPeriod}</label>
