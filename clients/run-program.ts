@@ -2,9 +2,14 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const start = promisify(execFile);
+
+/** Path of an executable in a package that is published once per platform. */
+export const programOf = (name: string, executable: string): string =>
+  fileURLToPath(new URL(`node_modules/${name}-${process.platform}-${process.arch}/bin/${executable}`, import.meta.url));
 
 /** Runs a program and returns its standard output; a failure's message contains both outputs. */
 export type Run = (program: string, parameters: readonly string[], env?: NodeJS.ProcessEnv) => Promise<string>;
