@@ -32,8 +32,12 @@ describe('waiting for a video over MCP', () => {
 
   it('T142: ends for all that have gone, and frees their places', async () => {
     id = await create('left alone [stuck]');
-    const gone = new AbortController();
-    const waits = Array.from({ length: FOLLOWED_PER_KEY }, (_, index) => wait(index, {}, gone.signal));
+    const [gone, staying] = [new AbortController(), new AbortController()];
+    const first = wait('first', {}, staying.signal).then(
+      () => 'over',
+      () => 'gone',
+    );
+    const waits = Array.from({ length: FOLLOWED_PER_KEY - 1 }, (_, index) => wait(index, {}, gone.signal));
     const left = Promise.allSettled(waits);
     const codeOfNext = async () =>
       (await post(toolCall('get_video', { id, wait_seconds: 1 }))).body.result?._meta?.error?.code;
@@ -41,6 +45,10 @@ describe('waiting for a video over MCP', () => {
     gone.abort();
     assert.ok((await left).every(({ status }) => status === 'rejected'));
     while ((await codeOfNext()) !== undefined);
+    assert.equal(await codeOfNext(), undefined);
+    // The others would have waited longer than this one.
+    staying.abort();
+    assert.equal(await first, 'gone', 'their places are free before their time is over');
   });
 
   it('ends when its session cancels the call', async () => {

@@ -215,6 +215,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       for (const [name, value] of tab.cookies) chinese.cookies.set(name, value);
       await chinese.go('GET', `/oauth/authorize?${query}&lang=zh-CN`);
       assert.match(chinese.html, /允许此应用访问吗/);
+      assert.match(chinese.html, /最多可花费（[^（）]+）/);
       const wrongLimits: readonly Record<string, string>[] = [
         { spend_limit_amount: '0' },
         { spend_limit_amount: '-1' },
@@ -418,6 +419,11 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.equal((await fixture.refresh(tokens.refresh_token)).body.error, 'invalid_grant');
       const notices = await ada.ok<{ title: string }[]>('GET', '/api/notifications');
       assert.ok(notices.some(({ title }) => title.includes('for safety')));
+      const later = await fixture.approve('ada', query);
+      const { body: given } = await fixture.exchange(later.code, verifier);
+      assert.equal(await fixture.acceptsModelCall(given), true);
+      assert.equal((await fixture.exchange(later.code, verifier)).body.error, 'invalid_grant');
+      assert.equal(await fixture.acceptsModelCall(given), false);
     });
 
     it('is counted by kind of request and outcome', async () => {
