@@ -65,8 +65,8 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
     await owner.goto('/account/organizations');
     await waitForContent(owner);
     await owner.getByRole('button', { name: organizations.create }).first().click();
-    await owner.getByLabel(organizations.name, { exact: true }).fill('Small Studio');
-    await owner.getByLabel(organizations.slug, { exact: true }).fill('studio');
+    await owner.getByRole('textbox', { name: organizations.name, exact: true }).fill('Small Studio');
+    await owner.getByRole('textbox', { name: organizations.slug, exact: true }).fill('studio');
     await owner.getByRole('dialog').getByRole('button', { name: organizations.create }).click();
     await owner.getByRole('heading', { name: 'Small Studio' }).waitFor();
 

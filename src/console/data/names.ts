@@ -33,7 +33,7 @@ export function useUserNames(ids: readonly number[] | undefined): NameLookup {
 }
 
 /** Names of the organizations among accounts. */
-export function useOrganizationNames(ids: readonly number[] | undefined): NameLookup {
+function useOrganizationNames(ids: readonly number[] | undefined): NameLookup {
   const uniqueIds = toUniqueIds(ids);
   const { data } = useQuery({
     ...listQuery(adminListOrganizations, { ids: uniqueIds.join(), page_size: String(MAX_IDS) }),

@@ -5,7 +5,7 @@ import { wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 /** A row of `organization_transfers`. */
-export type TransferRow = Selectable<Tables['organization_transfers']>;
+type TransferRow = Selectable<Tables['organization_transfers']>;
 
 /** A transfer with the user name of its account. */
 export type ShownTransfer = TransferRow & { readonly username: string | null };

@@ -26,7 +26,7 @@ interface TransferServiceDependencies {
 }
 
 /** What an account hands over. */
-export interface TransferRequest {
+interface TransferRequest {
   readonly include: readonly TransferredThing[];
   /** Part of the wallet's balance. */
   readonly quota: number;

@@ -28,7 +28,7 @@ export const toSubjectKey = (subject: SpendSubject): SubjectKey =>
 export const kindOf = (subject: SubjectKey): SpendSubject['kind'] => subject.split(':', 1)[0] as SpendSubject['kind'];
 
 /** The period that a time belongs to. Unix milliseconds. */
-export interface SpendWindow {
+interface SpendWindow {
   readonly startsAt: number;
   readonly endsAt: number;
 }
