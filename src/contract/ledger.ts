@@ -108,7 +108,6 @@ export const getUsage = endpoint({
 export const getAllUsage = endpoint({
   method: 'GET',
   path: '/api/admin/usage',
-  summary: 'Usage of all accounts, by day, model, API key, account and channel',
   summary: 'Usage of all accounts, by day, model, API key, account, organization and channel',
   tag: 'money',
   policy: 'admin',
