@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,6 +96,38 @@ describe('share links', () => {
       const part = await visit(`${made.url}/video`, { range: 'bytes=5-9' });
       assert.deepEqual([part.status, Buffer.from(await part.arrayBuffer())], [206, CLIP.subarray(5, 10)]);
       assert.equal((await visit(`${made.url}/poster`)).headers.get('content-type'), 'image/webp');
+    });
+
+    it('name the marks of generated content in the stored file', async () => {
+      const id = await finished('a marked video');
+      const { kysely } = service.app.database;
+      const findRow = () =>
+        kysely
+          .selectFrom('artifacts')
+          .innerJoin('tasks', 'tasks.id', 'artifacts.task_id')
+          .select(['artifacts.id', 'artifacts.bytes'])
+          .where('tasks.public_id', '=', id)
+          .where('artifacts.state', '=', 'stored')
+          .executeTakeFirst();
+      let row = await findRow();
+      for (; row === undefined; row = await findRow()) await pause(50);
+      const names = await readdir(folder, { recursive: true });
+      const file = names.find((each) => each.includes(row.id)) ?? '';
+      const box = (type: string, content: Buffer, size: number) => {
+        const bytes = Buffer.alloc(size);
+        bytes.writeUInt32BE(size);
+        bytes.write(type, 4);
+        content.copy(bytes, 8);
+        return bytes;
+      };
+      const manifest = box('uuid', Buffer.from('d8fec3d61b0e483c92975828877ec481', 'hex'), 64);
+      const labelled = box('moov', Buffer.from('AIGC'), Number(row.bytes) - 64);
+      await writeFile(join(folder, file), Buffer.concat([manifest, labelled]));
+      const made = await share(id);
+      assert.match(await (await visit(`${made.url}?lang=en`)).text(), /Origin: C2PA manifest, AIGC metadata\./);
+      assert.match(await (await visit(`${made.url}?lang=zh-CN`)).text(), /来源标识：C2PA 清单、AIGC 元数据。/);
+      const locked = await share(id, { password: 'open sesame' });
+      assert.doesNotMatch(await (await visit(locked.url)).text(), /C2PA/);
     });
 
     it('T97: cannot be guessed, indexed, framed, revealed to other sites or read in the database', async () => {

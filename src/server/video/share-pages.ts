@@ -1,5 +1,6 @@
 import type { Locale } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
+import type { Provenance } from '../artifacts/provenance.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 
 /** Values that every page of a share link is rendered with. */
@@ -18,19 +19,31 @@ interface PlayerFacts {
   readonly expiresAt: number | null;
   /** Whether metadata may describe the video; with a password, only its existence may be known. */
   readonly isPublic: boolean;
+  /** Undefined if no copy of the file is stored. */
+  readonly provenance: Provenance | undefined;
 }
 
 /** Renders the page with the player. */
-export function playerPage(context: SharePageContext, { title, hasPoster, expiresAt, isPublic }: PlayerFacts): string {
+export function playerPage(
+  context: SharePageContext,
+  { title, hasPoster, expiresAt, isPublic, provenance }: PlayerFacts,
+): string {
   const texts = SHARE_TEXTS[context.locale];
   const { pathname } = new URL(context.url);
   const heading = title === '' ? texts.untitled : title;
   const poster = hasPoster ? html` poster="${pathname}/poster"` : undefined;
   const section = html`<video controls playsinline preload="metadata" src="${pathname}/video"${poster} aria-label="${heading}"></video>
 <div class="caption"><h1>${heading}</h1><a class="button" href="${pathname}/video" download="video.mp4">${texts.download}</a></div>
+${provenance === undefined ? undefined : html`<p class="note hint">${describeMarks(provenance, texts)}</p>`}
 ${expiresAt === null ? undefined : html`<p class="note hint">${texts.until(formatUtc(expiresAt, context.locale))}</p>`}`;
   const head = isPublic ? openGraph(context, heading, hasPoster) : plainGraph(context, texts.untitled);
   return page(context, heading, section, { head, footer: texts.footer });
+}
+
+/** The marks of generated content in the file, as on the video's own page. */
+function describeMarks({ c2pa, aigc }: Provenance, { origin, marks }: ShareTexts): string {
+  const found = [...(c2pa ? [marks.c2pa] : []), ...(aigc ? [marks.aigc] : [])];
+  return origin(found.length === 0 ? marks.none : found.join(marks.separator));
 }
 
 /**
@@ -113,6 +126,8 @@ const EN = {
   description: 'Watch the video on this page.',
   download: 'Download',
   until: (date: string) => `This link works until ${date}.`,
+  origin: (marks: string) => `Origin: ${marks}.`,
+  marks: { c2pa: 'C2PA manifest', aigc: 'AIGC metadata', none: 'no mark in the file', separator: ', ' },
   lockedTitle: 'This video needs a password',
   lockedLead: 'The person who sent you the link has the password too.',
   password: 'Password',
@@ -133,6 +148,8 @@ export const SHARE_TEXTS: Readonly<Record<Locale, ShareTexts>> = {
     description: '在此页面观看视频。',
     download: '下载',
     until: (date) => `此链接有效期至 ${date}。`,
+    origin: (marks) => `来源标识：${marks}。`,
+    marks: { c2pa: 'C2PA 清单', aigc: 'AIGC 元数据', none: '文件中没有标识', separator: '、' },
     lockedTitle: '观看此视频需要密码',
     lockedLead: '请向发送链接的人索取密码。',
     password: '密码',

@@ -60,7 +60,7 @@ export function addShareRoutes(routes: RouteRegistry, shareService: ShareService
 interface SharePageDependencies {
   readonly access: ShareAccess;
   readonly contentDelivery: ContentDelivery;
-  readonly artifacts: Pick<Artifacts, 'findWithPoster'>;
+  readonly artifacts: Pick<Artifacts, 'findWithPoster' | 'storedFiles'>;
   readonly vendors: VendorRegistry;
   readonly baseUrl: string;
   /** Its name may change while the service runs. */
@@ -97,7 +97,13 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
     const { share, task } = shared;
     if (!access.isOpen(share, reply.request.cookies[COOKIE])) return send(reply, 200, lockedPage(context));
     const { title, expires_at: expiresAt, password_hash } = share;
-    const facts = { title, expiresAt, hasPoster: await hasPoster(task), isPublic: password_hash === null };
+    const facts = {
+      title,
+      expiresAt,
+      hasPoster: await hasPoster(task),
+      isPublic: password_hash === null,
+      provenance: await dependencies.artifacts.storedFiles.findProvenance(task.id),
+    };
     return send(reply, 200, playerPage(context, facts));
   });
 
