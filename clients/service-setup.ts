@@ -13,6 +13,8 @@ export const CHAT_COMPLETIONS_ONLY = 'sandbox-chat-mini';
 export const EMBEDDING = 'sandbox-embedding';
 export const IMAGE = 'sandbox-image';
 export const VIDEO = 'sora-2';
+/** A video model that takes references and two frames. */
+export const REFERENCE_VIDEO = 'MiniMax-H3';
 
 /** Parameters of a tool, as JSON Schema; the simulated model calls it with `{city: 'Paris'}`. */
 export const WEATHER = {

@@ -7,6 +7,7 @@ runClientPrograms('Libraries', {
   'ai 7': ['ai-sdk.ts', 'ai', '@ai-sdk/openai'],
   'ai 6': ['ai-sdk.ts', 'ai-6', '@ai-sdk/openai-3'],
   'ai 7, compatible provider': ['ai-sdk.ts', 'ai', '@ai-sdk/openai-compatible', 'compatible'],
+  'ai 7, videos': ['ai-sdk-video.ts'],
   Anthropic: ['anthropic.ts'],
   'openai 7, over other upstreams': ['openai-converted.ts'],
   'openai 7, Responses over other upstreams': ['openai-responses.ts'],

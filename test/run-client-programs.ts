@@ -26,6 +26,11 @@ const CHAT_MODELS = [
   ['sandbox-chat-mini', 'openai', { responses: false }],
 ] as const;
 
+const VIDEO_MODELS = [
+  ['sora', 'sora-2'],
+  ['hailuo', 'MiniMax-H3'],
+] as const;
+
 /**
  * Runs programs of `clients/` as their users do, with only base URL and key changed, and compares what they did with their section of
  * clients/README.md. A file of tests has its own section, since each file has a time limit.
@@ -46,9 +51,11 @@ export function runClientPrograms(
     const done = new Set<string>();
     before(async () => {
       service = await startChat('sqlite::memory:');
-      const video = { id: 'sora-2', vendor: 'sora', kind: 'video', price: { per_call: 1_000 } };
-      await service.operator.requestData('POST', '/api/admin/models', video).catch(() => undefined);
-      await service.addChannel('sora', ['sora-2']);
+      for (const [vendor, id] of VIDEO_MODELS) {
+        const video = { id, vendor, kind: 'video', price: { per_call: 1_000 } };
+        await service.operator.requestData('POST', '/api/admin/models', video).catch(() => undefined);
+        await service.addChannel(vendor, [id]);
+      }
       for (const [id, vendor, options] of CHAT_MODELS) {
         await service.operator.requestData('POST', '/api/admin/models', { id, vendor, kind: 'chat', price: PRICE });
         await service.addChannel(vendor, [id], { options: { private: true, ...options } });
