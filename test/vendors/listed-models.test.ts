@@ -3,7 +3,15 @@ import { after, before, describe, it } from 'node:test';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { seededRandom } from '../seeded-random.ts';
-import { type Body, type ListedModel, listedBody, productOf, unlistedBodies, waysOf } from './listed-requests.ts';
+import {
+  type Body,
+  inputsOf,
+  type ListedModel,
+  listedBody,
+  productOf,
+  unlistedBodies,
+  waysOf,
+} from './listed-requests.ts';
 import { type ListedService, send, startListedService } from './listed-service.ts';
 import { mp4Of } from './media-samples.ts';
 
@@ -16,6 +24,19 @@ const RANDOM_REQUESTS = Number(process.env.LISTED_REQUESTS ?? '150');
 const SEED = Number(process.env.LISTED_SEED ?? '20261128');
 /** `npm run hammer` sends the whole product instead of a sample. */
 const IS_WHOLE = process.env.LISTED_PRODUCT === 'whole';
+/** Simulators, and models that neither they nor the adapters list. */
+const BY_NAME = [
+  ['kling', 'kling-v4-0'],
+  ['jimeng', 'jimeng_v40'],
+  ['hailuo', 'MiniMax-Hailuo-3'],
+  ['seedance', 'doubao-seedance-3-0-270101'],
+  ['wan', 'wan3.0-video-prime-pro'],
+  ['veo-omni', 'gemini-omni-2-flash'],
+  ['vidu', 'viduq4-preview'],
+  ['sora', 'sora-3'],
+  ['runway', 'gen5'],
+  ['xai', 'grok-imagine-video-1.5-lite'],
+] as const;
 const MAX_UNLISTED = IS_WHOLE ? Number.POSITIVE_INFINITY : 8;
 
 describe('listed models', () => {
@@ -30,9 +51,14 @@ describe('listed models', () => {
     const random = seededRandom(SEED);
 
     /** Quotes and submits; the fault, or undefined. */
-    const accept = async (body: Body, problems: string[]): Promise<number> => {
+    const accept = async (body: Body, problems: string[], { receipt: isShown = false } = {}): Promise<number> => {
       const quote = await send(service.caller, '/v1/videos/quote', body);
       const submit = await send(service.caller, '/v1/videos', body);
+      if (isShown && submit.status === 200) {
+        const id = String(submit.answer.id ?? submit.answer.task_id);
+        const { body: receipt } = await service.caller.request('GET', `/v1/videos/${id}/receipt`);
+        if (receipt.reserved !== quote.answer.quota) problems.push(`${id}: ${receipt.reserved}, ${quote.answer.quota}`);
+      }
       if (quote.status === 200 && submit.status === 200) return Number(quote.answer.quota);
       const answers = `${quote.status} ${quote.message}, ${submit.status} ${submit.message}`;
       problems.push(`${JSON.stringify(body)}: ${answers.slice(0, 400)}`);
@@ -45,10 +71,10 @@ describe('listed models', () => {
         problems.push(`${path} ${JSON.stringify(body)}: ${status} ${named} ${message.slice(0, 300)}`);
     };
     /** Upstreams of a passed-through format may offer other lengths, sizes and modes than the vendor did. */
-    const isOpen = (vendor: string) =>
-      VENDOR_ADAPTERS.some((each) => each.name === vendor && each.passthrough === true);
+    const adapterOf = (vendor: string) => VENDOR_ADAPTERS.find(({ name: each }) => each === vendor);
+    const isOpen = (vendor: string) => adapterOf(vendor)?.passthrough === true;
     const unlisted = (model: ListedModel) =>
-      [...unlistedBodies(model, service.uploads)]
+      [...unlistedBodies(model, service.uploads, adapterOf(model.vendor)?.formFields.ratio)]
         .filter(([, param]) => !isOpen(model.vendor) || param.test('inputs'))
         .map((each) => [random(), each] as const)
         .toSorted(([one], [other]) => one - other)
@@ -100,26 +126,37 @@ describe('listed models', () => {
       assert.equal(headers.get('x-reelgate-dropped'), 'metadata.base_url, metadata.seed');
     });
 
-    it('describes and prices a model that was added by its name alone', async () => {
-      const before = await service.balance();
-      for (const [vendor, id] of [
-        ['kling', 'kling-v4-0'],
-        ['vidu', 'viduq4-preview'],
-        ['wan', 'wan3.0-video-prime-pro'],
-        ['runway', 'gen5'],
-        ['xai', 'grok-imagine-video-1.5-lite'],
-      ] as const) {
-        const price = { per_call: 0, per_second: 1_000 };
+    it('describes, prices and sends a model that was added by its name alone, at every vendor', async () => {
+      const problems: string[] = [];
+      const vendors = new Set<string>();
+      for (const [simulator, id] of BY_NAME) {
+        const vendor = simulator.replace(/-.*/, '');
+        vendors.add(vendor);
+        const price = { per_call: 1_000, per_second: 0 };
         await service.operator.requestData('POST', '/api/admin/models', { id, vendor, kind: 'video', price });
-        await service.addChannel(vendor, [id]);
-        const { body: model } = await service.caller.request('GET', `/v1/videos/models/${id}`);
-        assert.deepEqual([model.inputs, model.operations, model.seconds], [[], ['generate'], {}], id);
-        const quote = await send(service.caller, '/v1/videos/quote', { model: id, prompt: 'a boat', seconds: '7' });
-        assert.deepEqual([quote.status, quote.answer.quota], [200, 7_000], `${id} ${quote.message}`);
-        const odd = await send(service.caller, '/v1/videos', { model: id, prompt: 'a boat', mode: 'no-such-mode' });
-        assert.ok(odd.status >= 400 && odd.status < 500, `${id} ${odd.status}`);
+        await service.addChannel(simulator, [id]);
+        const { body } = await service.caller.request('GET', `/v1/videos/models/${id}`);
+        const model = body as unknown as ListedModel;
+        const ways = waysOf(model);
+        assert.deepEqual([model.seconds, model.resolutions, ways.length > 0], [{}, [], true], id);
+        assert.deepEqual(
+          model.operations.filter((each) => each !== 'remix'),
+          [...new Set(ways.map((way) => way.operation))],
+        );
+        const before = await service.balance();
+        for (const way of ways)
+          for (const counts of ['min', 'max'] as const) {
+            const inputs = inputsOf(way, service.uploads, counts);
+            await accept({ model: id, prompt: 'a boat', operation: way.operation, inputs }, problems);
+          }
+        assert.equal(before - (await service.balance()), 2_000 * ways.length, id);
+        await refuse({ model: id, prompt: 'a boat', mode: 'no-such-mode' }, /^mode$/, problems);
+        const mask = { type: 'image', role: 'mask', file_id: service.uploads.image };
+        await refuse({ model: id, prompt: 'a boat', inputs: [mask] }, /^inputs\[0\]\.role$/, problems);
+        assert.equal(before - (await service.balance()), 2_000 * ways.length, id);
       }
-      assert.equal(await service.balance(), before);
+      assert.deepEqual(problems, []);
+      assert.deepEqual([...vendors].sort(), VENDOR_ADAPTERS.map(({ name: each }) => each).sort());
     });
 
     it('answers random requests over all models, listed and unlisted', async () => {
@@ -131,7 +168,8 @@ describe('listed models', () => {
         const ways = waysOf(model);
         const way = ways[Math.floor(random() * ways.length)];
         if (way !== undefined && random() < 0.5) {
-          counts.quoted += await accept(listedBody(model, way, service.uploads, { random, counts: random }), problems);
+          const body = listedBody(model, way, service.uploads, { random, counts: random });
+          counts.quoted += await accept(body, problems, { receipt: true });
           counts.accepted += 1;
         } else {
           const [first] = unlisted(model);

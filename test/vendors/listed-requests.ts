@@ -36,7 +36,8 @@ export interface ListedWay {
 interface WaySchema {
   readonly properties: {
     readonly operation: { readonly const: VideoOperation };
-    readonly seconds: false | { readonly enum: readonly unknown[] };
+    readonly seconds?: false | { readonly enum: readonly unknown[] };
+    readonly metadata?: { readonly properties: Readonly<Record<string, false | { readonly enum: readonly string[] }>> };
     readonly size?: false | { readonly not?: { readonly enum: readonly string[] }; readonly enum?: readonly string[] };
     readonly inputs: {
       readonly maxItems: number;
@@ -52,7 +53,8 @@ interface WaySchema {
 /** The ways of using a model. */
 export function waysOf({ parameters, resolutions, sizes, ratios }: ListedModel): readonly ListedWay[] {
   const { anyOf = [] } = parameters as { readonly anyOf?: readonly WaySchema[] };
-  return anyOf.map(({ properties: { operation, seconds, size, inputs } }): ListedWay => {
+  return anyOf.map(({ properties: { operation, seconds, size, metadata, inputs } }): ListedWay => {
+    const [fieldRatios = false] = Object.values(metadata?.properties ?? {});
     const { not, enum: only } = size === undefined || size === false ? {} : size;
     const named = only ?? [...new Set([...resolutions, ...sizes])].filter((each) => not?.enum.includes(each) !== true);
     return {
@@ -64,10 +66,10 @@ export function waysOf({ parameters, resolutions, sizes, ratios }: ListedModel):
         max: maxContains,
       })),
       maxItems: inputs.maxItems,
-      seconds: seconds === false ? undefined : seconds.enum.filter((each) => typeof each === 'number'),
+      seconds: seconds ? seconds.enum.filter((each) => typeof each === 'number') : undefined,
       sizes: size === false ? [] : named,
       ratios: size === false || only !== undefined || sizes.some(isFrame) ? [] : ratios,
-      fieldRatios: size === false || only !== undefined ? [] : ratios,
+      fieldRatios: fieldRatios === false ? [] : fieldRatios.enum,
     };
   });
 }
@@ -189,11 +191,32 @@ export function listedBody(
   };
 }
 
+/** Whether inputs go together in a way. */
+const takes = ({ kinds }: ListedWay, inputs: readonly Body[]): boolean => {
+  const of =
+    ({ type, role }: Pick<Kind, 'type' | 'role'>) =>
+    (each: Body) =>
+      each.type === type && each.role === role;
+  const areCounted = kinds.every((kind) => {
+    const count = inputs.filter(of(kind)).length;
+    return count >= kind.min && count <= kind.max;
+  });
+  return areCounted && inputs.every((each) => kinds.some((kind) => of(kind)(each)));
+};
+
 const TYPES = ['image', 'video', 'audio'] as const;
 const ROLES = ['first_frame', 'last_frame', 'keyframe', 'reference', 'source', 'voice', 'mask'] as const;
 
-/** Bodies that a model does not list, each with the field that an error must name. */
-export function* unlistedBodies(model: ListedModel, uploads: Uploads): Generator<readonly [Body, RegExp]> {
+/**
+ * Bodies that a model does not list, each with the field that an error must name.
+ *
+ * @param ratioField path of the vendor's own field for the ratio, undefined if it has none
+ */
+export function* unlistedBodies(
+  model: ListedModel,
+  uploads: Uploads,
+  ratioField: string | undefined,
+): Generator<readonly [Body, RegExp]> {
   const ways = waysOf(model);
   const operations = ['generate', 'edit', 'extend'].filter((each) => ways.every(({ operation }) => operation !== each));
   const one = { model: model.id, prompt: 'a paper boat in the rain' };
@@ -205,6 +228,13 @@ export function* unlistedBodies(model: ListedModel, uploads: Uploads): Generator
       yield [{ ...body, seconds: String(seconds) }, /^(duration|seconds)$/];
     if (model.resolutions.length + model.sizes.length > 0) yield [{ ...body, size: '16k' }, /^size$/];
     yield [{ ...body, mode: 'no-such-mode' }, /^mode$/];
+    // The same inputs may fit several ways, of which each lists something.
+    const alike = ways.filter((other) => other.operation === way.operation && takes(other, body.inputs));
+    for (const ratio of ratioField === undefined ? [] : ['5:3', '16:9'])
+      if (alike.every(({ fieldRatios }) => !fieldRatios.includes(ratio)))
+        yield [{ ...body, ...at(ratioField ?? '', ratio) }, /^metadata\.\w*ratio$/i];
+    for (const size of model.sizes.filter(isFrame))
+      if (alike.every(({ sizes }) => sizes.some(isFrame) && !sizes.includes(size))) yield [{ ...body, size }, /^size$/];
     const known = ways.filter(({ operation }) => operation === way.operation).flatMap(({ kinds }) => kinds);
     for (const type of TYPES)
       for (const role of ROLES) {

@@ -230,12 +230,17 @@ const MODELS: Readonly<Record<string, { text?: Table; first?: Table; last?: Tabl
   'S2V-01': { subject: OLD },
 };
 
+/** Newer models than those above have the rules of the one with the most modes. */
+const NEWER_MODEL = /^MiniMax-(?:Hailuo-[3-9]|H[4-9])/;
+const NEWEST_MODEL = 'MiniMax-Hailuo-02';
+
 const IMAGE = /^https?:\/\/|^data:image\/[a-z]+;base64,[A-Za-z0-9+/]+=*$/;
 const FLAGS = ['prompt_optimizer', 'fast_pretreatment', 'aigc_watermark'] as const;
 
 /** The vendor's objection to a submit's body; undefined if the body is valid. */
 function findInvalidField(body: Readonly<Record<string, unknown>>): string | undefined {
-  const model = MODELS[String(body.model)];
+  const name = String(body.model);
+  const model = MODELS[name] ?? (NEWER_MODEL.test(name) ? MODELS[NEWEST_MODEL] : undefined);
   if (!model) return `model ${body.model} is not supported`;
   if (typeof body.prompt === 'string' && body.prompt.length > 2_000) return 'prompt is longer than 2000 characters';
   for (const name of FLAGS) {

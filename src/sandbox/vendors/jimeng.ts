@@ -180,11 +180,15 @@ const MAX_BASE64 = Math.ceil((4.7e6 * 4) / 3) + 4;
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const isInt = (value: unknown): boolean => typeof value === 'number' && Number.isInteger(value);
 
+/** Keys of newer models than those above, with text, a first frame, or both frames. */
+const NEWER_KEY = /^jimeng_(?:v|ti2v_v)[4-9]\d/;
+const NEWER_RANGE = [0, 2] as const;
+
 /** The vendor's objection to a submit's body; undefined if the body is valid. */
 function checkJimengBody(body: Body): string | undefined {
   const known = isImageKey(body.req_key) ? IMAGE_KEYS : KEYS;
-  const range =
-    typeof body.req_key === 'string' && Object.hasOwn(known, body.req_key) ? known[body.req_key] : undefined;
+  const key = typeof body.req_key === 'string' ? body.req_key : '';
+  const range = Object.hasOwn(known, key) ? known[key] : NEWER_KEY.test(key) ? NEWER_RANGE : undefined;
   if (!range) return 'req_key is not known';
   const urls = list(body.image_urls);
   const inline = list(body.binary_data_base64);

@@ -326,6 +326,12 @@ const MODELS: Readonly<Record<KlingFamily, readonly string[]>> = {
   image2video: [...MODELS_OF_BOTH_FAMILIES, 'kling-v1-5', 'kling-v2-1'],
   'omni-video': ['kling-v3-omni', 'kling-video-o1'],
 };
+/** A newer model than those above has the rules of the newest. */
+function knownAs(model: string): string {
+  const isListed = Object.values(MODELS).some((names) => names.includes(model));
+  return !isListed && /^kling-v\d/.test(model) ? NEWEST : model;
+}
+const NEWEST = 'kling-v3';
 const SOUND_MODELS = ['kling-v2-6', 'kling-v3', 'kling-v3-omni'];
 const WITH_4K = ['kling-v3', 'kling-v3-omni'];
 const FREE_LENGTH: Readonly<Record<string, number>> = { 'kling-v3': 15, 'kling-v3-omni': 15, 'kling-video-o1': 10 };
@@ -400,8 +406,9 @@ function checkOmniMedia({ image_list: images = [], video_list: videos = [] }: Bo
 
 /** The vendor's objection to a submit: `model` for a model missing from this family, otherwise its message. */
 function checkKlingBody(family: KlingFamily, body: Body): string | undefined {
-  const model = body.model_name ?? 'kling-v1';
-  if (typeof model !== 'string' || !MODELS[family].includes(model)) return 'model';
+  const { model_name: name = 'kling-v1' } = body;
+  const model = typeof name === 'string' ? knownAs(name) : '';
+  if (!MODELS[family].includes(model)) return 'model';
   if (family === 'text2video' && !has(body, 'prompt')) return 'prompt is required';
   for (const key of ['prompt', 'negative_prompt']) if (!isText(body[key], TEXT_MAX)) return `${key} is too long`;
   for (const key of ['image', 'image_tail', 'static_mask']) if (!isImage(body[key])) return `${key} is not an image`;

@@ -223,7 +223,14 @@ const MODELS: Readonly<Record<string, Rules>> = {
     video: changes('videoUri', { mode: oneOf('reference', 'extend', 'edit'), duration: whole(3, 10) }),
   },
 };
-const rulesOf = (model: string): Rules | undefined => MODELS[model === 'veo3.1_fast' ? 'veo3.1' : model];
+/** Newer models of the vendor than those above take what any of them takes. */
+const NEWER: Rules = {
+  text: endpoint(['promptText', 'ratio', 'duration'], { ...own, ratio: HD, ...references(30, 10, 10) }),
+  image: endpoint(['promptImage', 'ratio', 'duration'], { ...own, ratio: SIX, promptImage: positioned(2) }),
+  video: changes('videoUri', {}),
+};
+const rulesOf = (model: string): Rules | undefined =>
+  MODELS[model === 'veo3.1_fast' ? 'veo3.1' : model] ?? (/^gen[5-9]/.test(model) ? NEWER : undefined);
 
 /** Conditions between fields. */
 function findConflict(body: Body): string | undefined {

@@ -260,8 +260,12 @@ const MODELS: Readonly<Record<string, Model>> = {
   '2-5-flash': two(['480p', '720p'], 30, 30, 10),
 };
 
-const modelOf = (id: string): Model | undefined =>
-  MODELS[/^(?:doubao-|dreamina-)?seedance-([a-z0-9-]+?)(?:-\d{6})?$/.exec(id)?.[1] ?? ''];
+/** A newer model than those above has the rules of the newest. */
+function modelOf(id: string): Model | undefined {
+  const name = /^(?:doubao-|dreamina-)?seedance-([a-z0-9-]+?)(?:-\d{6})?$/.exec(id)?.[1] ?? '';
+  return MODELS[name] ?? (/^[3-9]-\d/.test(name) ? MODELS[NEWEST] : undefined);
+}
+const NEWEST = '2-5';
 
 const RATIOS = ['16:9', '4:3', '1:1', '3:4', '9:16', '21:9', 'adaptive'];
 const MEDIA_URL = /^https?:\/\/|^data:image\/[a-z0-9.+-]+;base64,|^asset:\/\//;

@@ -133,7 +133,7 @@ async function create(request: SimulatorRequest, context: SimulatorContext): Pro
   if (typeof prompt !== 'string')
     return invalid('prompt', "Missing parameter: 'prompt'.", 'missing_required_parameter');
   if (prompt === '' || prompt.length > 32_000) return invalid('prompt', 'The prompt must have 1 to 32000 characters.');
-  if (typeof model !== 'string' || !model.startsWith('sora-2')) return refusal('model');
+  if (typeof model !== 'string' || !/^sora-[2-9]/.test(model)) return refusal('model');
   if (typeof seconds !== 'string' || !SECONDS.includes(seconds)) {
     return invalid('seconds', `Invalid value: '${seconds}'. Supported values are: '4', '8', and '12'.`);
   }

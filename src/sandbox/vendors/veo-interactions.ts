@@ -14,6 +14,8 @@ import { fileDownload, geminiApi, listOfModels } from './veo.ts';
 /** Interactions of the Gemini API, for videos of the Omni models (github.com/googleapis/js-genai, `Interaction`). */
 
 const MODELS = ['gemini-omni-1.2-flash', 'gemini-omni-1.1-flash'];
+/** Names of newer models, which have the rules of the newest. */
+const NEWER_MODEL = /^gemini-omni-(?:1\.[3-9]|[2-9])/;
 /** Tokens per second of video by resolution, as reported in the usage. */
 const TOKENS_PER_SECOND: Readonly<Record<string, number>> = {
   '360p': 1_931,
@@ -28,7 +30,8 @@ const formatOf = (input: unknown) => asObject(asObject(input)?.response_format) 
 function create(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
   const body = request.json();
   const model = typeof body?.model === 'string' ? body.model : '';
-  if (!MODELS.includes(model)) return problem('model', `models/${model} is not found for Interactions.`);
+  if (!MODELS.includes(model) && !NEWER_MODEL.test(model))
+    return problem('model', `models/${model} is not found for Interactions.`);
   const wrong = checkInteraction(model, body);
   if (wrong !== undefined) return problem('invalid', wrong);
   const format = formatOf(body);

@@ -131,8 +131,9 @@ function problem(what: ProblemKind, message?: string): SimulatorResponse {
   return googleError(status, name, message ?? usual, details);
 }
 
-/** Discontinued and invented names get the same response. */
-const MODEL = /^veo-(?:2\.0-generate-001|3\.0-(?:fast-)?generate-001|3\.1-(?:fast-|lite-)?generate-(?:001|preview))$/;
+/** Discontinued and invented names get the same response; newer versions have the rules of 3.1. */
+const MODEL =
+  /^veo-(?:2\.0-generate-001|3\.0-(?:fast-)?generate-001|(?:3\.1|[4-9]\.\d)-(?:fast-|lite-)?generate-(?:001|preview))$/;
 
 const asFields = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
@@ -399,7 +400,7 @@ function checkModel(model: string, instance: Fields, parameters: Fields, api: Ve
   const seconds = Number(parameters.durationSeconds ?? 8);
   const resolution = parameters.resolution ?? '720p';
   const isTwo = model.startsWith('veo-2');
-  const isThreeOne = model.startsWith('veo-3.1');
+  const isThreeOne = /^veo-(?:3\.1|[4-9])/.test(model);
   const isLite = model.includes('-lite-');
   if (instance.video !== undefined) {
     const isPlain = instance.image === undefined && instance.referenceImages === undefined;

@@ -208,6 +208,13 @@ const MODELS: Readonly<Record<string, Model>> = {
   },
 };
 
+/** Newer models than those above have every path. */
+const NEWER_MODEL = /^viduq[4-9]/;
+const NEWER: Model = {
+  seconds: { text2video: [1, 16], img2video: [1, 16], 'start-end2video': [1, 16], reference2video: [1, 16] },
+  resolutions: LARGE,
+};
+
 type Check = (value: unknown) => boolean;
 const isText =
   (max: number): Check =>
@@ -272,7 +279,7 @@ function checkViduBody(
   }
   if (body.model === undefined) return wrong('FieldLacking', 'field model is lacking');
   const text = (key: string): string => (typeof body[key] === 'string' ? body[key] : '');
-  const model = MODELS[text('model')];
+  const model = MODELS[text('model')] ?? (NEWER_MODEL.test(text('model')) ? NEWER : undefined);
   const seconds = model?.seconds[task];
   if (!model || !seconds) return wrong('ModelUnavailable', `model ${text('model')} is unavailable for ${task}`);
   const needsPrompt = task === 'text2video' || task === 'reference2video';

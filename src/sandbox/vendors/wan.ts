@@ -221,7 +221,9 @@ const MODELS: Readonly<Record<string, Model>> = {
   'wan3.0-video-prime': { kind: 'media', classes: ALL, seconds: [2, 'to', 30], audio: true },
 };
 
-const modelOf = (id: string): Model | undefined => MODELS[id.replace(/^wan2\.1-/, 'wanx2.1-')];
+/** Newer models than those above take what the newest one takes. */
+const modelOf = (id: string): Model | undefined =>
+  MODELS[id.replace(/^wan2\.1-/, 'wanx2.1-')] ?? (/^wan[3-9]/.test(id) ? MODELS['wan3.0-video'] : undefined);
 
 const SIZES: Readonly<Record<string, readonly string[]>> = {
   '480P': ['832*480', '480*832', '624*624'],
@@ -261,7 +263,7 @@ function findInvalidMedia(model: string, input: Fields): string | undefined {
   const references = types.filter((type) => type === 'reference_image' || type === 'reference_video').length;
   if (/i2v/.test(model) && !SETS.includes(types.join('+'))) return 'the types of input.media do not go together';
   const videos = types.filter((type) => type === 'video').length;
-  if (model === 'wan2.7-videoedit' ? videos !== 1 || references > 4 : videos > 0) return 'input.media is invalid';
+  if (/video-?edit/.test(model) ? videos !== 1 || references > 4 : videos > 0) return 'input.media is invalid';
   const most = model.startsWith('happyhorse') ? 9 : 5;
   if (/r2v/.test(model) && (references < 1 || references > most)) return `input.media needs 1 to ${most} references`;
   if (types.filter((type) => type === 'reference_video').length > (model.startsWith('happyhorse') ? 0 : 3))

@@ -40,6 +40,9 @@ type Check = (value: unknown) => boolean;
 
 const LATEST = 'grok-imagine-video-1.5';
 const MODELS = [LATEST, 'grok-imagine-video'];
+/** Newer models have the rules of the latest. */
+const knownAs = (model: unknown): string =>
+  /^grok-imagine-video-(?:1\.5-|[2-9])/.test(String(model)) ? LATEST : String(model);
 const RATIOS = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3'];
 const isWhole =
   (min: number, max: number): Check =>
@@ -60,7 +63,7 @@ const isList =
 const isText: Check = (value) => typeof value === 'string' && value.length >= 1 && value.length <= 4_096;
 
 const COMMON: Readonly<Record<string, Check>> = {
-  model: (value) => MODELS.includes(String(value)),
+  model: (value) => MODELS.includes(knownAs(value)),
   prompt: isText,
 };
 const FIELDS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
@@ -83,7 +86,8 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
 
 /** Conditions between fields; undefined if all hold. */
 function findConflict(body: Body): string | undefined {
-  const { model, resolution, image, reference_images: references, reference_audios: audios } = body;
+  const { resolution, image, reference_images: references, reference_audios: audios } = body;
+  const model = knownAs(body.model);
   const hasReferences = references !== undefined || audios !== undefined;
   if (hasReferences && image !== undefined) return 'image cannot be combined with reference_images';
   if (hasReferences && resolution === '1080p') return 'resolution is at most 720p with reference_images';
@@ -101,7 +105,7 @@ function submit(request: SimulatorRequest, context: SimulatorContext): Simulator
   const body = request.json();
   if (!body) return refusal('invalid');
   const fields = FIELDS[request.path.split('/').at(-1) ?? ''] ?? {};
-  if (!MODELS.includes(String(body.model))) return refusal('model');
+  if (!MODELS.includes(knownAs(body.model))) return refusal('model');
   const missing = ['prompt', ...(fields.video ? ['video'] : [])].find((name) => body[name] === undefined);
   const wrong = missing ?? Object.keys(body).find((name) => !fields[name]?.(body[name])) ?? findConflict(body);
   if (wrong !== undefined) return refusal('invalid', `Invalid request: ${wrong}.`);

@@ -327,8 +327,12 @@ export interface VendorDrafts {
 export interface VendorAdapter extends VendorProfile {
   readonly name: VendorId;
   readonly models: readonly ModelCapability[];
+  /** Ways of a model known by its name alone: what a request can express without the table of models. */
+  unlistedWays(model: string): readonly GenerationWay[];
   /** JSON Schema of the keys of `metadata` that reach the vendor; all others are dropped. */
   readonly metadata: TSchema;
+  /** Addresses of the videos and audio files in a caller's `metadata`, by their paths. */
+  clipsIn?(metadata: VideoRequest['metadata']): Readonly<Record<string, unknown>>;
   /** Keys of `metadata` that the model does not have, where models differ; they are dropped. */
   droppedMetadata?(model: string): readonly string[];
   /** Dotted path of each form field in a request to this service; fields the vendor does not support are missing. */

@@ -1,6 +1,7 @@
 import { describeWays, fits, type GenerationWay, type InputKind } from '../../contract/generation-ways.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import { isRatioOffered, ratioField } from './model-parameters.ts';
 import { kindsOfImages, sizeOf, typedKinds } from './typed-inputs.ts';
 
 /** Media in `metadata` or in arguments of a media schema, which the ways do not describe. */
@@ -44,7 +45,8 @@ export function assertOffered(
   if (all.length === 0) return;
   if (fitting.length === 0)
     throw invalidRequest(`The inputs cannot be used together: ${model} takes: ${describeWays(all)}.`, 'inputs');
-  const ways = withResolution(fitting, factors.resolution, request, { capability, adapter });
+  const resolved = withResolution(fitting, factors.resolution, request, { capability, adapter });
+  const ways = withRatio(resolved, request, { capability, adapter });
   const { seconds = isOfferedLength(capability, billed) ? billed : undefined } = request;
   if (seconds !== undefined) assertLength(ways, seconds, request, capability);
 }
@@ -67,6 +69,31 @@ function withResolution(
   if (found.length > 0) return found;
   const param = size === undefined ? (adapter.formFields.resolution ?? 'size') : 'size';
   const offered = [...new Set(ways.flatMap((way) => way.resolutions ?? capability.resolutions))];
+  throw invalidRequest(`${param} must be one of ${offered.join(', ')} for ${model} with these inputs.`, param);
+}
+
+/**
+ * The ways that offer the ratio. A size in pixels beside inputs that determine the ratio only names the resolution, and
+ * words such as `adaptive` are left to the vendor.
+ */
+function withRatio(
+  ways: readonly GenerationWay[],
+  { size = '', model, metadata }: VideoRequest,
+  {
+    capability,
+    adapter,
+  }: { readonly capability: ModelCapability; readonly adapter: Pick<VendorAdapter, 'formFields'> },
+): readonly GenerationWay[] {
+  const field = ratioField(adapter.formFields);
+  const named = field === undefined ? undefined : metadata[field];
+  const asked = typeof named === 'string' && /^\d+:\d+$/.test(named.trim()) ? named.trim() : undefined;
+  const found = ways.filter((way) =>
+    asked === undefined ? isRatioOffered(way, size) : (way.ratios ?? capability.ratios).includes(asked),
+  );
+  if (found.length > 0) return found;
+  const param = asked === undefined ? 'size' : `metadata.${field}`;
+  const offered = [...new Set(ways.flatMap((way) => way.ratios ?? capability.ratios))];
+  if (offered.length === 0) throw invalidRequest(`${param} cannot be given for ${model} with these inputs.`, param);
   throw invalidRequest(`${param} must be one of ${offered.join(', ')} for ${model} with these inputs.`, param);
 }
 

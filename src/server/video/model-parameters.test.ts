@@ -52,6 +52,10 @@ it('refuses what does not go together', () => {
     { model: 'gen4.5', operation: 'edit', inputs: [{ type: 'video', role: 'source', url: 'https://a.example/a' }] },
     { model: 'vidu2.0', seconds: 8, size: '1080p', inputs: [image('first_frame')] },
     { model: 'gemini-omni-1.2-flash', seconds: 12, inputs: [image('first_frame'), image('last_frame')] },
+    { model: 'veo-3.1-generate-001', size: '720x1280', inputs: [image('reference')] },
+    { model: 'veo-3.1-generate-001', metadata: { aspectRatio: '9:16' }, inputs: [image('reference')] },
+    { model: 'kling-v3-turbo', metadata: { aspect_ratio: '16:9' }, inputs: [image('first_frame')] },
+    { model: 'jimeng_v30', metadata: { aspect_ratio: '5:3' } },
   ] satisfies readonly Body[])
     assert.equal(schemaOf(body.model).Check({ prompt: 'a', ...body }), false, JSON.stringify(body));
 });

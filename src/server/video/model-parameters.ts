@@ -1,9 +1,13 @@
 import type { TSchema } from 'typebox';
-import type { GenerationWay, InputRule } from '../../contract/generation-ways.ts';
+import { type GenerationWay, type InputRule, operationsOf } from '../../contract/generation-ways.ts';
 import { defined } from '../../contract/objects.ts';
 import type { ModelCapability, VendorAdapter } from '../vendors/adapter.ts';
+import { matchAspectRatio } from '../vendors/metadata.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
+
+/** A model as far as its table goes; one that is not listed has its ways only. */
+type Described = Pick<ModelCapability, 'ways'> & Partial<ModelCapability>;
 
 /**
  * JSON Schema of a request for one model. Its `anyOf` lists the ways of using the model: what may be combined with
@@ -11,39 +15,36 @@ type Schema = Readonly<Record<string, unknown>>;
  */
 export function toParameters(
   id: string,
-  capability: ModelCapability | undefined,
-  adapter: Pick<VendorAdapter, 'metadata'>,
+  capability: Described,
+  adapter: Pick<VendorAdapter, 'metadata' | 'formFields'>,
   inputSchema: TSchema | undefined,
 ): Schema {
-  const common = {
+  const { ways, modes = [], sizes = [], resolutions = [] } = capability;
+  const lengths = isListed(capability)
+    ? secondsSchema([...new Set(ways.flatMap((way) => secondsOf(way, capability)))])
+    : undefined;
+  return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
     required: ['model'],
-  };
-  const fields = {
-    model: { const: id },
-    prompt: { type: 'string' },
-    metadata: adapter.metadata,
-    ...((inputSchema as { readonly properties?: object } | undefined)?.properties ?? {}),
-  };
-  if (capability === undefined) return { ...common, properties: fields };
-  const { modes, sizes, resolutions } = capability;
-  const lengths = secondsSchema([...new Set(capability.ways.flatMap((way) => secondsOf(way, capability)))]);
-  return {
-    ...common,
     properties: defined({
-      ...fields,
+      model: { const: id },
+      prompt: { type: 'string' },
+      metadata: adapter.metadata,
+      ...((inputSchema as { readonly properties?: object } | undefined)?.properties ?? {}),
       seconds: lengths,
       duration: lengths,
       size:
         sizes.length + resolutions.length === 0 ? undefined : { type: 'string', examples: sizesOf(resolutions, sizes) },
       mode: modes.length === 0 ? undefined : { enum: modes },
-      operation: { enum: [...new Set(capability.ways.map(({ operation }) => operation))] },
+      operation: { enum: operationsOf(ways) },
       inputs: { type: 'array', items: INPUT },
     }),
-    anyOf: capability.ways.map((way) => toWaySchema(way, capability)),
+    anyOf: ways.map((way) => toWaySchema(way, capability, adapter)),
   };
 }
+
+const isListed = (capability: Described): capability is ModelCapability => capability.seconds !== undefined;
 
 const INPUT: Schema = {
   type: 'object',
@@ -77,9 +78,9 @@ export function allSeconds({ seconds }: Pick<ModelCapability, 'seconds'>): reado
 export const secondsOf = (way: GenerationWay, capability: ModelCapability): readonly number[] =>
   way.seconds ?? allSeconds(capability);
 
-function toWaySchema(way: GenerationWay, capability: ModelCapability): Schema {
-  const lengths = secondsOf(way, capability);
-  const length = lengths.length === 0 ? false : secondsSchema(lengths);
+function toWaySchema(way: GenerationWay, capability: Described, adapter: Pick<VendorAdapter, 'formFields'>): Schema {
+  const lengths = isListed(capability) ? secondsOf(way, capability) : undefined;
+  const length = lengths?.length === 0 ? false : lengths && secondsSchema(lengths);
   const needsInputs = way.inputs.some(({ min }) => min > 0);
   return defined({
     required: [...(way.operation === 'generate' ? [] : ['operation']), ...(needsInputs ? ['inputs'] : [])],
@@ -87,22 +88,49 @@ function toWaySchema(way: GenerationWay, capability: ModelCapability): Schema {
       operation: { const: way.operation },
       seconds: length,
       duration: length,
-      size: sizeSchema(way, capability),
+      size: isListed(capability) ? sizeSchema(way, capability) : undefined,
+      metadata: isListed(capability) ? ratioSchema(way, capability, adapter) : undefined,
       inputs: inputsSchema(way),
     }),
   });
 }
 
-/** Inputs that determine the ratio leave the resolutions; otherwise what other ways have and this one has not is excluded. */
+/**
+ * Inputs that determine the ratio leave the resolutions; otherwise what other ways have and this one has not is
+ * excluded.
+ */
 function sizeSchema(way: GenerationWay, { resolutions, sizes }: ModelCapability): Schema | false | undefined {
   const named = way.resolutions ?? resolutions;
   // Some vendors list their resolutions as sizes too.
-  const exact = (way.sizes ?? sizes).filter((each) => !resolutions.includes(each) || named.includes(each));
+  const exact = (way.sizes ?? sizes)
+    .filter((each) => !resolutions.includes(each) || named.includes(each))
+    .filter((each) => isRatioOffered(way, each));
   const offered = [...named, ...exact];
   if (way.ratios?.length === 0) return offered.length === 0 ? false : { enum: sizesOf(offered, []) };
   const missing = [...resolutions, ...sizes].filter((each) => !offered.includes(each));
   return missing.length === 0 ? undefined : { not: { enum: missing } };
 }
+
+/** Whether a size in pixels has one of the way's own ratios; every other size has. */
+export const isRatioOffered = ({ ratios = [] }: GenerationWay, size: string): boolean =>
+  ratios.length === 0 || !FRAME.test(size) || matchAspectRatio(size, ratios) !== undefined;
+const FRAME = /^\d{2,5}\s*[x*×]\s*\d{2,5}$/i;
+
+/** The values of the vendor's own field for the ratio, which `metadata` holds. */
+function ratioSchema(
+  way: GenerationWay,
+  { ratios }: ModelCapability,
+  { formFields }: Pick<VendorAdapter, 'formFields'>,
+): Schema | undefined {
+  const field = ratioField(formFields);
+  if (field === undefined) return undefined;
+  const offered = way.ratios ?? ratios;
+  return { properties: { [field]: offered.length === 0 ? false : { enum: offered } } };
+}
+
+/** The member of `metadata` that holds the ratio; undefined if the vendor has none. */
+export const ratioField = ({ ratio }: VendorAdapter['formFields']): string | undefined =>
+  ratio?.startsWith('metadata.') ? ratio.slice('metadata.'.length) : undefined;
 
 const kindSchema = ({ type, role }: InputRule): Schema => ({
   required: ['type', 'role'],

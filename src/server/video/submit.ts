@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import { waysOf } from '../../contract/generation-ways.ts';
 import { asObject, defined, isObject } from '../../contract/objects.ts';
 import type { Quote } from '../../contract/own-videos.ts';
 import {
@@ -350,13 +351,12 @@ export class SubmitService {
     );
     const held = draft === undefined ? withSourceHandle(typed, inputs.source, adapter) : { ...typed, ...draft.request };
     const request = withUploads(held, adapter);
-    translate(() => assertOffered(request, adapter, use.capability));
+    translate(() => assertOffered(request, adapter, use.listed));
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = droppedPaths(generation, model.inputSchema, adapter, model.target);
     const priced = priceOf(model, adapter, request, plan?.factor);
-    const { capability } = use;
     const source = draft?.task ?? inputs.source;
-    return { model, adapter, capability, request, dropped, plan, source, ...priced };
+    return { model, adapter, capability: use.listed, request, dropped, plan, source, ...priced };
   }
 
   async #modelFor(caller: SubmitCaller, id: string): Promise<ResolvedModel> {
@@ -425,13 +425,16 @@ const refusalOf = (lane: Lane, { account, key }: TaskLimits): AppError =>
     ? channelsFullError()
     : tooManyTasksError((lane.startsWith('key:') ? key.concurrent : account.concurrent) ?? 0);
 
+/** A model that is not listed has the ways of its name, and is otherwise only checked by the vendor. */
 function toMediaUse(
   { id, target, inputSchema }: ResolvedModel,
   adapter: VendorAdapter,
-): MediaUse & { readonly capability: ModelCapability | undefined } {
+): MediaUse & { readonly listed: ModelCapability | undefined } {
+  const listed = adapter.models.find((each) => each.id === target);
   return {
     model: id,
-    capability: adapter.models.find((each) => each.id === target),
+    listed,
+    capability: listed ?? waysOf(adapter.unlistedWays(target)),
     isDeclared: (field) => declaresArgument(inputSchema, field),
     passthrough: adapter.passthrough === true,
   };

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { inputRules, operationsOf } from '../../contract/generation-ways.ts';
+import { type GenerationWay, inputRules, operationsOf } from '../../contract/generation-ways.ts';
 import { defined } from '../../contract/objects.ts';
 import type * as contract from '../../contract/video-inputs.ts';
 import type { ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
@@ -66,24 +66,21 @@ function toVideoModel(model: ResolvedModel, vendors: VendorRegistry, typicalSeco
   const { id, vendor, target, price, retirement, inputSchema } = model;
   const adapter = vendors.get(vendor);
   const capability = vendors.capability(vendor, target);
-  const operations = operationsOf(capability?.ways ?? []);
+  const ways = capability?.ways ?? adapter.unlistedWays(target);
   return {
     id,
     object: 'video.model',
     vendor,
     title: capability?.title ?? id,
-    inputs: capability === undefined ? [] : toInputs(capability),
+    inputs: toInputs(ways),
     seconds: capability === undefined ? {} : toSeconds(capability),
     resolutions: [...(capability?.resolutions ?? [])],
     ratios: [...(capability?.ratios ?? [])],
     sizes: [...(capability?.sizes ?? [])],
     modes: [...(capability?.modes ?? [])],
     audio: capability?.audio ?? false,
-    operations: [
-      ...(capability === undefined ? (['generate'] as const) : operations),
-      ...(adapter.remix ? (['remix'] as const) : []),
-    ],
-    parameters: toParameters(id, capability, adapter, inputSchema),
+    operations: [...operationsOf(ways), ...(adapter.remix ? (['remix'] as const) : [])],
+    parameters: toParameters(id, capability ?? { ways }, adapter, inputSchema),
     price,
     typical_seconds: typicalSeconds,
     lifecycle: {
@@ -93,7 +90,7 @@ function toVideoModel(model: ResolvedModel, vendors: VendorRegistry, typicalSeco
   };
 }
 
-const toInputs = ({ ways }: ModelCapability): VideoModel['inputs'] =>
+const toInputs = (ways: readonly GenerationWay[]): VideoModel['inputs'] =>
   inputRules(ways).map(({ type, role, min, max, maxBytes, maxSeconds, formats }) =>
     defined({
       type,

@@ -1,4 +1,4 @@
-import { sortImages } from '../../../contract/generation-ways.ts';
+import { FROM_TEXT, fromBothFrames, fromFirstFrame, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { DAY_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -193,6 +193,7 @@ export const hailuo: VendorAdapter = {
   defaultBaseUrl: 'https://api.minimax.io',
   credentials: API_KEY_CREDENTIALS,
   models: HAILUO_MODELS,
+  unlistedWays: () => [FROM_TEXT, fromFirstFrame(), fromBothFrames()],
   metadata: parseMetadata.schema,
   formFields: { seconds: 'duration', resolution: 'metadata.resolution' },
   inlineBytes: H3_INLINE_BYTES,

@@ -51,7 +51,7 @@ import {
   ownEntry,
   toRawResponse,
 } from '../untrusted-json.ts';
-import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel } from './models.ts';
+import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, JIMENG_WAYS, type JimengModel } from './models.ts';
 
 /** Jimeng's image models. Source: volcengine.com/docs/85621, the image pages. Prices follow the vendor's public list. */
 const IMAGE_MODELS: readonly ImageModel[] = [
@@ -243,6 +243,7 @@ export const jimeng: VendorAdapter = {
   defaultBaseUrl: 'https://visual.volcengineapi.com',
   credentials: KEY_PAIR_CREDENTIALS,
   models: JIMENG_MODELS,
+  unlistedWays: () => JIMENG_WAYS,
   metadata: parseMetadata.schema,
   formFields: { seconds: 'duration', ratio: 'metadata.aspect_ratio', seed: 'metadata.seed' },
   presentation: { hidesModel: true },

@@ -26,7 +26,8 @@ const s20Model = (keys: JimengModel['keys']): JimengModel => ({ keys, resolution
 /** The vendor's limit of an image, bytes. */
 export const MAX_IMAGE_BYTES = 4_700_000;
 const IMAGE = { maxBytes: MAX_IMAGE_BYTES };
-const WAYS = [FROM_TEXT, fromFirstFrame(IMAGE), fromBothFrames(IMAGE)];
+/** From text, from a first frame, from both frames; each key serves one of them. */
+export const JIMENG_WAYS = [FROM_TEXT, fromFirstFrame(IMAGE), fromBothFrames(IMAGE)];
 
 /** Our names of model series, and the vendor's own keys. The 1080p text key ends in `1080p`, the others in `1080`. */
 export const JIMENG_KEYS: Readonly<Record<string, JimengModel>> = {
@@ -87,7 +88,7 @@ function toCapability([id, [title, yuan]]: readonly [string, readonly [string, n
     negativePrompt: false,
     seed: true,
     // Camera moves need a template that only the native format can name.
-    ...waysOf(id.includes('recamera') ? [] : WAYS.filter((_, images) => keys[images] !== undefined)),
+    ...waysOf(id.includes('recamera') ? [] : JIMENG_WAYS.filter((_, images) => keys[images] !== undefined)),
     price: { per_call: 0, per_second: cny(yuan) },
     listed: LISTED,
   };

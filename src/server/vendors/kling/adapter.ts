@@ -52,7 +52,7 @@ import {
   ownEntry,
   toRawResponse,
 } from '../untrusted-json.ts';
-import { KLING_MODELS } from './models.ts';
+import { KLING_MODELS, TEXT_OR_FRAMES } from './models.ts';
 import { assertImageSize, ENDPOINTS, type Endpoint, parseMetadata, toBody, toEndpoint, toRatio } from './request.ts';
 
 /**
@@ -154,7 +154,15 @@ export const kling: VendorAdapter = {
   defaultBaseUrl: 'https://api-singapore.klingai.com',
   credentials: Type.Union([KEY_PAIR_CREDENTIALS, API_KEY_CREDENTIALS]),
   models: KLING_MODELS,
+  unlistedWays: () => TEXT_OR_FRAMES.ways,
   metadata: parseMetadata.schema,
+  clipsIn: ({ video_list: list }) =>
+    Object.fromEntries(
+      (asArray(list) ?? []).map((video, index) => [
+        `metadata.video_list.${index}.video_url`,
+        asObject(video)?.video_url,
+      ]),
+    ),
   formFields: {
     seconds: 'duration',
     mode: 'mode',
@@ -190,9 +198,9 @@ export const kling: VendorAdapter = {
       const { duration } = asObject(toTurboBody(request).settings) ?? {};
       return { seconds: parseSeconds(duration, 'duration'), factors: { mode: request.mode ?? 'std', audio: 'true' } };
     }
-    // An edited video keeps its length.
-    const usual = request.operation === 'edit' ? (request.inputSeconds ?? DEFAULT_SECONDS) : DEFAULT_SECONDS;
-    const { duration = usual, mode = 'std', sound = 'off' } = toBody(request);
+    const { duration: asked = DEFAULT_SECONDS, mode = 'std', sound = 'off' } = toBody(request);
+    // An edited video keeps its length; the vendor ignores another one.
+    const duration = request.operation === 'edit' ? (request.inputSeconds ?? DEFAULT_SECONDS) : asked;
     if (typeof mode !== 'string') rejectField('mode', 'must be std or pro');
     return { seconds: parseSeconds(duration, 'duration'), factors: { mode, audio: String(sound === 'on') } };
   },

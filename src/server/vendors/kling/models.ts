@@ -111,7 +111,8 @@ const STD_PRO = ['std', 'pro'];
 export const MAX_IMAGE_BYTES = 10_000_000;
 const IMAGE = { maxBytes: MAX_IMAGE_BYTES };
 const FRAMES = waysOf([fromFirstFrame(IMAGE), fromBothFrames(IMAGE)]);
-const TEXT_OR_FRAMES = waysOf([FROM_TEXT, ...FRAMES.ways]);
+/** Ways of every model of the older endpoints, from text and from frames. */
+export const TEXT_OR_FRAMES = waysOf([FROM_TEXT, ...FRAMES.ways]);
 const TEXT_OR_FRAME = waysOf([FROM_TEXT, fromFirstFrame(IMAGE)]);
 const THREE_TO_FIFTEEN = { min: 3, max: 15, default: 5 } as const;
 const CLIP = { maxBytes: 200_000_000, maxSeconds: 10 };
@@ -127,6 +128,12 @@ const OMNI = waysOf([
   generate([one('image', 'first_frame', IMAGE), upTo(MAX_OMNI_IMAGES - 1, 'image', 'reference', IMAGE)]),
   generate([some(MAX_OMNI_IMAGES, 'image', 'reference', IMAGE)]),
   generate([one('video', 'reference', CLIP), upTo(MAX_IMAGES_BESIDE_VIDEO, 'image', 'reference', IMAGE)]),
+  generate([
+    one('video', 'reference', CLIP),
+    one('image', 'first_frame', IMAGE),
+    upTo(MAX_IMAGES_BESIDE_VIDEO - 1, 'image', 'reference', IMAGE),
+  ]),
+  generate([one('video', 'reference', CLIP), one('image', 'first_frame', IMAGE), one('image', 'last_frame', IMAGE)]),
   edit([one('video', 'source', CLIP), upTo(MAX_IMAGES_BESIDE_VIDEO, 'image', 'reference', IMAGE)], {
     seconds: [],
     sizes: [],
@@ -178,7 +185,8 @@ export const KLING_MODELS: readonly ModelCapability[] = [
     modes: STD_PRO,
     audio: true,
     negativePrompt: false,
-    ...TEXT_OR_FRAME,
+    // An image determines the ratio.
+    ...waysOf([FROM_TEXT, fromFirstFrame(IMAGE, { sizes: [], ratios: [] })]),
   }),
   toCapability('kling-v3-omni', 'Kling 3.0 Omni', {
     seconds: THREE_TO_FIFTEEN,

@@ -51,6 +51,7 @@ import {
   RUNWAY_MODELS,
   type RunwayModel,
   toSize,
+  UNLISTED_WAYS,
   UPLOAD_BYTES,
 } from './models.ts';
 
@@ -253,6 +254,7 @@ export const runway: VendorAdapter = {
   defaultBaseUrl: 'https://api.dev.runwayml.com',
   credentials: API_KEY_CREDENTIALS,
   models: RUNWAY_MODELS,
+  unlistedWays: () => UNLISTED_WAYS,
   metadata: parseMetadata.schema,
   droppedMetadata(model) {
     const known = modelOf(model);

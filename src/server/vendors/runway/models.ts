@@ -288,6 +288,12 @@ function toWays(model: RunwayModel): readonly GenerationWay[] {
   ];
 }
 
+/** Ways of the fields that every model may have. */
+export const UNLISTED_WAYS: readonly GenerationWay[] = toWays({
+  ...seedance('', [], 0),
+  source: 'videoUri',
+});
+
 const PAGE = 'https://docs.dev.runwayml.com/guides/pricing';
 const OWN: PriceSource = {
   source: PAGE,

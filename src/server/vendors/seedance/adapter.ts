@@ -53,7 +53,7 @@ import {
 } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asArray, asPercent, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
-import { familyOf, type ModelFamily, SEEDANCE_MODELS, SEEDANCE_RATIOS } from './models.ts';
+import { familyOf, type ModelFamily, SEEDANCE_MODELS, SEEDANCE_RATIOS, WIDEST_WAYS } from './models.ts';
 
 /** The body of `POST /contents/generations/tasks` (Volcengine Ark, "Create a video generation task"). */
 
@@ -110,6 +110,7 @@ interface ContentItem {
 }
 
 const ROLES = ['reference_image', 'first_frame', 'last_frame'];
+const CLIP_MEMBERS = ['video', 'video_url', 'audio_url'];
 
 function toItem(element: ContentElement, index: number): ContentItem {
   const at = `metadata.content.${index}`;
@@ -504,7 +505,19 @@ export const seedance: VendorAdapter = {
   defaultBaseUrl: 'https://ark.cn-beijing.volces.com',
   credentials: API_KEY_CREDENTIALS,
   models: SEEDANCE_MODELS,
+  unlistedWays: () => WIDEST_WAYS,
   metadata: METADATA,
+  clipsIn: ({ content }) =>
+    Object.fromEntries(
+      (asArray(content) ?? []).map(asObject).flatMap((element, index) =>
+        CLIP_MEMBERS.flatMap((member) => {
+          const given = element?.[member];
+          return given === undefined
+            ? []
+            : [[`metadata.content.${index}.${member}`, asText(given) ?? asObject(given)?.url]];
+        }),
+      ),
+    ),
   formFields: {
     seconds: 'duration',
     ratio: 'metadata.ratio',

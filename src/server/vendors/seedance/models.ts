@@ -259,6 +259,9 @@ function toWays(family: ModelFamily, needsImage: boolean): readonly GenerationWa
   ];
 }
 
+/** Ways of the newest models, which endpoint ids (`ep-…`) may stand for. */
+export const WIDEST_WAYS: readonly GenerationWay[] = toWays({ ...GENERATION_2_5, resolutions: SD_TO_HD }, false);
+
 function toCapability(id: string): ModelCapability {
   const family = familyOf(id);
   if (!family) throw new Error(`no family of models has ${id}`);

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { edit, extend, FROM_TEXT, fromFirstFrame, one, waysOf } from '../../../contract/generation-ways.ts';
+import { edit, extend, FROM_TEXT, fromFirstFrame, generate, one, waysOf } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -46,6 +46,13 @@ import { asId, asPercent, asText, asUnixSeconds, asUrl, ownEntry, toRawResponse 
 
 // Models and capabilities
 
+/** Relays edit and extend the videos they keep, and uploads. */
+const WAYS = [
+  FROM_TEXT,
+  fromFirstFrame(),
+  edit([one('video', 'source')], { seconds: [], sizes: [], ratios: [] }),
+  extend([one('video', 'source')], { seconds: [4, 8, 12, 16, 20], sizes: [], ratios: [] }),
+];
 const COMMON = {
   seconds: { values: [4, 8, 12], default: 4 },
   ratios: [],
@@ -54,13 +61,7 @@ const COMMON = {
   audio: true,
   negativePrompt: false,
   seed: false,
-  // Relays edit and extend the videos they keep, and uploads.
-  ...waysOf([
-    FROM_TEXT,
-    fromFirstFrame(),
-    edit([one('video', 'source')], { seconds: [], sizes: [], ratios: [] }),
-    extend([one('video', 'source')], { seconds: [4, 8, 12, 16, 20], sizes: [], ratios: [] }),
-  ]),
+  ...waysOf(WAYS),
 } as const;
 
 const LISTED: PriceSource = {
@@ -293,6 +294,8 @@ export const sora: VendorAdapter = {
   defaultBaseUrl: 'https://api.openai.com',
   credentials: API_KEY_CREDENTIALS,
   models,
+  // Relays have more models than OpenAI had; its only field for an image is named after references.
+  unlistedWays: () => [...WAYS, generate([one('image', 'reference')])],
   // Its fields are native ones of the body.
   metadata: Type.Object({}),
   formFields: { seconds: 'seconds', size: 'size' },

@@ -13,7 +13,7 @@ import {
   parseInteractionHandle,
   toInteractionBody,
 } from './interactions.ts';
-import { isOmni, MAX_VIDEO_BYTES, VEO_MODELS } from './models.ts';
+import { isOmni, MAX_VIDEO_BYTES, VEO_MODELS, waysOfName } from './models.ts';
 import { parseHandle, toVeoBody, VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
 import { VERTEX_HOST, vertex } from './vertex.ts';
 
@@ -73,6 +73,7 @@ export const veo: VendorAdapter = {
   defaultBaseUrl: GEMINI_BASE_URL,
   credentials: Credentials,
   models: VEO_MODELS,
+  unlistedWays: waysOfName,
   metadata: VEO_METADATA,
   formFields: {
     seconds: 'duration',

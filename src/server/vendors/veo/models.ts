@@ -242,6 +242,10 @@ function omniWays({ references, seconds }: ModelFamily): readonly GenerationWay[
   ];
 }
 
+/** Ways of a model by its name, of which prefix and suffix tell the family and the API. */
+export const waysOfName = (id: string): readonly GenerationWay[] =>
+  isOmni(id) ? omniWays(familyOf(id)) : veoWays(familyOf(id), id.endsWith('-preview'));
+
 function toCapability(id: string, title: string): ModelCapability {
   const family = familyOf(id);
   return {
@@ -255,7 +259,7 @@ function toCapability(id: string, title: string): ModelCapability {
     audio: family.audio,
     negativePrompt: family.negativePrompt,
     seed: false,
-    ...waysOf(isOmni(id) ? omniWays(family) : veoWays(family, id.endsWith('-preview'))),
+    ...waysOf(waysOfName(id)),
     price: veoPrice(id),
     listed: veoPriceSource(id),
   };

@@ -48,7 +48,7 @@ import {
   isSuccessStatus,
   toRawResponse,
 } from '../untrusted-json.ts';
-import { hasPath, pathOf, REFERENCE_MODE, VIDU_MODELS, VIDU_RATIOS, type ViduPath } from './models.ts';
+import { hasPath, pathOf, REFERENCE_MODE, VIDU_MODELS, VIDU_RATIOS, VIDU_WAYS, type ViduPath } from './models.ts';
 
 /** Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by the number of images, one poll. */
 
@@ -254,6 +254,7 @@ export const vidu: VendorAdapter = {
   defaultBaseUrl: 'https://api.vidu.cn',
   credentials: API_KEY_CREDENTIALS,
   models: VIDU_MODELS,
+  unlistedWays: () => Object.values(VIDU_WAYS),
   metadata: parseMetadata.schema,
   formFields: { seconds: 'duration', resolution: 'metadata.resolution', seed: 'metadata.seed' },
   presentation: {

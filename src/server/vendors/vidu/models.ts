@@ -114,8 +114,8 @@ export function pathOf({ first, last, references }: SortedImages<RequestInput>):
 }
 
 const MAX_REFERENCES = 7;
-/** A frame determines the ratio, and the vendor then accepts none. */
-const WAYS: Readonly<Record<ViduPath, GenerationWay>> = {
+/** Ways of each path. A frame determines the ratio, and the vendor then accepts none. */
+export const VIDU_WAYS: Readonly<Record<ViduPath, GenerationWay>> = {
   text2video: FROM_TEXT,
   img2video: fromFirstFrame({}, { ratios: [] }),
   'start-end2video': fromBothFrames({}, { ratios: [] }),
@@ -169,7 +169,9 @@ function toCapability(
     negativePrompt: false,
     seed: true,
     ...waysOf(
-      (PATHS[id] ?? []).flatMap((path) => (also.offers?.[path] ?? [{}]).map((offer) => ({ ...WAYS[path], ...offer }))),
+      (PATHS[id] ?? []).flatMap((path) =>
+        (also.offers?.[path] ?? [{}]).map((offer) => ({ ...VIDU_WAYS[path], ...offer })),
+      ),
     ),
     price: VIDU_PRICES[id] ?? {},
     listed: viduPriceSource(id),

@@ -60,6 +60,7 @@ import {
   SIZES,
   WAN_MODELS,
   WAN_RATIOS,
+  waysOfName,
 } from './models.ts';
 
 /** The body `{model, input, parameters}` of a video task (Alibaba Cloud Model Studio, "Create a task"). */
@@ -160,8 +161,9 @@ const TO_INPUT_FIELDS: Readonly<Record<RequestKind, (given: InputImages) => Fiel
 
 /** Checks that the model accepts a video, and that the vendor can fetch its URL. */
 function checkInputVideo({ model, videos = [] }: VideoRequest, kind: RequestKind, { video_url: url }: Input): void {
-  if (videos.length > 0) return;
   const param = 'metadata.input.video_url';
+  if (videos.length > 0 && url !== undefined) rejectField(param, 'and inputs both name a video');
+  if (videos.length > 0) return;
   if (kind !== 'media-edit' && url !== undefined) rejectField(param, `is not a field of ${model}`);
   if (kind === 'media-edit' && url === undefined) rejectField(param, `is needed: ${model} changes a video`);
   if (url !== undefined && !/^(https?|oss):\/\/\S+$/.test(url)) rejectField(param, 'must be an http or oss address');
@@ -322,7 +324,7 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
   const byExact = kind === 'words' || kind === 'references' ? resolutionClassOf(exact ?? '') : undefined;
   const resolution = byExact ?? asText(parameters?.resolution);
   const audio = parameters?.audio ?? (modelLineOf(request.model)?.audioSwitch ? true : undefined);
-  // The whole video is edited unless a length is given. One named in `metadata` is not measured.
+  // The whole video is edited unless a length is given. One at the vendor's own address (`oss://`) is not measured.
   const inputSeconds = kind === 'media-edit' ? (request.inputSeconds ?? MAX_EDITED_SECONDS) : undefined;
   return defined({
     seconds: parseSeconds(parameters?.duration ?? inputSeconds ?? DEFAULT_SECONDS, 'duration'),
@@ -457,7 +459,12 @@ export const wan: VendorAdapter = {
   defaultBaseUrl: 'https://dashscope.aliyuncs.com',
   credentials: API_KEY_CREDENTIALS,
   models: WAN_MODELS,
+  unlistedWays: waysOfName,
   metadata: METADATA,
+  clipsIn({ input }) {
+    const { video_url: video, audio_url: audio } = asObject(input) ?? {};
+    return { 'metadata.input.video_url': video, 'metadata.input.audio_url': audio };
+  },
   formFields: {
     seconds: 'duration',
     size: 'size',

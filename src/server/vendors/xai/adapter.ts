@@ -160,6 +160,7 @@ export const xai: VendorAdapter = {
   defaultBaseUrl: 'https://api.x.ai',
   credentials: API_KEY_CREDENTIALS,
   models: XAI_MODELS,
+  unlistedWays: () => XAI_MODELS[0]?.ways ?? [],
   metadata: parseMetadata.schema,
   formFields: {
     seconds: 'duration',
