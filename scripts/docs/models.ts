@@ -1,3 +1,5 @@
+import { fits, type GenerationWay } from '../../src/contract/generation-ways.ts';
+import type { InputRole, InputType, VideoOperation } from '../../src/contract/input-roles.ts';
 import type { MediaLine, VideoPrice } from '../../src/contract/pricing.ts';
 import type { ModelCapability, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
@@ -21,9 +23,53 @@ current list behind them. Sources: \`src/server/vendors/NAME/models.ts\`. \`REEL
 
 ${VENDOR_ADAPTERS.map(renderVendor).join('\n\n')}
 
+## Inputs and operations
+
+What \`inputs\` may hold ([inputs.md](inputs.md)), with the largest number of each; not everything goes together, as \`parameters.anyOf\` of
+\`GET /v1/videos/models\` says. The contract tests send every combination to the simulators of the vendors.
+
+${table(MATRIX_HEAD, VENDOR_ADAPTERS.flatMap(matrixRowsOf))}
+
 Not listed, because no page of the vendor states their limits and price: \`wan2.2-t2v-flash\`, \`wan2.6-t2v-us\`, \`wan2.6-i2v-us\`; because only
-resellers name their ids: Kling 4.0, Vidu Q4, Wan 3.0 Prime Pro, Grok Imagine 1.5 Lite. Added by name, only the vendor checks their requests.
+resellers name their ids: Kling 4.0, Vidu Q4, Wan 3.0 Prime Pro, Grok Imagine 1.5 Lite. Added by name, they take the inputs that requests to
+their vendor can express; only the vendor checks lengths and sizes.
 `;
+}
+
+const MATRIX_HEAD = [
+  ...['Models', 'Text', 'First frame', 'Last frame', 'Keyframes', 'Image references'],
+  ...['Video references', 'Audio references', 'Voice', 'Edit', 'Extend'],
+];
+
+/** One row for models of a vendor that take the same. */
+function matrixRowsOf({ models }: VendorAdapter): string[][] {
+  const rows = Map.groupBy(models, ({ ways }) => JSON.stringify(matrixCellsOf(ways)));
+  return [...rows].map(([cells, same]) => [
+    same.map(({ id }) => `\`${id}\``).join(', '),
+    ...(JSON.parse(cells) as string[]),
+  ]);
+}
+
+function matrixCellsOf(ways: readonly GenerationWay[]): string[] {
+  const generating = ways.filter(({ operation }) => operation === 'generate');
+  const most = (type: InputType, role: InputRole): string => {
+    const rules = generating.flatMap(({ inputs }) => inputs.filter((rule) => rule.type === type && rule.role === role));
+    return String(rules.length === 0 ? '–' : Math.max(...rules.map(({ max }) => max)));
+  };
+  const mark = (isOffered: boolean): string => (isOffered ? 'yes' : '–');
+  const offers = (operation: VideoOperation): string => mark(ways.some((way) => way.operation === operation));
+  return [
+    mark(generating.some((way) => fits(way, []))),
+    most('image', 'first_frame'),
+    most('image', 'last_frame'),
+    most('image', 'keyframe'),
+    most('image', 'reference'),
+    most('video', 'reference'),
+    most('audio', 'reference'),
+    most('audio', 'voice'),
+    offers('edit'),
+    offers('extend'),
+  ];
 }
 
 function renderVendor(vendor: VendorAdapter): string {
