@@ -69,15 +69,15 @@ describe('large images in the formats of Kling and Jimeng', () => {
       assert.equal(service.sandbox.control.jobs('kling').filter(({ prompt }) => prompt === 'private').length, 0);
     });
 
-    it('a long string that is not Base64 is sent without its prefix, like a short one', async () => {
-      const image_tail = `data:image/png;base64,${second}é`;
-      const body = { model_name: 'kling-v1-6', prompt: 'not Base64', image: first, image_tail };
-      await service.caller.request('POST', IMAGE, body);
-      const sent = service.sandbox.control.requests({ vendor: 'kling' }).map((request) => String(request.body));
-      assert.equal(
-        sent.filter((text) => text.includes('not Base64') && text.includes(JSON.stringify(`${second}é`))).length,
-        1,
-      );
+    it('a long string that is not Base64 is refused, like a short one', async () => {
+      for (const text of [second, 'short'])
+        for (const field of ['image', 'image_tail'] as const) {
+          const images = { image: first, image_tail: second, [field]: `data:image/png;base64,${text}é` };
+          const body = { model_name: 'kling-v1-6', prompt: 'not Base64', ...images };
+          const { status, body: answer } = await service.caller.request('POST', IMAGE, body);
+          assert.equal(status, 400, JSON.stringify(answer));
+          assert.match(JSON.stringify(answer), new RegExp(`${field} must be`));
+        }
     });
   });
 });

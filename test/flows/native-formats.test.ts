@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -8,6 +11,7 @@ import { type Fields, startVideoService, type VideoService } from './video-fixtu
 const image = loadMedia('image.png').bytes.toString('base64');
 const TEXT = '/kling/native/v1/videos/text2video';
 const IMAGE = '/kling/native/v1/videos/image2video';
+const OMNI = '/kling/native/v1/videos/omni-video';
 const ACTION = '?Action=CVSync2AsyncSubmitTask&Version=2022-08-31';
 const RESULT = '?Action=CVSync2AsyncGetResult&Version=2022-08-31';
 
@@ -46,13 +50,21 @@ function volcengineHeaders(accessKey: string, secretKey: string, query: string, 
 describe('the native APIs of Kling and Jimeng', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
+    let folder: string;
     before(async () => {
-      service = await startVideoService(await freshUrl(), {}, [
+      folder = await mkdtemp(join(tmpdir(), 'rg-native-'));
+      const env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0', ALLOW_HTTP: '1' };
+      service = await startVideoService(await freshUrl(), { env }, [
         { name: 'kling', model: 'kling-v1-6' },
+        { name: 'kling', model: 'kling-v3-omni' },
         { name: 'jimeng', model: 'jimeng_t2v_v30' },
+        { name: 'jimeng', model: 'jimeng_i2v_first_tail_v30' },
       ]);
     });
-    after(() => service.stop());
+    after(async () => {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
 
     async function send(path: string, headers: Record<string, string>, body?: object): Promise<Reply> {
       const response = await fetch(`${service.baseUrl}${path}`, {
@@ -278,6 +290,98 @@ describe('the native APIs of Kling and Jimeng', () => {
         assert.equal(without.status, 400);
         assert.deepEqual(Object.keys(without.body).sort(), ['code', 'data', 'message']);
         assert.match(String(without.body.message), /Version/);
+      });
+    });
+
+    describe('media in the vendors’ own fields', () => {
+      const URL = 'https://media.example/a.png';
+      let file: string;
+      let film: string;
+      before(async () => {
+        const form = new FormData();
+        form.set('purpose', 'vision');
+        form.set('file', new Blob([new Uint8Array(loadMedia('image.png').bytes)]), 'a.png');
+        const headers = { authorization: `Bearer ${service.caller.key}` };
+        const uploaded = await fetch(`${service.baseUrl}/v1/files`, { method: 'POST', body: form, headers });
+        file = String(((await uploaded.json()) as Fields).id);
+        film = String(dataOf(await kling(TEXT, { model_name: 'kling-v1-6', prompt: 'the source' })).task_id);
+        await service.caller.waitUntilEnded(film);
+      });
+      const sentToKling = (prompt: string) => (service.job('kling', prompt).input as { readonly body: Fields }).body;
+
+      it('are typed inputs: by URL, as Base64, or as the id of a file or video, in the caller’s order', async () => {
+        const body = {
+          ...{ model_name: 'kling-v3-omni', prompt: '<<<image_2>>> as <<<video_1>>>', mode: 'pro' },
+          image_list: [{ image_url: file }, { image_url: URL, type: 'first_frame' }, { image_url: image }],
+          video_list: [{ video_url: film, refer_type: 'feature', keep_original_sound: 'no' }],
+        };
+        const { task_id: id } = dataOf(await kling(OMNI, body));
+        const { image_list: images, video_list: videos, prompt } = sentToKling(body.prompt);
+        assert.deepEqual(images, [{ image_url: image }, { image_url: URL, type: 'first_frame' }, { image_url: image }]);
+        const [{ video_url: url, ...rest } = {}] = videos as readonly Fields[];
+        assert.deepEqual([rest, prompt], [{ refer_type: 'feature', keep_original_sound: 'no' }, body.prompt]);
+        assert.match(String(url), /^http:\/\/127\.0\.0\.1:\d+\/play\/task_/);
+        assert.equal((await service.caller.unified(id)).action, 'referenceGenerate');
+        const frames = { model_name: 'kling-v1-6', prompt: 'frames by id', image: file, image_tail: URL };
+        assert.equal((await kling(IMAGE, frames)).status, 200);
+        const sent = sentToKling('frames by id');
+        assert.deepEqual([sent.image, sent.image_tail], [image, URL]);
+      });
+
+      it('an edit costs the seconds of its source, and names it', async () => {
+        const body = {
+          model_name: 'kling-v3-omni',
+          prompt: 'native edit',
+          duration: '10',
+          video_list: [{ video_url: film }],
+        };
+        const { task_id: id } = dataOf(await kling(OMNI, body));
+        const { facts } = (await service.caller.request('GET', `/v1/videos/${String(id)}/receipt`)).body as unknown as {
+          facts: Fields;
+        };
+        assert.equal(facts.seconds, facts.input_seconds);
+        assert.notEqual(facts.seconds, 10);
+        assert.equal((await service.caller.unified(id)).action, 'edit');
+        const { metadata } = await service.caller.waitUntilEnded(id);
+        assert.equal((metadata as Fields).source_video_id, film);
+      });
+
+      it('are refused before anything is reserved, by the names of the vendor’s fields', async () => {
+        const balance = async () => (await service.operator.quota()).quota;
+        const start = await balance();
+        const reference = { image_url: URL };
+        for (const [media, message] of [
+          [{ image_list: Array(8).fill(reference) }, /^image_list\.7\.image_url cannot be used: there are more than/],
+          [
+            { image_list: [{ ...reference, type: 'end_frame' }] },
+            /^image_list cannot be used: these do not go together/,
+          ],
+          [{ image_list: [{ image_url: 'file-unknown0000' }] }, /^image_list\.0\.image_url names no file of yours/],
+          [{ image_list: 'picture' }, /^image_list must be a list of objects/],
+          [{ image_list: [{ image_url: film }] }, /^image_list\.0\.image_url is image, but the file is of type video/],
+          [{ video_list: [{ video_url: film }, { video_url: film }] }, /^video_list\.1\.video_url cannot be used/],
+          [{ video_list: [{ video_url: 'clip' }] }, /^video_list\.0\.video_url must be an http/],
+          [
+            { video_list: [{ video_url: film }], image_list: [{ ...reference, type: 'first_frame' }] },
+            /cannot be used/,
+          ],
+        ] as const) {
+          const { status, body } = await kling(OMNI, { model_name: 'kling-v3-omni', prompt: 'refused', ...media });
+          assert.deepEqual([status, body.code], [400, 1201], JSON.stringify(body));
+          assert.match(String(body.message), message);
+        }
+        assert.equal(await balance(), start);
+      });
+
+      it('Jimeng gets all of them as Base64 as soon as one is a file', async () => {
+        const body = { req_key: 'jimeng_i2v_first_tail_v30', prompt: 'native frames', image_urls: [file, file] };
+        const headers = { authorization: `Bearer ${service.caller.key}` };
+        assert.equal((await send(`/jimeng/native/${ACTION}`, headers, body)).status, 200);
+        const { image_urls: urls, binary_data_base64: sent } = service.job('jimeng', 'native frames').input as Fields;
+        assert.deepEqual([urls, sent], [undefined, [image, image]]);
+        const one = await send(`/jimeng/native/${ACTION}`, headers, { ...body, image_urls: [URL] });
+        assert.deepEqual([one.status, one.body.code], [400, 50_200]);
+        assert.match(String(one.body.message), /image_urls/);
       });
     });
   });

@@ -109,7 +109,7 @@ describe('typed inputs', () => {
             ],
             seconds: '12',
           },
-          'duration',
+          'seconds',
         ],
         [{ model: 'gen4.5', operation: 'edit', inputs: [clip] }, 'model'],
       ] as const) {

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import type { InputRole } from '../../contract/input-roles.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import type { CallFacts } from '../../contract/pricing.ts';
 import {
@@ -14,10 +15,10 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Base64Text } from '../platform/base64.ts';
 import { type BodyImages, NO_IMAGES } from '../platform/json.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
-import type { Json, MediaInput, TaskPresentation, VendorAdapter } from '../vendors/adapter.ts';
+import type { Json, TaskPresentation, VendorAdapter } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { GenerationRequest } from './generation-request.ts';
-import { parseMedia, withImages, withoutDataUrlPrefix } from './request-images.ts';
+import { parseMedia, parseUrl, withImages, withoutDataUrlPrefix } from './request-images.ts';
 import { parseTerms } from './task-completion.ts';
 import {
   isImportedEndedTask,
@@ -27,6 +28,7 @@ import {
   type SubmitResult,
   type Task,
 } from './task-store.ts';
+import type { GivenInput, InputSource } from './typed-inputs.ts';
 
 /** Renders tasks in the formats of the contract, by the presentation rules of their vendors. */
 export class TaskRenderer {
@@ -379,7 +381,7 @@ const MAX_EXTERNAL_ID_LENGTH = 200;
 
 /**
  * Parses a request in Kling's own format: `model_name` (or `model`), `prompt`, `image`, `duration` as a string, and so
- * on. All other fields reach the vendor unchanged.
+ * on. Its media become typed inputs; all other fields reach the vendor unchanged.
  */
 export function parseKlingRequest(
   given: Body,
@@ -393,16 +395,19 @@ export function parseKlingRequest(
     throw invalidRequest('image is required.', 'image');
   const seconds = optionalText(body, 'duration') ?? '5';
   if (!/^[1-9]\d{0,2}$/.test(seconds)) throw invalidRequest('duration must be whole seconds, as a string.', 'duration');
-  const { model_name: _, model: __, ...rest } = body;
   const model = klingModelOf(body, operation);
+  const { inputs, others } = operation === 'omni-video' ? omniInputs(body) : frameInputs(body, operation, bodyImages);
+  const { model_name: _, model: __, ...rest } = others;
+  const isEdit = inputs.some(({ role }) => role === 'source');
   return {
     model,
     prompt: optionalText(body, 'prompt') ?? '',
     // The omni endpoint accepts a prompt per shot instead.
     isPromptOptional: operation === 'image2video' || (operation === 'omni-video' && body.multi_shot === true),
-    images:
-      operation === 'image2video' && image !== undefined ? [parseMedia(bodyImages.get('image') ?? image, 'image')] : [],
-    seconds: Number(seconds),
+    inputs,
+    operation: isEdit ? 'edit' : 'generate',
+    // An edited video keeps its length.
+    seconds: isEdit ? undefined : Number(seconds),
     mode: optionalText(body, 'mode') ?? 'std',
     metadata: {},
     body,
@@ -412,6 +417,75 @@ export function parseKlingRequest(
     officialOperation: operation,
     callbackUrl: callbackUrlOf(body),
   };
+}
+
+/** The media of a body, and its other fields. */
+interface NativeInputs {
+  readonly inputs: readonly GivenInput[];
+  readonly others: Body;
+}
+
+/** A last frame alone, which only some models take, is left to the vendor. */
+function frameInputs(body: Body, operation: KlingOperation, bodyImages: BodyImages): NativeInputs {
+  if (operation !== 'image2video' || body.image === undefined) return { inputs: [], others: body };
+  const { image: _, image_tail: __, ...others } = body;
+  const inputs = Object.entries(FRAME_ROLES).flatMap(([field, role]): readonly GivenInput[] => {
+    const text = optionalText(body, field);
+    return text === undefined ? [] : [imageInput(bodyImages.get(field) ?? text, field, role)];
+  });
+  return { inputs, others };
+}
+const FRAME_ROLES = { image: 'first_frame', image_tail: 'last_frame' } as const;
+
+/** The lists of the omni endpoint; their other members stay in the body, element by element. */
+function omniInputs(body: Body): NativeInputs {
+  const [images, videos] = [listOf(body, 'image_list'), listOf(body, 'video_list')];
+  const inputs = [
+    ...images.map(({ image_url: text, type }, index) => {
+      const role = typeof type === 'string' && Object.hasOwn(OMNI_ROLES, type) ? OMNI_ROLES[type] : undefined;
+      return imageInput(text, `image_list.${index}.image_url`, role ?? 'reference');
+    }),
+    ...videos.map(({ video_url: text, refer_type: type }, index) =>
+      videoInput(text, `video_list.${index}.video_url`, type === 'feature' ? 'reference' : 'source'),
+    ),
+  ];
+  const { image_list: _, video_list: __, ...others } = body;
+  const without = (key: string, list: readonly Body[]) => list.map(({ [key]: ___, ...entry }) => entry);
+  return {
+    inputs,
+    others: {
+      ...others,
+      ...(images.length > 0 && { image_list: without('image_url', images) }),
+      ...(videos.length > 0 && { video_list: without('video_url', videos) }),
+    },
+  };
+}
+/** An image without a type is a reference. */
+const OMNI_ROLES: Readonly<Record<string, InputRole>> = { first_frame: 'first_frame', end_frame: 'last_frame' };
+
+function listOf(body: Body, key: string): readonly Body[] {
+  const value = body[key] ?? [];
+  if (!Array.isArray(value) || !value.every(isObject)) throw invalidRequest(`${key} must be a list of objects.`, key);
+  return value as readonly Body[];
+}
+
+/** Ids of uploaded files and of videos, which may stand for a URL in the vendors' formats too. */
+const FILE_ID = /^(?:file-|video_|task_)[\w-]{8,100}$/;
+
+function imageInput(given: unknown, param: string, role: InputRole): GivenInput {
+  const isText = typeof given === 'string' || given instanceof Base64Text;
+  if (!isText) throw invalidRequest(`${param} must be a string.`, param);
+  const isId = typeof given === 'string' && FILE_ID.test(given);
+  return { param, type: 'image', role, source: isId ? { fileId: given } : parseMedia(given, param) };
+}
+
+function videoInput(given: unknown, param: string, role: InputRole): GivenInput {
+  const text = typeof given === 'string' ? given.trim() : '';
+  const isId = FILE_ID.test(text);
+  if (!isId && !/^https?:/i.test(text))
+    throw invalidRequest(`${param} must be an http(s) address, or the id of a file or video.`, param);
+  const source: InputSource = isId ? { fileId: text } : { url: parseUrl(text, param) };
+  return { param, type: 'video', role, source };
 }
 
 /** The default model of each of Kling's endpoints. */
@@ -442,21 +516,25 @@ export function parseJimengRequest(given: Body, bodyImages: BodyImages = NO_IMAG
   const model = optionalText(body, 'req_key');
   if (model === undefined) throw invalidRequest('req_key is required.', 'req_key');
   assertNoPrivateUrls({ ...body, callback_url: undefined });
+  const { image_urls: _, binary_data_base64: __, ...others } = body;
+  const images = [...textsOf(body, 'image_urls'), ...textsOf(body, 'binary_data_base64')];
   return {
     model,
     prompt: optionalText(body, 'prompt') ?? '',
-    images: [
-      ...parseMediaList(body, 'image_urls', bodyImages),
-      ...parseMediaList(body, 'binary_data_base64', bodyImages),
-    ],
+    inputs: images.map(({ text, param }, index) =>
+      imageInput(bodyImages.get(param) ?? text, param, JIMENG_ROLES[index] ?? 'reference'),
+    ),
     metadata: {},
     body,
     bodyImages,
-    officialBody: toOfficialBody(body, bodyImages),
+    officialBody: toOfficialBody(others, bodyImages),
     officialVendor: 'jimeng',
     callbackUrl: callbackUrlOf(body),
   };
 }
+
+/** Roles of its images, in their order. */
+const JIMENG_ROLES: readonly InputRole[] = ['first_frame', 'last_frame'];
 
 /** The body sent to the vendor, with bare Base64. */
 const toOfficialBody = (body: Body, bodyImages: BodyImages): NonNullable<GenerationRequest['officialBody']> =>
@@ -519,13 +597,12 @@ function optionalText(body: Body, key: string): string | undefined {
   return value;
 }
 
-function parseMediaList(body: Body, key: string, bodyImages: BodyImages): MediaInput[] {
+function textsOf(body: Body, key: string): readonly { readonly text: string; readonly param: string }[] {
   const value = body[key] ?? [];
   if (!Array.isArray(value)) throw invalidRequest(`${key} must be a list of strings.`, key);
-  return value.map((each: unknown, index) => {
-    if (typeof each !== 'string') throw invalidRequest(`${key} must be a list of strings.`, key);
-    const param = `${key}.${index}`;
-    return parseMedia(bodyImages.get(param) ?? each, param);
+  return value.map((text: unknown, index) => {
+    if (typeof text !== 'string') throw invalidRequest(`${key} must be a list of strings.`, key);
+    return { text, param: `${key}.${index}` };
   });
 }
 

@@ -10,7 +10,7 @@ import { validatorFor } from '../platform/http/schema-validation.ts';
 import { type BodyImages, JsonRejectedError, NO_IMAGES, parseRequestJson } from '../platform/json.ts';
 import { sniffMedia } from '../platform/media-length.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
-import type { Json, MediaInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import type { Json, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import { type InputResolver, NO_INPUTS, type ResolvedInputs } from './input-resolver.ts';
 import type { ModelChoice } from './model-choice.ts';
 import { arrangeMedia, findMedia, type GivenMedia, type MediaUse, normalizeDataUrls } from './request-images.ts';
@@ -46,9 +46,10 @@ interface StrictBody {
 export interface GenerationRequest {
   readonly model: string;
   readonly prompt: string;
-  /** Images of a vendor's own format; the other formats set `media`. */
-  readonly images: readonly MediaInput[];
-  /** Images and other media as sent by the caller; the model decides which of them are usable. */
+  /**
+   * Images and other media of the unified or OpenAI's format as sent by the caller; the model decides which of them are
+   * usable.
+   */
   readonly media?: GivenMedia;
   /** The typed inputs, before files are found and roles are filled in. */
   readonly inputs?: readonly GivenInput[];
@@ -104,7 +105,6 @@ export function parseGenerationRequest(
   return {
     model,
     prompt: body.prompt ?? '',
-    images: [],
     media: findMedia(
       withoutFileReference(body),
       files.filter(({ field }) => !isInputPart(field)),
@@ -180,11 +180,14 @@ export function toVideoRequest(
 ): VideoRequest {
   const { operation = 'generate' } = generation;
   const { prompt, seconds, size, mode, metadata, officialBody, officialOperation, body, media } = generation;
-  const { images, fields } = media === undefined ? { images: generation.images } : arrangeMedia(media, use);
-  const typed = sortInputs(inputs);
+  const { images, fields } = media === undefined ? { images: [] } : arrangeMedia(media, use);
+  // Prompts in a vendor's own format name inputs by their places.
+  const typed = sortInputs(inputs, officialBody === undefined);
   if (images.length > 0 && typed.images.length > 0)
     throw invalidRequest('inputs and the older image fields cannot both hold images.', 'inputs');
-  if (inputs.length > 0 || operation !== 'generate') {
+  // A model without ways has only its vendor's own format, which the vendor checks.
+  const isVendorChecked = officialBody !== undefined && use.capability?.ways.length === 0;
+  if (!isVendorChecked && (inputs.length > 0 || operation !== 'generate')) {
     const older = kindsOfImages(images).map((kind, index) => ({
       ...kind,
       param: 'image',
@@ -216,7 +219,7 @@ const ACTIONS = ['textGenerate', 'generate', 'firstTailGenerate'] as const;
 export function actionOf({ images, videos = [], operation, officialBody }: VideoRequest): string {
   if (operation !== undefined && operation !== 'generate') return operation;
   if (videos.length > 0 || images.some(({ role }) => role === 'reference')) return 'referenceGenerate';
-  // A vendor's own body may contain a last frame in addition to the image.
+  // A vendor's own body may contain a last frame alone.
   const count = images.length + (officialBody?.image_tail === undefined ? 0 : 1);
   return ACTIONS[count] ?? 'referenceGenerate';
 }

@@ -17,6 +17,7 @@ import type {
   VideoRequest,
 } from '../vendors/adapter.ts';
 import { mapInputs } from './queue-store.ts';
+import { parseUrl } from './request-images.ts';
 import { parseTerms } from './task-completion.ts';
 import type { Task, TaskStore } from './task-store.ts';
 import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
@@ -49,6 +50,7 @@ export type FindInputFile = (fileId: string, owner: InputOwner) => Promise<Input
 interface RequestedInputs {
   readonly inputs?: readonly GivenInput[];
   readonly operation?: VideoOperation;
+  readonly metadata?: VideoRequest['metadata'];
 }
 
 /** Inputs in the form adapters expect. */
@@ -60,7 +62,7 @@ export interface ResolvedInputs {
   readonly source?: Task;
 }
 
-/** Resolves nothing, for requests in vendors' own formats. */
+/** Of a request without typed inputs. */
 export const NO_INPUTS: ResolvedInputs = { inputs: [] };
 
 interface InputResolverDependencies {
@@ -92,12 +94,13 @@ export class InputResolver {
 
   /** @throws AppError that names the input */
   async resolve(
-    { inputs: given = [], operation = 'generate' }: RequestedInputs,
+    { inputs: given = [], operation = 'generate', metadata = {} }: RequestedInputs,
     owner: InputOwner,
     use: InputUse,
     { adapter, price }: { readonly adapter: VendorAdapter; readonly price: Price },
   ): Promise<ResolvedInputs> {
-    if (given.length === 0) return NO_INPUTS;
+    const named = countsInputSeconds(price) ? await this.#measureNamed(adapter.clipsIn?.(metadata) ?? {}) : [];
+    if (given.length + named.length === 0) return NO_INPUTS;
     const located = await Promise.all(given.map((input) => this.#locate(input, owner)));
     const isPriced = operation !== 'generate' || countsInputSeconds(price);
     const inputs = await Promise.all(
@@ -108,7 +111,7 @@ export class InputResolver {
         return defined({ ...rest, media, seconds: seconds === undefined ? undefined : Math.ceil(seconds) });
       }),
     );
-    const measured = inputs.flatMap(({ seconds }) => seconds ?? []);
+    const measured = [...inputs.flatMap(({ seconds }) => seconds ?? []), ...named];
     const tasks = located.flatMap(({ source }) => ('task' in source ? (source.task ?? []) : []));
     return defined({
       inputs,
@@ -162,8 +165,9 @@ export class InputResolver {
     const file = await this.find(source.fileId, owner);
     if (file === undefined) throw noSuchFile(param);
     const type = typeOfMedia(file.mediaType);
+    const field = param.startsWith('inputs[') ? `${param}.type` : param;
     if (input.type !== undefined && input.type !== type)
-      throw invalidRequest(`${param}.type is ${input.type}, but the file is of type ${type}.`, `${param}.type`);
+      throw invalidRequest(`${field} is ${input.type}, but the file is of type ${type}.`, field);
     return { ...input, type, source: file, fileId: source.fileId };
   }
 
@@ -213,13 +217,33 @@ export class InputResolver {
     const rules = inputRules((use.capability?.ways ?? []).filter(({ operation }) => operation === use.operation));
     const limit = rules.find((rule) => rule.type === type && rule.role === role)?.maxSeconds;
     if (!isPriced && limit === undefined) return undefined;
+    const seconds = await this.#secondsOf(source);
+    if (seconds === undefined && isPriced) throw unmeasured(param);
+    return seconds;
+  }
+
+  /**
+   * Whole seconds of clips named in `metadata`. Those at a vendor's own address (`asset://`) are left to the vendor.
+   * @throws AppError for one that cannot be measured
+   */
+  #measureNamed(clips: Readonly<Record<string, unknown>>): Promise<readonly number[]> {
+    const urls = Object.entries(clips).flatMap(([param, url]) =>
+      typeof url === 'string' && /^https?:/i.test(url.trim()) ? [{ param, url: url.trim() }] : [],
+    );
+    return Promise.all(
+      urls.map(async ({ param, url }) => {
+        const seconds = await this.#secondsOf({ url: parseUrl(url, param) });
+        if (seconds === undefined) throw unmeasured(param);
+        return Math.ceil(seconds);
+      }),
+    );
+  }
+
+  async #secondsOf(source: Located['source']): Promise<number | undefined> {
     const release = await this.#measuring.acquire(FETCH_TIMEOUT_MS);
     if (release === undefined) throw new AppError('rate_limit_exceeded');
     const bytes = await this.#bytesOf(source).finally(release);
-    const seconds = bytes === undefined ? undefined : measureSeconds(bytes);
-    if (seconds === undefined && isPriced)
-      throw invalidRequest(`${param} cannot be measured, and the price depends on its length.`, param);
-    return seconds;
+    return bytes === undefined ? undefined : measureSeconds(bytes);
   }
 
   async #bytesOf(source: Located['source']): Promise<Buffer | undefined> {
@@ -248,11 +272,15 @@ export class InputResolver {
   }
 }
 
-/** An id of the OpenAI-style edit or extension is `video`; those of `inputs` are named by their place. */
-const noSuchFile = (param: string): AppError =>
-  param === 'video'
-    ? new AppError('task_not_exist')
-    : invalidRequest(`${param}.file_id names no file of yours.`, `${param}.file_id`);
+const unmeasured = (param: string): AppError =>
+  invalidRequest(`${param} cannot be measured, and the price depends on its length.`, param);
+
+/** An id of the OpenAI-style edit or extension is `video`; a vendor's own format has ids in place of URLs. */
+function noSuchFile(param: string): AppError {
+  if (param === 'video') return new AppError('task_not_exist');
+  const field = /^input(?:s\[|_reference$)/.test(param) ? `${param}.file_id` : param;
+  return invalidRequest(`${field} names no file of yours.`, field);
+}
 
 const countsInputSeconds = (price: Price): boolean =>
   ((price as VideoPrice).lines ?? []).some(

@@ -278,7 +278,6 @@ function toRemixRequest(original: Task, prompt: string): GenerationRequest {
   return {
     model: original.model,
     prompt,
-    images: [],
     seconds,
     size,
     metadata: {},

@@ -313,7 +313,14 @@ export function assertInputsFit(inputs: readonly ResolvedInput[], use: InputUse)
       throw refuse(param, REASONS.seconds(String(rule.maxSeconds)));
   }
   if (!ways.some((way) => fits(way, inputs)))
-    throw refuse('inputs', inputs.length === 0 ? REASONS.none() : REASONS.together());
+    throw refuse(fieldOf(inputs), inputs.length === 0 ? REASONS.none() : REASONS.together());
+}
+
+/** The member of the body that holds the inputs, `inputs` if there are several. */
+function fieldOf(inputs: readonly ResolvedInput[]): string {
+  const fields = new Set(inputs.map(({ param }) => param.replace(/[.[].*$/, '')));
+  const [field = 'inputs'] = fields;
+  return fields.size === 1 ? field : 'inputs';
 }
 
 /** Bytes of a file; 0 of one by URL, which only the vendor checks. */
@@ -334,10 +341,16 @@ const REASONS = {
 const ORDER: readonly InputRole[] = ['first_frame', 'last_frame'];
 const rank = ({ role }: InputKind): number => (ORDER.includes(role) ? ORDER.indexOf(role) : ORDER.length);
 
-/** Inputs by type, in the order of the adapters: frames first. */
-export function sortInputs(inputs: readonly ResolvedInput[]) {
-  const of = (type: InputType): readonly ResolvedInput[] =>
-    inputs.filter((input) => input.type === type).toSorted((one, other) => rank(one) - rank(other));
+/**
+ * Inputs by type, in the order of the adapters.
+ *
+ * @param isFramesFirst false: in the caller's order
+ */
+export function sortInputs(inputs: readonly ResolvedInput[], isFramesFirst = true) {
+  const of = (type: InputType): readonly ResolvedInput[] => {
+    const found = inputs.filter((input) => input.type === type);
+    return isFramesFirst ? found.toSorted((one, other) => rank(one) - rank(other)) : found;
+  };
   const toRequest = ({ media, role, at, fileId }: ResolvedInput): RequestInput => ({
     ...media,
     role,

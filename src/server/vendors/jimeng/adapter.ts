@@ -196,8 +196,8 @@ function toFields(request: VideoRequest): RequestBody & { readonly req_key: stri
 }
 
 /** All URLs, or all Base64. */
-function toImageFields({ images, officialBody }: VideoRequest): RequestBody {
-  if (officialBody || images.length === 0) return {};
+function toImageFields({ images }: VideoRequest): RequestBody {
+  if (images.length === 0) return {};
   const urls = images.flatMap((image) => ('url' in image ? [image.url] : []));
   if (urls.length === images.length) return { image_urls: urls };
   return { binary_data_base64: images.map((image) => toBase64(fileOf(image))) };

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { sortImages } from '../../../contract/generation-ways.ts';
-import type { MediaInput, VideoRequest } from '../adapter.ts';
+import { asObject } from '../../../contract/objects.ts';
+import type { MediaInput, RequestJson, VideoRequest } from '../adapter.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../json-calls.ts';
 import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media.ts';
 import { createMetadataParser, matchAspectRatio, rejectField } from '../metadata.ts';
@@ -147,17 +148,35 @@ function toCommonBody(request: VideoRequest): RequestBody {
   });
 }
 
-/** The vendor's own body, without the caller's values of fields that the gateway sets itself. */
-function toOfficialBody(official: NonNullable<VideoRequest['officialBody']>, model: string): RequestBody {
+/** The vendor's own body with its media, without the caller's values of fields that the gateway sets itself. */
+function toOfficialBody(
+  official: NonNullable<VideoRequest['officialBody']>,
+  { model, images, videos = [], officialOperation }: VideoRequest,
+): RequestBody {
   // The gateway sends callbacks itself, and the vendor receives our task id instead of the caller's.
-  const { model: _, callback_url: __, external_task_id: ___, ...body } = official;
-  return { ...body, model_name: model };
+  const { model: _, callback_url: __, external_task_id: ___, image_list, video_list, ...body } = official;
+  const complete = (list: RequestJson | undefined, key: string, media: readonly MediaInput[]) =>
+    Array.isArray(list)
+      ? list.map((entry: RequestJson, index): RequestJson => {
+          const one = media[index];
+          return one === undefined ? entry : { ...(asObject(entry) as RequestBody), [key]: toUrlOrBase64(one) };
+        })
+      : list;
+  const { first, last } = officialOperation === 'image2video' ? sortImages(images) : {};
+  return omitUndefined({
+    ...body,
+    ...(first && { image: toUrlOrBase64(first) }),
+    ...(last && { image_tail: toUrlOrBase64(last) }),
+    image_list: complete(image_list, 'image_url', images),
+    video_list: complete(video_list, 'video_url', videos),
+    model_name: model,
+  });
 }
 
 /** The vendor's body for one request. */
 export function toBody(request: VideoRequest): RequestBody {
-  const { officialBody, extraFields, model, taskId } = request;
-  const body = officialBody ? toOfficialBody(officialBody, model) : toCommonBody(request);
+  const { officialBody, extraFields, taskId } = request;
+  const body = officialBody ? toOfficialBody(officialBody, request) : toCommonBody(request);
   return { ...applyExtraFields(body, extraFields), external_task_id: taskId };
 }
 
