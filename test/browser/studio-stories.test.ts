@@ -203,7 +203,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     const card = (prompt: string) => page.getByRole('article', { name: prompt });
     const many = (text: string, count: number) => text.replace('{{count}}', String(count));
     const button = (name: string) => page.getByRole('button', { name, exact: true });
-    for (const prompt of ['A red fox', 'A grey owl']) await card(prompt).locator('video').waitFor();
+    for (const prompt of ['A red fox', 'A grey owl']) await card(prompt).locator('video, img').first().waitFor();
     await card('A boat')
       .getByText(studio.refunded.split('{{')[0] ?? '')
       .waitFor();

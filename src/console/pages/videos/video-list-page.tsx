@@ -1,9 +1,6 @@
 import { Button, Group, Select, SimpleGrid, Skeleton, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import {
-  IconDownload,
-  IconFolderMinus,
-  IconFolderPlus,
   IconMovie,
   IconSearch,
   IconShare,
@@ -11,27 +8,24 @@ import {
   IconSquareCheck,
   IconStar,
   IconStarFilled,
-  IconTrash,
 } from '@tabler/icons-react';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isTerminal, TASK_STATUS } from '../../../contract/task-states.ts';
-import { ConfirmDialog } from '../../components/dialog.tsx';
-import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
+import { TASK_STATUS } from '../../../contract/task-states.ts';
+import { ErrorAlert } from '../../components/error-alert.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
-import { useToasts } from '../../components/toasts.tsx';
-import { collectionsQuery, setMembership } from '../../data/collections.ts';
+import { collectionsQuery } from '../../data/collections.ts';
 import { usableModelsQuery } from '../../data/models.ts';
-import { deleteVideo, downloadVideos, type Video, videosQuery } from '../../data/videos.ts';
+import { type Video, videosQuery } from '../../data/videos.ts';
 import { StorageUsage } from './storage-usage.tsx';
 import { CardActions, VideoCard } from './video-card.tsx';
+import { type Selection, useVideoSelection, VideoSelectionBar } from './video-selection.tsx';
 import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
 
 const CollectionBar = lazy(() => import('./collection-bar.tsx'));
-const CollectionDialog = lazy(() => import('../../components/collection-dialog.tsx'));
 const Lightbox = lazy(() => import('../../components/lightbox.tsx'));
 
 const PAGE_SIZE = 24;
@@ -54,8 +48,6 @@ export function VideoListPage() {
   const shown = videos.data?.data ?? [];
   const set = (part: VideosSearchParams): void =>
     void navigate({ to: '/videos', search: { ...search, page: undefined, after: undefined, ...part }, replace: true });
-  const reuse = useReuse();
-  const [enlarged, setEnlarged] = useState<string>();
   const studio = (
     <Button leftSection={<IconSparkles size={16} />} renderRoot={(props) => <Link to="/studio" {...props} />}>
       {t('run')}
@@ -68,23 +60,7 @@ export function VideoListPage() {
       size="xl"
       actions={
         <>
-          {selection.videos === undefined && shown.length === 0 ? null : (
-            // One button toggles the selection mode, so that the focus does not move.
-            <Button
-              variant="default"
-              leftSection={<IconSquareCheck size={16} />}
-              onClick={selection.videos === undefined ? selection.start : selection.stop}
-            >
-              {t(selection.videos === undefined ? 'select' : 'selectDone')}
-            </Button>
-          )}
-          <Button
-            variant="default"
-            leftSection={<IconShare size={16} />}
-            renderRoot={(props) => <Link to="/videos/shares" {...props} />}
-          >
-            {t('share.links')}
-          </Button>
+          <ListActions selection={selection} isEmpty={shown.length === 0} />
           {studio}
         </>
       }
@@ -98,19 +74,7 @@ export function VideoListPage() {
       <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />
       {videos.data === undefined && videos.error === null ? <Skeleton h={320} radius="lg" /> : null}
       {videos.data?.total === 0 ? <NoVideos search={search} action={studio} /> : null}
-      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3, xl: 4 }} spacing="md" style={{ alignItems: 'start' }}>
-        {shown.map((video) => (
-          <VideoCard
-            key={video.task_id}
-            video={video}
-            onReuse={reuse}
-            onEnlarge={setEnlarged}
-            {...(selection.videos === undefined
-              ? {}
-              : { selected: selection.has(video.task_id), onSelect: selection.toggle })}
-          />
-        ))}
-      </SimpleGrid>
+      <VideoGrid videos={shown} selection={selection} />
       <Pager
         page={page}
         total={videos.data?.total ?? 0}
@@ -122,17 +86,76 @@ export function VideoListPage() {
       {selection.videos === undefined ? null : (
         <VideoSelectionBar selection={selection} selected={selection.videos} shown={shown} collection={collection} />
       )}
+    </Page>
+  );
+}
+
+interface VideoGridProps {
+  readonly videos: readonly Video[];
+  readonly selection: Selection;
+}
+
+/** The videos as cards; a click on a finished one shows it over the whole window. */
+function VideoGrid({ videos, selection }: VideoGridProps) {
+  const reuse = useReuse();
+  const [enlarged, setEnlarged] = useState<string>();
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3, xl: 4 }} spacing="md" style={{ alignItems: 'start' }}>
+        {videos.map((video) => (
+          <VideoCard
+            key={video.task_id}
+            video={video}
+            onReuse={reuse}
+            onEnlarge={setEnlarged}
+            {...(selection.videos === undefined
+              ? {}
+              : { selected: selection.has(video.task_id), onSelect: selection.toggle })}
+          />
+        ))}
+      </SimpleGrid>
       {enlarged === undefined ? null : (
         <Suspense>
           <Lightbox
-            videos={shown.filter(({ status }) => status === 'SUCCESS')}
+            videos={videos.filter(({ status }) => status === 'SUCCESS')}
             start={enlarged}
             onClose={() => setEnlarged(undefined)}
             actions={(video) => <CardActions video={video} onReuse={reuse} inLightbox />}
           />
         </Suspense>
       )}
-    </Page>
+    </>
+  );
+}
+
+interface ListActionsProps {
+  readonly selection: Selection;
+  readonly isEmpty: boolean;
+}
+
+/** Selection mode, and the page of shared links. */
+function ListActions({ selection, isEmpty }: ListActionsProps) {
+  const { t } = useTranslation('studio');
+  return (
+    <>
+      {selection.videos === undefined && isEmpty ? null : (
+        // One button toggles the selection mode, so that the focus does not move.
+        <Button
+          variant="default"
+          leftSection={<IconSquareCheck size={16} />}
+          onClick={selection.videos === undefined ? selection.start : selection.stop}
+        >
+          {t(selection.videos === undefined ? 'select' : 'selectDone')}
+        </Button>
+      )}
+      <Button
+        variant="default"
+        leftSection={<IconShare size={16} />}
+        renderRoot={(props) => <Link to="/videos/shares" {...props} />}
+      >
+        {t('share.links')}
+      </Button>
+    </>
   );
 }
 
@@ -173,9 +196,8 @@ interface VideoFiltersProps {
 /** Filters of the user's videos. */
 function VideoFilters({ search, set }: VideoFiltersProps) {
   const { t } = useTranslation('studio');
-  const { status, model, from, to, favourite, collection } = search;
+  const { status, model, from, to, favourite } = search;
   const models = useQuery(usableModelsQuery);
-  const { data: collections = [] } = useQuery(collectionsQuery());
   return (
     <Group mb="lg" gap="sm" align="flex-end" className="filters" role="search">
       <PromptSearch value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />
@@ -210,18 +232,7 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
         value={to ?? ''}
         onChange={(event) => set({ to: event.currentTarget.value || undefined })}
       />
-      {collections.length === 0 ? null : (
-        <Select
-          label={t('collection')}
-          w={160}
-          placeholder={t('anyCollection')}
-          clearable
-          searchable
-          data={collections.map(({ id, name }) => ({ value: String(id), label: name }))}
-          value={collection === undefined ? null : String(collection)}
-          onChange={(value) => set({ collection: value === null ? undefined : Number(value) })}
-        />
-      )}
+      <CollectionFilter search={search} set={set} />
       <Button
         variant={favourite ? 'light' : 'default'}
         aria-pressed={favourite === true}
@@ -253,6 +264,25 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
   );
 }
 
+/** Choice of a collection, once there is one. */
+function CollectionFilter({ search: { collection }, set }: VideoFiltersProps) {
+  const { t } = useTranslation('studio');
+  const { data: collections = [] } = useQuery(collectionsQuery());
+  if (collections.length === 0) return null;
+  return (
+    <Select
+      label={t('collection')}
+      w={160}
+      placeholder={t('anyCollection')}
+      clearable
+      searchable
+      data={collections.map(({ id, name }) => ({ value: String(id), label: name }))}
+      value={collection === undefined ? null : String(collection)}
+      onChange={(value) => set({ collection: value === null ? undefined : Number(value) })}
+    />
+  );
+}
+
 /** Searches after a short pause, not on every keystroke. */
 function PromptSearch({ value, onChange }: { readonly value: string; readonly onChange: (words: string) => void }) {
   const { t } = useTranslation('studio');
@@ -275,165 +305,3 @@ function PromptSearch({ value, onChange }: { readonly value: string; readonly on
     />
   );
 }
-
-interface SelectionBarProps {
-  readonly selection: Selection;
-  readonly selected: readonly Video[];
-  /** Videos on the screen. */
-  readonly shown: readonly Video[];
-  /** The collection whose videos the page shows. */
-  readonly collection: number | undefined;
-}
-
-/** Bulk actions for the selected videos; sticky while any video is selected. */
-function VideoSelectionBar({ selection, selected, shown, collection }: SelectionBarProps) {
-  const { t } = useTranslation(['studio', 'app']);
-  const queries = useQueryClient();
-  const toasts = useToasts();
-  const finished = selected.filter(({ status }) => isTerminal(status));
-  const downloadable = selected.filter(({ status }) => status === 'SUCCESS').map(({ task_id: id }) => id);
-  const [isCollecting, setCollecting] = useState(false);
-  const uncollect = useMutation({
-    mutationFn: (id: number) =>
-      setMembership(
-        id,
-        selected.map((each) => each.task_id),
-        false,
-      ),
-    onSuccess: () => {
-      selection.stop();
-      return Promise.all(
-        ['list', 'collections'].map((part) => queries.invalidateQueries({ queryKey: ['videos', part] })),
-      );
-    },
-    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
-  });
-  const save = useMutation({
-    mutationFn: () => downloadVideos(queries, downloadable),
-    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
-  });
-  const remove = async (): Promise<void> => {
-    try {
-      for (const video of finished) {
-        await deleteVideo(video.task_id);
-        selection.remove([video]);
-      }
-    } finally {
-      for (const list of ['list', 'favourites', 'collections'])
-        await queries.invalidateQueries({ queryKey: ['videos', list] });
-    }
-    toasts.success(t('deletedMany', { count: finished.length }));
-    selection.stop();
-  };
-  return (
-    <Group className="selection-bar" role="region" aria-label={t('select')} justify="space-between" gap="xs">
-      <Group gap="xs">
-        <Text size="sm" fw={600} role="status">
-          {t('chosen', { count: selected.length })}
-        </Text>
-        <Button variant="subtle" size="compact-sm" onClick={() => selection.add(shown)}>
-          {t('choosePage')}
-        </Button>
-      </Group>
-      <Group gap="xs">
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<IconFolderPlus size={16} />}
-          disabled={selected.length === 0}
-          onClick={() => setCollecting(true)}
-        >
-          {t('collect')}
-        </Button>
-        {collection === undefined ? null : (
-          <Button
-            variant="default"
-            size="xs"
-            leftSection={<IconFolderMinus size={16} />}
-            disabled={selected.length === 0}
-            loading={uncollect.isPending}
-            onClick={() => uncollect.mutate(collection)}
-          >
-            {t('uncollect')}
-          </Button>
-        )}
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<IconDownload size={16} />}
-          disabled={downloadable.length === 0}
-          loading={save.isPending}
-          onClick={() => save.mutate()}
-        >
-          {t('downloadMany', { count: downloadable.length })}
-        </Button>
-        <ConfirmDialog
-          title={t('deleteManyTitle', { count: finished.length })}
-          confirmLabel={t('deleteMany', { count: finished.length })}
-          onConfirm={remove}
-          trigger={(open) => (
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<IconTrash size={16} />}
-              disabled={finished.length === 0}
-              onClick={open}
-            >
-              {t('deleteMany', { count: finished.length })}
-            </Button>
-          )}
-        >
-          {t('deleteManyText')}
-          {finished.length < selected.length
-            ? ` ${t('unfinishedStay', { count: selected.length - finished.length })}`
-            : ''}
-        </ConfirmDialog>
-        <Button size="xs" onClick={selection.stop}>
-          {t('selectDone')}
-        </Button>
-      </Group>
-      {isCollecting ? (
-        <Suspense>
-          <CollectionDialog taskIds={selected.map((each) => each.task_id)} onClose={() => setCollecting(false)} />
-        </Suspense>
-      ) : null}
-    </Group>
-  );
-}
-
-/** Videos selected for a bulk action, including those on other pages and outside the current filters. */
-interface Selection {
-  /** Undefined: selection mode is off. */
-  readonly videos: readonly Video[] | undefined;
-  has(id: string): boolean;
-  start(): void;
-  stop(): void;
-  toggle(video: Video): void;
-  add(videos: readonly Video[]): void;
-  remove(videos: readonly Video[]): void;
-}
-
-function useVideoSelection(): Selection {
-  const [chosen, setChosen] = useState<readonly Video[]>();
-  // Stable, so that a click renders only the cards that change.
-  const toggle = useCallback(
-    (video: Video) =>
-      setChosen((all = []) => {
-        const others = without(all, [video]);
-        return others.length === all.length ? [...all, video] : others;
-      }),
-    [],
-  );
-  return {
-    videos: chosen,
-    has: (id) => chosen?.some(({ task_id: each }) => each === id) === true,
-    start: () => setChosen([]),
-    stop: () => setChosen(undefined),
-    toggle,
-    add: (videos) => setChosen((all) => [...without(all, videos), ...videos]),
-    remove: (videos) => setChosen((all) => without(all, videos)),
-  };
-}
-
-const without = (all: readonly Video[] = [], some: readonly Video[]) =>
-  all.filter(({ task_id: id }) => !some.some(({ task_id: other }) => other === id));
