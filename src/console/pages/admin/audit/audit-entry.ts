@@ -59,7 +59,8 @@ export function toFieldChanges(before: unknown, after: unknown): FieldChange[] {
 /** A value as text: '' for none, undefined for one too long for a sentence. */
 function toShortText(value: unknown): string | undefined {
   if (value === undefined || value === null) return '';
-  const text = Array.isArray(value) && value.every((each) => typeof each !== 'object') ? value.join(', ') : value;
-  if (typeof text === 'object') return undefined;
-  return String(text).length > MAX_VALUE_LENGTH ? undefined : String(text);
+  const isList = Array.isArray(value) && value.every((each) => typeof each !== 'object');
+  if (typeof value === 'object' && !isList) return undefined;
+  const text = isList ? value.join(', ') : typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > MAX_VALUE_LENGTH ? undefined : text;
 }
