@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { Value } from 'typebox/value';
 import { type SandboxService, startSandboxService } from '../../../test/service-with-sandbox.ts';
 import { SUMMARIES_ZH_CN } from '../../contract/messages/summaries-zh-cn.ts';
+import { GROUPS } from './reference-texts.ts';
 import { schemaExample } from './schema-example.ts';
 
 describe('the API reference', () => {
@@ -81,6 +82,12 @@ describe('the API reference', () => {
     const summaries = new Set(documented.map(({ summary }) => summary));
     const missing = [...summaries].filter((summary) => SUMMARIES_ZH_CN[summary] === undefined);
     assert.deepEqual(missing, [], 'src/contract/messages/summaries-zh-cn.ts');
+    const named = new Set<string>(GROUPS.map(([tag]) => tag));
+    assert.deepEqual(
+      [...new Set(documented.map(({ tag }) => tag))].filter((tag) => !named.has(tag)),
+      [],
+      'GROUPS',
+    );
     const unused = Object.keys(SUMMARIES_ZH_CN).filter((summary) => !summaries.has(summary));
     assert.deepEqual(unused, [], 'of no endpoint');
     assert.match((await read('/docs?lang=zh-CN')).text, /提交视频（OpenAI 格式）/);

@@ -4,6 +4,7 @@ import type { Locale } from '../../contract/messages/format-message.ts';
 export const GROUPS: readonly (readonly [tag: string, name: Readonly<Record<Locale, string>>])[] = [
   ['video', { en: 'Videos', 'zh-CN': '视频' }],
   ['files', { en: 'Files', 'zh-CN': '文件' }],
+  ['batches', { en: 'Batches', 'zh-CN': '批量任务' }],
   ['models', { en: 'Models', 'zh-CN': '模型' }],
   ['chat', { en: 'Chat', 'zh-CN': '对话' }],
   ['tasks', { en: 'Tasks', 'zh-CN': '任务' }],
@@ -14,6 +15,7 @@ export const GROUPS: readonly (readonly [tag: string, name: Readonly<Record<Loca
   ['webhooks', { en: 'Webhooks', 'zh-CN': 'Webhook' }],
   ['notifications', { en: 'Notifications', 'zh-CN': '通知' }],
   ['accounts', { en: 'Accounts', 'zh-CN': '账号' }],
+  ['organizations', { en: 'Organizations', 'zh-CN': '组织' }],
   ['device', { en: 'Device sign-in', 'zh-CN': '设备登录' }],
   ['oauth', { en: 'OAuth', 'zh-CN': 'OAuth' }],
   ['mcp', { en: 'Model Context Protocol', 'zh-CN': '模型上下文协议（MCP）' }],
