@@ -50,18 +50,18 @@ describe('reelgate plans and redeem', () => {
   });
 
   it('redeems a code in any spacing and shows its contents', async () => {
-    assert.match((await machine.run('plans', 'show')).stdout, /^Plan\tNo plan \(none\)\nModels\tall\nWallet\t/);
+    assert.match((await machine.run('plans', 'show')).stdout, /^Plan\tNo plan \(none\)\nModels\tall\nBalance\t/);
     const [basic = '', other = ''] = await codes({ package_code: 'basic', count: 2 });
     const [pro = ''] = await codes({ package_code: 'pro', count: 1 });
     const [money = ''] = await codes({ quota: 1500, count: 1 });
     assert.match((await machine.run('redeem', ...basic.toLowerCase().split('-'))).stdout, /plan basic is active until/);
     assert.match((await machine.run('redeem', other)).stdout, /Your plan basic was extended to/);
     assert.match((await machine.run('redeem', pro, '--json')).stdout, /"outcome":"active","package_code":"pro"/);
-    assert.equal((await machine.run('redeem', money)).stdout, '0.003 credits were added to your wallet.\n');
+    assert.equal((await machine.run('redeem', money)).stdout, '0.003 credits were added to your balance.\n');
     const { stdout } = await machine.run('plans', 'show');
     assert.match(stdout, /Plan\tA card \(pro\)\nExpires\t\d{4}-\d\d-\d\dT[\d:]+Z\n/);
     assert.match(stdout, /This period\t0\.004 credits of 0\.004 credits left, resets \d{4}-\d\d-\d\dT/);
-    assert.match(stdout, /Wallet\t0\.003 credits/);
+    assert.match(stdout, /Balance\t0\.003 credits/);
   });
 
   it('writes amounts in the currency of the service', async () => {
