@@ -79,6 +79,78 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
     await page.context().close();
   });
 
+  it('groups videos in collections, plays on hover, and leafs through them in a lightbox', async () => {
+    const { collections, studio } = STRINGS.en;
+    const { person } = await makeVideo('curator', 'A red fox in the snow');
+    for (const prompt of ['A grey owl in the snow', 'A boat [fail]'])
+      await person.ok('POST', '/api/videos', { model: 'kling-v1-6', prompt });
+    const page = await fixture.open();
+    await signIn(page, 'curator', PASSWORD);
+    await page.goto('/videos');
+    const card = (prompt: string) => page.getByRole('article', { name: prompt });
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    for (const prompt of ['A red fox', 'A grey owl']) await card(prompt).locator('.clip img').waitFor();
+    await card('A boat').locator('.failure-tile').waitFor();
+    const heights = await page.locator('article').evaluateAll((cards) => cards.map((each) => each.clientHeight));
+    assert.ok(Math.max(...heights) - Math.min(...heights) <= 2, `no card leaves a hole: ${heights}`);
+
+    await page.emulateMedia({ reducedMotion: 'no-preference' });
+    await card('A red fox').locator('.clip').hover();
+    const hovered = card('A red fox').locator('.clip video');
+    await hovered.waitFor();
+    await waitForExpression(page, `document.querySelector('.clip video')?.muted === true`);
+    await card('A red fox')
+      .getByRole('button', { name: new RegExp(`^${studio.play}`) })
+      .click();
+    const lightbox = page.locator('dialog[open]');
+    await lightbox.getByText('A red fox in the snow').waitFor();
+    await page.keyboard.press('ArrowRight');
+    await lightbox.getByText('A grey owl in the snow').waitFor();
+    await assertAccessible(page, 'the lightbox of the videos');
+    await page.keyboard.press('Escape');
+    await lightbox.waitFor({ state: 'detached' });
+
+    await button(studio.select).click();
+    await button(studio.choosePage).click();
+    const bar = page.getByRole('region', { name: studio.select });
+    assert.ok(((await bar.boundingBox())?.height ?? 999) <= 90);
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.ok(((await bar.boundingBox())?.height ?? 999) <= 90);
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await button(studio.collect).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(collections.newName).fill('Winter');
+    await dialog.getByRole('button', { name: collections.create }).click();
+    await dialog.getByRole('checkbox', { name: 'Winter', checked: true }).waitFor();
+    await assertAccessible(page, 'the collections of several videos');
+    await dialog.getByRole('button', { name: collections.done }).click();
+    await bar.getByRole('button', { name: studio.selectDone }).click();
+
+    await page.getByRole('search').getByLabel(studio.collection, { exact: true }).first().click();
+    await page.getByRole('option', { name: 'Winter' }).click();
+    await button(collections.rename).waitFor();
+    await button(studio.select).click();
+    await card('A boat').getByRole('checkbox').check();
+    await button(studio.uncollect).click();
+    await card('A boat').waitFor({ state: 'detached' });
+    await card('A red fox').getByRole('button', { name: studio.collect }).click();
+    await dialog.getByRole('checkbox', { name: 'Winter', checked: true }).uncheck();
+    await dialog.getByRole('button', { name: collections.done }).click();
+    await card('A red fox').waitFor({ state: 'detached' });
+    assert.equal(await page.getByRole('article').count(), 1);
+    await button(collections.rename).click();
+    await dialog.getByLabel(collections.name, { exact: true }).fill('Snow');
+    await dialog.getByRole('button', { name: collections.rename }).click();
+    await page.getByText('Snow', { exact: true }).first().waitFor();
+    await assertAccessible(page, 'the videos of a collection');
+    await button(collections.delete).click();
+    await dialog.getByRole('button', { name: collections.delete }).click();
+    await card('A red fox').waitFor();
+    assert.equal(await page.getByRole('article').count(), 3);
+    assert.deepEqual(await person.ok('GET', '/api/collections'), []);
+    await page.context().close();
+  });
+
   for (const [language, scheme] of [
     ['en', 'light'],
     ['zh-cn', 'dark'],

@@ -12,7 +12,14 @@ import {
   Tooltip,
 } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
-import { IconAlertTriangle, IconArrowBackUp, IconDownload, IconFileInfo, IconMovie } from '@tabler/icons-react';
+import {
+  IconAlertTriangle,
+  IconArrowBackUp,
+  IconArrowsMaximize,
+  IconDownload,
+  IconFileInfo,
+  IconMovie,
+} from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
@@ -90,7 +97,7 @@ export const VideoCard = memo(function VideoCard({
               </>
             ) : null}
           </Text>
-          <CardActions video={video} onReuse={onReuse} />
+          <CardActions video={video} onReuse={onReuse} onEnlarge={onEnlarge} />
         </Group>
       </Stack>
     </Card>
@@ -98,17 +105,23 @@ export const VideoCard = memo(function VideoCard({
 });
 
 interface CardActionsProps extends Pick<VideoCardProps, 'video' | 'onReuse'> {
-  /** The lightbox covers dialogs, which therefore cannot open from it. */
-  readonly inLightbox?: boolean;
+  /** Undefined in the lightbox, which covers dialogs: none can open from it. */
+  readonly onEnlarge?: VideoCardProps['onEnlarge'];
 }
 
 /** Actions on a video, on its card and in the lightbox. */
-export function CardActions({ video, onReuse, inLightbox = false }: CardActionsProps) {
+export function CardActions({ video, onReuse, onEnlarge }: CardActionsProps) {
   const { t } = useTranslation('studio');
   return (
     <Group gap={2} wrap="nowrap">
       <FavouriteButton id={video.task_id} />
-      {inLightbox ? null : <CollectButton id={video.task_id} />}
+      {onEnlarge === undefined ? null : <CollectButton id={video.task_id} />}
+      {/* A poster is a button to the lightbox itself. */}
+      {onEnlarge === undefined || video.status !== 'SUCCESS' || video.poster_url !== '' ? null : (
+        <ActionIcon data-hint={t('enlarge')} aria-label={t('enlarge')} onClick={() => onEnlarge(video.task_id)}>
+          <IconArrowsMaximize size={16} />
+        </ActionIcon>
+      )}
       <Tooltip label={t('reuseHint')}>
         <ActionIcon aria-label={t('reuse')} onClick={() => onReuse(video)}>
           <IconArrowBackUp size={17} />

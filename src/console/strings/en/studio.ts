@@ -301,6 +301,7 @@ export default {
   collection: 'Collection',
   anyCollection: 'Any collection',
   collect: 'Add to a collection',
+  enlarge: 'Enlarge',
   uncollect: 'Remove from collection',
   favourites: 'Favourites',
   noFavourites: 'No favourites yet',

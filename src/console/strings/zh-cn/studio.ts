@@ -298,6 +298,7 @@ export default {
   collection: '合集',
   anyCollection: '任何合集',
   collect: '加入合集',
+  enlarge: '放大',
   uncollect: '移出合集',
   favourites: '收藏',
   noFavourites: '暂无收藏',
