@@ -20,12 +20,15 @@ const COVERED_FOCUS = `(() => {
   const { left, top, width, height } = element.getBoundingClientRect();
   // Inputs behind their own label are one pixel large.
   if (width < 4 || height < 4) return '';
-  const at = [Math.min(Math.max(left + width / 2, 0), innerWidth - 1), top + Math.min(height / 2, 20)];
   const name = element.tagName + ' ' + (element.ariaLabel ?? element.textContent).slice(0, 40);
-  if (at[1] < 0 || at[1] > innerHeight) return name + ' is outside the window';
-  const above = document.elementFromPoint(at[0], at[1]);
-  const isShown = above === null || element.contains(above) || above.contains(element) || above.closest('label')?.control === element;
-  return isShown ? '' : name + ' is behind ' + above.tagName + ' ' + above.className;
+  const x = Math.min(Math.max(left + width / 2, 0), innerWidth - 1);
+  // A tall element may be partly covered (WCAG 2.4.11).
+  const points = [0.1, 0.5, 0.9].map((part) => top + height * part).filter((y) => y >= 0 && y < innerHeight);
+  if (points.length === 0) return name + ' is outside the window';
+  const above = points.map((y) => document.elementFromPoint(x, y));
+  const isOwn = (each) =>
+    each === null || element.contains(each) || each.contains(element) || each.closest('label')?.control === element;
+  return above.some(isOwn) ? '' : name + ' is behind ' + above[0].tagName + ' ' + above[0].className;
 })()`;
 
 /**

@@ -117,7 +117,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
     await page.setViewportSize({ width: 390, height: 844 });
     assert.ok(((await bar.boundingBox())?.height ?? 999) <= 90);
     await page.setViewportSize({ width: 1280, height: 860 });
-    await button(studio.collect).click();
+    await bar.getByRole('button', { name: studio.collect }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel(collections.newName).fill('Winter');
     await dialog.getByRole('button', { name: collections.create }).click();
