@@ -48,7 +48,7 @@ export function createReelgate({ apiKey, baseURL }: { readonly apiKey: string; r
     },
     async doStatus({ operation, headers, abortSignal }) {
       const init = { headers: defined(headers), signal: abortSignal ?? null };
-      const path = `/videos/${encodeURIComponent(String(operation))}`;
+      const path = `/videos/${encodeURIComponent(operation as string)}`;
       // Answers when the video ends, so that polling is cheap.
       const { status, error } = (await (await request(`${path}?wait=20`, init)).json()) as Video;
       const response = responseOf(modelId);

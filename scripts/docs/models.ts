@@ -1,5 +1,5 @@
-import { fits, type GenerationWay } from '../../src/contract/generation-ways.ts';
-import type { InputRole, InputType, VideoOperation } from '../../src/contract/input-roles.ts';
+import { fits, operationsOf } from '../../src/contract/generation-ways.ts';
+import type { InputRole, InputType } from '../../src/contract/input-roles.ts';
 import type { MediaLine, VideoPrice } from '../../src/contract/pricing.ts';
 import type { ModelCapability, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
@@ -17,59 +17,16 @@ gets HTTP 400. Vendor-specific keys listed below, strings unless noted, go into 
 Numbers may be strings and strings numbers; empty and null fields count as absent.
 
 **Tables.** The default duration is the first of a list, or in parentheses. "Takes" has resolutions, modes, and "ratio" or "size" for those of
-the vendor (sizes of the model's resolutions). Prices are in quota by call, second (s) or unit that the vendor counts; 500,000 quota are one
-unit of the display currency, a dollar or seven yuan. A range depends on the options ([prices.md](prices.md)); "unconfirmed" prices have no
-current list behind them. Sources: \`src/server/vendors/NAME/models.ts\`. \`REELGATE\` is the base URL, \`KEY\` an API key.
+the vendor (sizes of the model's resolutions); "Inputs" has what a video can be made from ([inputs.md](inputs.md)). Prices are in quota by call,
+second (s) or unit that the vendor counts; 500,000 quota are one unit of the display currency, a dollar or seven yuan. A range depends on the
+options ([prices.md](prices.md)); "unconfirmed" prices have no current list behind them. Sources: \`src/server/vendors/NAME/models.ts\`.
+\`REELGATE\` is the base URL, \`KEY\` an API key.
 
 ${VENDOR_ADAPTERS.map(renderVendor).join('\n\n')}
 
-## Inputs and operations
-
-What \`inputs\` may hold ([inputs.md](inputs.md)), with the largest number of each; not everything goes together, as \`parameters.anyOf\` of
-\`GET /v1/videos/models\` says. The contract tests send every combination to the simulators of the vendors.
-
-${table(MATRIX_HEAD, VENDOR_ADAPTERS.flatMap(matrixRowsOf))}
-
 Not listed, because no page of the vendor states their limits and price: \`wan2.2-t2v-flash\`, \`wan2.6-t2v-us\`, \`wan2.6-i2v-us\`; because only
-resellers name their ids: Kling 4.0, Vidu Q4, Wan 3.0 Prime Pro, Grok Imagine 1.5 Lite. Added by name, they take the inputs that requests to
-their vendor can express; only the vendor checks lengths and sizes.
+resellers name their ids: Kling 4.0, Vidu Q4, Wan 3.0 Prime Pro, Grok Imagine 1.5 Lite. Added by name, only the vendor checks lengths and sizes.
 `;
-}
-
-const MATRIX_HEAD = [
-  ...['Models', 'Text', 'First frame', 'Last frame', 'Keyframes', 'Image references'],
-  ...['Video references', 'Audio references', 'Voice', 'Edit', 'Extend'],
-];
-
-/** One row for models of a vendor that take the same. */
-function matrixRowsOf({ models }: VendorAdapter): string[][] {
-  const rows = Map.groupBy(models, ({ ways }) => JSON.stringify(matrixCellsOf(ways)));
-  return [...rows].map(([cells, same]) => [
-    same.map(({ id }) => `\`${id}\``).join(', '),
-    ...(JSON.parse(cells) as string[]),
-  ]);
-}
-
-function matrixCellsOf(ways: readonly GenerationWay[]): string[] {
-  const generating = ways.filter(({ operation }) => operation === 'generate');
-  const most = (type: InputType, role: InputRole): string => {
-    const rules = generating.flatMap(({ inputs }) => inputs.filter((rule) => rule.type === type && rule.role === role));
-    return String(rules.length === 0 ? '–' : Math.max(...rules.map(({ max }) => max)));
-  };
-  const mark = (isOffered: boolean): string => (isOffered ? 'yes' : '–');
-  const offers = (operation: VideoOperation): string => mark(ways.some((way) => way.operation === operation));
-  return [
-    mark(generating.some((way) => fits(way, []))),
-    most('image', 'first_frame'),
-    most('image', 'last_frame'),
-    most('image', 'keyframe'),
-    most('image', 'reference'),
-    most('video', 'reference'),
-    most('audio', 'reference'),
-    most('audio', 'voice'),
-    offers('edit'),
-    offers('extend'),
-  ];
 }
 
 function renderVendor(vendor: VendorAdapter): string {
@@ -79,7 +36,7 @@ function renderVendor(vendor: VendorAdapter): string {
 
 ${table(['', ''], [...listsOf(models), ['`metadata`', keysOfMetadata(vendor)], ['Prices', sourcesOf(models)]])}
 
-${table(['Models', 'Seconds', 'Takes', 'Images', 'Price'], rowsOf(models))}
+${table(['Models', 'Seconds', 'Takes', 'Inputs', 'Price'], rowsOf(models))}
 
 \`\`\`sh
 curl "$REELGATE/v1/video/generations" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${example}'
@@ -93,7 +50,7 @@ function rowsOf(models: readonly ModelCapability[]): string[][] {
     JSON.stringify([
       secondsOf(model),
       takenBy(model, listed),
-      imagesOf(model),
+      inputsOf(model),
       `${priceOf(model.price)}${model.listed.confirmedOn === null ? ', unconfirmed' : ''}`,
     ]),
   );
@@ -146,11 +103,28 @@ function takenBy(model: ModelCapability, areSizesListed: boolean): string {
   return parts.filter((part) => part !== '').join('; ') || '–';
 }
 
-const ROLES = { first_frame: 'first', last_frame: 'last', reference: 'reference' } as const;
+const INPUTS: readonly (readonly [type: InputType, role: InputRole, name: string])[] = [
+  ['image', 'first_frame', 'first frame'],
+  ['image', 'last_frame', 'last frame'],
+  ['image', 'keyframe', 'keyframes'],
+  ['image', 'reference', 'images'],
+  ['video', 'reference', 'videos'],
+  ['audio', 'reference', 'audios'],
+  ['audio', 'voice', 'voice'],
+];
 
-function imagesOf({ images: { min, max, roles } }: ModelCapability): string {
-  if (max <= 0) return '–';
-  return `${min === max ? min : `${min}–${max}`}: ${roles.map((role) => ROLES[role]).join(', ')}`;
+/** Every role with its largest number, and the operations; `parameters.anyOf` of the API lists the combinations. */
+function inputsOf({ ways }: ModelCapability): string {
+  const generating = ways.filter(({ operation }) => operation === 'generate');
+  const rules = generating.flatMap(({ inputs }) => inputs);
+  const kinds = INPUTS.flatMap(([type, role, name]) => {
+    const counts = rules.filter((rule) => rule.type === type && rule.role === role).map(({ max }) => max);
+    const most = Math.max(...counts);
+    return counts.length === 0 ? [] : [most === 1 ? name.replace(/s$/, '') : `${most} ${name}`];
+  });
+  const isFromText = generating.some((way) => fits(way, []));
+  const changes = operationsOf(ways).filter((operation) => operation !== 'generate');
+  return [...(isFromText ? ['text'] : []), ...kinds, ...changes].join(', ') || 'native format only';
 }
 
 const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 6 });

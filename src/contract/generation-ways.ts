@@ -185,3 +185,21 @@ export function sortImages<T extends { readonly role?: InputRole }>(images: read
     references: images.filter(({ role }) => role === 'reference'),
   };
 }
+
+/** Frames are rounded to whole macroblocks: OpenAI's own 1792x1024 is 1.6 % off 16:9. */
+const RATIO_TOLERANCE = 0.02;
+
+/** `16:9` from `1280x720` or `1280*720`, if it is one of `ratios` (within 2 %); undefined otherwise. */
+export function matchAspectRatio(size: string, ratios: readonly string[]): string | undefined {
+  const match = /^(\d{1,5})\s*[x*×]\s*(\d{1,5})$/i.exec(size);
+  const asked = match ? Number(match[1]) / Number(match[2]) : Number.NaN;
+  return ratios.find((ratio) => {
+    const [width = 0, height = 1] = ratio.split(':').map(Number);
+    return Math.abs(asked / (width / height) - 1) < RATIO_TOLERANCE;
+  });
+}
+
+/** Whether a size in pixels has one of the way's own ratios; every other size has. */
+export const isRatioOffered = ({ ratios = [] }: GenerationWay, size: string): boolean =>
+  ratios.length === 0 || !FRAME.test(size) || matchAspectRatio(size, ratios) !== undefined;
+const FRAME = /^\d{2,5}\s*[x*×]\s*\d{2,5}$/i;

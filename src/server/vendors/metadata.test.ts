@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from 'typebox';
+import { matchAspectRatio } from '../../contract/generation-ways.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import { createMetadataParser, matchAspectRatio, parseSeconds, undatedModel } from './metadata.ts';
+import { createMetadataParser, parseSeconds, undatedModel } from './metadata.ts';
 import { familyOf } from './seedance/models.ts';
 import { modelLineOf } from './wan/models.ts';
 

@@ -86,19 +86,6 @@ export function parseSeconds(value: unknown, param: string): number {
   throw new UnsupportedRequestError(`${param} must be whole seconds, from 1 to ${MAX_SECONDS}.`, param);
 }
 
-/** Frames are rounded to whole macroblocks: OpenAI's own 1792x1024 is 1.6 % off 16:9. */
-const RATIO_TOLERANCE = 0.02;
-
-/** `16:9` from `1280x720` or `1280*720`, if it is one of `ratios` (within 2 %); undefined otherwise. */
-export function matchAspectRatio(size: string, ratios: readonly string[]): string | undefined {
-  const match = /^(\d{1,5})\s*[x*×]\s*(\d{1,5})$/i.exec(size);
-  const asked = match ? Number(match[1]) / Number(match[2]) : Number.NaN;
-  return ratios.find((ratio) => {
-    const [width = 0, height = 1] = ratio.split(':').map(Number);
-    return Math.abs(asked / (width / height) - 1) < RATIO_TOLERANCE;
-  });
-}
-
 /** Refuses a common field that this vendor does not support. */
 export function rejectField(param: string, why: string): never {
   throw new UnsupportedRequestError(`${param} ${why}.`, param);

@@ -1,7 +1,13 @@
-import { describeWays, fits, type GenerationWay, type InputKind } from '../../contract/generation-ways.ts';
+import {
+  describeWays,
+  fits,
+  type GenerationWay,
+  type InputKind,
+  isRatioOffered,
+} from '../../contract/generation-ways.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
-import { isRatioOffered, ratioField } from './model-parameters.ts';
+import { ratioField } from './model-parameters.ts';
 import { kindsOfImages, sizeOf, typedKinds } from './typed-inputs.ts';
 
 /** Media in `metadata` or in arguments of a media schema, which the ways do not describe. */

@@ -1,8 +1,7 @@
 import type { TSchema } from 'typebox';
-import { type GenerationWay, type InputRule, operationsOf } from '../../contract/generation-ways.ts';
+import { type GenerationWay, type InputRule, isRatioOffered, operationsOf } from '../../contract/generation-ways.ts';
 import { defined } from '../../contract/objects.ts';
 import type { ModelCapability, VendorAdapter } from '../vendors/adapter.ts';
-import { matchAspectRatio } from '../vendors/metadata.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -110,11 +109,6 @@ function sizeSchema(way: GenerationWay, { resolutions, sizes }: ModelCapability)
   const missing = [...resolutions, ...sizes].filter((each) => !offered.includes(each));
   return missing.length === 0 ? undefined : { not: { enum: missing } };
 }
-
-/** Whether a size in pixels has one of the way's own ratios; every other size has. */
-export const isRatioOffered = ({ ratios = [] }: GenerationWay, size: string): boolean =>
-  ratios.length === 0 || !FRAME.test(size) || matchAspectRatio(size, ratios) !== undefined;
-const FRAME = /^\d{2,5}\s*[x*×]\s*\d{2,5}$/i;
 
 /** The values of the vendor's own field for the ratio, which `metadata` holds. */
 function ratioSchema(

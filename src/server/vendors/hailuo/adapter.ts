@@ -1,4 +1,10 @@
-import { FROM_TEXT, fromBothFrames, fromFirstFrame, sortImages } from '../../../contract/generation-ways.ts';
+import {
+  FROM_TEXT,
+  fromBothFrames,
+  fromFirstFrame,
+  matchAspectRatio,
+  sortImages,
+} from '../../../contract/generation-ways.ts';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { DAY_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -38,7 +44,7 @@ import {
   refusedSubmit,
 } from '../json-calls.ts';
 import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
-import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { toMultipart } from '../multipart.ts';
 import { unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { Type } from 'typebox';
+import { matchAspectRatio } from '../../../contract/generation-ways.ts';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import type { FailureCause, TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -37,7 +38,7 @@ import {
   withSerializedBody,
 } from '../json-calls.ts';
 import { fileOf, toBase64 } from '../media.ts';
-import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyByWords, hasOwnEnvelope, unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { sortImages } from '../../../contract/generation-ways.ts';
+import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject } from '../../../contract/objects.ts';
 import type { MediaInput, RequestJson, VideoRequest } from '../adapter.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../json-calls.ts';
 import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media.ts';
-import { createMetadataParser, matchAspectRatio, rejectField } from '../metadata.ts';
+import { createMetadataParser, rejectField } from '../metadata.ts';
 import { KLING_MODELS, MAX_IMAGE_BYTES, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO } from './models.ts';
 
 /** The body of `POST /v1/videos/{text2video,image2video,omni-video}`. */

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { sortImages } from '../../../contract/generation-ways.ts';
+import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -39,7 +39,7 @@ import {
   refusedSubmit,
 } from '../json-calls.ts';
 import { toUrlOrDataUrl } from '../media.ts';
-import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { toMultipart } from '../multipart.ts';
 import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { sortImages } from '../../../contract/generation-ways.ts';
+import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -41,7 +41,7 @@ import {
   refusedSubmit,
 } from '../json-calls.ts';
 import { type MediaText, toUrlOrDataUrl } from '../media.ts';
-import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   addressOf,
   classifyByWords,

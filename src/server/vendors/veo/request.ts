@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { sortImages } from '../../../contract/generation-ways.ts';
+import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import type { InputRole } from '../../../contract/input-roles.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -9,7 +9,7 @@ import type { ContentSource, Json, QueryOutcome, RequestInput, SubmitOutcome, Vi
 import { failedTask, readReason, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refusedSubmit } from '../json-calls.ts';
 import { fileOf, type MediaText, stripDataUrlPrefix, toBase64 } from '../media.ts';
-import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { isErrorAnswer } from '../relay-answer.ts';
 import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError, refusalCause, toFailedOperation } from './google.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type SortedImages, sortImages } from '../../../contract/generation-ways.ts';
+import { matchAspectRatio, type SortedImages, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -35,7 +35,7 @@ import {
   refusedSubmit,
 } from '../json-calls.ts';
 import { toUrlOrDataUrl } from '../media.ts';
-import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { sortImages } from '../../../contract/generation-ways.ts';
+import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -38,7 +38,7 @@ import {
   refusedSubmit,
 } from '../json-calls.ts';
 import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
-import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   addressOf,
   classifyByWords,

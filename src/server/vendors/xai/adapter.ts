@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { sortImages } from '../../../contract/generation-ways.ts';
+import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
@@ -29,7 +29,7 @@ import {
   refusedSubmit,
 } from '../json-calls.ts';
 import { toUrlOrDataUrl } from '../media.ts';
-import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { addressOf, classifyByWords, isRefusedSubmit, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asId, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
