@@ -17,10 +17,9 @@ gets HTTP 400. Vendor-specific keys listed below, strings unless noted, go into 
 Numbers may be strings and strings numbers; empty and null fields count as absent.
 
 **Tables.** The default duration is the first of a list, or in parentheses. "Takes" has resolutions, modes, and "ratio" or "size" for those of
-the vendor (sizes of the model's resolutions); "Inputs" has what a video can be made from ([inputs.md](inputs.md)). Prices are in quota by call,
-second (s) or unit that the vendor counts; 500,000 quota are one unit of the display currency, a dollar or seven yuan. A range depends on the
-options ([prices.md](prices.md)); "unconfirmed" prices have no current list behind them. Sources: \`src/server/vendors/NAME/models.ts\`.
-\`REELGATE\` is the base URL, \`KEY\` an API key.
+the vendor; "Inputs" has what a video can be made from ([inputs.md](inputs.md)). Prices are in quota by call, second (s) or unit that the vendor
+counts; 500,000 quota are one unit of the display currency, a dollar or seven yuan. A range depends on the options ([prices.md](prices.md));
+"unconfirmed" prices have no current list behind them. Sources: \`src/server/vendors/NAME/models.ts\`. \`REELGATE\` is the base URL, \`KEY\` a key.
 
 ${VENDOR_ADAPTERS.map(renderVendor).join('\n\n')}
 
