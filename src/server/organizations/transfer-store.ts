@@ -138,7 +138,7 @@ export class TransferStore {
     return { total: Number(total), moved: Number(numUpdatedRows) };
   }
 
-  /** Moves at most `limit` ended videos with their links and marks. @returns their ids */
+  /** Moves at most `limit` ended videos with their links and marks, out of the account's collections. @returns their ids */
   async moveVideos(trx: Trx, { user_id, organization_id, created_at }: Part, limit: number): Promise<string[]> {
     const rows = await trx
       .selectFrom('tasks')
@@ -152,14 +152,11 @@ export class TransferStore {
       .execute();
     if (rows.length === 0) return [];
     const ids = rows.map(({ id }) => id);
+    const seqs = rows.map(({ seq }) => seq);
     await trx
       .updateTable('tasks')
       .set({ user_id: organization_id, actor_id: user_id })
-      .where(
-        'seq',
-        'in',
-        rows.map(({ seq }) => seq),
-      )
+      .where('seq', 'in', seqs)
       .execute();
     await trx
       .updateTable('video_shares')
@@ -170,12 +167,9 @@ export class TransferStore {
       .updateTable('favourite_videos')
       .set({ user_id: organization_id })
       .where('user_id', '=', user_id)
-      .where(
-        'task_seq',
-        'in',
-        rows.map(({ seq }) => seq),
-      )
+      .where('task_seq', 'in', seqs)
       .execute();
+    await trx.deleteFrom('collection_videos').where('task_seq', 'in', seqs).execute();
     return ids;
   }
 

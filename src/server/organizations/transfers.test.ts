@@ -110,6 +110,8 @@ describe('transfer of an account’s things to an organization', () => {
       const key = await owner.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'k', quota_limit: 50 });
       const share = await owner.ok<{ url: string }>('POST', `/api/videos/task_${owner.id}_0/shares`, {});
       await owner.ok('PUT', `/api/videos/task_${owner.id}_0/favourite`, undefined);
+      const collection = await owner.ok<{ id: number }>('POST', '/api/collections', { name: 'Foxes' });
+      await owner.ok('POST', `/api/collections/${collection.id}/videos`, { task_ids: [`task_${owner.id}_0`] });
       const hook = await owner.ok<{ id: number }>('POST', '/api/webhooks', { url: 'https://example.com/hook' });
       const moved = (await transfer(owner, { include: ['keys', 'videos', 'files', 'webhooks', 'keys'], quota: 600 }))
         .body.data as OrganizationTransfer;
@@ -143,6 +145,11 @@ describe('transfer of an account’s things to an organization', () => {
         ['x olga', 'x olga', 'x olga'],
       );
       assert.deepEqual(await owner.ok('GET', '/api/videos'), []);
+      const collections = await owner.ok<{ name: string; videos: number }[]>('GET', '/api/collections');
+      assert.deepEqual(
+        collections.map((each) => `${each.name} ${each.videos}`),
+        ['Foxes 0'],
+      );
       const shares = await owner.ok<{ url: string }[]>('GET', '/api/shares', undefined, IN_STUDIO);
       assert.deepEqual(
         shares.map(({ url }) => url),

@@ -28,6 +28,7 @@ export class CollectionStore {
           .selectFrom('collection_videos')
           .innerJoin('tasks', 'tasks.seq', 'collection_videos.task_seq')
           .whereRef('collection_videos.collection_id', '=', 'collections.id')
+          .whereRef('tasks.user_id', '=', 'collections.user_id')
           .where('tasks.deleted', '=', 0)
           .select(({ fn }) => fn.countAll<number>().as('count'));
         return [videos.as('videos'), videos.where('tasks.public_id', '=', taskId ?? '').as('contained')];
