@@ -106,6 +106,8 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
     await lightbox.getByText('A red fox in the snow').waitFor();
     await page.keyboard.press('ArrowRight');
     await lightbox.getByText('A grey owl in the snow').waitFor();
+    const { y = 0, height = Infinity } = (await lightbox.locator('video').boundingBox()) ?? {};
+    assert.ok(y + height <= (page.viewportSize()?.height ?? 0), 'the whole picture is on the screen');
     await assertAccessible(page, 'the lightbox of the videos');
     await page.keyboard.press('Escape');
     await lightbox.waitFor({ state: 'detached' });

@@ -54,20 +54,22 @@ const toAreaLine = (area: ProductArea, level: OutageLevel | undefined, texts: St
 
 function toOutageLine({ area, level, started_at: from, ended_at: to }: Outage, context: StatusPageContext): Markup {
   const texts = TEXTS[context.locale];
-  const end = to === null ? texts.now : formatTime(to, context);
-  return html`<li><strong>${texts.areas[area]}</strong>: ${texts.levels[level]}<br>
-<span class="note">${texts.range(formatTime(from, context), end)}</span></li>`;
+  const times = timeFormat(context);
+  const period = to === null ? texts.since(times.format(from)) : times.formatRange(from, to);
+  return html`<li><strong>${texts.areas[area]}</strong>${texts.colon}${texts.levels[level]}<br>
+<span class="note">${period}</span></li>`;
 }
 
-const formatTime = (at: number, { locale, timeZone }: StatusPageContext): string =>
+const timeFormat = ({ locale, timeZone }: StatusPageContext): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat(locale, {
     month: 'short',
     day: 'numeric',
     hour: '2-digit',
     minute: '2-digit',
+    hourCycle: 'h23',
     timeZone,
     timeZoneName: 'short',
-  }).format(at);
+  });
 
 const EN = {
   language: 'Language',
@@ -83,8 +85,8 @@ const EN = {
   } satisfies Record<OutageLevel, string>,
   history: 'Incidents of the last 30 days',
   none: 'None.',
-  now: 'now',
-  range: (from: string, to: string) => `${from} – ${to}`,
+  colon: ': ',
+  since: (from: string) => `since ${from}`,
   footer: 'Measured every half minute.',
 };
 type StatusTexts = typeof EN;
@@ -102,8 +104,8 @@ const TEXTS: Readonly<Record<Locale, StatusTexts>> = {
     levels: { limited: '受限：部分调用失败或变慢', down: '不可用：多数或全部调用失败' },
     history: '最近 30 天的故障',
     none: '无。',
-    now: '现在',
-    range: (from, to) => `${from} 至 ${to}`,
+    colon: '：',
+    since: (from) => `${from} 起`,
     footer: '每半分钟检测一次。',
   },
 };
