@@ -12,25 +12,31 @@ interface CollectionDialogProps {
   readonly onClose: () => void;
 }
 
-/** Chooses the collections of one or several videos. Each checkbox is saved immediately. */
+/**
+ * Chooses the collections of one or several videos. Each checkbox is saved immediately; lists of videos are fetched
+ * again at the end, as the video whose dialog this is may leave them.
+ */
 export default function CollectionDialog({ taskIds, onClose }: CollectionDialogProps) {
   const { t } = useTranslation('collections');
   const queries = useQueryClient();
   const collections = useQuery(collectionsQuery(taskIds.length === 1 ? taskIds[0] : undefined));
   // Of several videos only what was chosen here is known.
   const [chosen, setChosen] = useState<Readonly<Record<number, boolean>>>({});
-  const refetch = () =>
-    Promise.all(['collections', 'list'].map((part) => queries.invalidateQueries({ queryKey: ['videos', part] })));
+  const refetch = (part: 'collections' | 'list') => queries.invalidateQueries({ queryKey: ['videos', part] });
+  const close = (): void => {
+    onClose();
+    if (Object.keys(chosen).length > 0) void refetch('list');
+  };
   const set = useMutation({
     mutationFn: async ({ id, isMember }: { readonly id: number; readonly isMember: boolean }) => {
       setChosen((known) => ({ ...known, [id]: isMember }));
       await setMembership(id, taskIds, isMember);
     },
     onError: (_error, { id, isMember }) => setChosen((known) => ({ ...known, [id]: !isMember })),
-    onSettled: refetch,
+    onSettled: () => refetch('collections'),
   });
   return (
-    <Dialog title={t('title', { count: taskIds.length })} onClose={onClose}>
+    <Dialog title={t('title', { count: taskIds.length })} onClose={close}>
       <Stack>
         {collections.data === undefined && collections.error === null ? <Skeleton h={80} radius="md" /> : null}
         {collections.data?.length === 0 ? (
@@ -53,7 +59,7 @@ export default function CollectionDialog({ taskIds, onClose }: CollectionDialogP
         <ErrorAlert error={collections.error ?? set.error} />
         <NewCollection onCreated={(id) => set.mutateAsync({ id, isMember: true })} />
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
+          <Button variant="default" onClick={close}>
             {t('done')}
           </Button>
         </Group>
