@@ -241,17 +241,21 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     await page.context().close();
   });
 
-  it('shows files as cards on a phone, in Chinese', async () => {
+  it('shows files with long names on a phone, as cards and in the studio, in Chinese', async () => {
     const zh = STRINGS['zh-cn'].files;
+    const name = 'the-last-frame-of-a-film-about-a-lighthouse-in-winter.png';
     const { page } = await open('traveller', { width: 390, height: 844, language: 'zh-cn', scheme: 'dark' });
     await page.goto('/files');
     await page
       .locator('input[type=file]')
       .first()
-      .setInputFiles([{ name: 'cat.png', mimeType: 'image/png', buffer: IMAGE }]);
-    await page.getByRole('list', { name: zh.title }).getByText('cat.png').first().waitFor();
+      .setInputFiles([{ name, mimeType: 'image/png', buffer: IMAGE }]);
+    await page.getByRole('list', { name: zh.title }).getByText(name).first().waitFor();
     await assertAccessible(page, 'files on a phone');
     assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing is cut off');
+    await page.getByRole('link', { name: zh.use }).click();
+    await page.locator('.input-row').waitFor();
+    assert.ok(await page.evaluate(`document.querySelector('.input-row').getBoundingClientRect().right <= innerWidth`));
     await page.context().close();
   });
 

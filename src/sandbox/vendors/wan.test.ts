@@ -47,7 +47,7 @@ test("rejects a wrong key, an unknown model and a synchronous call with the vend
   const unauthorized = sandboxContext(sandbox, 'wan', { credentials: { api_key: 'other' } });
   const refusals = [
     [await wan.submit(videoRequest({ model }), unauthorized), 'auth', 'InvalidApiKey'],
-    [await wan.submit(videoRequest({ model: 'wan9-t2v', images: [] }), context), 'model', 'ModelNotFound'],
+    [await wan.submit(videoRequest({ model: 'wan0-t2v', images: [] }), context), 'model', 'ModelNotFound'],
   ] as const;
   for (const [outcome, reason, code] of refusals) {
     assert.ok(outcome.kind === 'refused');

@@ -20,7 +20,13 @@ describe('service routes', () => {
     apiUserHeader: 'x-user',
     baseUrl: 'http://gate.example',
   };
-  const SITE = { siteName: 'Reelgate', registration: 'open', oidcProviders: [], passwordSignIn: true };
+  const SITE = {
+    siteName: 'Reelgate',
+    statusPage: false,
+    registration: 'open',
+    oidcProviders: [],
+    passwordSignIn: true,
+  };
   const metrics = { render: async () => ({ contentType: 'text/plain', body: 'up 1\n' }) } as unknown as Metrics;
 
   async function serve(config: object, reason?: NotReadyReason, site: object = {}) {
