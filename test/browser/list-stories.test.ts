@@ -186,8 +186,8 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
       await setting(name).getByText(adminSettings.source.database).waitFor({ state: 'detached' });
     }
     await page.goto('/admin/audit?action=setting.update');
-    await page.getByText('Setting CURRENCY').first().waitFor();
-    await page.getByText('Setting SITE_NAME').first().waitFor();
+    await page.getByText(`Setting ${adminSettings.names.CURRENCY}`).first().waitFor();
+    await page.getByText(`Setting ${adminSettings.names.SITE_NAME}`).first().waitFor();
   });
 
   for (const path of ['/account/overview', '/admin/overview'])

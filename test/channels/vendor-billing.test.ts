@@ -187,7 +187,7 @@ forEachDatabase((_name, _open, freshUrl) => {
 
     const notices = async () => {
       const list = await service.operator.request<readonly { title: string }[]>('GET', '/api/notifications');
-      return list.data.filter(({ title }) => title.includes('billed something else')).length;
+      return list.data.filter(({ title }) => title.includes('vendor billing')).length;
     };
     // The job is not due again within the hour.
     for (const times of [1, 2]) {

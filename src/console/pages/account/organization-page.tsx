@@ -11,6 +11,7 @@ import {
   Text,
   TextInput,
   Title,
+  VisuallyHidden,
 } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
@@ -117,7 +118,9 @@ function Members({ organization }: OfOrganization) {
               <Table.Th>{t('member')}</Table.Th>
               <Table.Th>{t('roleLabel')}</Table.Th>
               <Table.Th>{t('limit')}</Table.Th>
-              <Table.Th />
+              <Table.Th>
+                <VisuallyHidden>{t('change')}</VisuallyHidden>
+              </Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
