@@ -20,39 +20,22 @@ export const listTestFiles = (root: string, words: readonly string[]): string[] 
 const MAX_GROUP_FILES = 12;
 /** Browser tests take a minute per file and end the run: with larger groups one worker would finish minutes later. */
 const MAX_BROWSER_FILES = 6;
-const maxFilesOf = (path = ''): number => (path.startsWith('test/browser/') ? MAX_BROWSER_FILES : MAX_GROUP_FILES);
 /** The folder: `src/server/accounts`, `test/chat` or `test`. */
 const subjectOf = (path: string): string =>
   dirname(path)
     .split('/', path.startsWith('src/') ? 3 : 2)
     .join('/');
-/** `src/server`, `src/console`, `test` or `test/browser`: subjects of one area load mostly the same modules. */
-const areaOf = (path: string): string =>
-  LATER_FOLDERS.find((prefix) => path.startsWith(prefix)) ?? path.split('/', 2).join('/');
 
-/** Divides files, in order, into groups that share a process: those of a large subject, or those of several small ones. */
+/** Divides files, in order, into groups of one subject that share a process. */
 export function groupTestFiles(root: string, files: readonly string[]): string[][] {
-  const [alone = [], others = []] = [true, false].map((isAlone) =>
-    files.filter((path) => runsAlone(root, path) === isAlone),
-  );
-  const bySubject = [...Map.groupBy(others, subjectOf).values()].flatMap((paths) => {
-    const size = Math.ceil(paths.length / Math.ceil(paths.length / maxFilesOf(paths[0])));
+  const bySubject = Map.groupBy(files, (path) => (runsAlone(root, path) ? path : subjectOf(path)));
+  return [...bySubject.values()].flatMap((paths) => {
+    const max = paths[0]?.startsWith('test/browser/') ? MAX_BROWSER_FILES : MAX_GROUP_FILES;
+    const size = Math.ceil(paths.length / Math.ceil(paths.length / max));
     return Array.from({ length: Math.ceil(paths.length / size) }, (_, i) => paths.slice(i * size, (i + 1) * size));
   });
-  const groups: string[][] = [];
-  for (const paths of bySubject) {
-    const [last, first = ''] = [groups.at(-1), paths[0]];
-    const isSameArea = last?.[0] !== undefined && areaOf(last[0]) === areaOf(first);
-    if (isSameArea && last.length + paths.length <= maxFilesOf(first)) last.push(...paths);
-    else groups.push([...paths]);
-  }
-  const rankOf = ([path = '']: readonly string[]): number => folderRank(path);
-  return [...groups, ...alone.map((path) => [path])].sort((a, b) => rankOf(a) - rankOf(b));
 }
 
-/**
- * Modules with a top-level `await` cannot be loaded synchronously (scripts/testing/test-group.ts). One that this does
- * not find runs alone after its group has failed to load it.
- */
+/** Modules with a top-level `await` cannot be loaded synchronously (scripts/testing/test-group.ts). */
 const runsAlone = (root: string, path: string): boolean =>
-  /^(?:(?:export )?(?:const|let) [^=]+= )?await /m.test(readFileSync(join(root, path), 'utf8'));
+  /^[^\s/*].*\bawait /m.test(readFileSync(join(root, path), 'utf8'));
