@@ -61,7 +61,7 @@ describe('from an empty installation to a downloaded video', {
         await page.goto('/admin/tasks');
         await waitForContent(page);
         assert.equal(await page.getByText(admin.gettingStarted.title).count(), 0);
-        await page.getByRole('link', { name: /^task_/ }).click();
+        await page.getByRole('link', { name: PROMPT }).click();
         await page.getByText(admin.tasks.events.succeeded, { exact: true }).last().waitFor();
         await page.getByText(admin.ledger.kinds.settle, { exact: true }).waitFor();
         assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });

@@ -87,7 +87,11 @@ describe('a client without a key', () => {
     // The token opens nothing but /mcp, and nothing else opens /mcp.
     const { access_token: token } = signIn.saved ?? { access_token: '' };
     assert.equal(await service.acceptsModelKey(token), false);
-    const wrong = await postMcp(issuer, `${token.slice(0, -1)}x`, toolCall('balance', {}));
+    const wrong = await postMcp(
+      issuer,
+      `${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`,
+      toolCall('balance', {}),
+    );
     assert.equal(wrong.status, 401);
     assert.match(wrong.headers.get('www-authenticate') ?? '', /error="invalid_token"/);
   });

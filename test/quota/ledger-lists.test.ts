@@ -84,9 +84,9 @@ describe('ledger and usage lists', () => {
         'kind',
         'amount',
         'plan_amount',
+        'created_time',
         'task_id',
         'request_id',
-        'created_time',
       ]);
       assert.equal(rows[0]?.created_time, (START + DAY_MS) / 1000);
       const wallet = await user.ok<{ quota: number }>('GET', '/api/user/self');
