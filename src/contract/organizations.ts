@@ -29,7 +29,10 @@ const Organization = Type.Object({
     description: 'Whether its owners and admins see the prompts of other members.',
   }),
   created_time: Time,
-  deletes_at: { ...TimeOrNull, description: 'When the closed organization is deleted; null: it is open.' },
+  deletes_at: {
+    ...TimeOrNull,
+    description: 'When the closed organization is deleted; Unix seconds, null: it is open.',
+  },
 });
 
 const Member = Type.Object({
@@ -261,7 +264,10 @@ const AdminOrganization = Type.Object({
   slug: Type.String(),
   name: Type.String(),
   status: Type.Integer({ description: '1 enabled, 2 disabled, 3 closed' }),
-  deletes_at: { ...TimeOrNull, description: 'When the closed organization is deleted; null: it is open.' },
+  deletes_at: {
+    ...TimeOrNull,
+    description: 'When the closed organization is deleted; Unix seconds, null: it is open.',
+  },
   quota: Type.Integer({ description: 'Balance of the wallet.' }),
   used_quota: Type.Integer(),
   plan: Type.String({ description: 'Code of its plan; empty: none.' }),
