@@ -589,7 +589,7 @@ export class ChargeBatcher {
   }
 
   #openQueue(write: (jobs: readonly Job<CallWork>[]) => Promise<void>): JobBatcher<CallWork> {
-    return new JobBatcher(write, () => this.#openCalls);
+    return new JobBatcher(write, () => Math.floor(this.#openCalls / CALLS_PER_DELAY_MS));
   }
 
   #enqueue(work: CallWork, waitMs: number, onDecided?: () => void): Promise<void> {
@@ -679,18 +679,18 @@ const MAX_DELAY_MS = 5;
 /** Collects jobs into batches: those that arrive while a batch is written form the next one. */
 class JobBatcher<W> {
   readonly #write: (jobs: readonly Job<W>[]) => Promise<void>;
-  readonly #countOpenCalls: () => number;
+  readonly #minDelayMs: () => number;
   readonly #jobs: Job<W>[] = [];
   #busy = false;
   #timer: NodeJS.Timeout | undefined;
 
   /**
    * @param write settles every job of a batch, perhaps after it resolves, and never rejects
-   * @param countOpenCalls calls that have a job here or may soon have one
+   * @param minDelayMs minimum time a batch waits for more jobs
    */
-  constructor(write: (jobs: readonly Job<W>[]) => Promise<void>, countOpenCalls: () => number) {
+  constructor(write: (jobs: readonly Job<W>[]) => Promise<void>, minDelayMs: () => number) {
     this.#write = write;
-    this.#countOpenCalls = countOpenCalls;
+    this.#minDelayMs = minDelayMs;
   }
 
   /** Whether no job is queued; a batch may still be in the process of being written. */
@@ -722,14 +722,11 @@ class JobBatcher<W> {
   }
 
   /**
-   * Waits as long as every turn of the event loop adds jobs, longer the more calls are in flight and at most for 5 ms.
-   * A lone call waits for nobody.
+   * Waits as long as every turn of the event loop adds jobs, at least for the requested delay and at most for 5 ms.
    */
   async #collect(): Promise<void> {
-    const openCalls = this.#countOpenCalls();
-    if (this.#jobs.length >= openCalls) return;
     const begunAt = performance.now();
-    const minDelayMs = Math.min(MAX_DELAY_MS, Math.floor(openCalls / CALLS_PER_DELAY_MS));
+    const minDelayMs = Math.min(MAX_DELAY_MS, this.#minDelayMs());
     if (minDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, minDelayMs));
     for (let before = 0; this.#jobs.length > before && performance.now() - begunAt < MAX_DELAY_MS; ) {
       before = this.#jobs.length;
