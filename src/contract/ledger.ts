@@ -81,6 +81,16 @@ export const checkLedger = endpoint({
   ),
 });
 
+/** Member of a usage row that names the group of each value of `by`; an organization is an account of its own. */
+export const USAGE_COLUMNS = {
+  day: 'day',
+  model: 'model',
+  token: 'token_id',
+  user: 'user_id',
+  organization: 'user_id',
+  channel: 'channel_id',
+} as const;
+
 /** Figures of one group; keys the query does not group by are omitted. */
 const group = {
   day: Type.Optional(Type.String({ description: 'UTC, such as 2026-11-21.' })),

@@ -1,7 +1,6 @@
 import type { Insertable, Selectable } from 'kysely';
 import type { Page } from '../../contract/responses.ts';
 import type { Database } from '../platform/db/database.ts';
-import { wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 /** A row of `organization_transfers`. */
@@ -84,8 +83,7 @@ export class TransferStore {
     id: number,
     set: Partial<Pick<TransferRow, 'keys' | 'webhooks' | 'videos' | 'files' | 'finished_at' | 'running_user_id'>>,
   ): Promise<void> {
-    if (Object.keys(set).length > 0)
-      await trx.updateTable('organization_transfers').set(set).where('id', '=', id).execute();
+    await trx.updateTable('organization_transfers').set(set).where('id', '=', id).execute();
   }
 
   /** Videos and batches of an account that have not ended. */
@@ -221,18 +219,6 @@ export class TransferStore {
       .where('created_at', '<=', created_at)
       .where('status', 'not in', UNFINISHED_BATCHES)
       .execute();
-  }
-
-  /** Ends a transfer. @returns whether this call did */
-  async finish(trx: Trx, id: number, now: number): Promise<boolean> {
-    return wasChanged(
-      await trx
-        .updateTable('organization_transfers')
-        .set({ finished_at: now, running_user_id: null })
-        .where('id', '=', id)
-        .where('finished_at', 'is', null)
-        .executeTakeFirst(),
-    );
   }
 }
 

@@ -127,11 +127,11 @@ export class TransferService {
       const hasDeliveries = things.includes('webhooks') && (await store.moveDeliveries(trx, transfer, CHUNK));
       await artifacts.changeOwner(trx, [...videos, ...files], transfer.organization_id);
       const moved = { videos: transfer.videos + videos.length, files: transfer.files + files.length };
-      await store.update(trx, id, moved);
-      if (videos.length === CHUNK || files.length === CHUNK || hasDeliveries) return false;
-      if (things.includes('files')) await store.moveBatches(trx, transfer);
-      await store.finish(trx, id, clock.now());
-      return true;
+      const isLast = videos.length < CHUNK && files.length < CHUNK && !hasDeliveries;
+      if (isLast && things.includes('files')) await store.moveBatches(trx, transfer);
+      const end = isLast ? { finished_at: clock.now(), running_user_id: null } : {};
+      await store.update(trx, id, { ...moved, ...end });
+      return isLast;
     });
     faultPoint('transfer-chunk');
     return isFinished;

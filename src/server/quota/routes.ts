@@ -120,18 +120,9 @@ const toLedgerAmounts = ({ kind, amount, plan_amount, created_at }: LedgerEntry)
   created_time: toSeconds(created_at),
 });
 
-const COLUMNS = {
-  day: 'day',
-  model: 'model',
-  token: 'token_id',
-  user: 'user_id',
-  organization: 'user_id',
-  channel: 'channel_id',
-} as const;
-
 /** The contract has validated the names. */
 const parseGroupColumns = (by: string): UsageColumn[] => [
-  ...new Set(by.split(',').map((name) => COLUMNS[name as keyof typeof COLUMNS])),
+  ...new Set(by.split(',').map((name) => endpoints.USAGE_COLUMNS[name as keyof typeof endpoints.USAGE_COLUMNS])),
 ];
 
 const DEFAULT_DAYS = 30;

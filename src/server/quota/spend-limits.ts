@@ -49,7 +49,7 @@ export function spendWindowOf(period: SpendPeriod, now: number, zone: string): S
   return { startsAt: startOf(first), endsAt: startOf(first.add({ [`${period}s`]: 1 })) };
 }
 
-/** A window and what was spent in it. */
+/** A window with the quota spent in it so far. */
 export interface SpentWindow extends SpendWindow {
   readonly spent: number;
 }

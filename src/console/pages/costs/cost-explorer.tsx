@@ -3,6 +3,7 @@ import { IconChartBar, IconDownload, IconFilter } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { USAGE_COLUMNS } from '../../../contract/ledger.ts';
 import { DAY_MS, DAY_SECONDS } from '../../../contract/time-units.ts';
 import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
@@ -188,14 +189,6 @@ interface CostTableProps {
   readonly stale: boolean;
 }
 
-const FILTER_NAME = {
-  model: 'model',
-  token: 'token_id',
-  user: 'user_id',
-  organization: 'user_id',
-  channel: 'channel_id',
-} as const;
-
 /** One row per group, linked to the calls behind it. */
 function CostTable({ scope, by, range, groups, filters, stale }: CostTableProps) {
   const { t } = useTranslation('costs');
@@ -228,7 +221,7 @@ function GroupName({ scope, by, range, group: { key, name, share } }: GroupNameP
       <RouteLink
         to={scope === 'all' ? '/admin/requests' : '/account/requests'}
         search={{
-          [FILTER_NAME[by]]: by === 'model' ? key : Number(key),
+          [USAGE_COLUMNS[by]]: by === 'model' ? key : Number(key),
           from: range.fromDay * DAY_SECONDS,
           to: (range.toDay + 1) * DAY_SECONDS - 1,
         }}

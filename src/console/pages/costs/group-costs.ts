@@ -1,3 +1,4 @@
+import { USAGE_COLUMNS } from '../../../contract/ledger.ts';
 import type { CostGroup, CostRow } from '../../data/costs.ts';
 
 /** Cost of one model, key, user or channel in a range and in the preceding one. */
@@ -14,16 +15,8 @@ export interface GroupCost {
   readonly change: number | null;
 }
 
-const GROUP_COLUMN = {
-  model: 'model',
-  token: 'token_id',
-  user: 'user_id',
-  organization: 'user_id',
-  channel: 'channel_id',
-} as const;
-
 /** The group of a row: a model name or an id. */
-export const keyOf = (row: Partial<CostRow>, by: CostGroup): string => String(row[GROUP_COLUMN[by]] ?? '');
+export const keyOf = (row: Partial<CostRow>, by: CostGroup): string => String(row[USAGE_COLUMNS[by]] ?? '');
 
 /** Relative change, for example 0.5 for an increase by half; null without a previous value. */
 export const relativeChange = (now: number, before: number): number | null =>
