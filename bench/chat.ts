@@ -15,7 +15,7 @@ import { warmUp } from './support/warm-up.ts';
  * upstream that speaks Anthropic's Messages.
  *
  * Run `cd bench && npm ci && cd .. && node bench/chat.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length,
- * `SUBJECTS='bare Node proxy,Reelgate'` measures only those.
+ * `SUBJECTS='bare Node proxy;Reelgate'` measures only those.
  */
 const SECONDS = Number(process.env.SECONDS ?? '4');
 const ROUNDS = Number(process.env.ROUNDS ?? '5');
@@ -85,7 +85,7 @@ const known: Subject[] = [
         },
       ]),
 ];
-const asked = process.env.SUBJECTS?.split(',');
+const asked = process.env.SUBJECTS?.split(';');
 const subjects = known.filter(({ name }) => asked?.includes(name) ?? true);
 
 interface Figures {
