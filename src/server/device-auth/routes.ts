@@ -36,7 +36,6 @@ interface DeviceAuthRouteDependencies {
   readonly masterKey: Buffer;
   /** Prefix of every link. */
   readonly baseUrl: string;
-  /** The site's current name. */
   /** See {@link addPageRoutes}. */
   readonly findManagedSettings: (clientId: string) => Promise<readonly string[]>;
   readonly site: Live<
