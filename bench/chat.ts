@@ -22,9 +22,10 @@ const ROUNDS = Number(process.env.ROUNDS ?? '5');
 const CONNECTIONS = 64;
 /**
  * Load before each measured window, because a subject was idle during the others' turns: without load V8 drops compiled
- * code that depends on the shapes of collected objects, and recompiles it during the first seconds of load.
+ * code that depends on the shapes of collected objects, and recompiles it during the first seconds of load; calls in
+ * another dialect make it recompile what they share.
  */
-const LEAD_IN_SECONDS = SECONDS / 2;
+const LEAD_IN_SECONDS = SECONDS * 2;
 const PATH = '/v1/chat/completions';
 
 const CHAT_BODY = JSON.stringify({ model: 'bench-chat', messages: QUESTION });
