@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newTaskId } from '../platform/tokens.ts';
-import { AttemptByVendorHandleCache } from './attempts.ts';
+import { HandleOwners } from './attempts.ts';
 
 const owner = (n: number) => ({ id: newTaskId(), attempt: 1 + (n % 3), at: 1_795_000_000_000 + n });
 
 describe('T55: owners of the handles that vendors return', () => {
   it('are returned unchanged to the second claimant of a handle', () => {
-    const owners = new AttemptByVendorHandleCache();
+    const owners = new HandleOwners();
     const [first, second] = [owner(1), owner(2)];
     assert.equal(owners.claim(1, '{"id":"a"}', first), undefined);
     assert.deepEqual(owners.claim(1, '{"id":"a"}', second), first);
@@ -17,7 +17,7 @@ describe('T55: owners of the handles that vendors return', () => {
   });
 
   it('are evicted oldest first, and never while among the latest thousands', () => {
-    const owners = new AttemptByVendorHandleCache();
+    const owners = new HandleOwners();
     const given = Array.from({ length: 40_000 }, (_, n) => owner(n));
     for (const [n, each] of given.entries()) assert.equal(owners.claim(7, `handle ${n}`, each), undefined);
     const another = owner(-1);

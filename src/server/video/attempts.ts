@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { defined } from '../../contract/objects.ts';
 import { TASK_STATUS } from '../../contract/task-states.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Database, retryWhileDatabaseUnavailable } from '../platform/db/database.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
@@ -95,7 +97,7 @@ const UNREACHABLE: Failure = { cause: 'unreachable', message: 'no provider could
  */
 export class AttemptRunner {
   readonly #dependencies: AttemptRunnerDependencies;
-  readonly #handleOwners = new AttemptByVendorHandleCache();
+  readonly #handleOwners = new HandleOwners();
   constructor(dependencies: AttemptRunnerDependencies) {
     this.#dependencies = dependencies;
   }
@@ -343,60 +345,21 @@ interface VendorHandleAttempt {
   readonly at: number;
 }
 
-const SETS = 1_024;
-const SLOTS_PER_SET = 16;
-const SLOTS = SETS * SLOTS_PER_SET;
-/** `task_` followed by 32 letters and digits. */
-const MAX_ID_BYTES = 40;
+const MAX_HANDLE_OWNERS = 10_000;
 
-/**
- * Owners of the most recently accepted handles, about ten thousand, keyed by a hash of channel and handle. All memory
- * (0.9 MB) is allocated up front: as map objects of 230 bytes each, the entries would let the heap grow for hours.
- *
- * The cache is set-associative: an entry belongs to one set, and a new entry replaces the oldest in its set.
- */
-export class AttemptByVendorHandleCache {
-  /** 64 bits of SHA-256 each; 0 marks a free slot. */
-  readonly #hashes = new BigUint64Array(SLOTS);
-  readonly #times = new Float64Array(SLOTS);
-  readonly #attempts = new Uint8Array(SLOTS);
-  readonly #idLengths = new Uint8Array(SLOTS);
-  readonly #ids = Buffer.alloc(SLOTS * MAX_ID_BYTES);
-  /** For each set, the slot that is written next. */
-  readonly #next = new Uint8Array(SETS);
+/** Owners of the most recently accepted handles, by channel and handle. Hashed, because a handle may be long. */
+export class HandleOwners {
+  readonly #owners = new LRUCache<string, VendorHandleAttempt>(upToEntries(MAX_HANDLE_OWNERS));
 
   /**
    * Claims a handle for `owner` unless another attempt already has it.
    * @returns the existing owner; undefined when the handle now belongs to `owner`
    */
   claim(channelId: number, handle: string, owner: VendorHandleAttempt): VendorHandleAttempt | undefined {
-    const digest = hash('sha256', `${channelId} ${handle}`, 'buffer').readBigUInt64LE();
-    const set = Number(digest % BigInt(SETS));
-    const first = set * SLOTS_PER_SET;
-    const found = this.#hashes.subarray(first, first + SLOTS_PER_SET).indexOf(digest);
-    if (found !== -1) return this.#read(first + found);
-    const next = this.#next[set] ?? 0;
-    this.#next[set] = (next + 1) % SLOTS_PER_SET;
-    this.#write(first + next, digest, owner);
-    return undefined;
-  }
-
-  #read(slot: number): VendorHandleAttempt {
-    const start = slot * MAX_ID_BYTES;
-    return {
-      id: this.#ids.toString('latin1', start, start + (this.#idLengths[slot] ?? 0)),
-      attempt: this.#attempts[slot] ?? 0,
-      at: this.#times[slot] ?? 0,
-    };
-  }
-
-  #write(slot: number, digest: bigint, { id, attempt, at }: VendorHandleAttempt): void {
-    if (id.length > MAX_ID_BYTES) throw new RangeError(`a task id of ${id.length} characters`);
-    this.#ids.write(id, slot * MAX_ID_BYTES, 'latin1');
-    this.#idLengths[slot] = id.length;
-    this.#attempts[slot] = attempt;
-    this.#times[slot] = at;
-    this.#hashes[slot] = digest;
+    const key = hash('sha256', `${channelId} ${handle}`, 'base64url');
+    const found = this.#owners.get(key);
+    if (found === undefined) this.#owners.set(key, owner);
+    return found;
   }
 }
 
