@@ -13,7 +13,7 @@ import type { RetentionRule, ScheduledJob } from './platform/scheduled-jobs.ts';
 import { RequestStore } from './request-log/request-log.ts';
 import type { Tables } from './tables.ts';
 import type { Video } from './video/module.ts';
-import { ReconciliationStore } from './video/reconciliation-store.ts';
+import { ReconciliationStore } from './video/reconciliation.ts';
 import { TaskDetailRemovalStore } from './video/task-reports.ts';
 
 /** How long reports can still name a revoked key; it stops authenticating the moment it is revoked. */

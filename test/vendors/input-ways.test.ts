@@ -6,7 +6,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { ALL_SIMULATORS } from '../../src/sandbox/simulators.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
-import { allSeconds } from '../../src/server/video/model-parameters.ts';
+import { allSeconds } from '../../src/server/video/video-models.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
 
 /**

@@ -12,7 +12,6 @@ import { sniffMedia } from '../platform/media-length.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { Json, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import { type InputResolver, NO_INPUTS, type ResolvedInputs } from './input-resolver.ts';
-import type { ModelChoice } from './model-choice.ts';
 import { arrangeMedia, findMedia, type GivenMedia, type MediaUse, normalizeDataUrls } from './request-images.ts';
 import {
   assertInputsFit,
@@ -25,6 +24,7 @@ import {
   sortInputs,
   spellNames,
 } from './typed-inputs.ts';
+import type { ModelChoice } from './video-models.ts';
 
 /** The body of a generation request in the unified or OpenAI's format, with unknown members. */
 export type GenerationRequestBody = Partial<Static<typeof GenerationBody>> & { readonly [key: string]: unknown };

@@ -5,6 +5,7 @@ import type { InputType, VideoOperation } from '../../contract/input-roles.ts';
 import { asObject, defined } from '../../contract/objects.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
 import { Semaphore } from '../platform/concurrency.ts';
 import { measureSeconds, sniffMedia } from '../platform/media-length.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
@@ -16,6 +17,7 @@ import type {
   VendorAdapter,
   VideoRequest,
 } from '../vendors/adapter.ts';
+import { type ContentDelivery, type PlayLinks, VENDOR_CREDENTIAL } from './content.ts';
 import { mapInputs } from './queue-store.ts';
 import { parseUrl } from './request-images.ts';
 import { parseTerms } from './task-completion.ts';
@@ -23,7 +25,7 @@ import type { Task, TaskStore } from './task-store.ts';
 import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
 
 /** A file this service keeps: an upload, or a video made here. */
-export interface InputFile {
+interface InputFile {
   readonly mediaType: string;
   /** Bytes. */
   readonly size: number;
@@ -37,7 +39,7 @@ export interface InputFile {
 }
 
 /** Owner of the files a request may name. */
-export interface InputOwner {
+interface InputOwner {
   readonly userId: number;
   /** A video belongs to the token that submitted it; without a token all videos of the account count. */
   readonly tokenId?: number | undefined;
@@ -383,3 +385,52 @@ export async function findDraft(
   const draft = { seconds: Number(facts.seconds ?? 0), hasVideo: facts.input_video === 'true' };
   return { task, request: { sourceHandle: JSON.parse(task.handle), draft } };
 }
+
+interface SourceVideosDependencies {
+  readonly store: Pick<TaskStore, 'findForToken' | 'findForUser'>;
+  readonly contentDelivery: Pick<ContentDelivery, 'open'>;
+  readonly playLinks: Pick<PlayLinks, 'create'>;
+  readonly clock: Clock;
+  /** Base URL of this service. */
+  readonly baseUrl: string;
+}
+
+/** Videos made here, as inputs of other videos. */
+export class SourceVideos {
+  readonly #dependencies: SourceVideosDependencies;
+  constructor(dependencies: SourceVideosDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws AppError `task_not_completed` */
+  readonly find: FindInputFile = async (id, owner) => {
+    const task = await this.#findTask(id, owner);
+    return task === undefined ? undefined : this.#open(task);
+  };
+
+  #findTask(id: string, { userId, tokenId }: InputOwner): Promise<Task | undefined> {
+    const { store } = this.#dependencies;
+    return tokenId === undefined ? store.findForUser(id, userId) : store.findForToken(id, tokenId);
+  }
+
+  /** The whole file, because its length counts for every price. */
+  async #open(task: Task): Promise<InputFile> {
+    if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
+    const { contentDelivery, playLinks, clock, baseUrl } = this.#dependencies;
+    const content = await contentDelivery.open(task, {
+      signal: AbortSignal.timeout(LOAD_TIMEOUT_MS),
+      watchAccess: () => () => undefined,
+    });
+    const bytes = await buffer(content.body);
+    return {
+      mediaType: 'video/mp4',
+      size: bytes.length,
+      key: task.id,
+      task,
+      load: async () => bytes,
+      address: async () => baseUrl + playLinks.create(task.public_id, VENDOR_CREDENTIAL, clock.now()),
+    };
+  }
+}
+
+const LOAD_TIMEOUT_MS = 120_000;

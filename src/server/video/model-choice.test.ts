@@ -4,7 +4,7 @@ import type { VendorId } from '../../contract/model-kinds.ts';
 import type { ResolvedModel } from '../channels/directory.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { VendorRegistry } from '../vendors/registry.ts';
-import { ModelChoice } from './model-choice.ts';
+import { ModelChoice } from './video-models.ts';
 
 const ANYTHING = { models: [] };
 const retirement = { at: 1, knownSince: 0 } as unknown as NonNullable<ResolvedModel['retirement']>;

@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { GenerationWay } from '../../contract/generation-ways.ts';
 import { VENDOR_ADAPTERS } from '../vendors/registry.ts';
-import { secondsOf, toParameters } from './model-parameters.ts';
+import { secondsOf, toParameters } from './video-models.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 

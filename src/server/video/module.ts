@@ -27,26 +27,27 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
 import { addReconciliationRoutes, addTaskAdminRoutes, type LedgerHistory } from './admin-routes.ts';
 import { AttemptRunner, ChannelTaskLimitStore, FailedAttemptRecorder } from './attempts.ts';
-import { addCollectionRoutes, CollectionStore } from './collections.ts';
+import { addCollectionRoutes, CollectionStore, FavouriteStore } from './collections.ts';
 import { AccelRedirect, ContentDelivery, DownloadSlots, PlayLinks } from './content.ts';
 import { addContentRoutes, addPosterRoutes } from './content-routes.ts';
 import { VendorVideoDeletion, VideoDeletion } from './deletion.ts';
-import { FavouriteStore } from './favourite-store.ts';
 import { TaskRenderer } from './formats.ts';
 import { RequestReader } from './generation-request.ts';
 import { Idempotency } from './idempotency.ts';
-import { type FindInputFile, InputResolver } from './input-resolver.ts';
-import { ModelChoice } from './model-choice.ts';
+import { type FindInputFile, InputResolver, SourceVideos } from './input-resolver.ts';
 import { addModelRoutes, addVideoModelRoutes } from './model-routes.ts';
 import { makePollScheduler, type PollScheduler } from './poll-scheduler.ts';
 import { RefreshingTaskReader, ResultCheck, TaskPoller } from './poller.ts';
 import { TaskLimitStore } from './queue-store.ts';
-import { DifferenceNotices, Reconciliation, type ReconciliationDependencies } from './reconciliation.ts';
-import { ReconciliationStore } from './reconciliation-store.ts';
+import {
+  DifferenceNotices,
+  Reconciliation,
+  type ReconciliationDependencies,
+  ReconciliationStore,
+} from './reconciliation.ts';
 import { addConsoleVideoRoutes, addFavouriteRoutes, addOwnerVideoRoutes, addVideoRoutes } from './routes.ts';
 import { addSharePageRoutes, addShareRoutes } from './share-routes.ts';
 import { ShareAccess, ShareService, ShareStore } from './shares.ts';
-import { SourceVideos } from './source-videos.ts';
 import { PriceQuoteService, SubmitService } from './submit.ts';
 import { type OnFaultPoint, TaskCompletion } from './task-completion.ts';
 import { TaskFollower } from './task-follower.ts';
@@ -55,7 +56,7 @@ import { TaskAdminStore, UnfinishedTaskStatisticsStore, VideoDurationStatisticsS
 import { type Task, TaskStore } from './task-store.ts';
 import { Base64VideoCache, createVideoCopySources, UrlRefresher, VendorFiles } from './vendor-files.ts';
 import { addVendorCompatibleRoutes, addVendorFormatRoutes } from './vendor-format-routes.ts';
-import { VideoModels } from './video-models.ts';
+import { ModelChoice, VideoModels } from './video-models.ts';
 
 interface VideoDependencies {
   readonly tracing: Tracing;

@@ -23,9 +23,9 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import type { Json } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
+import type { FavouriteStore } from './collections.ts';
 import type { PlayLinks } from './content.ts';
 import type { VideoDeletion } from './deletion.ts';
-import type { FavouriteStore } from './favourite-store.ts';
 import { type TaskRenderer, toVideoRow } from './formats.ts';
 import {
   type GenerationRequest,

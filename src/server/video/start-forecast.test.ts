@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../../test/seeded-random.ts';
-import { forecastStarts } from './start-forecast.ts';
+import { forecastStarts } from './task-queue.ts';
 
 /** Starts of waiting videos in a lane whose durations are drawn from `draw`, in milliseconds. */
 function simulate(places: number, ages: readonly number[], waiting: number, draw: () => number): number[] {

@@ -35,7 +35,6 @@ import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import type { Json, ModelCapability, RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
-import { assertFiles, assertOffered } from './assert-offered.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import {
@@ -45,7 +44,6 @@ import {
   toIdempotencyClaim,
 } from './idempotency.ts';
 import { findDraft, type InputResolver, withUploads } from './input-resolver.ts';
-import type { ModelChoice } from './model-choice.ts';
 import { type Lane, type TaskLimitStore, type TaskLimits, takeApart } from './queue-store.ts';
 import { type MediaUse, withImages } from './request-images.ts';
 import { NO_TOKEN } from './tables.ts';
@@ -60,6 +58,7 @@ import {
   toSubmitResult,
   truncateBase64,
 } from './task-store.ts';
+import { assertFiles, assertOffered, type ModelChoice } from './video-models.ts';
 
 interface SubmitServiceDependencies {
   readonly tracing: Tracing;

@@ -1,16 +1,29 @@
-import type { Static } from 'typebox';
-import { type GenerationWay, inputRules, operationsOf } from '../../contract/generation-ways.ts';
+import type { Static, TSchema } from 'typebox';
+import {
+  describeWays,
+  fits,
+  type GenerationWay,
+  type InputKind,
+  type InputRule,
+  inputRules,
+  isRatioOffered,
+  operationsOf,
+} from '../../contract/generation-ways.ts';
+import type { VideoOperation } from '../../contract/input-roles.ts';
+import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
+import { minimumVideoPrice, type VideoPrice } from '../../contract/pricing.ts';
 import type * as contract from '../../contract/video-inputs.ts';
 import type { ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
-import { AppError } from '../platform/app-error.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
+import type { Live } from '../platform/config.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { Allowances } from '../quota/ledger.ts';
-import type { ModelCapability } from '../vendors/adapter.ts';
+import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import { toParameters } from './model-parameters.ts';
 import type { VideoDurationStatisticsStore } from './task-reports.ts';
+import { kindsOfImages, sizeOf, typedKinds } from './typed-inputs.ts';
 
 interface VideoModelsDependencies {
   readonly channels: Pick<ChannelDirectory, 'listModels' | 'model'>;
@@ -105,3 +118,366 @@ const toInputs = (ways: readonly GenerationWay[]): VideoModel['inputs'] =>
 
 const toSeconds = ({ seconds }: ModelCapability): object =>
   'values' in seconds ? { values: seconds.values } : { min: seconds.min, max: seconds.max, step: 1 };
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** A model as far as its table goes; one that is not listed has its ways only. */
+type Described = Pick<ModelCapability, 'ways'> & Partial<ModelCapability>;
+
+/**
+ * JSON Schema of a request for one model. Its `anyOf` lists the ways of using the model: what may be combined with
+ * which inputs. A body without `inputs` and `operation` that has images in the older fields is not described.
+ */
+export function toParameters(
+  id: string,
+  capability: Described,
+  adapter: Pick<VendorAdapter, 'metadata' | 'formFields'>,
+  inputSchema: TSchema | undefined,
+): Schema {
+  const { ways, modes = [], sizes = [], resolutions = [] } = capability;
+  const lengths = isListed(capability)
+    ? secondsSchema([...new Set(ways.flatMap((way) => secondsOf(way, capability)))])
+    : undefined;
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    required: ['model'],
+    properties: defined({
+      model: { const: id },
+      prompt: { type: 'string' },
+      metadata: adapter.metadata,
+      ...((inputSchema as { readonly properties?: object } | undefined)?.properties ?? {}),
+      seconds: lengths,
+      duration: lengths,
+      size:
+        sizes.length + resolutions.length === 0 ? undefined : { type: 'string', examples: sizesOf(resolutions, sizes) },
+      mode: modes.length === 0 ? undefined : { enum: modes },
+      operation: { enum: operationsOf(ways) },
+      inputs: { type: 'array', items: INPUT },
+    }),
+    anyOf: ways.map((way) => toWaySchema(way, capability, adapter)),
+  };
+}
+
+const isListed = (capability: Described): capability is ModelCapability => capability.seconds !== undefined;
+
+const INPUT: Schema = {
+  type: 'object',
+  required: ['type'],
+  properties: {
+    type: { enum: ['image', 'video', 'audio'] },
+    role: { type: 'string' },
+    url: { type: 'string' },
+    file_id: { type: 'string' },
+    data: { type: 'string' },
+    at: { type: 'number', minimum: 0 },
+    name: { type: 'string' },
+  },
+};
+
+/** Resolutions first: each is a value of `size`. */
+const sizesOf = (resolutions: readonly string[], sizes: readonly string[]): readonly string[] => [
+  ...new Set([...resolutions, ...sizes]),
+];
+
+/** Whole seconds, as a number or as OpenAI's clients write them. */
+const secondsSchema = (values: readonly number[]): Schema => ({ enum: [...values, ...values.map(String)] });
+
+/** Every length a model offers. */
+export function allSeconds({ seconds }: Pick<ModelCapability, 'seconds'>): readonly number[] {
+  if ('values' in seconds) return seconds.values;
+  return Array.from({ length: seconds.max - seconds.min + 1 }, (_, index) => seconds.min + index);
+}
+
+/** Lengths of one way. */
+export const secondsOf = (way: GenerationWay, capability: ModelCapability): readonly number[] =>
+  way.seconds ?? allSeconds(capability);
+
+function toWaySchema(way: GenerationWay, capability: Described, adapter: Pick<VendorAdapter, 'formFields'>): Schema {
+  const lengths = isListed(capability) ? secondsOf(way, capability) : undefined;
+  const length = lengths?.length === 0 ? false : lengths && secondsSchema(lengths);
+  const needsInputs = way.inputs.some(({ min }) => min > 0);
+  return defined({
+    required: [...(way.operation === 'generate' ? [] : ['operation']), ...(needsInputs ? ['inputs'] : [])],
+    properties: defined({
+      operation: { const: way.operation },
+      seconds: length,
+      duration: length,
+      size: isListed(capability) ? sizeSchema(way, capability) : undefined,
+      metadata: isListed(capability) ? ratioSchema(way, capability, adapter) : undefined,
+      inputs: inputsSchema(way),
+    }),
+  });
+}
+
+/**
+ * Inputs that determine the ratio leave the resolutions; otherwise what other ways have and this one has not is
+ * excluded.
+ */
+function sizeSchema(way: GenerationWay, { resolutions, sizes }: ModelCapability): Schema | false | undefined {
+  const named = way.resolutions ?? resolutions;
+  // Some vendors list their resolutions as sizes too.
+  const exact = (way.sizes ?? sizes)
+    .filter((each) => !resolutions.includes(each) || named.includes(each))
+    .filter((each) => isRatioOffered(way, each));
+  const offered = [...named, ...exact];
+  if (way.ratios?.length === 0) return offered.length === 0 ? false : { enum: sizesOf(offered, []) };
+  const missing = [...resolutions, ...sizes].filter((each) => !offered.includes(each));
+  return missing.length === 0 ? undefined : { not: { enum: missing } };
+}
+
+/** The values of the vendor's own field for the ratio, which `metadata` holds. */
+function ratioSchema(
+  way: GenerationWay,
+  { ratios }: ModelCapability,
+  { formFields }: Pick<VendorAdapter, 'formFields'>,
+): Schema | undefined {
+  const field = ratioField(formFields);
+  if (field === undefined) return undefined;
+  const offered = way.ratios ?? ratios;
+  return { properties: { [field]: offered.length === 0 ? false : { enum: offered } } };
+}
+
+/** The member of `metadata` that holds the ratio; undefined if the vendor has none. */
+const ratioField = ({ ratio }: VendorAdapter['formFields']): string | undefined =>
+  ratio?.startsWith('metadata.') ? ratio.slice('metadata.'.length) : undefined;
+
+const kindSchema = ({ type, role }: InputRule): Schema => ({
+  required: ['type', 'role'],
+  properties: { type: { const: type }, role: { const: role } },
+});
+
+function inputsSchema({ inputs, maxInputs }: GenerationWay): Schema {
+  if (inputs.length === 0) return { maxItems: 0 };
+  return defined({
+    maxItems: maxInputs ?? inputs.reduce((sum, { max }) => sum + max, 0),
+    items: { anyOf: inputs.map(kindSchema) },
+    allOf: inputs.map((rule) => ({ contains: kindSchema(rule), minContains: rule.min, maxContains: rule.max })),
+  });
+}
+
+/** Media in `metadata` or in arguments of a media schema, which the ways do not describe. */
+const hasOtherMedia = ({ metadata, extraFields }: VideoRequest): boolean =>
+  extraFields.length > 0 || /"(?:https?|oss|data|asset|mm_file):|[A-Za-z0-9+/]{64}/.test(JSON.stringify(metadata));
+
+const isOfferedLength = ({ seconds }: Pick<ModelCapability, 'seconds'>, asked: number): boolean =>
+  'values' in seconds ? seconds.values.includes(asked) : asked >= seconds.min && asked <= seconds.max;
+
+const describeLengths = ({ seconds }: Pick<ModelCapability, 'seconds'>): string =>
+  'values' in seconds ? seconds.values.join(', ') : `${seconds.min} to ${seconds.max}`;
+
+const isIn = (names: readonly string[], asked: string): boolean =>
+  names.some((name) => name.toLowerCase() === asked.toLowerCase());
+
+const kindsOf = ({ images, videos = [], audios = [] }: VideoRequest): readonly InputKind[] => [
+  ...kindsOfImages(images),
+  ...typedKinds('video', videos),
+  ...typedKinds('audio', audios),
+];
+
+/**
+ * Refuses inputs, a length or a resolution that the model does not offer together; vendors would refuse them once the
+ * price is reserved.
+ * @throws AppError `invalid_request`
+ * @throws UnsupportedRequestError as the adapter does
+ */
+export function assertOffered(
+  request: VideoRequest,
+  adapter: Pick<VendorAdapter, 'billingFactors' | 'formFields' | 'passthrough'>,
+  capability: ModelCapability | undefined,
+): void {
+  // Upstreams of a passed-through format may offer more than the vendor did.
+  if (capability === undefined || adapter.passthrough === true || request.officialBody) return;
+  const { seconds: billed, factors } = adapter.billingFactors(request);
+  assertFiles(request, capability);
+  if (hasOtherMedia(request)) return;
+  const { operation = 'generate', model } = request;
+  const all = capability.ways.filter((way) => way.operation === operation);
+  const fitting = all.filter((way) => fits(way, kindsOf(request)));
+  if (all.length === 0) return;
+  if (fitting.length === 0)
+    throw invalidRequest(`The inputs cannot be used together: ${model} takes: ${describeWays(all)}.`, 'inputs');
+  const resolved = withResolution(fitting, factors.resolution, request, { capability, adapter });
+  const ways = withRatio(resolved, request, { capability, adapter });
+  const { seconds = isOfferedLength(capability, billed) ? billed : undefined } = request;
+  if (seconds !== undefined) assertLength(ways, seconds, request, capability);
+}
+
+/** The ways that offer the resolution. */
+function withResolution(
+  ways: readonly GenerationWay[],
+  resolution: string | undefined,
+  { size, model }: VideoRequest,
+  {
+    capability,
+    adapter,
+  }: { readonly capability: ModelCapability; readonly adapter: Pick<VendorAdapter, 'formFields'> },
+): readonly GenerationWay[] {
+  if (resolution === undefined || capability.resolutions.length === 0) return ways;
+  // No resolution can be chosen where the inputs determine it.
+  const found = ways.filter(
+    ({ resolutions = capability.resolutions }) => resolutions.length === 0 || isIn(resolutions, resolution),
+  );
+  if (found.length > 0) return found;
+  const param = size === undefined ? (adapter.formFields.resolution ?? 'size') : 'size';
+  const offered = [...new Set(ways.flatMap((way) => way.resolutions ?? capability.resolutions))];
+  throw invalidRequest(`${param} must be one of ${offered.join(', ')} for ${model} with these inputs.`, param);
+}
+
+/**
+ * The ways that offer the ratio. A size in pixels beside inputs that determine the ratio only names the resolution, and
+ * words such as `adaptive` are left to the vendor.
+ */
+function withRatio(
+  ways: readonly GenerationWay[],
+  { size = '', model, metadata }: VideoRequest,
+  {
+    capability,
+    adapter,
+  }: { readonly capability: ModelCapability; readonly adapter: Pick<VendorAdapter, 'formFields'> },
+): readonly GenerationWay[] {
+  const field = ratioField(adapter.formFields);
+  const named = field === undefined ? undefined : metadata[field];
+  const asked = typeof named === 'string' && /^\d+:\d+$/.test(named.trim()) ? named.trim() : undefined;
+  const found = ways.filter((way) =>
+    asked === undefined ? isRatioOffered(way, size) : (way.ratios ?? capability.ratios).includes(asked),
+  );
+  if (found.length > 0) return found;
+  const param = asked === undefined ? 'size' : `metadata.${field}`;
+  const offered = [...new Set(ways.flatMap((way) => way.ratios ?? capability.ratios))];
+  if (offered.length === 0) throw invalidRequest(`${param} cannot be given for ${model} with these inputs.`, param);
+  throw invalidRequest(`${param} must be one of ${offered.join(', ')} for ${model} with these inputs.`, param);
+}
+
+function assertLength(
+  ways: readonly GenerationWay[],
+  seconds: number,
+  { seconds: asked, model, operation = 'generate', lengthField = 'duration' }: VideoRequest,
+  capability: ModelCapability,
+): void {
+  const isOffered = ways.some((way) =>
+    way.seconds === undefined ? isOfferedLength(capability, seconds) : way.seconds.includes(seconds),
+  );
+  const lengths = [...new Set(ways.flatMap((way) => way.seconds ?? []))].toSorted((one, other) => one - other);
+  // The length of an edited video is that of its source.
+  if (isOffered || (asked === undefined && lengths.length === 0)) return;
+  if (lengths.length === 0 && operation === 'generate')
+    throw invalidRequest(`${lengthField} must be ${describeLengths(capability)} seconds for ${model}.`, lengthField);
+  if (lengths.length === 0)
+    throw invalidRequest(`${lengthField} cannot be given for ${model} with these inputs.`, lengthField);
+  throw invalidRequest(
+    `${lengthField} must be ${lengths.join(', ')} seconds for ${model} with these inputs and this resolution.`,
+    lengthField,
+  );
+}
+
+/**
+ * Refuses files of a format or a size that the model does not take.
+ * @throws AppError `invalid_request`
+ */
+export function assertFiles({ images, videos = [], audios = [] }: VideoRequest, { ways }: ModelCapability): void {
+  const all = ways.flatMap(({ inputs }) => inputs);
+  const check = (type: InputKind['type'], inputs: readonly RequestInput[]): void => {
+    const rules = all.filter((rule) => rule.type === type);
+    if (rules.length === 0) return;
+    const formats = new Set(rules.flatMap((rule) => rule.formats ?? []));
+    const maxBytes = Math.max(...rules.map((rule) => rule.maxBytes));
+    for (const input of inputs) {
+      const mediaType = 'bytes' in input ? input.mediaType : input.upload?.mediaType;
+      if (formats.size > 0 && mediaType !== undefined && !formats.has(mediaType)) {
+        const names = [...formats].map((format) => format.replace(/^.*\//, ''));
+        throw invalidRequest(`${type} cannot be used: the model takes ${names.join(', ')}.`, type);
+      }
+      if (sizeOf(input) > maxBytes)
+        throw invalidRequest(`${type} is larger than the ${(maxBytes / 1e6).toFixed(1)} MB this model takes.`, type);
+    }
+  };
+  check('image', images);
+  check('video', videos);
+  check('audio', audios);
+}
+
+interface ModelChoiceDependencies {
+  readonly channels: Pick<ChannelDirectory, 'model' | 'listModels'>;
+  readonly vendors: VendorRegistry;
+  /** Its setting `DEFAULT_VIDEO_MODEL`; undefined: the cheapest. */
+  readonly site: Live<{ readonly defaultVideoModel: string | undefined }>;
+}
+
+/** Chooses models for requests that name none, and names those that can do what a model cannot. */
+export class ModelChoice {
+  readonly #dependencies: ModelChoiceDependencies;
+  constructor(dependencies: ModelChoiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * The model of a request without one: the site's, otherwise the cheapest that makes videos from text and is not about
+   * to end.
+   * @throws AppError `invalid_request` if there is none
+   */
+  async defaultModel({ models: permitted }: Pick<ModelCaller, 'models'>): Promise<string> {
+    const { channels, vendors, site } = this.#dependencies;
+    const { defaultVideoModel } = site.current();
+    if (defaultVideoModel !== undefined) return defaultVideoModel;
+    const candidates = (await channels.listModels()).filter(
+      ({ id, kind }) => kind === 'video' && (permitted.length === 0 || permitted.includes(id)),
+    );
+    const priced = await Promise.all(
+      candidates.map(async ({ id }) => {
+        const model = await channels.model(id);
+        if (model === undefined || model.retirement !== undefined || model.isSubstitute === true) return undefined;
+        const capability = vendors.capability(model.vendor, model.target);
+        if (capability?.ways.some((way) => way.operation === 'generate' && fits(way, [])) === false) return undefined;
+        const seconds = capability?.seconds.default ?? USUAL_SECONDS;
+        return { id, price: minimumVideoPrice(model.price as VideoPrice, seconds) };
+      }),
+    );
+    const [cheapest] = priced
+      .filter((each) => each !== undefined)
+      .toSorted((one, other) => one.price - other.price || (one.id < other.id ? -1 : 1));
+    if (cheapest === undefined) throw invalidRequest('model is required.', 'model');
+    return cheapest.id;
+  }
+
+  /**
+   * Refuses an operation the model does not have; a model this service does not describe may have every one.
+   * @throws AppError with the models that can
+   */
+  async assertOffers(
+    operation: VideoOperation,
+    { model, capability }: { readonly model: string; readonly capability: Pick<ModelCapability, 'ways'> | undefined },
+  ): Promise<void> {
+    if (capability === undefined || capability.ways.some((way) => way.operation === operation)) return;
+    throw await this.refusal(operation, {
+      en: `${model} cannot ${operation} videos.`,
+      'zh-CN': `${model} 不支持此操作（${operation}）。`,
+    });
+  }
+
+  /** The error of a request whose model cannot do the operation, or that names no model. */
+  async refusal(operation: VideoOperation, why: Localized = NO_MODEL): Promise<AppError> {
+    const { channels, vendors } = this.#dependencies;
+    const models = await Promise.all((await channels.listModels()).map(({ id }) => channels.model(id)));
+    const able = models.flatMap((model) => {
+      const ways = model === undefined ? [] : (vendors.capability(model.vendor, model.target)?.ways ?? []);
+      return model !== undefined && ways.some((way) => way.operation === operation) ? [model.id] : [];
+    });
+    const list = able.join(', ');
+    return invalidRequest(
+      {
+        en: `${why.en} Models that can ${operation}: ${list || 'none'}.`,
+        'zh-CN': `${why['zh-CN']}支持 ${operation} 的模型：${list || '无'}。`,
+      },
+      'model',
+    );
+  }
+}
+
+const NO_MODEL: Localized = {
+  en: 'model is required: the source names none.',
+  'zh-CN': '须填写 model：来源没有对应的模型。',
+};
+
+/** Length by which models without a known default are compared. */
+const USUAL_SECONDS = 5;
