@@ -8,10 +8,13 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { ChannelAndModelStore } from './catalog.ts';
-import { ChannelFailureNotices } from './channel-health.ts';
-import { CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
-import { type ModelLifecycles, type RetirementNoticesDependencies, UserRetirementNotices } from './retirements.ts';
-import { ChannelSelectionService } from './selection.ts';
+import { ChannelFailureNotices, CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
+import {
+  ChannelSelectionService,
+  type ModelLifecycles,
+  type RetirementNoticesDependencies,
+  UserRetirementNotices,
+} from './selection.ts';
 
 interface ChannelsDependencies {
   readonly database: Database<Tables>;

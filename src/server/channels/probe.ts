@@ -5,8 +5,7 @@ import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { CredentialCheck } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { Channel } from './directory.ts';
-import type { EndingModel } from './retirements.ts';
-import type { ChannelSelectionService } from './selection.ts';
+import type { ChannelSelectionService, EndingModel } from './selection.ts';
 
 /** Dependencies of {@link probeChannel}. */
 export interface ProbeDependencies {

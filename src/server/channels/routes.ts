@@ -23,8 +23,8 @@ import {
   type UnfinishedCount,
   type UnfinishedTasks,
 } from './channel-admin.ts';
-import type { CredentialHealth } from './channel-health.ts';
 import { CHANNEL_PRESETS, modelListOf, type Preset } from './channel-presets.ts';
+import type { CredentialHealth } from './circuit-breaker.ts';
 import { maxConcurrentTasks } from './credentials.ts';
 import { ModelAdminService } from './model-admin.ts';
 import { type ProbeDependencies, probeChannel } from './probe.ts';
