@@ -215,7 +215,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
   },
   'only platform/db asks which engine it is': {
     bad: {
-      'src/server/quota/ledger-store.ts': "const rows = dialect === 'sqlite' ? a : b;",
+      'src/server/quota/ledger.ts': "const rows = dialect === 'sqlite' ? a : b;",
       'src/server/chat/service.ts': "this.#isShared = database.dialect !== 'postgres';",
     },
     good: {

@@ -2,9 +2,8 @@ import type { SpendLimit } from '../src/contract/spend-limits.ts';
 import { isAppError } from '../src/server/platform/app-error.ts';
 import { type Clock, manualClock } from '../src/server/platform/clock.ts';
 import type { Database } from '../src/server/platform/db/database.ts';
-import type { Allowances } from '../src/server/quota/ledger.ts';
+import { type Allowances, LedgerStore } from '../src/server/quota/ledger.ts';
 import { LedgerService } from '../src/server/quota/ledger-service.ts';
-import { LedgerStore } from '../src/server/quota/ledger-store.ts';
 import { SpendLimitStore, type SpendSubject } from '../src/server/quota/spend-limits.ts';
 import type { Tables } from '../src/server/tables.ts';
 

@@ -13,7 +13,7 @@ const isNode = (entry: ModuleImport) => entry.specifier.startsWith('node:');
 const isWithin = (entry: ModuleImport, ...folders: string[]) =>
   folders.some((folder) => entry.target === folder || entry.target.startsWith(`${folder}/`));
 
-/** `quota` for `src/server/quota/ledger-store.ts`; undefined for platform, commands and the files that construct the app. */
+/** `quota` for `src/server/quota/ledger.ts`; undefined for platform, commands and the files that construct the app. */
 export function capabilityOf(path: string): string | undefined {
   const name = /^src\/server\/([^/]+)\//.exec(path)?.[1];
   return name === 'platform' || name === 'commands' ? undefined : name;

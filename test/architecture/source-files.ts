@@ -16,7 +16,7 @@ export interface ModuleImport {
 
 /** A TypeScript file with its imports. */
 export interface SourceFile {
-  /** Relative to the repository, with forward slashes: `src/server/quota/ledger-store.ts`. */
+  /** Relative to the repository, with forward slashes: `src/server/quota/ledger.ts`. */
   path: string;
   text: string;
   lineCount: number;

@@ -1,6 +1,6 @@
 import type { Database } from '../../src/server/platform/db/database.ts';
+import { LedgerStore } from '../../src/server/quota/ledger.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
-import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
 /** The ledger with open reservations. */

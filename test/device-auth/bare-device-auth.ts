@@ -7,8 +7,8 @@ import type { Database } from '../../src/server/platform/db/database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { createMetrics } from '../../src/server/platform/metrics.ts';
+import { LedgerStore } from '../../src/server/quota/ledger.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
-import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { type AccountsFixture, startAccounts } from '../accounts/accounts-fixture.ts';
 

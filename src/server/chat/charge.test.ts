@@ -11,9 +11,8 @@ import { type Database, DatabaseUnavailableError } from '../platform/db/database
 import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { openLog } from '../platform/log.ts';
-import type { Ledger } from '../quota/ledger.ts';
+import { type Ledger, LedgerStore } from '../quota/ledger.ts';
 import { LedgerService } from '../quota/ledger-service.ts';
-import { LedgerStore } from '../quota/ledger-store.ts';
 import type { Tables } from '../tables.ts';
 import { CallCharge, ChargeBatcher } from './charge.ts';
 import { CHAT_DIALECT } from './dialects.ts';

@@ -7,9 +7,8 @@ import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
 import { RequestLog, RequestStore } from '../request-log/request-log.ts';
 import type { Tables } from '../tables.ts';
-import type { CallDetail, Charges, Reservation, Settlement } from './ledger.ts';
+import { type CallDetail, type Charges, LedgerStore, type Reservation, type Settlement } from './ledger.ts';
 import { LedgerService } from './ledger-service.ts';
-import { LedgerStore } from './ledger-store.ts';
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 const clock = { now: () => NOW };

@@ -7,12 +7,11 @@ import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
-import type { Allowances, CloseListener, Ledger } from './ledger.ts';
+import { type Allowances, type CloseListener, type Ledger, LedgerStore } from './ledger.ts';
 import { LedgerAuditService, LedgerCheckpointStore } from './ledger-audit.ts';
 import { LedgerCompaction, LedgerCompactionStore } from './ledger-compaction.ts';
 import { LedgerReportStore } from './ledger-reports.ts';
 import { LedgerService, notifyLowBalance, refundAbandonedReservations } from './ledger-service.ts';
-import { LedgerStore } from './ledger-store.ts';
 import { SpendLimitStore } from './spend-limits.ts';
 
 interface QuotaDependencies {

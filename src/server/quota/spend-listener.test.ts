@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { manualClock } from '../platform/clock.ts';
-import type { Reservation, Settlement } from './ledger.ts';
+import { LedgerStore, type Reservation, type Settlement } from './ledger.ts';
 import { LedgerService, NO_ALLOWANCES } from './ledger-service.ts';
-import { LedgerStore } from './ledger-store.ts';
 
 describe('spend listener', () => {
   forEachDatabase((_name, open) => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
-import { type ReservationRow, WrittenReservations } from './ledger-store.ts';
+import { type ReservationRow, WrittenReservations } from './ledger.ts';
 
 const row = (ref: string): ReservationRow => ({
   ref,
