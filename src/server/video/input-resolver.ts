@@ -19,10 +19,16 @@ import type {
 } from '../vendors/adapter.ts';
 import { type ContentDelivery, type PlayLinks, VENDOR_CREDENTIAL } from './content.ts';
 import { mapInputs } from './queue-store.ts';
-import { parseUrl } from './request-images.ts';
 import { parseTerms } from './task-completion.ts';
 import type { Task, TaskStore } from './task-store.ts';
-import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './typed-inputs.ts';
+import {
+  type GivenInput,
+  type InputUse,
+  parseUrl,
+  type ResolvedInput,
+  typeOfMedia,
+  withRoles,
+} from './request-inputs.ts';
 
 /** A file this service keeps: an upload, or a video made here. */
 interface InputFile {

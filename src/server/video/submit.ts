@@ -45,7 +45,6 @@ import {
 } from './idempotency.ts';
 import { findDraft, type InputResolver, withUploads } from './input-resolver.ts';
 import { type Lane, type TaskLimitStore, type TaskLimits, takeApart } from './queue-store.ts';
-import { type MediaUse, withImages } from './request-images.ts';
 import { NO_TOKEN } from './tables.ts';
 import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';
 import { channelsKey, laneOf, servingChannels, type TaskQueue } from './task-queue.ts';
@@ -58,6 +57,7 @@ import {
   toSubmitResult,
   truncateBase64,
 } from './task-store.ts';
+import { type MediaUse, withImages } from './request-inputs.ts';
 import { assertFiles, assertOffered, type ModelChoice } from './video-models.ts';
 
 interface SubmitServiceDependencies {

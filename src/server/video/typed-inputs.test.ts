@@ -13,7 +13,7 @@ import {
   spellNames,
   typeOfMedia,
   withRoles,
-} from './typed-inputs.ts';
+} from './request-inputs.ts';
 
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(64)]);
 const url = 'https://media.example/a.png';

@@ -23,7 +23,7 @@ import type { Allowances } from '../quota/ledger.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { VideoDurationStatisticsStore } from './task-reports.ts';
-import { kindsOfImages, sizeOf, typedKinds } from './typed-inputs.ts';
+import { kindsOfImages, sizeOf, typedKinds } from './request-inputs.ts';
 
 interface VideoModelsDependencies {
   readonly channels: Pick<ChannelDirectory, 'listModels' | 'model'>;
