@@ -30,7 +30,7 @@ import { startTracing } from './platform/tracing/start-tracing.ts';
 import type { Tracing } from './platform/tracing/tracing.ts';
 import { createVault, type Vault } from './platform/vault.ts';
 import type { Tables } from './tables.ts';
-import { ERROR_REASONS } from './upstreams/vendor-errors.ts';
+import { ERROR_REASONS } from './upstreams/upstream.ts';
 
 /** Mechanisms that every module depends on. */
 export interface Foundation extends OpenedFoundation {

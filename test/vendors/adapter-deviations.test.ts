@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
+import { PollFailed } from '../../src/server/upstreams/upstream.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { hailuo } from '../../src/server/vendors/hailuo/adapter.ts';
 import { jimeng } from '../../src/server/vendors/jimeng/adapter.ts';

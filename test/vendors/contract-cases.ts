@@ -1,5 +1,5 @@
 import type { ProblemKind, Simulator } from '../../src/sandbox/simulator.ts';
-import type { ErrorReason } from '../../src/server/upstreams/vendor-errors.ts';
+import type { ErrorReason } from '../../src/server/upstreams/upstream.ts';
 import type { VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
 
 /** A request and the complete JSON body the vendor must receive for it. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type ErrorReason, UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
+import { type ErrorReason, UnsupportedRequestError } from '../../src/server/upstreams/upstream.ts';
 import type { MediaInput } from '../../src/server/vendors/adapter.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
 import { CONTRACT_CASES } from './load-contract-cases.ts';

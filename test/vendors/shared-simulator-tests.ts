@@ -4,7 +4,7 @@ import { manualClock } from '../../src/sandbox/jobs.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Simulator } from '../../src/sandbox/simulator.ts';
 import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
-import { PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
+import { PollFailed } from '../../src/server/upstreams/upstream.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
 

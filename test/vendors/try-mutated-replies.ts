@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { TASK_STATUS } from '../../src/contract/task-states.ts';
 import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
-import { PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
+import { PollFailed } from '../../src/server/upstreams/upstream.ts';
 import type { Json, QueryOutcome, SubmitOutcome, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { arbitraryMutatedJson } from '../arbitrary-mutated-json.ts';
 import { recordedReplies } from '../recorded-replies.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sandboxContext, videoRequest } from '../../../test/vendors/adapter-context.ts';
 import { imagesByUrl, testSimulator } from '../../../test/vendors/shared-simulator-tests.ts';
-import { PollFailed } from '../../server/upstreams/vendor-errors.ts';
+import { PollFailed } from '../../server/upstreams/upstream.ts';
 import { hailuo } from '../../server/vendors/hailuo/adapter.ts';
 import { hailuo as simulator } from './hailuo.ts';
 

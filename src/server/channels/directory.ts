@@ -4,8 +4,7 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import type { ModelKind, VendorId } from '../../contract/model-kinds.ts';
 import type { OnRetirement } from '../../contract/models.ts';
 import type { Price } from '../../contract/pricing.ts';
-import { AccountMap, accountKey, type ChannelAccount } from '../upstreams/upstream.ts';
-import type { ErrorReason } from '../upstreams/vendor-errors.ts';
+import { AccountMap, accountKey, type ChannelAccount, type ErrorReason } from '../upstreams/upstream.ts';
 
 /**
  * Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat dialects.

@@ -10,12 +10,12 @@ import { toWellFormedText } from '../platform/text.ts';
 import {
   chatAuthorizationHeaders,
   credentialMaskOf,
+  type ErrorReason,
   endpointUrl,
   isAzure,
   openaiUrl,
   toUpstreamModelName,
 } from '../upstreams/upstream.ts';
-import type { ErrorReason } from '../upstreams/vendor-errors.ts';
 import { convertRequest, findCodec, ResponseConversion } from './conversion/convert.ts';
 import type { ToolOrigin } from './conversion/neutral-form.ts';
 import {

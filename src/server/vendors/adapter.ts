@@ -5,8 +5,7 @@ import type { VendorId } from '../../contract/model-kinds.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { Base64Text } from '../platform/base64.ts';
-import type { AdapterContext } from '../upstreams/upstream.ts';
-import type { VendorError } from '../upstreams/vendor-errors.ts';
+import type { AdapterContext, VendorError } from '../upstreams/upstream.ts';
 
 /** Any JSON value. Handles and responses are stored unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

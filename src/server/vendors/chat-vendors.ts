@@ -4,10 +4,10 @@ import {
   type AdapterContext,
   azureDeployment,
   chatAuthorizationHeaders,
+  type ErrorReason,
   endpointUrl,
   openaiUrl,
 } from '../upstreams/upstream.ts';
-import type { ErrorReason } from '../upstreams/vendor-errors.ts';
 import type { CredentialCheck, VendorProfile } from './adapter.ts';
 import { toVendorError } from './error-mapping.ts';
 import { asArray, asText } from './untrusted-json.ts';

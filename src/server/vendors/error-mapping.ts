@@ -2,7 +2,7 @@ import { asObject, defined } from '../../contract/objects.ts';
 import type { FailureCause } from '../../contract/task-states.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { type BufferedResponse, OutboundError } from '../platform/outbound/outbound.ts';
-import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
+import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/upstream.ts';
 import type { Json, QueryOutcome } from './adapter.ts';
 import { isSuccessWord } from './task-state.ts';
 import { asArray, asCode } from './untrusted-json.ts';

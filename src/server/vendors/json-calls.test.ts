@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { Base64Text } from '../platform/base64.ts';
-import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
+import { UnsupportedRequestError } from '../upstreams/upstream.ts';
 import type { RequestJson } from './adapter.ts';
 import {
   applyExtraFields,

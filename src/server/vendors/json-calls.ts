@@ -3,8 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asObject, defined } from '../../contract/objects.ts';
 import { Base64Text } from '../platform/base64.ts';
 import type { BufferedResponse, OutboundRequest } from '../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../upstreams/upstream.ts';
-import { PollFailed, UnsupportedRequestError, type VendorError } from '../upstreams/vendor-errors.ts';
+import { type AdapterContext, PollFailed, UnsupportedRequestError, type VendorError } from '../upstreams/upstream.ts';
 import type { ContentSource, Json, QueryOutcome, RequestJson, SubmitOutcome, VideoRequest } from './adapter.ts';
 import {
   ambiguousSubmit,

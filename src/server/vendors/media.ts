@@ -1,5 +1,5 @@
 import { Base64Text, LONG_TEXT_LENGTH } from '../platform/base64.ts';
-import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
+import { UnsupportedRequestError } from '../upstreams/upstream.ts';
 import type { MediaFile, MediaInput } from './adapter.ts';
 
 /** A URL, a data URL or Base64 in a request; a large image is encoded while it is sent. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from 'typebox';
 import { matchAspectRatio } from '../../contract/generation-ways.ts';
-import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
+import { UnsupportedRequestError } from '../upstreams/upstream.ts';
 import { createMetadataParser, parseSeconds, undatedModel } from './metadata.ts';
 import { familyOf } from './seedance/models.ts';
 import { modelLineOf } from './wan/models.ts';

@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { defined } from '../../contract/objects.ts';
-import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
+import { UnsupportedRequestError } from '../upstreams/upstream.ts';
 import { asText } from './untrusted-json.ts';
 
 /** The keywords of a schema that determine which keys of a value are kept. */

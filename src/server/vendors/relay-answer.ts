@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import type { BufferedResponse } from '../platform/outbound/outbound.ts';
-import type { VendorError } from '../upstreams/vendor-errors.ts';
+import type { VendorError } from '../upstreams/upstream.ts';
 import {
   type ErrorClass,
   isPolicyText,

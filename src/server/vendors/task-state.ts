@@ -1,5 +1,5 @@
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { VendorError } from '../upstreams/vendor-errors.ts';
+import type { VendorError } from '../upstreams/upstream.ts';
 import { ownEntry } from './untrusted-json.ts';
 
 /**

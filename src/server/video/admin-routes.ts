@@ -7,7 +7,7 @@ import type { Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
-import { PollFailed } from '../upstreams/vendor-errors.ts';
+import { PollFailed } from '../upstreams/upstream.ts';
 import { toVideoRow } from './formats.ts';
 import type { Reconciliation, ReconciliationRow, ReconciliationStore, VendorAccountState } from './reconciliation.ts';
 import type { TaskQueue } from './task-queue.ts';

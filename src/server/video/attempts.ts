@@ -16,9 +16,10 @@ import {
   type AdapterContext,
   toChannelAndCredentialIds,
   toUpstreamModelName,
+  UnsupportedRequestError,
   type UpstreamCalls,
+  type VendorError,
 } from '../upstreams/upstream.ts';
-import { UnsupportedRequestError, type VendorError } from '../upstreams/vendor-errors.ts';
 import type {
   PendingUpload,
   RequestInput,

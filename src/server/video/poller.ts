@@ -12,8 +12,7 @@ import { BadVideoError, beginsLikePage, VideoCheck } from '../platform/media.ts'
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Tables } from '../tables.ts';
-import { toChannelAndCredentialIds } from '../upstreams/upstream.ts';
-import { PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
+import { PollFailed, toChannelAndCredentialIds, type VendorError } from '../upstreams/upstream.ts';
 import type { QueryOutcome } from '../vendors/adapter.ts';
 import { type TaskCompletion, videoSpanOptions } from './task-completion.ts';
 import type { TaskQueue } from './task-queue.ts';

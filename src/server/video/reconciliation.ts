@@ -11,8 +11,7 @@ import { type Log, maskSecrets } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { Tables } from '../tables.ts';
-import type { AdapterContext } from '../upstreams/upstream.ts';
-import { PollFailed } from '../upstreams/vendor-errors.ts';
+import { type AdapterContext, PollFailed } from '../upstreams/upstream.ts';
 import type { Json } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 

@@ -30,8 +30,7 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../quota/ledger.ts';
 import type { SpendLimitState } from '../quota/spend-limits.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { toUpstreamModelName } from '../upstreams/upstream.ts';
-import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
+import { toUpstreamModelName, UnsupportedRequestError } from '../upstreams/upstream.ts';
 import type { Json, ModelCapability, RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
@@ -45,6 +44,7 @@ import {
 } from './idempotency.ts';
 import { findDraft, type InputResolver, withUploads } from './input-resolver.ts';
 import { type Lane, type TaskLimitStore, type TaskLimits, takeApart } from './queue-store.ts';
+import { type MediaUse, withImages } from './request-inputs.ts';
 import { NO_TOKEN } from './tables.ts';
 import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';
 import { channelsKey, laneOf, servingChannels, type TaskQueue } from './task-queue.ts';
@@ -57,7 +57,6 @@ import {
   toSubmitResult,
   truncateBase64,
 } from './task-store.ts';
-import { type MediaUse, withImages } from './request-inputs.ts';
 import { assertFiles, assertOffered, type ModelChoice } from './video-models.ts';
 
 interface SubmitServiceDependencies {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
 import { FAILURE_CAUSES } from '../../contract/task-states.ts';
-import { ERROR_REASONS } from '../upstreams/vendor-errors.ts';
+import { ERROR_REASONS } from '../upstreams/upstream.ts';
 import { ERROR_CLASSES as HAILUO } from '../vendors/hailuo/adapter.ts';
 import { ERROR_CLASSES as JIMENG } from '../vendors/jimeng/adapter.ts';
 import { ERROR_CLASSES as KLING } from '../vendors/kling/adapter.ts';

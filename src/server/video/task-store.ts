@@ -14,8 +14,7 @@ import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
 import { containsText, readLargeListPage, wasChanged } from '../platform/db/sql.ts';
 import { cutText, toWellFormedText } from '../platform/text.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { TaskUpstream, TaskUpstreams } from '../upstreams/upstream.ts';
-import type { ErrorReason, VendorError } from '../upstreams/vendor-errors.ts';
+import type { ErrorReason, TaskUpstream, TaskUpstreams, VendorError } from '../upstreams/upstream.ts';
 import type { Artifact, Json, VendorAdapter } from '../vendors/adapter.ts';
 
 /** A row of `tasks`. */

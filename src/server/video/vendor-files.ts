@@ -19,7 +19,7 @@ import {
   type OutboundResponse,
   type UntrustedRequest,
 } from '../platform/outbound/outbound.ts';
-import { PollFailed, UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
+import { PollFailed, UnsupportedRequestError } from '../upstreams/upstream.ts';
 import type { ContentSource } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { toSubject, toVideoData } from './task-completion.ts';

@@ -7,8 +7,7 @@ import { fixedResponseContext, videoRequest } from '../../../../test/vendors/ada
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { parseJson } from '../../platform/json.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/upstream.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { type AdapterContext, PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter.ts';
 import { CLASS_BY_TYPE_H3, ERROR_CLASSES, hailuo, toBodyH3, toError, toErrorH3 } from './adapter.ts';
 import { parseMetadata, toBody } from './request.ts';

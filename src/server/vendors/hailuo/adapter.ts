@@ -8,8 +8,7 @@ import {
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { DAY_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import { type AdapterContext, withoutVersion } from '../../upstreams/upstream.ts';
-import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
+import { type AdapterContext, PollFailed, type VendorError, withoutVersion } from '../../upstreams/upstream.ts';
 import {
   billedSeconds,
   type Json,

@@ -13,7 +13,7 @@ import {
 } from '../../../../test/vendors/simulator-fixture.ts';
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { jimeng as simulator } from '../../../sandbox/vendors/jimeng.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { jimeng } from './adapter.ts';
 import { JIMENG_KEYS } from './models.ts';

@@ -4,8 +4,7 @@ import { matchAspectRatio } from '../../../contract/generation-ways.ts';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import type { FailureCause, TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/upstream.ts';
-import type { VendorError } from '../../upstreams/vendor-errors.ts';
+import type { AdapterContext, VendorError } from '../../upstreams/upstream.ts';
 import type {
   ImageGeneration,
   ImageModel,

@@ -14,7 +14,7 @@ import {
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { kling as simulator } from '../../../sandbox/vendors/kling.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { kling, signToken } from './adapter.ts';
 

@@ -3,8 +3,13 @@ import { Type } from 'typebox';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import { type AdapterContext, endpointUrl, withoutVersion } from '../../upstreams/upstream.ts';
-import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
+import {
+  type AdapterContext,
+  endpointUrl,
+  PollFailed,
+  type VendorError,
+  withoutVersion,
+} from '../../upstreams/upstream.ts';
 import {
   type BilledFacts,
   billedUnits,

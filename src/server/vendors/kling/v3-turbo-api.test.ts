@@ -5,7 +5,7 @@ import { manualClock } from '../../../sandbox/jobs.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import { kling as simulator } from '../../../sandbox/vendors/kling.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { MediaInput, VideoRequest } from '../adapter.ts';
 import { kling, toTurboBody } from './adapter.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
-import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { VideoRequest } from '../adapter.ts';
 import { runway } from './adapter.ts';
 

@@ -3,8 +3,7 @@ import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.
 import { asObject, defined } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
-import type { VendorError } from '../../upstreams/vendor-errors.ts';
+import { type AdapterContext, endpointUrl, type VendorError } from '../../upstreams/upstream.ts';
 import type {
   MediaFile,
   MediaInput,

@@ -11,7 +11,7 @@ import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.
 import { loadMedia } from '../../../sandbox/media.ts';
 import { sora as simulator } from '../../../sandbox/vendors/sora.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { sora } from './adapter.ts';
 

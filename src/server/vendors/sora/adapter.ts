@@ -3,8 +3,13 @@ import { edit, extend, FROM_TEXT, fromFirstFrame, generate, one, waysOf } from '
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import { type AdapterContext, isAzure, openaiUrl } from '../../upstreams/upstream.ts';
-import type { ErrorReason, VendorError } from '../../upstreams/vendor-errors.ts';
+import {
+  type AdapterContext,
+  type ErrorReason,
+  isAzure,
+  openaiUrl,
+  type VendorError,
+} from '../../upstreams/upstream.ts';
 import type {
   Artifact,
   Json,

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { defined } from '../../../contract/objects.ts';
-import type { AdapterContext } from '../../upstreams/upstream.ts';
-import { PollFailed } from '../../upstreams/vendor-errors.ts';
+import { type AdapterContext, PollFailed } from '../../upstreams/upstream.ts';
 import type { Json, RequestInput, VendorAdapter } from '../adapter.ts';
 import { API_KEY_CREDENTIALS, SecretText } from '../credential-forms.ts';
 import { GEMINI_BASE_URL, gemini, isGeminiUrl } from './gemini.ts';

@@ -2,8 +2,7 @@ import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { FailureCause } from '../../../contract/task-states.ts';
 import { type BufferedResponse, OutboundError } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/upstream.ts';
-import type { ErrorReason, VendorError } from '../../upstreams/vendor-errors.ts';
+import type { AdapterContext, ErrorReason, VendorError } from '../../upstreams/upstream.ts';
 import type { Json, QueryOutcome } from '../adapter.ts';
 import {
   type ErrorClass,

@@ -5,8 +5,7 @@ import { fixedResponseContext, videoRequest } from '../../../../test/vendors/ada
 import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError, type OutboundRequest } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/upstream.ts';
-import { PollFailed } from '../../upstreams/vendor-errors.ts';
+import { type AdapterContext, PollFailed } from '../../upstreams/upstream.ts';
 import type { Json } from '../adapter.ts';
 import { veo } from './adapter.ts';
 

@@ -2,8 +2,7 @@ import { sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/upstream.ts';
-import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { type AdapterContext, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import {
   type Artifact,
   type BilledFacts,

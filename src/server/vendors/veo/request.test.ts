@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { videoRequest } from '../../../../test/vendors/adapter-context.ts';
-import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { VideoRequest } from '../adapter.ts';
 import { toEncoded, toVeoBody, type VeoRoute, veoBillingFactors } from './request.ts';
 

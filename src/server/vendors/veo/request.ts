@@ -3,8 +3,7 @@ import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.
 import type { InputRole } from '../../../contract/input-roles.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/upstream.ts';
-import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
+import { type AdapterContext, PollFailed, type VendorError } from '../../upstreams/upstream.ts';
 import type { ContentSource, Json, QueryOutcome, RequestInput, SubmitOutcome, VideoRequest } from '../adapter.ts';
 import { failedTask, readReason, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refusedSubmit } from '../json-calls.ts';

@@ -1,6 +1,5 @@
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
-import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
-import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { type AdapterContext, endpointUrl, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { ContentSource, RequestJson, VendorAdapter } from '../adapter.ts';
 import { rejectedPoll } from '../error-mapping.ts';
 import { withJsonBody } from '../json-calls.ts';

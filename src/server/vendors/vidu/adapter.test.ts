@@ -5,7 +5,7 @@ import { fixedResponseContext, videoRequest } from '../../../../test/vendors/ada
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { sortImages } from '../../../contract/generation-ways.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { Json, MediaInput, VideoRequest } from '../adapter.ts';
 import { parseViduError, toViduRequest, VIDU_ERROR_CLASSES, vidu } from './adapter.ts';
 import { pathOf } from './models.ts';

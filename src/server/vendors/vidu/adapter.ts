@@ -3,8 +3,12 @@ import { matchAspectRatio, type SortedImages, sortImages } from '../../../contra
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
-import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
+import {
+  type AdapterContext,
+  endpointUrl,
+  UnsupportedRequestError,
+  type VendorError,
+} from '../../upstreams/upstream.ts';
 import {
   billedUnits,
   type QueryOutcome,

@@ -5,7 +5,7 @@ import { fixedResponseContext, videoRequest } from '../../../../test/vendors/ada
 import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { type BufferedResponse, OutboundError, type OutboundRequest } from '../../platform/outbound/outbound.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { MediaInput, VideoRequest } from '../adapter.ts';
 import { ERROR_CLASSES, pathOf, toBody, toError, wan } from './adapter.ts';
 import { requestKindOf } from './models.ts';

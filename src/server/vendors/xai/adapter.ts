@@ -2,8 +2,7 @@ import { Type } from 'typebox';
 import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
-import type { VendorError } from '../../upstreams/vendor-errors.ts';
+import { type AdapterContext, endpointUrl, type VendorError } from '../../upstreams/upstream.ts';
 import type { MediaInput, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
