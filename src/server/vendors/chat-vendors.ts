@@ -9,7 +9,7 @@ import {
   openaiUrl,
 } from '../upstreams/upstream.ts';
 import type { CredentialCheck, VendorProfile } from './adapter.ts';
-import { toVendorError } from './error-mapping.ts';
+import { toVendorError } from './json-calls.ts';
 import { asArray, asText } from './untrusted-json.ts';
 
 /** The maximum number of models of a channel. */

@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  failedTask,
-  mayHaveBegun,
-  parseRetryAfter,
-  readReason,
-  reasonForStatus,
-  toVendorError,
-} from './error-mapping.ts';
+import { failedTask, mayHaveBegun, parseRetryAfter, readReason, reasonForStatus, toVendorError } from './json-calls.ts';
 
 test('Retry-After is seconds or a date; invalid values are ignored, and an hour is the maximum', () => {
   const now = Date.parse('Sat, 21 Nov 2026 11:00:00 GMT');

@@ -1,19 +1,29 @@
+import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { asObject, defined } from '../../contract/objects.ts';
+import { asObject, defined, isObject, type UntrustedObject } from '../../contract/objects.ts';
+import type { FailureCause } from '../../contract/task-states.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import { Base64Text } from '../platform/base64.ts';
-import type { BufferedResponse, OutboundRequest } from '../platform/outbound/outbound.ts';
-import { type AdapterContext, PollFailed, UnsupportedRequestError, type VendorError } from '../upstreams/upstream.ts';
-import type { ContentSource, Json, QueryOutcome, RequestJson, SubmitOutcome, VideoRequest } from './adapter.ts';
+import { type BufferedResponse, OutboundError, type OutboundRequest } from '../platform/outbound/outbound.ts';
 import {
-  ambiguousSubmit,
-  type ErrorClass,
-  mayHaveBegun,
-  successWithoutArtifact,
-  unreadablePoll,
-} from './error-mapping.ts';
-import { isErrorAnswer, relayedError } from './relay-answer.ts';
-import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
+  type AdapterContext,
+  type ErrorReason,
+  PollFailed,
+  UnsupportedRequestError,
+  type VendorError,
+} from '../upstreams/upstream.ts';
+import type {
+  ContentSource,
+  Json,
+  MediaFile,
+  QueryOutcome,
+  RequestJson,
+  SubmitOutcome,
+  VideoRequest,
+} from './adapter.ts';
+import { isSuccessWord, readTaskState } from './task-state.ts';
+import { asArray, asCode, asId, asText, asUrl, isForeignId, ownEntry, toRawResponse } from './untrusted-json.ts';
 
 /**
  * Helpers for adapters of vendors with JSON over HTTP: a key in a header, a task id as the whole handle, one GET for a
@@ -240,4 +250,417 @@ function* jsonParts(value: RequestJson): Generator<string | Base64Text> {
     }
     yield isList ? ']' : '}';
   }
+}
+
+/** Meaning of a vendor's code; `retryable` and `cause` only where they differ from the reason's own. */
+export interface ErrorClass {
+  readonly reason: ErrorReason;
+  readonly retryable?: boolean;
+  readonly cause?: FailureCause;
+}
+
+/** The class of a failure whose code is missing or unknown. */
+export const UNKNOWN_FAILURE: ErrorClass = { reason: 'other' };
+
+/**
+ * Whether another channel should be tried: yes if the fault lies with this channel, its account or its vendor, no if it
+ * lies with the request.
+ */
+const RETRYABLE_BY_REASON: Readonly<Record<ErrorReason, boolean>> = {
+  user: false,
+  policy: false,
+  missing: false,
+  other: false,
+  rate: true,
+  capacity: true,
+  auth: true,
+  billing: true,
+  model: true,
+};
+
+const REASON_BY_STATUS: Readonly<Record<number, ErrorReason>> = {
+  401: 'auth',
+  402: 'billing',
+  403: 'auth',
+  404: 'user',
+  408: 'capacity',
+  409: 'capacity',
+  429: 'rate',
+};
+
+/** The fallback where the vendor's own code is missing or unknown (RFC 9110 section 15). */
+export function reasonForStatus(status: number): ErrorReason {
+  if (status >= 500) return 'capacity';
+  return REASON_BY_STATUS[status] ?? (status >= 400 ? 'user' : 'other');
+}
+
+/**
+ * Statuses of a gateway that timed out waiting for the vendor, which may have started the job: RFC 9110, Cloudflare.
+ */
+const GAVE_UP_WAITING: ReadonlySet<number> = new Set([504, 524]);
+
+/**
+ * Whether a refused submit may have started a job nevertheless:
+ * a gateway timed out, and no code of the vendor says otherwise.
+ */
+export const mayHaveBegun = ({ status }: BufferedResponse, error: VendorError): boolean =>
+  GAVE_UP_WAITING.has(status) && error.isPage === true;
+
+/** Words of content checks in the messages and codes of all vendors. */
+const POLICY_WORDS =
+  /risk.?control|risk not pass|sensitive|content.?(?:security|safety|policy|filter|moderation)|moderat(?:ed|ion)|policy.?violation|violat\w* .{0,40}polic|prohibited|nsfw|safety (?:filter|system|check)|responsible ai|风控|敏感|违规|审核(?:不|未)通过/i;
+
+/** Whether a vendor's text names its content check as the reason. */
+export const isPolicyText = (text: string): boolean => POLICY_WORDS.test(text);
+
+/** Members that hold a reason in words, or its code, at some vendor. */
+const MESSAGE_KEYS = [
+  ...['message', 'msg', 'error_message', 'errorMessage', 'error_msg', 'err_msg', 'errmsg', 'task_status_msg'],
+  ...['status_msg', 'fail_reason', 'failReason', 'failure_reason', 'failureReason', 'fail_msg', 'failMsg', 'failure'],
+  ...['reason', 'detail', 'details', 'description'],
+] as const;
+const CODE_KEYS = [
+  ...['code', 'error_code', 'errorCode', 'err_code', 'errcode', 'failureCode', 'failure_code', 'fail_code'],
+  ...['status_code', 'reason', 'type'],
+] as const;
+const NESTED_KEYS = ['error', 'err', 'errors', 'failure', 'base_resp', 'detail', 'details'] as const;
+const MAX_REASON_DEPTH = 4;
+
+/** A reason as the vendor reported it. */
+export interface ToldReason {
+  /** Empty where there is none. */
+  readonly code: string;
+  readonly message: string | undefined;
+}
+
+/**
+ * Finds the reason of a failure, wherever the vendor or a gateway put it: a text, an object, or an object inside one of
+ * those. The first place with a message wins, and the first with a code. Codes and messages of success are ignored.
+ *
+ * @param places the vendor's own place first
+ */
+export function readReason(...places: readonly unknown[]): ToldReason {
+  let code: string | undefined;
+  let message: string | undefined;
+  const visit = (place: unknown, depth: number): void => {
+    if (depth > MAX_REASON_DEPTH || (code !== undefined && message !== undefined)) return;
+    if (typeof place === 'string') message ??= toReasonText(place);
+    for (const item of asArray(place)?.slice(0, 3) ?? []) visit(item, depth + 1);
+    const object = asObject(place);
+    if (object === undefined) return;
+    message ??= MESSAGE_KEYS.map((key) => toReasonText(object[key])).find((text) => text !== undefined);
+    code ??= CODE_KEYS.map((key) => toReasonCode(object[key])).find((text) => text !== undefined);
+    for (const key of NESTED_KEYS) visit(object[key], depth + 1);
+  };
+  for (const place of places) visit(place, 0);
+  return { code: code ?? '', message };
+}
+
+function toReasonText(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value.trim() : '';
+  return text === '' || isSuccessCode(text) ? undefined : text;
+}
+
+function toReasonCode(value: unknown): string | undefined {
+  const code = asCode(value);
+  return code === undefined || isSuccessCode(code) || code.length > 100 ? undefined : code;
+}
+
+/** Whether an envelope's code, as `asCode` reads it, reports success: `0`, `200`, `success`, `ok`. */
+export const isSuccessCode = (code: string): boolean => /^(?:0+|200|ok)$/i.test(code) || isSuccessWord(code);
+
+const MAX_RETRY_AFTER_MS = HOUR_MS;
+
+/** Retry-After in milliseconds, from seconds or an HTTP date (RFC 9110 section 10.2.3), at most an hour; invalid: undefined. */
+export function parseRetryAfter(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
+  const text = headers['retry-after']?.trim() ?? '';
+  const waitMs = /^\d{1,9}$/.test(text)
+    ? Number(text) * 1_000
+    : /^[A-Z][a-z]{2}, /.test(text)
+      ? Date.parse(text) - nowMs
+      : NaN;
+  return waitMs >= 0 ? Math.min(waitMs, MAX_RETRY_AFTER_MS) : undefined;
+}
+
+/**
+ * A 4xx or 3xx that did not come from the vendor: the connection
+ * between channel and vendor is at fault, not the caller.
+ */
+const PAGE: ErrorClass = { reason: 'capacity' };
+
+/**
+ * Builds an error from the vendor's code, or from the HTTP status if the code is unknown.
+ *
+ * @param details `isPage`: the response lacks the vendor's envelope. Default: true if it has no code, message or known
+ * meaning.
+ */
+export function toVendorError(
+  response: BufferedResponse,
+  nowMs: number,
+  details: {
+    readonly code?: string;
+    readonly message?: string;
+    readonly param?: string;
+    readonly meaning?: ErrorClass;
+    readonly isPage?: boolean;
+  },
+): VendorError {
+  const { code = '', message = '', isPage = !code && !message && !details.meaning } = details;
+  const meaning = details.meaning ?? classifyUnknown(response.status, `${code} ${message}`, isPage);
+  return defined({
+    reason: meaning.reason,
+    cause: meaning.cause,
+    retryable: meaning.retryable ?? RETRYABLE_BY_REASON[meaning.reason],
+    httpStatus: response.status,
+    code,
+    message: message || `The upstream answered HTTP ${response.status} without a reason.`,
+    param: details.param,
+    retryAfterMs: parseRetryAfter(response.headers, nowMs),
+    isPage: isPage || undefined,
+  });
+}
+
+/** The class of an error without a known code. */
+function classifyUnknown(status: number, text: string, isPage: boolean): ErrorClass {
+  const reason = reasonForStatus(status);
+  if (isPage) return status === 403 || reason === 'user' || reason === 'other' ? PAGE : { reason };
+  return reason === 'user' && isPolicyText(text) ? { reason: 'policy' } : { reason };
+}
+
+/** A failure of the task itself, with the details of a poll's response. */
+export function failedTask(
+  raw: Json,
+  details: {
+    readonly reason: ErrorReason;
+    readonly cause?: FailureCause;
+    readonly code?: string;
+    readonly message?: string;
+    readonly httpStatus?: number;
+  },
+): QueryOutcome {
+  const { code = '', message = '', cause } = details;
+  const isPolicy = details.reason === 'other' && cause === undefined && isPolicyText(`${code} ${message}`);
+  const error: VendorError = defined({
+    reason: isPolicy ? 'policy' : details.reason,
+    cause,
+    retryable: false,
+    httpStatus: details.httpStatus ?? 200,
+    code,
+    message: message || 'The upstream says that the task failed, without a reason.',
+  });
+  return { state: 'FAILURE', error, raw };
+}
+
+/** Treats success without a video as a failure. */
+export const successWithoutArtifact = (raw: Json, code = ''): QueryOutcome =>
+  failedTask(raw, {
+    reason: 'other',
+    cause: 'no_result',
+    code,
+    message: 'The upstream says that the task succeeded, but gives no video.',
+  });
+
+/**
+ * A submit response that is neither success nor refusal: HTTP 200 with a page, half a body, no id. The job may exist,
+ * so it is thrown as a lost response and the submit is never repeated.
+ */
+export function ambiguousSubmit(response: BufferedResponse): OutboundError {
+  return new OutboundError('body', `the upstream answered HTTP ${response.status} without a task id`, {
+    mayHaveArrived: true,
+  });
+}
+
+/** A poll whose response cannot be read, contradicts itself or is about another task. */
+export const unreadablePoll = (response: BufferedResponse): PollFailed =>
+  new PollFailed(`the upstream answered HTTP ${response.status} with something else than the task`);
+
+/** A poll that was refused: sent too early, with a wrong key, or during an outage. */
+export const rejectedPoll = (error: VendorError): PollFailed => new PollFailed(error.message, error);
+
+/**
+ * Builds a body by RFC 7578; objects become bracketed names (`input_reference[image_url]`), as in the official clients.
+ */
+export function toMultipart(fields: RequestBody, file: Required<MediaFile>, fileField: string) {
+  const boundary = `reelgate-${randomBytes(16).toString('hex')}`;
+  const parts: Buffer[] = [];
+  const part = (disposition: string, value: Buffer) => {
+    parts.push(
+      Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n\r\n`),
+      value,
+      Buffer.from('\r\n'),
+    );
+  };
+  const quote = (name: string) => name.replace(/[\r\n"]/g, (sign) => encodeURIComponent(sign));
+  const field = (name: string, value: Json): void => {
+    if (isObject(value)) {
+      for (const [key, inner] of Object.entries(value)) field(`${name}[${key}]`, inner);
+    } else part(`name="${quote(name)}"`, Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
+  };
+  // The only file is the last part, so everything else is plain JSON.
+  for (const [name, value] of Object.entries(fields)) field(name, value as Json);
+  const type = file.mediaType.replace(/[\r\n]/g, '');
+  part(`name="${fileField}"; filename="${quote(file.filename)}"\r\ncontent-type: ${type}`, file.bytes);
+  parts.push(Buffer.from(`--${boundary}--\r\n`));
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(parts) };
+}
+
+/**
+ * Reads vendor responses that relays rearrange: inside `{code, data}`, with a second id, with the file's URL in another
+ * member, with an error behind HTTP 200.
+ */
+
+/** Names of the members that hold a task's id and state, the vendor's own first. */
+export interface TaskMembers {
+  readonly ids: readonly string[];
+  readonly state: string;
+}
+
+const TASK_MEMBERS: TaskMembers = { ids: ['id', 'task_id'], state: 'status' };
+
+const ENVELOPE_MEMBERS = ['data', 'result', 'response'];
+
+/**
+ * Finds the task in a response: the response itself, or the content of its envelope. An envelope may have a `status` of
+ * its own, so an object that has both an id and a state is preferred, then one inside an envelope.
+ */
+export function unwrapTask(json: unknown, { ids, state }: TaskMembers = TASK_MEMBERS): UntrustedObject | undefined {
+  const outer = asObject(json);
+  if (!outer) return undefined;
+  const inner = ENVELOPE_MEMBERS.map((name) => asObject(asArray(outer[name])?.[0] ?? outer[name])).filter(
+    (held) => held !== undefined,
+  );
+  const hasId = (task: UntrustedObject) => ids.some((name) => asId(task[name]) !== undefined);
+  const hasState = (task: UntrustedObject) => asText(task[state]) !== undefined;
+  return (
+    [outer, ...inner].find((task) => hasId(task) && hasState(task)) ??
+    inner.find(hasState) ??
+    (hasState(outer) ? outer : undefined) ??
+    [outer, ...inner].find(hasId) ??
+    outer
+  );
+}
+
+/**
+ * The vendor's own response, which a relay may have put into an envelope.
+ * @param isOwn recognises the vendor's own form
+ */
+export function unwrapResponse(
+  response: BufferedResponse,
+  isOwn: (json: UntrustedObject) => boolean,
+): BufferedResponse {
+  const outer = asObject(response.json);
+  if (outer === undefined || isOwn(outer)) return response;
+  const inner = ENVELOPE_MEMBERS.map((name) => asObject(outer[name])).find((held) => held !== undefined && isOwn(held));
+  return inner === undefined ? response : { ...response, json: inner };
+}
+
+/** Whether a response has the form `{code, data}`, and not twice. */
+export const hasOwnEnvelope = ({ data }: UntrustedObject): boolean =>
+  data !== undefined && asObject(data)?.data === undefined;
+
+/** The id of a new task. Relays put the number of a row in `id` and the task's own id in `task_id`. */
+export function taskIdIn(task: UntrustedObject | undefined, { ids }: TaskMembers = TASK_MEMBERS): string | undefined {
+  const found = ids.map((name) => asId(task?.[name])).filter((id) => id !== undefined);
+  return found.find((id) => /\D/.test(id)) ?? found[0];
+}
+
+/** Whether a response is about the task `id`: one of its ids matches, or it has none. */
+export function isAboutTask(task: UntrustedObject, id: string, { ids }: TaskMembers = TASK_MEMBERS): boolean {
+  const values = ids.map((name) => task[name]);
+  return values.some((value) => asId(value) === id) || !values.some((value) => isForeignId(value, id));
+}
+
+// --- URLs ---
+
+const ADDRESS_MEMBERS = ['video_url', 'url', 'uri', 'download_url', 'video'];
+const MAX_DEPTH = 4;
+
+/** Members in which compatible services put the URL of a finished file, after the vendor's own. */
+const ADDRESS_PLACES = [
+  ...['video_url', 'url', 'video', 'videos', 'result_url', 'result', 'results', 'output', 'outputs'],
+  ...['content', 'metadata', 'data'],
+];
+
+/** Candidates for a URL: the value itself, each entry of a list, the members of an object. */
+function candidatesIn(value: unknown, depth = 0): readonly unknown[] {
+  if (value === undefined || value === null || depth > MAX_DEPTH) return [];
+  const entries = asArray(value);
+  if (entries) return entries.flatMap((entry) => candidatesIn(entry, depth + 1));
+  const holder = asObject(value);
+  if (!holder) return [value];
+  return ADDRESS_MEMBERS.flatMap((name) => candidatesIn(holder[name], depth + 1));
+}
+
+const valueAt = (holder: unknown, path: string): unknown =>
+  path.split('.').reduce<unknown>((value, name) => asObject(value)?.[name], holder);
+
+/**
+ * The URL of a finished task's file, or the value in its place:
+ * undefined for nothing, another type for a damaged response.
+ *
+ * @param places The vendor's own, as dotted paths; other places of compatible services follow
+ */
+export function addressOf(task: unknown, places: readonly string[]): unknown {
+  const own = places.flatMap((place) => candidatesIn(valueAt(task, place)));
+  const all = [...own, ...ADDRESS_PLACES.flatMap((place) => candidatesIn(valueAt(task, place)))];
+  const found = all.find((value) => asUrl(value) !== undefined) ?? own[0];
+  if (found !== undefined) return found;
+  const held = valueAt(task, places[0] ?? '');
+  return asArray(held) ? undefined : held;
+}
+
+// --- Errors ---
+
+/**
+ * Whether a response without a task is an error, whatever its HTTP status: an error with a message or a code, or a code
+ * with a message.
+ */
+export function isErrorAnswer(json: unknown): boolean {
+  const answer = asObject(json);
+  if (!answer) return false;
+  const { code, message } = readReason(answer.error, answer.errors);
+  if (code !== '' || message !== undefined) return true;
+  const envelopeCode = [answer.code, answer.err_code, answer.error_code].map(asCode).find((it) => it !== undefined);
+  const isBad = answer.success === false || (envelopeCode !== undefined && !isSuccessCode(envelopeCode));
+  return isBad && readReason(answer).message !== undefined;
+}
+
+/** The error of a relay in place of the vendor's own response. */
+function relayedError(response: BufferedResponse): VendorError {
+  const told = readReason(response.json);
+  return toVendorError(response, 0, { ...told, message: told.message ?? '', meaning: classifyByWords(told) });
+}
+
+/**
+ * Whether the response to a submit refuses it: by its status, by an error instead of a task, or by a task that has
+ * already failed.
+ */
+export function isRefusedSubmit(
+  { status, json }: BufferedResponse,
+  task: UntrustedObject | undefined,
+  members: TaskMembers = TASK_MEMBERS,
+): boolean {
+  const state = readTaskState(task?.[members.state]);
+  return status >= 400 || state === 'FAILURE' || (state === 'UNKNOWN' && (isErrorAnswer(json) || isErrorAnswer(task)));
+}
+
+/** Patterns for messages whose code is missing or unknown; the first match counts. */
+const WORDS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
+  [
+    /(?:insufficient|not enough|not sufficient|no|low)\W.{0,16}(?:balance|quota|credits?|funds)|quota is not enough|overdue|余额不足|额度不足|欠费/i,
+    { reason: 'billing' },
+  ],
+  [/rate.?limit|too many (?:requests|tasks)|频繁/i, { reason: 'rate' }],
+  [/overload|no available channel|temporarily unavailable|system busy|繁忙|无可用渠道/i, { reason: 'capacity' }],
+  [/(?:invalid|incorrect|expired).{0,12}(?:api.?key|token)|unauthori[sz]ed|无效的令牌/i, { reason: 'auth' }],
+];
+
+/**
+ * The class of an error that the vendor's own table does not list:
+ * by its message, otherwise by a code that is an HTTP status.
+ */
+export function classifyByWords({ code, message = '' }: ToldReason): ErrorClass | undefined {
+  const found = WORDS.find(([pattern]) => pattern.test(message))?.[1];
+  if (!found && isPolicyText(`${code} ${message}`)) return { reason: 'policy' };
+  return found ?? (/^[45]\d\d$/.test(code) ? { reason: reasonForStatus(Number(code)) } : undefined);
 }

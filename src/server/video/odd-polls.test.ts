@@ -8,7 +8,7 @@ import { insertTask } from '../../../test/video/task-fixture.ts';
 import { manualClock } from '../platform/clock.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/upstream.ts';
-import { failedTask, successWithoutArtifact, toVendorError, unreadablePoll } from '../vendors/error-mapping.ts';
+import { failedTask, successWithoutArtifact, toVendorError, unreadablePoll } from '../vendors/json-calls.ts';
 import { PollBackoffPerCredential } from './poll-scheduler.ts';
 import type { Task } from './task-store.ts';
 

@@ -9,8 +9,16 @@ import { parseJson } from '../../platform/json.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter.ts';
-import { CLASS_BY_TYPE_H3, ERROR_CLASSES, hailuo, toBodyH3, toError, toErrorH3 } from './adapter.ts';
-import { parseMetadata, toBody } from './request.ts';
+import {
+  CLASS_BY_TYPE_H3,
+  ERROR_CLASSES,
+  hailuo,
+  parseMetadata,
+  toBody,
+  toBodyH3,
+  toError,
+  toErrorH3,
+} from './adapter.ts';
 
 describe('adapter', () => {
   const replies = recordedReplies('hailuo');

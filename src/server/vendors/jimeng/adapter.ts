@@ -16,29 +16,29 @@ import type {
 } from '../adapter.ts';
 import { KEY_PAIR_CREDENTIALS } from '../credential-forms.ts';
 import {
-  type ErrorClass,
-  failedTask,
-  isSuccessCode,
-  readReason,
-  rejectedPoll,
-  toVendorError,
-  UNKNOWN_FAILURE,
-  unreadablePoll,
-} from '../error-mapping.ts';
-import {
   acceptedSubmit,
   applyExtraFields,
+  classifyByWords,
+  type ErrorClass,
+  failedTask,
   finishedTask,
+  hasOwnEnvelope,
+  isSuccessCode,
   omitUndefined,
   publicFile,
   type RequestBody,
+  readReason,
   refusedSubmit,
+  rejectedPoll,
   serializeJsonBody,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+  unwrapResponse,
   withSerializedBody,
 } from '../json-calls.ts';
 import { fileOf, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { classifyByWords, hasOwnEnvelope, unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,

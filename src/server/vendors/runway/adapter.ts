@@ -15,32 +15,35 @@ import type {
 } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
-  type ErrorClass,
-  failedTask,
-  readReason,
-  rejectedPoll,
-  toVendorError,
-  UNKNOWN_FAILURE,
-  unreadablePoll,
-} from '../error-mapping.ts';
-import {
   acceptedSubmit,
+  addressOf,
   applyExtraFields,
   bearerHeaders,
+  classifyByWords,
   deleteJson,
+  type ErrorClass,
+  failedTask,
   finishedTask,
   getJson,
+  isAboutTask,
+  isRefusedSubmit,
   omitUndefined,
   parseIdHandle,
   postJson,
   publicFile,
   type RequestBody,
+  readReason,
   refusedSubmit,
+  rejectedPoll,
+  taskIdIn,
+  toMultipart,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+  unwrapTask,
 } from '../json-calls.ts';
 import { toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { toMultipart } from '../multipart.ts';
-import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asPercent, asText, asUrl, isSuccessStatus, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import {

@@ -16,40 +16,36 @@ import {
 } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
-  type ErrorClass,
-  failedTask,
-  readReason,
-  rejectedPoll,
-  toVendorError,
-  UNKNOWN_FAILURE,
-  unreadablePoll,
-} from '../error-mapping.ts';
-import {
   acceptedSubmit,
+  addressOf,
   applyExtraFields,
   bearerHeaders,
   classifyByTable,
+  classifyByWords,
   deleteJson,
+  type ErrorClass,
+  failedTask,
   finishedTask,
   getJson,
+  isAboutTask,
+  isErrorAnswer,
+  isRefusedSubmit,
   omitUndefined,
   parseIdHandle,
   postJson,
   publicFile,
   type RequestBody,
+  readReason,
   refusedSubmit,
+  rejectedPoll,
+  taskIdIn,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+  unwrapTask,
 } from '../json-calls.ts';
 import { type MediaText, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import {
-  addressOf,
-  classifyByWords,
-  isAboutTask,
-  isErrorAnswer,
-  isRefusedSubmit,
-  taskIdIn,
-  unwrapTask,
-} from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asArray, asPercent, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { familyOf, type ModelFamily, SEEDANCE_MODELS, SEEDANCE_RATIOS, WIDEST_WAYS } from './models.ts';

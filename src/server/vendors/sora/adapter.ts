@@ -25,21 +25,30 @@ import type {
 import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import { usd } from '../currency.ts';
 import {
+  addressOf,
   ambiguousSubmit,
+  applyExtraFields,
+  classifyByWords,
   type ErrorClass,
   failedTask,
+  isAboutTask,
+  isRefusedSubmit,
+  omitUndefined,
+  type RequestBody,
   readReason,
+  refusedSubmit,
   rejectedPoll,
   type ToldReason,
+  taskIdIn,
+  toMultipart,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
-} from '../error-mapping.ts';
-import { applyExtraFields, omitUndefined, type RequestBody, refusedSubmit, withJsonBody } from '../json-calls.ts';
+  unwrapTask,
+  withJsonBody,
+} from '../json-calls.ts';
 import { fileOf, toUrlOrDataUrl } from '../media.ts';
 import { parseSeconds, rejectField } from '../metadata.ts';
-import { toMultipart } from '../multipart.ts';
-import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asId, asPercent, asText, asUnixSeconds, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 

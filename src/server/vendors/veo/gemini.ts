@@ -2,8 +2,7 @@ import { asObject } from '../../../contract/objects.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { ContentSource, RequestJson, VendorAdapter } from '../adapter.ts';
-import { rejectedPoll } from '../error-mapping.ts';
-import { withJsonBody } from '../json-calls.ts';
+import { rejectedPoll, withJsonBody } from '../json-calls.ts';
 import { asArray, asText, isSuccessStatus } from '../untrusted-json.ts';
 import { parseGoogleError } from './google.ts';
 import {

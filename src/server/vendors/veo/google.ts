@@ -5,14 +5,14 @@ import { type BufferedResponse, OutboundError } from '../../platform/outbound/ou
 import type { AdapterContext, ErrorReason, VendorError } from '../../upstreams/upstream.ts';
 import type { Json, QueryOutcome } from '../adapter.ts';
 import {
+  classifyByWords,
   type ErrorClass,
   failedTask,
   isPolicyText,
   readReason,
   reasonForStatus,
   toVendorError,
-} from '../error-mapping.ts';
-import { classifyByWords } from '../relay-answer.ts';
+} from '../json-calls.ts';
 import { asArray, asText, isSuccessStatus, ownEntry } from '../untrusted-json.ts';
 
 interface StatusRow {

@@ -14,16 +14,21 @@ import {
   type VideoRequest,
 } from '../adapter.ts';
 import {
+  acceptedSubmit,
+  applyExtraFields,
   failedTask,
+  isRefusedSubmit,
+  omitUndefined,
+  type RequestBody,
   readReason,
+  refusedSubmit,
   rejectedPoll,
   successWithoutArtifact,
   UNKNOWN_FAILURE,
   unreadablePoll,
-} from '../error-mapping.ts';
-import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refusedSubmit } from '../json-calls.ts';
+  unwrapTask,
+} from '../json-calls.ts';
 import { knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { isRefusedSubmit, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, normaliseStateWord, readTaskState } from '../task-state.ts';
 import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { fileIdOf, geminiFile, geminiRequest } from './gemini.ts';

@@ -5,11 +5,21 @@ import { asObject, defined, type UntrustedObject } from '../../../contract/objec
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, PollFailed, type VendorError } from '../../upstreams/upstream.ts';
 import type { ContentSource, Json, QueryOutcome, RequestInput, SubmitOutcome, VideoRequest } from '../adapter.ts';
-import { failedTask, readReason, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
-import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refusedSubmit } from '../json-calls.ts';
+import {
+  acceptedSubmit,
+  applyExtraFields,
+  failedTask,
+  isErrorAnswer,
+  omitUndefined,
+  type RequestBody,
+  readReason,
+  refusedSubmit,
+  rejectedPoll,
+  successWithoutArtifact,
+  unreadablePoll,
+} from '../json-calls.ts';
 import { fileOf, type MediaText, stripDataUrlPrefix, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { isErrorAnswer } from '../relay-answer.ts';
 import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError, refusalCause, toFailedOperation } from './google.ts';
 import { familyOf, type ModelFamily, VEO_DEFAULT_SECONDS, VEO_RATIOS } from './models.ts';

@@ -1,8 +1,7 @@
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { ContentSource, RequestJson, VendorAdapter } from '../adapter.ts';
-import { rejectedPoll } from '../error-mapping.ts';
-import { withJsonBody } from '../json-calls.ts';
+import { rejectedPoll, withJsonBody } from '../json-calls.ts';
 import { asText, isSuccessStatus } from '../untrusted-json.ts';
 import { isGeminiUrl } from './gemini.ts';
 import { accessToken, parseGoogleError, type ServiceAccount, TokenRequestFailed } from './google.ts';

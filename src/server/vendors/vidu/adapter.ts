@@ -18,29 +18,27 @@ import {
 } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
-  type ErrorClass,
-  failedTask,
-  readReason,
-  rejectedPoll,
-  successWithoutArtifact,
-  toVendorError,
-  UNKNOWN_FAILURE,
-  unreadablePoll,
-} from '../error-mapping.ts';
-import {
   acceptedSubmit,
   applyExtraFields,
   classifyByTable,
+  type ErrorClass,
+  failedTask,
   getJson,
   omitUndefined,
   parseIdHandle,
   postJson,
   type RequestBody,
+  readReason,
   refusedSubmit,
+  rejectedPoll,
+  successWithoutArtifact,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+  unwrapResponse,
 } from '../json-calls.ts';
 import { toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { unwrapResponse } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,

@@ -13,40 +13,36 @@ import {
 } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
-  type ErrorClass,
-  failedTask,
-  readReason,
-  rejectedPoll,
-  type ToldReason,
-  toVendorError,
-  UNKNOWN_FAILURE,
-  unreadablePoll,
-} from '../error-mapping.ts';
-import {
   acceptedSubmit,
+  addressOf,
   applyExtraFields,
   bearerHeaders,
   classifyByTable,
+  classifyByWords,
+  type ErrorClass,
+  failedTask,
   finishedTask,
   getJson,
+  isAboutTask,
+  isErrorAnswer,
+  isRefusedSubmit,
   omitUndefined,
   parseIdHandle,
   postJson,
   publicFile,
   type RequestBody,
+  readReason,
   refusedSubmit,
+  rejectedPoll,
+  type TaskMembers,
+  type ToldReason,
+  taskIdIn,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
 } from '../json-calls.ts';
 import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import {
-  addressOf,
-  classifyByWords,
-  isAboutTask,
-  isErrorAnswer,
-  isRefusedSubmit,
-  type TaskMembers,
-  taskIdIn,
-} from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import {

@@ -6,30 +6,31 @@ import { type AdapterContext, endpointUrl, type VendorError } from '../../upstre
 import type { MediaInput, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
-  type ErrorClass,
-  failedTask,
-  readReason,
-  rejectedPoll,
-  toVendorError,
-  UNKNOWN_FAILURE,
-  unreadablePoll,
-} from '../error-mapping.ts';
-import {
   acceptedSubmit,
+  addressOf,
   applyExtraFields,
   bearerHeaders,
+  classifyByWords,
+  type ErrorClass,
+  failedTask,
   finishedTask,
   getJson,
+  isRefusedSubmit,
   omitUndefined,
   parseIdHandle,
   postJson,
   publicFile,
   type RequestBody,
+  readReason,
   refusedSubmit,
+  rejectedPoll,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+  unwrapTask,
 } from '../json-calls.ts';
 import { toUrlOrDataUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { addressOf, classifyByWords, isRefusedSubmit, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asId, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { MAX_AUDIO_BYTES, XAI_MODELS, XAI_RATIOS } from './models.ts';
