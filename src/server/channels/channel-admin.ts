@@ -1,17 +1,23 @@
 import type { Static } from 'typebox';
 import type { Role } from '../../contract/account-fields.ts';
-import type { CHANNEL_SORTS, changeChannel, makeChannel } from '../../contract/channels.ts';
+import { type CHANNEL_SORTS, CHAT_VENDORS, type changeChannel, type makeChannel } from '../../contract/channels.ts';
+import { MODEL_ID_PATTERN, type ModelKind } from '../../contract/model-kinds.ts';
 import { defined } from '../../contract/objects.ts';
+import type { Price } from '../../contract/pricing.ts';
 import { type Page, type Sort, sortRowsBy } from '../../contract/responses.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/request-context.ts';
+import { maskSecrets } from '../platform/log.ts';
+import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Trx } from '../tables.ts';
+import type { AdapterContext } from '../upstreams/upstream.ts';
+import type { CredentialCheck } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
-import { type ChannelAndModelStore, type ChannelRow, toSettings } from './catalog.ts';
+import { type ChannelAndModelStore, type ChannelRow, type ModelRow, toSettings } from './catalog.ts';
 import {
   assertMaxConcurrentTasks,
   boundOptions,
@@ -35,7 +41,7 @@ import {
   toAuditList,
 } from './credentials.ts';
 import type { Channel, ChannelVendor } from './directory.ts';
-import { type SuggestedModel, suggestModel, suggestModels } from './suggested-models.ts';
+import type { ChannelSelectionService, EndingModel } from './selection.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;
 type ChannelChange = Static<(typeof changeChannel)['body']>;
@@ -407,4 +413,169 @@ function toChannelView(row: ChannelRow, { items }: CredentialList, connection: C
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+/** A model a channel could serve, with the price of its row or its initial price. */
+interface SuggestedModel {
+  readonly id: string;
+  readonly kind: ModelKind;
+  readonly price: Price;
+  /** `shipped`: from its row, or from the list of this release; `suggested`: estimated from the name. */
+  readonly source: 'shipped' | 'suggested';
+}
+
+interface KnownModels {
+  readonly rows: readonly ModelRow[];
+  readonly shipped: readonly {
+    readonly id: string;
+    readonly vendor: string;
+    readonly kind: ModelKind;
+    readonly price: Price;
+  }[];
+  /** Estimates the kind and price of an unknown chat model from its name. */
+  readonly estimate: (id: string) => Pick<SuggestedModel, 'kind' | 'price'>;
+  readonly isUncallable: (id: string) => boolean;
+}
+
+interface ServedModels {
+  readonly vendor: ChannelVendor;
+  readonly models: readonly string[];
+  /** Upstream names, by public names. */
+  readonly modelMapping: object;
+}
+
+/**
+ * Models that an upstream lists and its channel does not serve yet. A video upstream without a list is assumed to have
+ * its vendor's models. Excluded are models of another vendor's rows, names that are invalid here, and models that no
+ * endpoint of a chat upstream runs.
+ */
+function suggestModels(
+  { vendor, models, modelMapping }: ServedModels,
+  listed: readonly string[],
+  known: KnownModels,
+): SuggestedModel[] {
+  const served = new Set<unknown>([...models, ...Object.values(modelMapping)]);
+  const own = known.shipped.filter((model) => model.vendor === vendor).map(({ id }) => id);
+  const ids = isChatVendor(vendor) || listed.length > 0 ? listed : own;
+  return [...new Set(ids)]
+    .filter((id) => !served.has(id) && MODEL_ID.test(id) && !(isChatVendor(vendor) && known.isUncallable(id)))
+    .map((id) => suggestModel(id, vendor, known))
+    .filter((model) => model !== undefined);
+}
+
+/** Undefined for a model of another vendor, and for a video model unknown to this release. */
+function suggestModel(
+  id: string,
+  vendor: ChannelVendor,
+  { rows, shipped, estimate }: KnownModels,
+): SuggestedModel | undefined {
+  const row = rows.find((each) => each.id === id);
+  if (row !== undefined) {
+    const target = row.alias_of === null ? row : rows.find((each) => each.id === row.alias_of);
+    const price = row.price ?? target?.price;
+    if (target?.vendor !== vendor || price == null) return undefined;
+    return { id, kind: target.kind, price: JSON.parse(price) as Price, source: 'shipped' };
+  }
+  const known = shipped.find((model) => model.id === id);
+  if (known !== undefined)
+    return known.vendor === vendor ? { id, kind: known.kind, price: known.price, source: 'shipped' } : undefined;
+  if (!isChatVendor(vendor)) return undefined;
+  return { id, ...estimate(id), source: 'suggested' };
+}
+
+const MODEL_ID = new RegExp(MODEL_ID_PATTERN);
+
+const isChatVendor = (vendor: string): boolean => (CHAT_VENDORS as readonly string[]).includes(vendor);
+
+/** Dependencies of {@link probeChannel}. */
+export interface ProbeDependencies {
+  readonly channels: Pick<ChannelSelectionService, 'byId' | 'report' | 'endingModels'>;
+  readonly vendors: VendorRegistry;
+  /** Provided by `video`, so that a probe uses the same contexts as the adapters' calls. */
+  readonly adapterContexts: { contextFor(channel: Channel, signal: AbortSignal): AdapterContext };
+}
+
+interface ProbeReport {
+  readonly ok: boolean;
+  readonly durationMs: number;
+  readonly reason: string;
+  readonly code: string;
+  readonly message: string;
+  readonly models: readonly string[];
+  /** Names of the channel's models that the upstream does not list. */
+  readonly missing: readonly string[];
+  /** Models of the channel that are retired on its host. */
+  readonly ending: readonly EndingModel[];
+}
+
+const PROBE_TIMEOUT_MS = 20_000;
+const MAX_MESSAGE = 500;
+
+/**
+ * Checks one of a channel's credentials at its upstream, by default the first enabled one. Returns a summary, never the
+ * response itself, because its content is untrusted.
+ */
+export async function probeChannel(
+  { channels, vendors, adapterContexts }: ProbeDependencies,
+  id: number,
+  credentialId?: number,
+): Promise<ProbeReport> {
+  const channel = await channels.byId(id, credentialId);
+  if (channel === undefined) throw notExistError('channel');
+  if (credentialId !== undefined && channel.credentialId !== credentialId) throw notExistError('credential');
+  const account = { channelId: id, credentialId: channel.credentialId } as const;
+  const call = adapterContexts.contextFor(channel, AbortSignal.timeout(PROBE_TIMEOUT_MS));
+  const startedAt = performance.now();
+  const outcome = await runProbe(() => vendors.profile(channel.vendor).checkCredentials(call));
+  const durationMs = Math.round(performance.now() - startedAt);
+  if (outcome.ok) {
+    channels.report({ ...account, outcome: 'ok', operation: 'probe', durationMs });
+    const models = outcome.models ?? [];
+    const compared = { models, missing: missingModels(channel, models), ending: channels.endingModels(channel) };
+    return { ok: true, durationMs, reason: '', code: '', message: '', ...compared };
+  }
+  const { reason, code } = outcome.error;
+  const message = maskSecrets(outcome.error.message).slice(0, MAX_MESSAGE);
+  channels.report({ ...account, outcome: reason, operation: 'probe', durationMs, code, message });
+  return {
+    ok: false,
+    durationMs,
+    reason,
+    code,
+    message,
+    models: [],
+    missing: [],
+    ending: channels.endingModels(channel),
+  };
+}
+
+/** A longer list may be truncated, so models absent from it are not necessarily missing. */
+const MAX_COMPARED = 500;
+
+/** Upstream names of the channel's models that are missing from the upstream's own model list, if it has one. */
+function missingModels({ models, modelMapping }: Channel, listed: readonly string[]): readonly string[] {
+  if (listed.length === 0 || listed.length >= MAX_COMPARED) return [];
+  const known = new Set(listed.map((name) => name.replace(/^models\//, '')));
+  return models.map((model) => modelMapping?.[model] ?? model).filter((name) => !known.has(name));
+}
+
+type ProbeRunOutcome =
+  | Extract<CredentialCheck, { ok: true }>
+  | {
+      readonly ok: false;
+      readonly error: {
+        readonly reason: 'unreachable' | FailedReason;
+        readonly code: string;
+        readonly message: string;
+      };
+    };
+type FailedReason = Extract<CredentialCheck, { ok: false }>['error']['reason'];
+
+async function runProbe(probe: () => Promise<CredentialCheck>): Promise<ProbeRunOutcome> {
+  try {
+    return await probe();
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    return { ok: false, error: { reason: 'unreachable', code: error.phase, message: error.message } };
+  }
 }

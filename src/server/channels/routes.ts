@@ -20,6 +20,8 @@ import {
   ChannelAdminService,
   type ChannelView,
   type CredentialView,
+  type ProbeDependencies,
+  probeChannel,
   type UnfinishedCount,
   type UnfinishedTasks,
 } from './channel-admin.ts';
@@ -27,7 +29,6 @@ import { CHANNEL_PRESETS, modelListOf, type Preset } from './channel-presets.ts'
 import type { CredentialHealth } from './circuit-breaker.ts';
 import { maxConcurrentTasks } from './credentials.ts';
 import { ModelAdminService } from './model-admin.ts';
-import { type ProbeDependencies, probeChannel } from './probe.ts';
 import type { ChannelSelectionService } from './selection.ts';
 
 interface ChannelRouteDependencies {
