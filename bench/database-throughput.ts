@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type Generated, type Kysely, sql, type Transaction } from 'kysely';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
-import { prepareQuery } from '../src/server/platform/db/prepared-query.ts';
+import { prepareQuery } from '../src/server/platform/db/sql.ts';
 
 /**
  * Cost of the database layer:

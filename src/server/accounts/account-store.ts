@@ -3,8 +3,7 @@ import { canManage, DISABLED, ENABLED, type Role } from '../../contract/account-
 import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { containsText, readLargeListPage, wasChanged } from '../platform/db/sql.ts';
+import { containsText, prepareQuery, readLargeListPage, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 /** An account as the rest of the code sees it. Queries never return deleted accounts. */

@@ -1,8 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { wasChanged } from '../platform/db/sql.ts';
+import { prepareQuery, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 /** A row of `artifacts`. */

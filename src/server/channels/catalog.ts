@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { defined } from '../../contract/objects.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery } from '../platform/db/prepared-query.ts';
+import { prepareQuery } from '../platform/db/sql.ts';
 import type { Tables } from '../tables.ts';
 import { type ChannelConnection, type CredentialList, labelOf, maxConcurrentTasks } from './credentials.ts';
 import type { Channel, ResolvedModel } from './directory.ts';

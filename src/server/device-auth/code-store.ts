@@ -2,8 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import type { ClientType } from '../../contract/device-clients.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { wasChanged } from '../platform/db/sql.ts';
+import { prepareQuery, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 /** A device code with its current state. */

@@ -11,7 +11,7 @@ import type { AccountAccess } from '../accounts/account-store.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
-import { prepareQuery } from '../platform/db/prepared-query.ts';
+import { prepareQuery } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { ChangeSignals, NotificationRow, NotificationStore } from './notification-store.ts';
 

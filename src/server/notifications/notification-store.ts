@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
+import { prepareQuery } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 /** A notification or announcement. */

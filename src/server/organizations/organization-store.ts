@@ -5,8 +5,7 @@ import type { Page } from '../../contract/responses.ts';
 import type { FoundMembership, Memberships } from '../accounts/memberships.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { containsText, wasChanged } from '../platform/db/sql.ts';
+import { containsText, prepareQuery, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type OrganizationRow = Selectable<Tables['organizations']>;

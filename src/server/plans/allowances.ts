@@ -3,7 +3,7 @@ import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery } from '../platform/db/prepared-query.ts';
+import { prepareQuery } from '../platform/db/sql.ts';
 import type { Allowances, AllowanceTerms } from '../quota/ledger.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import {

@@ -2,8 +2,7 @@ import { type Insertable, type SelectQueryBuilder, sql } from 'kysely';
 import { NO_PACKAGE } from '../../contract/plans.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { jsonRows, wasChanged } from '../platform/db/sql.ts';
+import { jsonRows, prepareQuery, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { PlanRow } from './catalog.ts';
 

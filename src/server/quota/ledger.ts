@@ -3,8 +3,14 @@ import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts
 import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
-import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
-import { hasConcurrentWriters, jsonRows, jsonTexts, wasChanged } from '../platform/db/sql.ts';
+import {
+  hasConcurrentWriters,
+  jsonRows,
+  jsonTexts,
+  prepareInsert,
+  prepareQuery,
+  wasChanged,
+} from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { SpendLimitState, SpendSubject, SubjectKey } from './spend-limits.ts';
 

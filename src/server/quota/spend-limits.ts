@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import type { SpendLimit, SpendPeriod } from '../../contract/spend-limits.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { jsonTexts } from '../platform/db/sql.ts';
+import { jsonTexts, prepareQuery } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 /**

@@ -4,12 +4,12 @@ import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { defaultPartitionOf, MonthlyPartitions } from '../platform/db/monthly-partitions.ts';
-import { prepareInsert } from '../platform/db/prepared-query.ts';
 import {
   deleteOldRows,
   hasConcurrentWriters,
   type KeyRange,
   type Period,
+  prepareInsert,
   type TimedRows,
   toKeyRange,
 } from '../platform/db/sql.ts';

@@ -10,8 +10,7 @@ import {
 } from '../../contract/task-states.ts';
 import type { Channel } from '../channels/directory.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
-import { containsText, readLargeListPage, wasChanged } from '../platform/db/sql.ts';
+import { containsText, prepareInsert, prepareQuery, readLargeListPage, wasChanged } from '../platform/db/sql.ts';
 import { cutText, toWellFormedText } from '../platform/text.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { ErrorReason, TaskUpstream, TaskUpstreams, VendorError } from '../upstreams/upstream.ts';

@@ -13,7 +13,7 @@ import type { Tables } from '../../tables.ts';
 import { DatabaseUnavailableError, TransactionStalledError } from './database.ts';
 import { type MetaTables, metaMigrations, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
-import { prepareQuery } from './prepared-query.ts';
+import { prepareQuery } from './sql.ts';
 
 describe('postgres database', () => {
   forEachDatabase((name, open, freshUrl) => {

@@ -36,7 +36,7 @@ import {
   type TransactionOptions,
 } from './database.ts';
 import { DiskFullState } from './disk-full.ts';
-import { type NamedQuery, withDirectExecutor } from './prepared-query.ts';
+import { type NamedQuery, withDirectExecutor } from './sql.ts';
 
 /** Longest wait for a free connection of the pool, or for the server to accept a connection. */
 const CONNECT_TIMEOUT_MS = 5_000;

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import type { Tables } from '../../tables.ts';
-import { prepareInsert, prepareQuery } from './prepared-query.ts';
+import { prepareInsert, prepareQuery } from './sql.ts';
 
 const put = prepareQuery<Tables, { name: string; value: string }>()((db, p) =>
   db.insertInto('meta').values({ name: p('name'), value: p('value') }),

@@ -26,8 +26,7 @@ import {
 } from './database.ts';
 import { DiskFullState } from './disk-full.ts';
 import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './group-commit.ts';
-import { type NamedQuery, setDirectExecutor, withDirectExecutor } from './prepared-query.ts';
-import { LocklessSqliteCompiler } from './sql.ts';
+import { LocklessSqliteCompiler, type NamedQuery, setDirectExecutor, withDirectExecutor } from './sql.ts';
 
 /** Opens a SQLite file. */
 export function openSqlite<T>(path: string, options: DatabaseOptions): Database<T> {
