@@ -6,7 +6,7 @@ import { defined } from '../src/contract/objects.ts';
 import { HOUR_MS } from '../src/contract/time-units.ts';
 import { twoFactorSecretCell } from '../src/server/accounts/two-factor.ts';
 import { parseBaseUrl } from '../src/server/channels/base-url.ts';
-import { ChannelAndModelStore } from '../src/server/channels/catalog.ts';
+import { CatalogStore } from '../src/server/channels/catalog.ts';
 import {
   changeConnection,
   encryptConnection,
@@ -115,7 +115,7 @@ export const buildImporter = (database: Database<Tables>, vault: Vault, quotaPer
 function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: number): ImportTarget {
   const vendors = new VendorRegistry();
   const names: readonly string[] = CHANNEL_VENDORS;
-  const channels = new ChannelAndModelStore(database);
+  const channels = new CatalogStore(database);
   const hasVendor = (name: string): name is ChannelVendor => names.includes(name);
   return {
     quotaPerUnit,

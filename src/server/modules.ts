@@ -17,7 +17,7 @@ import type { Foundation } from './foundation.ts';
 import { makeIdentityProviders } from './identity-providers/module.ts';
 import { makeMail } from './mail/module.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
-import { makeMailbox, makeSignedOutDeviceSawPasswordNotices } from './mailbox/module.ts';
+import { makeMailbox, makeSeenPasswordNotices } from './mailbox/module.ts';
 import { makeNotifications } from './notifications/module.ts';
 import { makeOrganizations } from './organizations/module.ts';
 import { OrganizationStore } from './organizations/organization-store.ts';
@@ -112,7 +112,7 @@ export async function makeModules(
     findTimeZoneIn,
     findTimeZone,
   });
-  const devicePasswordNotices = makeSignedOutDeviceSawPasswordNotices(database, notifier);
+  const devicePasswordNotices = makeSeenPasswordNotices(database, notifier);
   const deviceAccess = makeDeviceAccess({
     database,
     clock,

@@ -34,11 +34,7 @@ import type { PortLifecycle } from './platform/http/lifecycle.ts';
 import { createLoginCookies, type LoginCookies, renewSessionCookies } from './platform/http/login-cookies.ts';
 import type { RouteRegistry } from './platform/http/route-registry.ts';
 import { createHttpServer, type HttpServer } from './platform/http/server.ts';
-import {
-  addHealthStatusAndMetricsRoutes,
-  addStylesheetAndLogoRoutes,
-  readPublicServiceSettings,
-} from './platform/http/service-routes.ts';
+import { addDesignRoutes, addServiceRoutes, readPublicServiceSettings } from './platform/http/service-routes.ts';
 import { ApiKeyLimiter } from './platform/limits/rate-limits.ts';
 import { newTaskId } from './platform/tokens.ts';
 import { addBillingDashboardRoutes, addQuotaRoutes } from './quota/routes.ts';
@@ -254,7 +250,7 @@ async function addPages(
 ): Promise<void> {
   const { config, settings, metrics, readiness, clock } = foundation;
   const notReadyReason = () => readiness.notReadyReason();
-  addHealthStatusAndMetricsRoutes(routes, {
+  addServiceRoutes(routes, {
     config,
     settings,
     version: VERSION,
@@ -264,7 +260,7 @@ async function addPages(
   addStatusPageRoutes(routes, { operations, clock, site: settings, notReadyReason });
   const { baseUrl, apiUserHeader: userHeader } = config;
   addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: settings });
-  addStylesheetAndLogoRoutes(routes, settings);
+  addDesignRoutes(routes, settings);
   addSiteRoutes(routes, site);
   addConsoleRoutes(fastify, routes, () => readPublicServiceSettings(config, settings.current(), VERSION));
 }

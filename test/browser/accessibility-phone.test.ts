@@ -1,3 +1,3 @@
-import { checkAccessibilityOfEveryPage } from './check-accessibility.ts';
+import { checkPagesAccessibility } from './check-accessibility.ts';
 
-checkAccessibilityOfEveryPage({ language: 'zh-cn', scheme: 'dark', width: 360, height: 740 });
+checkPagesAccessibility({ language: 'zh-cn', scheme: 'dark', width: 360, height: 740 });

@@ -1,3 +1,3 @@
-import { checkAccessibilityOfEveryPage } from './check-accessibility.ts';
+import { checkPagesAccessibility } from './check-accessibility.ts';
 
-checkAccessibilityOfEveryPage({ language: 'en', scheme: 'light', width: 1280, height: 860 });
+checkPagesAccessibility({ language: 'en', scheme: 'light', width: 1280, height: 860 });

@@ -29,7 +29,7 @@ const HIGH_BARS = `[...document.querySelectorAll('body *')].flatMap((element) =>
  * Checks every page of the console for one combination of language, scheme and window size. Each combination has its
  * own test file, so that they run in parallel.
  */
-export function checkAccessibilityOfEveryPage({ language, scheme, width, height }: Required<ContextOptions>): void {
+export function checkPagesAccessibility({ language, scheme, width, height }: Required<ContextOptions>): void {
   const name = `every page of the console in Chromium, in ${language}, ${scheme}, ${width} px`;
   describe(name, { skip: chromiumPath === undefined && !process.env.CI }, () => {
     let fixture: BrowserFixture;

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { Channel, ResolvedModel } from '../../src/server/channels/directory.ts';
 import type { Dialect } from '../../src/server/chat/dialects.ts';
-import { channelsPermittingOptions } from '../../src/server/chat/relay.ts';
+import { permittingChannels } from '../../src/server/chat/relay.ts';
 import { parseChatRequest } from '../../src/server/chat/request.ts';
 import { prepareExchange, upstreamDialect } from '../../src/server/chat/upstream.ts';
 import { AppError } from '../../src/server/platform/app-error.ts';
@@ -55,7 +55,7 @@ function send(dialect: Dialect, body: object, { vendor, model, options }: Upstre
     price: { per_call: 0, per_second: 0 },
   };
   const request = parseChatRequest(dialect, Buffer.from(JSON.stringify(body)), body, { model, stream: false });
-  const { droppedTools } = channelsPermittingOptions(request, [channel]);
+  const { droppedTools } = permittingChannels(request, [channel]);
   const timeouts = { firstByteMs: 1, idleMs: 1, totalMs: 1 };
   const exchange = prepareExchange(request, resolved, channel, { timeouts, id: 'x', nowMs: 0 });
   const { body: bytes } = exchange.request;

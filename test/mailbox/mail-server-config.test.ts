@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { choosePorts, type RealMailServer, startRealMail } from '../../scripts/mail-servers.ts';
-import { authenticateWithDovecot } from '../../src/server/mailbox/backends/dovecot.ts';
+import { logInToDovecot } from '../../src/server/mailbox/backends/dovecot.ts';
 import { migrations } from '../../src/server/migrations.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
@@ -101,7 +101,7 @@ describe('our configuration for Dovecot and Postfix', { skip: whyNoDovecot() }, 
 
   it('rejects wrong passwords without penalizing other logins from the same address', async () => {
     const ask = (secret: string) =>
-      authenticateWithDovecot(
+      logInToDovecot(
         server.auth,
         { user: app.user, secret, protocols: ['imap', 'smtp', 'pop3'] },
         AbortSignal.timeout(10_000),

@@ -29,7 +29,7 @@ interface BindingServiceDependencies {
 }
 
 /** Binds a phone or a messaging-app account to one account at a time. */
-export class PhoneAndMessagingBindingService {
+export class BindingService {
   readonly #dependencies: BindingServiceDependencies;
 
   constructor(dependencies: BindingServiceDependencies) {

@@ -16,11 +16,11 @@ import type { Tables } from '../tables.ts';
 import { AccountAccess, AccountStore } from './account-store.ts';
 import { type AuditFilter, type AuditLog, AuditStore } from './audit-log.ts';
 import {
+  BindingService,
   BindingStore,
   HttpMessagingAccountLookup,
   HttpPhoneSender,
   LogPhoneSender,
-  PhoneAndMessagingBindingService,
   type PhoneCodeSender,
 } from './bindings.ts';
 import { CredentialRevocationWatch } from './credential-watch.ts';
@@ -40,7 +40,7 @@ import { PasskeyService } from './passkeys.ts';
 import { type PasswordCost, PasswordHasher } from './passwords.ts';
 import { PresenceCheck } from './presence-check.ts';
 import { AccountRateLimits, defineKeyLimit } from './rate-limits.ts';
-import { type FindPlan, type GivePlan, RegistrationAndProfileService } from './registration.ts';
+import { type FindPlan, type GivePlan, RegistrationService } from './registration.ts';
 import { RelyingParty } from './relying-party.ts';
 import { type DeviceAccessTokens, RequestAuthenticator } from './request-authenticator.ts';
 import { SecondFactors } from './second-factors.ts';
@@ -106,7 +106,7 @@ export interface Accounts {
   /** Ends long responses when the credential they were opened with ends. */
   readonly credentialWatch: CredentialRevocationWatch;
   readonly auditLog: AuditLog;
-  readonly bindings: PhoneAndMessagingBindingService;
+  readonly bindings: BindingService;
   readonly credentials: CredentialRecheck;
   readonly emailConfirmations: EmailConfirmationService;
   readonly passwordResets: PasswordResetService;
@@ -126,7 +126,7 @@ export interface Accounts {
   readonly tokens: TokenService;
   readonly twoFactors: TwoFactorService;
   readonly userAdministration: UserAdminService;
-  readonly users: RegistrationAndProfileService;
+  readonly users: RegistrationService;
   readonly selfUpdates: OwnAccountUpdateService;
   /** Audit entries, newest first. */
   listAuditLog(filter: AuditFilter, page: LongPage): ReturnType<AuditStore['list']>;
@@ -218,7 +218,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     secondFactors,
     waysIn,
   });
-  const users = new RegistrationAndProfileService({
+  const users = new RegistrationService({
     ...shared,
     settings,
     bindings: bindingStore,
@@ -262,7 +262,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     access,
     credentialWatch,
     auditLog,
-    bindings: new PhoneAndMessagingBindingService({
+    bindings: new BindingService({
       ...shared,
       store: bindingStore,
       phoneSender: { send: (phone, code) => phoneSender().send(phone, code) },

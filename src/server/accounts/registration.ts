@@ -78,7 +78,7 @@ interface RegistrationAndProfileServiceDependencies {
 }
 
 /** Registers accounts and reads their profiles. */
-export class RegistrationAndProfileService {
+export class RegistrationService {
   readonly #dependencies: RegistrationAndProfileServiceDependencies;
 
   constructor(dependencies: RegistrationAndProfileServiceDependencies) {

@@ -16,7 +16,7 @@ import type { LoginRevocation } from './login-revocation.ts';
 import type { Memberships } from './memberships.ts';
 import type { PasskeyStore } from './passkey-store.ts';
 import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
-import { type NewUser, normalizeEmail, type RegistrationAndProfileService } from './registration.ts';
+import { type NewUser, normalizeEmail, type RegistrationService } from './registration.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import type { SessionService, SessionStore } from './sessions.ts';
 import type { TokenStore } from './tokens.ts';
@@ -40,7 +40,7 @@ interface UserAdminServiceDependencies {
   readonly database: Database<Tables>;
   readonly accounts: AccountStore;
   readonly access: AccountAccess;
-  readonly users: RegistrationAndProfileService;
+  readonly users: RegistrationService;
   readonly sessions: SessionService;
   readonly sessionStore: SessionStore;
   readonly tokens: TokenStore;

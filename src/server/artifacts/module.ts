@@ -18,11 +18,11 @@ import { IncomingFileDirectory } from './file-storage.ts';
 import { type PosterOutcome, type PosterOwner, Posters } from './posters.ts';
 import {
   accountStorageLimits,
-  buildAdminStorageFullNotice,
   type PlanStorage,
   type StorageLimits,
   StorageSpace,
   StorageUsageSumCheck,
+  storageFullNotice,
 } from './storage-space.ts';
 import { UploadStorage } from './upload-storage.ts';
 
@@ -120,7 +120,7 @@ export function makeArtifacts({
     ...{ usage, removals, files, remover, clock, ...limits },
     onShortage: (shortage, since) => {
       log.warn({ shortage }, 'the space for stored videos is out');
-      const notice = buildAdminStorageFullNotice(shortage, since, clock.now());
+      const notice = storageFullNotice(shortage, since, clock.now());
       return database
         .transaction((trx) => notifier.notifyAdministrators(trx, notice))
         .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be notified'));

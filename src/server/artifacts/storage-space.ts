@@ -268,7 +268,7 @@ const TEXTS: Readonly<Record<SpaceShortage, { readonly title: Bilingual; readonl
  * @param since start of the shortage, Unix milliseconds
  * @param now Unix milliseconds
  */
-export const buildAdminStorageFullNotice = (shortage: SpaceShortage, since: number, now: number): AdminNotice => ({
+export const storageFullNotice = (shortage: SpaceShortage, since: number, now: number): AdminNotice => ({
   type: 'system',
   topic: 'storage.full',
   ...TEXTS[shortage],

@@ -71,8 +71,8 @@ const toBudget = (row: BudgetWithUse, { name }: Month): Static<typeof Budget> =>
   spent: row.spent,
 });
 
-/** Dependencies of {@link ReachedBudgetNotices}. */
-export interface ReachedBudgetNoticesDependencies {
+/** Dependencies of {@link BudgetNotices}. */
+export interface BudgetNoticesDependencies {
   readonly database: Database<Tables>;
   readonly store: BudgetStore;
   readonly notifier: Notifier;
@@ -87,9 +87,9 @@ const BATCH = 200;
  * Notices of budgets whose thresholds are reached. The usage of all budgets is read once a minute instead of on every
  * call, so that budgets do not slow calls down.
  */
-export class ReachedBudgetNotices {
-  readonly #dependencies: ReachedBudgetNoticesDependencies;
-  constructor(dependencies: ReachedBudgetNoticesDependencies) {
+export class BudgetNotices {
+  readonly #dependencies: BudgetNoticesDependencies;
+  constructor(dependencies: BudgetNoticesDependencies) {
     this.#dependencies = dependencies;
   }
 

@@ -159,7 +159,7 @@ const version = prepareQuery<Tables, Record<never, never>>()((db) =>
 );
 
 /** SQL of channels and models. */
-export class ChannelAndModelStore {
+export class CatalogStore {
   readonly #database: Database<Tables>;
 
   constructor(database: Database<Tables>) {

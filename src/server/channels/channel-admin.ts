@@ -17,7 +17,7 @@ import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { CredentialCheck } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
-import { type ChannelAndModelStore, type ChannelRow, type ModelRow, toSettings } from './catalog.ts';
+import { type CatalogStore, type ChannelRow, type ModelRow, toSettings } from './catalog.ts';
 import {
   assertMaxConcurrentTasks,
   boundOptions,
@@ -63,7 +63,7 @@ export interface UnfinishedCount {
 }
 
 interface ChannelAdminDependencies {
-  readonly store: ChannelAndModelStore;
+  readonly store: CatalogStore;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly audit: AuditLog;

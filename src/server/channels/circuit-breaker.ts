@@ -3,7 +3,7 @@ import type { ChannelCondition } from '../../contract/channels.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { EventStore, EventWriter } from '../event-log/event-log.ts';
 import type { AdminNotifier, Bilingual } from '../notifications/notifier.ts';
-import { getOrMakeEntry } from '../platform/cache.ts';
+import { getOrCreateEntry } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
@@ -252,11 +252,11 @@ const newDetector = (): SingleCallerFailureDetector => new SingleCallerFailureDe
 const newCircuits = (): AccountCircuits => ({ breakers: new Map(), evidence: new Map(), newestSucceeded: undefined });
 
 function evidenceOf({ evidence }: AccountCircuits, scope: string): SingleCallerFailureDetector {
-  return getOrMakeEntry(evidence, scope, newDetector);
+  return getOrCreateEntry(evidence, scope, newDetector);
 }
 
 function breakerOf({ breakers }: AccountCircuits, scope: string, now: number): BreakerState {
-  const breaker = getOrMakeEntry(breakers, scope, () => newBreakerState(now));
+  const breaker = getOrCreateEntry(breakers, scope, () => newBreakerState(now));
   decay(breaker, now);
   return breaker;
 }

@@ -14,14 +14,14 @@ import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/request-context.ts';
 import { toLocalizedMessage } from '../platform/http/schema-validation.ts';
 import type { Trx } from '../tables.ts';
-import type { ChannelAndModelStore, ModelRow } from './catalog.ts';
+import type { CatalogStore, ModelRow } from './catalog.ts';
 import type { ChannelVendor } from './directory.ts';
 
 type NewModel = Static<(typeof adminCreateModel)['body']>;
 type ModelChange = Static<(typeof adminUpdateModel)['body']>;
 
 interface ModelAdminDependencies {
-  readonly store: ChannelAndModelStore;
+  readonly store: CatalogStore;
   readonly clock: Clock;
   readonly audit: AuditLog;
 }

@@ -7,7 +7,7 @@ import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
-import { ChannelAndModelStore } from './catalog.ts';
+import { CatalogStore } from './catalog.ts';
 import { ChannelFailureNotices, CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
 import {
   ChannelSelectionService,
@@ -33,7 +33,7 @@ interface ChannelsDependencies {
 /** The channels capability, as used by other capabilities. */
 interface Channels {
   readonly channels: ChannelSelectionService;
-  readonly channelStore: ChannelAndModelStore;
+  readonly channelStore: CatalogStore;
 }
 
 /** Creates the notices for models that are retired. */
@@ -53,7 +53,7 @@ export function makeChannels({
   sandbox,
   lifecycles,
 }: ChannelsDependencies): Channels {
-  const channelStore = new ChannelAndModelStore(database);
+  const channelStore = new CatalogStore(database);
   const failureNotices = new ChannelFailureNotices({
     database,
     notifier,

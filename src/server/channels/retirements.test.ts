@@ -7,7 +7,7 @@ import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
-import { ChannelAndModelStore } from './catalog.ts';
+import { CatalogStore } from './catalog.ts';
 import { CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
 import { ensureSandboxChannels, seedModels } from './seeds.ts';
 import { ChannelSelectionService, isNotDearer, type ModelLifecycles, UserRetirementNotices } from './selection.ts';
@@ -38,7 +38,7 @@ describe('models that are retired', () => {
     async function setUp(hosts: readonly string[], newPrice = PRICE, models = ['old']) {
       const database = await open();
       const clock = manualClock(END - 90 * DAY_MS);
-      const store = new ChannelAndModelStore(database);
+      const store = new CatalogStore(database);
       const vault = createVault(randomBytes(32));
       await seedModels(store, clock, [...models.map((id) => seed(id)), seed('new', newPrice)]);
       const channel = (name: string, host: string, models: readonly string[]) =>

@@ -15,7 +15,7 @@ import type { Vault } from '../platform/vault.ts';
 import type { Allowances } from '../quota/ledger.ts';
 import type { ModelCapability, ModelLifecycle, VendorProfile } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { Catalog, ChannelAndModelStore, ModelRow } from './catalog.ts';
+import type { Catalog, CatalogStore, ModelRow } from './catalog.ts';
 import {
   ChannelAdminService,
   type ChannelView,
@@ -33,7 +33,7 @@ import type { ChannelSelectionService } from './selection.ts';
 
 interface ChannelRouteDependencies {
   readonly channels: ChannelSelectionService;
-  readonly store: ChannelAndModelStore;
+  readonly store: CatalogStore;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly audit: AuditLog;

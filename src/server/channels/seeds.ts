@@ -2,7 +2,7 @@ import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { ChannelAndModelStore } from './catalog.ts';
+import type { CatalogStore } from './catalog.ts';
 import { encryptCredentials, toCredentialList } from './credentials.ts';
 import type { Channel, ChannelVendor } from './directory.ts';
 
@@ -18,11 +18,7 @@ export interface SeedModel {
  * Creates enabled rows for models that were never seeded before. A model an administrator edits or removes is not
  * changed or seeded again.
  */
-export async function seedModels(
-  store: ChannelAndModelStore,
-  clock: Clock,
-  models: readonly SeedModel[],
-): Promise<void> {
+export async function seedModels(store: CatalogStore, clock: Clock, models: readonly SeedModel[]): Promise<void> {
   const missing = new Set(await store.findUnseeded(models.map(({ id }) => id)));
   if (missing.size === 0) return;
   await store.change(async (trx) => {
@@ -61,7 +57,7 @@ export interface SandboxChannel {
  * issue new credentials. An administrator's settings of enabled, priority and weight are kept.
  */
 export async function ensureSandboxChannels(
-  dependencies: { readonly store: ChannelAndModelStore; readonly vault: Vault; readonly clock: Clock },
+  dependencies: { readonly store: CatalogStore; readonly vault: Vault; readonly clock: Clock },
   simulators: readonly SandboxChannel[],
 ): Promise<void> {
   const { store, vault, clock } = dependencies;

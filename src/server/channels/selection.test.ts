@@ -6,8 +6,8 @@ import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
-import { toChannelAndCredentialIds } from '../upstreams/upstream.ts';
-import { ChannelAndModelStore } from './catalog.ts';
+import { toAccountIds } from '../upstreams/upstream.ts';
+import { CatalogStore } from './catalog.ts';
 import { CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
 import type { ChannelVendor } from './directory.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seeds.ts';
@@ -38,7 +38,7 @@ describe('channels and models', () => {
     async function setUp() {
       const database = await open();
       const clock = manualClock();
-      const store = new ChannelAndModelStore(database);
+      const store = new CatalogStore(database);
       const vault = createVault(key);
       const log = openLog('silent');
       const pubSub = openPubSub('sqlite:');
@@ -172,9 +172,9 @@ describe('channels and models', () => {
       assert.ok(model);
       const [a, b] = [...(await service.candidates(model))].sort((x, y) => x.id - y.id);
       assert.ok(a && b);
-      service.report({ ...toChannelAndCredentialIds(a), model: 'film', outcome: 'auth', message: 'no such key' });
+      service.report({ ...toAccountIds(a), model: 'film', outcome: 'auth', message: 'no such key' });
       assert.deepEqual(await find(service), [b.name]);
-      service.report({ ...toChannelAndCredentialIds(b), model: 'film', outcome: 'billing' });
+      service.report({ ...toAccountIds(b), model: 'film', outcome: 'billing' });
       assert.deepEqual((await find(service)).sort(), [a.name, b.name], 'better one with an open circuit than none');
       clock.advance(60_000);
       const trials = await find(service);
@@ -182,9 +182,9 @@ describe('channels and models', () => {
       const [tried, untried] = trials[0] === a.name ? [a, b] : [b, a];
       assert.deepEqual(await find(service), [untried.name], 'one call tries the first, the next one the other');
       assert.deepEqual((await find(service)).sort(), [a.name, b.name], 'with both on trial, better those than none');
-      service.report({ ...toChannelAndCredentialIds(untried), model: 'film', outcome: 'ok' });
+      service.report({ ...toAccountIds(untried), model: 'film', outcome: 'ok' });
       assert.deepEqual(await find(service), [untried.name], 'the trial of the other is still under way');
-      service.report({ ...toChannelAndCredentialIds(tried), model: 'film', outcome: 'ok' });
+      service.report({ ...toAccountIds(tried), model: 'film', outcome: 'ok' });
       assert.equal((await find(service)).length, 2);
     });
 
@@ -198,7 +198,7 @@ describe('channels and models', () => {
       assert.ok(a);
       await find(other);
       for (let failures = 0; failures < 5; failures++)
-        one.report({ ...toChannelAndCredentialIds(a), model: 'film', outcome: 'unreachable' });
+        one.report({ ...toAccountIds(a), model: 'film', outcome: 'unreachable' });
       await one.flush();
       await until(() => other.stateOf(a.id) === 'open');
       const started = replica();
@@ -211,11 +211,11 @@ describe('channels and models', () => {
         }),
       );
       assert.deepEqual(held.toSorted(), ['leaves it out', 'leaves it out', 'tries it']);
-      other.report({ ...toChannelAndCredentialIds(a), model: 'film', outcome: 'ok' });
+      other.report({ ...toAccountIds(a), model: 'film', outcome: 'ok' });
       await other.flush();
       await until(() => [one, started].every((each) => each.stateOf(a.id) === 'closed'));
       for (const each of [one, other, started]) assert.equal((await find(each)).length, 2);
-      one.report({ ...toChannelAndCredentialIds(a), outcome: 'auth' });
+      one.report({ ...toAccountIds(a), outcome: 'auth' });
       await one.flush();
       await until(() => other.stateOf(a.id) === 'open');
       await store.change((trx) => store.setChannel(trx, a.id, { updated_at: clock.now() }));

@@ -19,7 +19,7 @@ import {
   buildCatalog,
   type Catalog,
   type CatalogChannel,
-  type ChannelAndModelStore,
+  type CatalogStore,
   type ChannelErrorRow,
   type ChannelRow,
   EMPTY_CATALOG,
@@ -55,7 +55,7 @@ import {
 } from './directory.ts';
 
 interface ChannelSelectionServiceDependencies {
-  readonly store: ChannelAndModelStore;
+  readonly store: CatalogStore;
   readonly circuits: ReplicatedCircuitBreakers;
   readonly vault: Vault;
   readonly clock: Clock;

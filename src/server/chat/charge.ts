@@ -249,7 +249,7 @@ export class CallCharge {
       this.#payer,
       this.#ref,
       this.#withSurcharge(
-        isPerImagePrice(price) ? perImageQuota(price, images) : quotaWithPlanFactor(price, usage, planFactor),
+        isPerImagePrice(price) ? perImageQuota(price, images) : applyPlanFactor(price, usage, planFactor),
       ),
       usage,
       {
@@ -385,7 +385,7 @@ export function perImageQuota(price: PerImagePrice, images: number): number {
 }
 
 /** Cost of a call by tokens on a plan, without a surcharge, in whole quota. Nearly all plans have the factor 1. */
-export const quotaWithPlanFactor = (price: ChatPrice, usage: TokenFacts, planFactor: number): number =>
+export const applyPlanFactor = (price: ChatPrice, usage: TokenFacts, planFactor: number): number =>
   planFactor === 1 ? tokenQuota(price, usage) : withPlanFactor(priceTokens(price, usage), planFactor).quota;
 
 /** Origin and purpose of a call. */

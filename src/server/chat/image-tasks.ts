@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { Log } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
-import { type AdapterContext, toChannelAndCredentialIds, type VendorError } from '../upstreams/upstream.ts';
+import { type AdapterContext, toAccountIds, type VendorError } from '../upstreams/upstream.ts';
 import type { ImageGeneration, ImageRequest } from '../vendors/adapter.ts';
 import type { ChargeBatcher } from './charge.ts';
 import { CHAT_DIALECT } from './dialects.ts';
@@ -112,7 +112,7 @@ export class ImageTaskRelay {
     const startedAt = performance.now();
     const report = (news: Pick<CallOutcome, 'outcome' | 'code' | 'message'>): void =>
       channels.report({
-        ...toChannelAndCredentialIds(channel),
+        ...toAccountIds(channel),
         ...of,
         operation: 'image',
         durationMs: performance.now() - startedAt,

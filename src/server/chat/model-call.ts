@@ -15,13 +15,13 @@ import {
   type OutboundError,
 } from '../platform/outbound/outbound.ts';
 import type { Span, SpanAttributes, SpanOptions, Tracing } from '../platform/tracing/tracing.ts';
-import { type CredentialMask, credentialMaskOf, toChannelAndCredentialIds } from '../upstreams/upstream.ts';
+import { type CredentialMask, credentialMaskOf, toAccountIds } from '../upstreams/upstream.ts';
 import type { CallCharge, CallEnd, CallResult } from './charge.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { ResponseConversion } from './conversion/convert.ts';
 import { type Dialect, EMBEDDINGS_DIALECT, errorIn, failureIn, IMAGES_DIALECT } from './dialects.ts';
 import { createEventStream, type EventStream, looksLikeEvents, looksLikeJson } from './event-stream.ts';
-import type { ChatRequest, OutputSpeedsAndHiddenReasoning } from './request.ts';
+import type { ChatRequest, OutputProfiles } from './request.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
 import {
   emptyResponse,
@@ -52,7 +52,7 @@ export interface ModelCallDependencies {
   readonly clock: Clock;
   /** Silence after which a comment is sent, so that proxies do not close the stream. */
   readonly keepAliveMs: number;
-  readonly rates: OutputSpeedsAndHiddenReasoning;
+  readonly rates: OutputProfiles;
   readonly journal: SettlementJournal;
   /** Stop reasons that are missing from every table and were already logged, by channel. */
   readonly loggedReasons: Set<string>;
@@ -646,7 +646,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     const { model, charge } = this.#context;
     const { channels, rates } = this.#dependencies;
     channels.report({
-      ...toChannelAndCredentialIds(this.#channel),
+      ...toAccountIds(this.#channel),
       model: model.id,
       userId: charge.userId,
       outcome: 'ok',
@@ -661,7 +661,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   #reportFailure({ outcome, message, code, retryAfterMs }: UpstreamFailure): void {
     this.#span?.end(outcome);
     this.#dependencies.channels.report({
-      ...toChannelAndCredentialIds(this.#channel),
+      ...toAccountIds(this.#channel),
       model: this.#context.model.id,
       userId: this.#context.charge.userId,
       outcome,

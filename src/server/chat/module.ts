@@ -20,7 +20,7 @@ import { findDialect } from './dialects.ts';
 import { ImageTaskRelay, type ImageTaskRelayDependencies } from './image-tasks.ts';
 import { recoverJournals } from './journal-recovery.ts';
 import { Relay } from './relay.ts';
-import { OutputSpeedsAndHiddenReasoning, parseChatRequest } from './request.ts';
+import { OutputProfiles, parseChatRequest } from './request.ts';
 import { addChatRoutes, type SpendHeaders } from './routes.ts';
 import { SettlementJournal } from './settlement-journal.ts';
 import { TokenCounter } from './token-counter.ts';
@@ -112,7 +112,7 @@ export function makeChat(http: HttpServer, dependencies: ChatDependencies): Chat
     totalMs: IMAGE_TOTAL_MS,
   });
   const relay = new Relay({
-    rates: new OutputSpeedsAndHiddenReasoning(),
+    rates: new OutputProfiles(),
     ...dependencies,
     journal,
     batcher,

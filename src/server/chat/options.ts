@@ -219,7 +219,7 @@ const asksForNothing = (value: unknown): boolean =>
 export function findGovernedOptions(
   dialect: Dialect,
   body: UntrustedObject,
-  contents: MediaAndReferenceCounts,
+  contents: MediaCounts,
 ): readonly GovernedOption[] {
   const found = [...findMembers(dialect, body, ''), ...new ToolFinder(dialect, body).find()];
   const { limitContainer } = dialect;
@@ -489,7 +489,7 @@ const namesGoogleFile = ({ fileUri, file_uri: uri }: UntrustedObject): boolean =
 const NO_KEYS: ReadonlySet<string> = new Set();
 
 /** Content of a body besides text. */
-export interface MediaAndReferenceCounts {
+export interface MediaCounts {
   /** Characters of inline media and of URLs of media. */
   readonly mediaLength: number;
   readonly imageCount: number;
@@ -505,7 +505,7 @@ export interface MediaAndReferenceCounts {
  *
  * @throws AppError `invalid_request` for a URL of this machine or of a private network, in any member except prose
  */
-export function checkUrlsAndCountMedia(body: UntrustedObject): MediaAndReferenceCounts {
+export function inspectMedia(body: UntrustedObject): MediaCounts {
   let mediaLength = 0;
   let imageCount = 0;
   let itemReferences = 0;

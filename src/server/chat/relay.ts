@@ -167,7 +167,7 @@ export class Relay {
     const terms = await findPlanTerms(caller.userId, model);
     const serving = await channels.candidates(model, terms?.channels, () => cacheAffinityKey(request));
     if (serving.length === 0) throw await this.#noChannelError(model, terms?.channels);
-    const { candidates, surcharge, droppedTools } = channelsPermittingOptions(request, serving);
+    const { candidates, surcharge, droppedTools } = permittingChannels(request, serving);
     return { model, planFactor: terms?.factor ?? 1, candidates, surcharge, droppedTools };
   }
 
@@ -262,7 +262,7 @@ interface ChannelsPermittingOptions {
  *
  * @throws AppError `invalid_request` that names the option, where no channel permits it
  */
-export function channelsPermittingOptions(
+export function permittingChannels(
   { governedOptions }: ChatRequest,
   serving: readonly Channel[],
 ): ChannelsPermittingOptions {

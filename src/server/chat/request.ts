@@ -10,11 +10,11 @@ import { countValues, requestScanner } from '../platform/json.ts';
 import { concatRequestBytes, toRequestBytes } from '../platform/request-bytes.ts';
 import { type Dialect, listOf, textOf } from './dialects.ts';
 import {
-  checkUrlsAndCountMedia,
   findGovernedOptions,
   type GovernedOption,
+  inspectMedia,
   lettersOf,
-  type MediaAndReferenceCounts,
+  type MediaCounts,
   toolsOf,
 } from './options.ts';
 import type { Usage } from './usage.ts';
@@ -87,7 +87,7 @@ export function parseChatRequest(
   const checked = validatorFor(dialect.body)(body);
   if ('error' in checked) throw checked.error;
   assertUnambiguousMembers(bytes, body, decisiveMembers(dialect), rootMembers);
-  const contents = checkUrlsAndCountMedia(body);
+  const contents = inspectMedia(body);
   const governedOptions = findGovernedOptions(dialect, body, contents);
   const requestedLimit = findRequestedLimit(dialect, body);
   const choiceCount = dialect.hasChoiceCount && typeof body.n === 'number' ? body.n : 1;
@@ -214,7 +214,7 @@ const withoutByteOrderMark = (bytes: Buffer): Buffer =>
 
 function boundPromptTokens(
   size: number,
-  { mediaLength, imageCount, itemReferences }: MediaAndReferenceCounts,
+  { mediaLength, imageCount, itemReferences }: MediaCounts,
   options: readonly GovernedOption[],
 ): number {
   const stored = options.some(({ name }) => name === 'previous_response_id' || name === 'conversation') ? 1 : 0;
@@ -601,7 +601,7 @@ const UNMEASURED_TOKENS_PER_SECOND = 30;
  * disconnects before the upstream reports its figures is charged by this estimate; otherwise reasoning would be free
  * for callers who disconnect in time.
  */
-export class OutputSpeedsAndHiddenReasoning {
+export class OutputProfiles {
   readonly #rates = new LRUCache<string, OutputRate>({ max: MAX_MODELS });
 
   /**

@@ -4,7 +4,7 @@ import { claudeCodeCountTokens, claudeCodeMessages } from '../../contract/claude
 import type { Endpoint } from '../../contract/endpoint.ts';
 import * as chatEndpoints from '../../contract/model-calls.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
-import { type JsonBody, RequestWithCollectedBody } from '../platform/http/body.ts';
+import { CollectedRequest, type JsonBody } from '../platform/http/body.ts';
 import {
   type AccountCaller,
   type Authenticator,
@@ -153,7 +153,7 @@ export function addChatRoutes(
   http.addFastPath((request, response) => {
     const route = request.method === 'POST' ? findPlainCall(request.url ?? '') : undefined;
     if (route === undefined || !isPlain(request) || fastPathTools.isCrossSite(request)) return false;
-    if (request instanceof RequestWithCollectedBody) request.collectBody(Number(request.headers['content-length']));
+    if (request instanceof CollectedRequest) request.collectBody(Number(request.headers['content-length']));
     void serve(request, response, route);
     return true;
   });

@@ -3,7 +3,7 @@ import type { Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
-import { toChannelAndCredentialIds, toUpstreamModelName } from '../upstreams/upstream.ts';
+import { toAccountIds, toUpstreamModelName } from '../upstreams/upstream.ts';
 import type { Dialect } from './dialects.ts';
 import { applyOptionRules } from './options.ts';
 import type { Relay } from './relay.ts';
@@ -81,7 +81,7 @@ export class TokenCounter {
     const startedAt = performance.now();
     const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>
       channels.report({
-        ...toChannelAndCredentialIds(channel),
+        ...toAccountIds(channel),
         model: model.id,
         userId,
         operation: 'chat',

@@ -2,7 +2,7 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import { asObject, defined, type UntrustedObject } from '../../contract/objects.ts';
 import type { CallOutcome, Channel, ResolvedModel } from '../channels/directory.ts';
 import { AppError } from '../platform/app-error.ts';
-import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
+import { getOrCreateEntry, memoizeByObject } from '../platform/cache.ts';
 import { tryParse } from '../platform/json.ts';
 import { maskSecrets } from '../platform/log.ts';
 import type { OutboundError, StreamedRequest } from '../platform/outbound/outbound.ts';
@@ -180,7 +180,7 @@ const urlsByPath = memoizeByObject((channel: Channel) => ({
 
 function toUrl(channel: Channel, { path, model }: UpstreamTarget): string {
   const { namesModel, urls } = urlsByPath(channel);
-  return getOrMakeEntry(urls, namesModel ? `${path} ${model}` : path, () =>
+  return getOrCreateEntry(urls, namesModel ? `${path} ${model}` : path, () =>
     channel.vendor === 'openai' ? openaiUrl(channel, path, model) : endpointUrl(channel, path),
   );
 }

@@ -8,7 +8,7 @@ import { DeviceCodeStore } from '../device-auth/code-store.ts';
 import { encryptedColumns } from '../encrypted-columns.ts';
 import { makeEventLog } from '../event-log/module.ts';
 import { adoptLegacyMailbox } from '../mailbox/adopt-mailbox.ts';
-import { makeSignedOutDeviceSawPasswordNotices } from '../mailbox/module.ts';
+import { makeSeenPasswordNotices } from '../mailbox/module.ts';
 import { makeNotifier } from '../notifications/module.ts';
 import { AppError } from '../platform/app-error.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -54,7 +54,7 @@ export function resetPassword(
 ): Promise<{ readonly username: string; readonly password: string }> {
   return withDatabase((database) => {
     const access = new AccountAccess(new AccountStore(database));
-    const notices = makeSignedOutDeviceSawPasswordNotices(
+    const notices = makeSeenPasswordNotices(
       database,
       makeNotifier(database, access, systemClock, makeEventLog(database, systemClock)),
     );

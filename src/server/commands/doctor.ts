@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { ChannelAndModelStore } from '../channels/catalog.ts';
+import { CatalogStore } from '../channels/catalog.ts';
 import { SmtpSender } from '../mail/smtp-sender.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -84,7 +84,7 @@ async function examineDatabase(config: Config, outbound: OutboundClient): Promis
     ];
   const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, { isCommand: true });
   try {
-    const channels = await new ChannelAndModelStore(database).channels();
+    const channels = await new CatalogStore(database).channels();
     const kind = path === undefined ? 'PostgreSQL' : `SQLite at ${path}`;
     return [
       { subject: 'database', state: 'ok', message: `${kind} responds and has the schema of the service.` },
@@ -116,7 +116,7 @@ async function examineMasterKey(
   }
 }
 
-type ChannelRow = Awaited<ReturnType<ChannelAndModelStore['channels']>>[number];
+type ChannelRow = Awaited<ReturnType<CatalogStore['channels']>>[number];
 
 async function examineVendors(channels: readonly ChannelRow[], outbound: OutboundClient): Promise<Diagnosis[]> {
   const enabled = channels.filter((channel) => channel.enabled === 1);

@@ -4,7 +4,7 @@ import type { IdentityProvider } from '../../contract/identity-providers.ts';
 import type { Account, AccountStore } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { LoginOutcome, LoginService, StartedLogin } from '../accounts/login-service.ts';
-import type { RegistrationAndProfileService } from '../accounts/registration.ts';
+import type { RegistrationService } from '../accounts/registration.ts';
 import type { SessionService } from '../accounts/sessions.ts';
 import type { UserAdminService } from '../accounts/user-admin.ts';
 import type { WaysIn } from '../accounts/ways-in.ts';
@@ -69,7 +69,7 @@ interface IdentitySignInDependencies {
   readonly accountStore: AccountStore;
   readonly logins: LoginService;
   readonly sessions: SessionService;
-  readonly users: RegistrationAndProfileService;
+  readonly users: RegistrationService;
   readonly userAdministration: UserAdminService;
   readonly organizations: Pick<OrganizationService, 'mapMemberships'>;
   readonly waysIn: WaysIn;

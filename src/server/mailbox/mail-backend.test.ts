@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../platform/clock.ts';
 import { type CheckResult, MAIL_PROTOCOLS, type MailBackend, type MailProtocol } from './mail-backend.ts';
-import { AppPasswordStillAcceptedCheck } from './mailbox-service.ts';
+import { AppPasswordCheck } from './mailbox-service.ts';
 
 const password = { ref: 'r1', secret: 's', protocols: MAIL_PROTOCOLS };
 
@@ -38,7 +38,7 @@ describe('the consistency check', () => {
       [new Map(), 'unknown'],
     ];
     for (const [answers, expected] of cases) {
-      const consistency = new AppPasswordStillAcceptedCheck(
+      const consistency = new AppPasswordCheck(
         checking(async () => answers),
         manualClock(),
       );
@@ -54,7 +54,7 @@ describe('the consistency check', () => {
       asked++;
       return answer;
     });
-    const consistency = new AppPasswordStillAcceptedCheck(backend, clock);
+    const consistency = new AppPasswordCheck(backend, clock);
     const verdicts = await Promise.all(Array.from({ length: 50 }, () => consistency.check('a@b', password)));
     assert.deepEqual([new Set(verdicts), asked], [new Set(['refused']), 1]);
     clock.advance(14_000);
@@ -69,7 +69,7 @@ describe('the consistency check', () => {
 
   it('does not cache a failed lookup', async () => {
     let asked = 0;
-    const consistency = new AppPasswordStillAcceptedCheck(
+    const consistency = new AppPasswordCheck(
       checking(async () => {
         asked++;
         return new Map();
@@ -82,7 +82,7 @@ describe('the consistency check', () => {
   });
 
   it('times out after three seconds, even if the backend ignores the signal', async () => {
-    const consistency = new AppPasswordStillAcceptedCheck(
+    const consistency = new AppPasswordCheck(
       checking(() => new Promise(() => {})),
       manualClock(),
     );

@@ -25,7 +25,7 @@ export interface MailAccounts {
 /** The parts that communicate with the mail server. */
 export interface MailServer {
   readonly provisioner: Provisioner;
-  readonly appPasswordCheck: AppPasswordStillAcceptedCheck;
+  readonly appPasswordCheck: AppPasswordCheck;
 }
 
 interface MailboxServiceDependencies {
@@ -302,7 +302,7 @@ const CHECK_TIMEOUT_MS = 3_000;
 const CACHE_MS: Readonly<Record<Exclude<CheckResult, 'unknown'>, number>> = { accepted: 5_000, refused: 15_000 };
 
 /** Whether the mail server still accepts an application password. */
-export class AppPasswordStillAcceptedCheck {
+export class AppPasswordCheck {
   readonly #backend: MailBackend;
   readonly #clock: Clock;
   readonly #running = new SingleFlight<CheckResult>();

@@ -10,19 +10,14 @@ import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { createMailBackend, type MailConfig } from './create-mail-backend.ts';
 import { CountedMailBackend, MAIL_PORTS, MAIL_PROTOCOLS } from './mail-backend.ts';
-import {
-  AppPasswordStillAcceptedCheck,
-  type MailAccounts,
-  MailboxService,
-  type MailServer,
-} from './mailbox-service.ts';
+import { AppPasswordCheck, type MailAccounts, MailboxService, type MailServer } from './mailbox-service.ts';
 import { MailboxStore } from './mailbox-store.ts';
 import { PasswordEncryption } from './passwords.ts';
 import { type MailFaultPoint, Provisioner } from './provisioner.ts';
 import { ReconcileLoop, Reconciler } from './reconciler.ts';
 import type { MailClientSettings } from './routes.ts';
 import { SandboxLoginCheck, type StartSandboxMail, startSandboxMailServer } from './sandbox-mail.ts';
-import { DevicesShownPasswordStore, SignedOutDeviceSawPasswordNotices } from './shown-passwords.ts';
+import { DevicesShownPasswordStore, SeenPasswordNotices } from './shown-passwords.ts';
 
 interface MailboxDependencies {
   readonly config: MailConfig;
@@ -55,11 +50,8 @@ export interface MailboxFeature {
 }
 
 /** Constructed before the mailbox, because device sign-ins are constructed before accounts. */
-export const makeSignedOutDeviceSawPasswordNotices = (
-  database: Database<Tables>,
-  notifier: Notifier,
-): SignedOutDeviceSawPasswordNotices =>
-  new SignedOutDeviceSawPasswordNotices(new DevicesShownPasswordStore(database), notifier);
+export const makeSeenPasswordNotices = (database: Database<Tables>, notifier: Notifier): SeenPasswordNotices =>
+  new SeenPasswordNotices(new DevicesShownPasswordStore(database), notifier);
 
 /** Constructs the mailbox capability. In the sandbox, the mail server is running when this resolves. */
 export async function makeMailbox(dependencies: MailboxDependencies): Promise<MailboxFeature> {
@@ -76,7 +68,7 @@ export async function makeMailbox(dependencies: MailboxDependencies): Promise<Ma
   const onFaultPoint = dependencies.onFaultPoint ?? (() => {});
   const mailServer: MailServer | undefined = backend && {
     provisioner: new Provisioner({ store, backend, auditLog, clock, log, onFaultPoint }),
-    appPasswordCheck: new AppPasswordStillAcceptedCheck(backend, clock),
+    appPasswordCheck: new AppPasswordCheck(backend, clock),
   };
   const mailboxes = new MailboxService({
     ...dependencies,

@@ -15,7 +15,7 @@ interface EndedDevice {
 }
 
 /** Notifies owners when a device sign-in ends that was shown a password of their mailbox. */
-export class SignedOutDeviceSawPasswordNotices {
+export class SeenPasswordNotices {
   readonly #deviceReads: DevicesShownPasswordStore;
   readonly #notifier: Notifier;
 

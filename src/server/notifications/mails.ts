@@ -18,8 +18,8 @@ interface MailRecipient {
   readonly timeZone: string;
 }
 
-/** Dependencies of {@link NotificationMailEnqueuer}. */
-export interface NotificationMailEnqueuerDependencies {
+/** Dependencies of {@link MailEnqueuer}. */
+export interface MailEnqueuerDependencies {
   readonly store: NotificationMailStore;
   readonly mailer: Mailer;
   /** Undefined: the account is disabled, or has no confirmed address. */
@@ -51,9 +51,9 @@ const EXPIRES_MS = 3 * DAY_MS;
  * Mails notifications: groups several of an account into one mail, which waits for the end of the quiet hours or the
  * digest.
  */
-export class NotificationMailEnqueuer {
-  readonly #dependencies: NotificationMailEnqueuerDependencies;
-  constructor(dependencies: NotificationMailEnqueuerDependencies) {
+export class MailEnqueuer {
+  readonly #dependencies: MailEnqueuerDependencies;
+  constructor(dependencies: MailEnqueuerDependencies) {
     this.#dependencies = dependencies;
     dependencies.mailer.registerKind(KIND, ({ recipient, locale, params }) =>
       this.#render(params.mail ?? '', Number(params.user), recipient, locale),
@@ -221,7 +221,7 @@ interface MailSettingsChange {
 }
 
 interface NotificationMailSettingsServiceDependencies
-  extends Pick<NotificationMailEnqueuerDependencies, 'mailer' | 'findRecipient'> {
+  extends Pick<MailEnqueuerDependencies, 'mailer' | 'findRecipient'> {
   readonly store: NotificationMailStore;
   readonly defaultLocale: Locale;
 }

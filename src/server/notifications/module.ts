@@ -11,8 +11,8 @@ import type { Tables, Trx } from '../tables.ts';
 import { AnnouncementService, AnnouncementStore } from './announcements.ts';
 import { InboxService, PreferenceStore, ReadStateStore } from './inbox.ts';
 import {
-  NotificationMailEnqueuer,
-  type NotificationMailEnqueuerDependencies,
+  MailEnqueuer,
+  type MailEnqueuerDependencies,
   NotificationMailSettingsService,
   NotificationMailStore,
 } from './mails.ts';
@@ -30,7 +30,7 @@ interface NotificationsDependencies {
   readonly access: Pick<AccountAccess, 'findEnabled' | 'listAdministrators'>;
   readonly recipientsOf: (trx: Trx, userId: number) => Promise<readonly number[]>;
   readonly mailer: Mailer;
-  readonly findMailRecipient: NotificationMailEnqueuerDependencies['findRecipient'];
+  readonly findMailRecipient: MailEnqueuerDependencies['findRecipient'];
   readonly config: { readonly baseUrl: string; readonly defaultLocale: Locale };
   /** Milliseconds between two heartbeats of an open stream; tests shorten it. */
   readonly heartbeatMs?: number;
@@ -79,7 +79,7 @@ export function makeNotifications(dependencies: NotificationsDependencies): Noti
   const mailStore = new NotificationMailStore(database);
   const { mailer, findMailRecipient: findRecipient, config } = dependencies;
   const mailing = { mailer, findRecipient, clock, baseUrl: config.baseUrl, defaultLocale: config.defaultLocale };
-  const mails = new NotificationMailEnqueuer({ ...mailing, store: mailStore });
+  const mails = new MailEnqueuer({ ...mailing, store: mailStore });
   const inboxService = new InboxService({ ...stores, database, access, changeSignals });
   const streams = new NotificationStreams({ ...stores, inboxService, changeSignals, log, heartbeatMs });
   return {

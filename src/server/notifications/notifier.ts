@@ -13,7 +13,7 @@ import { toWellFormedText } from '../platform/text.ts';
 import type { Trx } from '../tables.ts';
 import { isConsolePath } from './announcements.ts';
 import type { PreferenceStore, ReadStateStore } from './inbox.ts';
-import type { NotificationMailEnqueuer } from './mails.ts';
+import type { MailEnqueuer } from './mails.ts';
 import type { ChangeSignals, NotificationStore } from './notification-store.ts';
 
 /** A text in both languages; readers see their own. */
@@ -75,7 +75,7 @@ interface NotificationWriterDependencies {
   readonly readStates: ReadStateStore;
   readonly preferences: PreferenceStore;
   /** Undefined: no mails are sent. */
-  readonly mails?: NotificationMailEnqueuer;
+  readonly mails?: MailEnqueuer;
   readonly access: Pick<AccountAccess, 'listAdministrators'>;
   /** Whom a notification to an account reaches; default: the account. */
   readonly recipientsOf?: (trx: Trx, userId: number) => Promise<readonly number[]>;

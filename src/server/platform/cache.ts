@@ -18,7 +18,7 @@ interface Entries<K, V> {
 }
 
 /** The entry of a map, created and stored if missing. */
-export function getOrMakeEntry<K, V>(map: Entries<K, V>, key: K, make: () => V): V {
+export function getOrCreateEntry<K, V>(map: Entries<K, V>, key: K, make: () => V): V {
   const known = map.get(key);
   if (known !== undefined) return known;
   const made = make();

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { MAX_IMAGE_LENGTH } from './base64.ts';
 import {
+  findWrittenFractions,
   type ParsedBody,
   parseDecodingImages,
   parseRequestJson,
   parseScannedJson,
-  positionsOfWrittenFractions,
   requestScanner,
 } from './json.ts';
 import { catchJsonRejectionReason } from './rejection-reason.fixture.ts';
@@ -235,10 +235,10 @@ describe('parseRequestJson', () => {
   it('records whole numbers that are not written as integers', () => {
     const body = parseRequestJson(Buffer.from('{"a":5,"b":5.0,"c":[1e3,-2E0,0.5,-7],"d":"1.0","e":1e999}'));
     assert.deepEqual(
-      positionsOfWrittenFractions(body).map(({ key }) => key),
+      findWrittenFractions(body).map(({ key }) => key),
       ['b', '0', '1'],
     );
-    assert.deepEqual(positionsOfWrittenFractions(parseRequestJson(Buffer.from('{"a":5,"b":true}'))), []);
+    assert.deepEqual(findWrittenFractions(parseRequestJson(Buffer.from('{"a":5,"b":true}'))), []);
   });
 
   it('refuses an image above 20 MB before it is decoded and names the member', () => {

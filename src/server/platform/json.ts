@@ -560,7 +560,7 @@ const integersWrittenAsFractions = new WeakMap<object, readonly NumberPosition[]
  * Positions of whole numbers in a parsed request body that were written with a fraction or an exponent (`5.0`, `1e3`).
  * `JSON.parse` loses the notation of a number, and an integer of the contract must be digits with an optional minus.
  */
-export const positionsOfWrittenFractions = (body: unknown): readonly NumberPosition[] =>
+export const findWrittenFractions = (body: unknown): readonly NumberPosition[] =>
   (typeof body === 'object' && body !== null && integersWrittenAsFractions.get(body)) || [];
 
 /** A number written with a fraction or an exponent, or with both. */

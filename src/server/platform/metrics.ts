@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { isAppError } from './app-error.ts';
-import { getOrMakeEntry } from './cache.ts';
+import { getOrCreateEntry } from './cache.ts';
 
 /** A finished call to an upstream. All fields but `channelId` have closed sets of values. */
 export interface UpstreamCallRecord {
@@ -125,7 +125,7 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
       requests.observe({ route, method, status: String(status) }, seconds),
     recordUpstreamCall({ vendor, channelId, kind, outcome, seconds }) {
       const labels = { vendor, channel: String(channelId), kind };
-      const kinds = getOrMakeEntry(countedKinds, channelId, () => new Set<string>());
+      const kinds = getOrCreateEntry(countedKinds, channelId, () => new Set<string>());
       if (!kinds.has(kind)) startAtZero(labels);
       kinds.add(kind);
       upstreamCalls.inc({ ...labels, outcome });

@@ -4,7 +4,7 @@ import { defined } from '../../contract/objects.ts';
 import { leftOf, type SpendLimit, type SpendPeriod } from '../../contract/spend-limits.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
-import { getOrMakeEntry } from '../platform/cache.ts';
+import { getOrCreateEntry } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import { randomText } from '../platform/tokens.ts';
@@ -565,7 +565,7 @@ class ChangesById<C extends { readonly id: number }> {
   }
 
   of(id: number): C {
-    return getOrMakeEntry(this.#changes, id, () => this.#create(id));
+    return getOrCreateEntry(this.#changes, id, () => this.#create(id));
   }
 
   /** In ascending order of the ids, in which all transactions lock rows. */

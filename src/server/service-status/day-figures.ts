@@ -14,7 +14,7 @@ const MAX_BLOCKED = 20;
 const REQUESTS = { table: 'requests', key: 'seq', time: 'created_at' } as const;
 
 /** SQL of the request log figures in the administrators' overview. */
-export class DayFiguresAndBlockedUsersStore {
+export class DayFiguresStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;

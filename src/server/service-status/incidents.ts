@@ -8,8 +8,8 @@ import type { Metrics, Sample } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
 import { type AffectedAreas, allAreas, areasOfFailedCalls, mergeAreas, type OutageStore } from './outages.ts';
 
-/** Dependencies of {@link InstanceIncidentRecorder}. */
-export interface InstanceIncidentRecorderDependencies {
+/** Dependencies of {@link IncidentRecorder}. */
+export interface IncidentRecorderDependencies {
   readonly store: Pick<InstanceStore, 'save' | 'remove' | 'removeUnseenSince' | 'list'>;
   readonly outages: Pick<OutageStore, 'update' | 'add' | 'removeForgotten'>;
   readonly metrics: Pick<Metrics, 'values'>;
@@ -28,15 +28,15 @@ const WINDOW_MS = 600_000;
 const FORGOTTEN_MS = DAY_MS;
 
 /** Watches this process's metrics and stores its incidents in its row, which every process can read. */
-export class InstanceIncidentRecorder {
-  readonly #dependencies: InstanceIncidentRecorderDependencies;
+export class IncidentRecorder {
+  readonly #dependencies: IncidentRecorderDependencies;
   readonly #startedAt: number;
   readonly #since = new Map<IncidentId, number>();
   #readings: readonly Reading[] = [];
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
-  constructor(dependencies: InstanceIncidentRecorderDependencies) {
+  constructor(dependencies: IncidentRecorderDependencies) {
     this.#dependencies = dependencies;
     this.#startedAt = dependencies.clock.now();
   }

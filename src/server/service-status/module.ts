@@ -1,10 +1,10 @@
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
-import { DayFiguresAndBlockedUsersStore } from './day-figures.ts';
-import { InstanceIncidentRecorder, type InstanceIncidentRecorderDependencies, InstanceStore } from './incidents.ts';
+import { DayFiguresStore } from './day-figures.ts';
+import { IncidentRecorder, type IncidentRecorderDependencies, InstanceStore } from './incidents.ts';
 import { OutageStore } from './outages.ts';
 
-interface ServiceStatusDependencies extends Omit<InstanceIncidentRecorderDependencies, 'store' | 'outages'> {
+interface ServiceStatusDependencies extends Omit<IncidentRecorderDependencies, 'store' | 'outages'> {
   readonly database: Database<Tables>;
 }
 
@@ -12,14 +12,14 @@ interface ServiceStatusDependencies extends Omit<InstanceIncidentRecorderDepende
 export interface ServiceStatus {
   readonly instances: InstanceStore;
   readonly outages: OutageStore;
-  readonly overview: DayFiguresAndBlockedUsersStore;
-  readonly monitor: InstanceIncidentRecorder;
+  readonly overview: DayFiguresStore;
+  readonly monitor: IncidentRecorder;
 }
 
 /** Assembles the monitoring of incidents and processes. */
 export function makeServiceStatus({ database, ...dependencies }: ServiceStatusDependencies): ServiceStatus {
   const instances = new InstanceStore(database);
   const outages = new OutageStore(database);
-  const monitor = new InstanceIncidentRecorder({ ...dependencies, store: instances, outages });
-  return { instances, outages, overview: new DayFiguresAndBlockedUsersStore(database), monitor };
+  const monitor = new IncidentRecorder({ ...dependencies, store: instances, outages });
+  return { instances, outages, overview: new DayFiguresStore(database), monitor };
 }

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../contract/time-units.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
 import type { Sample } from '../platform/metrics.ts';
-import { InstanceIncidentRecorder, InstanceStore, type WatchedMetric } from './incidents.ts';
+import { IncidentRecorder, InstanceStore, type WatchedMetric } from './incidents.ts';
 import { type AffectedAreas, areasOfFailedCalls, mergeOutages, type Outage, OutageStore } from './outages.ts';
 
 const call = (kind: string, vendor: string, outcome: string, value: number): Sample => ({
@@ -63,7 +63,7 @@ forEachDatabase((_name, open, freshUrl) => {
       const clock = manualClock(START);
       let calls: readonly Sample[] = [];
       const [store, outages] = [new InstanceStore(database), new OutageStore(database)];
-      const recorder = new InstanceIncidentRecorder({
+      const recorder = new IncidentRecorder({
         store,
         outages,
         clock,

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { ChatVendor } from '../../contract/channels.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import type { FailureCause } from '../../contract/task-states.ts';
-import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
+import { getOrCreateEntry, memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { BufferedResponse, OutboundClient, OutboundRequest } from '../platform/outbound/outbound.ts';
 
@@ -371,7 +371,7 @@ export class AccountMap<V> {
 
   /** Returns the value, creating it if there is none. */
   getOrMake({ id, credentialId }: ChannelAccount, make: () => V): V {
-    return getOrMakeEntry(this.#credentialsOf(id), credentialId, make);
+    return getOrCreateEntry(this.#credentialsOf(id), credentialId, make);
   }
 
   delete({ id, credentialId }: ChannelAccount): void {
@@ -393,7 +393,7 @@ export class AccountMap<V> {
   }
 
   #credentialsOf(id: number): Map<number, V> {
-    return getOrMakeEntry(this.#byChannel, id, newMap<V>);
+    return getOrCreateEntry(this.#byChannel, id, newMap<V>);
   }
 }
 
@@ -435,7 +435,7 @@ export function chatAuthorizationHeaders(vendor: string, key: string, address: U
 }
 
 /** The called account, as reports of calls identify it. */
-export const toChannelAndCredentialIds = ({ id, credentialId }: Pick<UpstreamAccount, 'id' | 'credentialId'>) => ({
+export const toAccountIds = ({ id, credentialId }: Pick<UpstreamAccount, 'id' | 'credentialId'>) => ({
   channelId: id,
   credentialId,
 });

@@ -6,7 +6,7 @@ import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/direc
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type Database, retryWhileDatabaseUnavailable } from '../platform/db/database.ts';
+import { type Database, retryDuringOutage } from '../platform/db/database.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import { toWellFormedText } from '../platform/text.ts';
@@ -14,7 +14,7 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import {
   type AdapterContext,
-  toChannelAndCredentialIds,
+  toAccountIds,
   toUpstreamModelName,
   UnsupportedRequestError,
   type UpstreamCalls,
@@ -143,7 +143,7 @@ export class AttemptRunner {
         lastError = outcome.error;
         const news = { outcome: reason, message, code, retryAfterMs, durationMs };
         channels.report({
-          ...toChannelAndCredentialIds(channel),
+          ...toAccountIds(channel),
           model: job.model.id,
           userId: task.user_id,
           ...news,
@@ -194,7 +194,7 @@ export class AttemptRunner {
       if (!(error instanceof OutboundError)) throw error;
       if (error.phase !== 'aborted')
         channels.report({
-          ...toChannelAndCredentialIds(channel),
+          ...toAccountIds(channel),
           model: model.id,
           userId: task.user_id,
           // An unreadable response still proves that the account is reachable.
@@ -221,7 +221,7 @@ export class AttemptRunner {
     }
     const { channel, durationMs } = attempt;
     channels.report({
-      ...toChannelAndCredentialIds(channel),
+      ...toAccountIds(channel),
       model: model.id,
       userId: task.user_id,
       outcome: 'ok',
@@ -253,7 +253,7 @@ export class AttemptRunner {
    */
   #storeAcceptance(acceptance: Acceptance): Promise<string | undefined> {
     const { store, database, stopping } = this.#dependencies;
-    return retryWhileDatabaseUnavailable(async () => {
+    return retryDuringOutage(async () => {
       const publicId = await store.markAccepted(database.kysely, acceptance);
       if (publicId !== undefined) return publicId;
       // A write whose response was lost may have been committed, and polls may have changed the status since.
@@ -385,7 +385,7 @@ export class FailedAttemptRecorder {
   async record(attempt: Omit<FailedAttempt, 'createdAt'>): Promise<void> {
     try {
       const row = { ...attempt, createdAt: this.#clock.now() };
-      await retryWhileDatabaseUnavailable(() => this.#store.insertFailedAttempt(row), this.#stopping);
+      await retryDuringOutage(() => this.#store.insertFailedAttempt(row), this.#stopping);
     } catch (error) {
       this.#log.warn({ err: error, taskId: attempt.taskId }, 'a failed attempt could not be recorded');
     }

@@ -52,7 +52,7 @@ import { PriceQuoteService, SubmitService } from './submit.ts';
 import { type OnFaultPoint, TaskCompletion } from './task-completion.ts';
 import { TaskFollower } from './task-follower.ts';
 import { TaskQueue } from './task-queue.ts';
-import { TaskAdminStore, UnfinishedTaskStatisticsStore, VideoDurationStatisticsStore } from './task-reports.ts';
+import { DurationStatistics, OpenTaskStatistics, TaskAdminStore } from './task-reports.ts';
 import { type Task, TaskStore } from './task-store.ts';
 import { Base64VideoCache, createVideoCopySources, UrlRefresher, VendorFiles } from './vendor-files.ts';
 import { addVendorCompatibleRoutes, addVendorFormatRoutes } from './vendor-format-routes.ts';
@@ -114,7 +114,7 @@ export interface Video {
   readonly upstreamCalls: UpstreamCalls;
   readonly pollScheduler: PollScheduler;
   readonly queue: TaskQueue;
-  readonly figures: UnfinishedTaskStatisticsStore;
+  readonly figures: OpenTaskStatistics;
   /** Opens files of finished videos at their vendors. */
   readonly sources: VideoSources;
   /** The services behind the endpoints, for other ways to call them. */
@@ -179,7 +179,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addModelRoutes(routes, dependencies);
   const accelRedirect = new AccelRedirect(dependencies.accelProxies);
   addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accelRedirect, credentialWatch, clock });
-  const durations = new VideoDurationStatisticsStore(database, clock);
+  const durations = new DurationStatistics(database, clock);
   const models = new VideoModels({ ...dependencies, durations });
   addVideoModelRoutes(routes, models);
   addConsoleVideoRoutes(routes, { quotes, store, submitter, videoDeletion, queue, durations, channels });
@@ -201,7 +201,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     reconciliations,
     reconciliation,
     jobs: [reconciliation.job],
-    figures: new UnfinishedTaskStatisticsStore(database, clock),
+    figures: new OpenTaskStatistics(database, clock),
     sources: createVideoCopySources({ store, vendors, vendorFiles }),
     services: { requests, submitter, quotes, reader, follower, renderer, models, playLinks },
     get openDownloads() {

@@ -12,7 +12,7 @@ import { BadVideoError, beginsLikePage, VideoCheck } from '../platform/media.ts'
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Tables } from '../tables.ts';
-import { PollFailed, toChannelAndCredentialIds, type VendorError } from '../upstreams/upstream.ts';
+import { PollFailed, toAccountIds, type VendorError } from '../upstreams/upstream.ts';
 import type { QueryOutcome } from '../vendors/adapter.ts';
 import { type TaskCompletion, videoSpanOptions } from './task-completion.ts';
 import type { TaskQueue } from './task-queue.ts';
@@ -112,7 +112,7 @@ export class TaskPoller {
     const startedAt = performance.now();
     const report = (news: Pick<CallOutcome, 'outcome' | 'message' | 'code'>): void =>
       channels.report({
-        ...toChannelAndCredentialIds(upstream.account),
+        ...toAccountIds(upstream.account),
         model: task.model,
         taskSeq: task.seq,
         operation: 'poll',

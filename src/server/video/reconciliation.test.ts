@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compareVendorBilledWithSettled } from './reconciliation.ts';
+import { compareBills } from './reconciliation.ts';
 
 const HOUR = 3_600_000;
 const NOW = 200 * HOUR;
@@ -19,8 +19,8 @@ const readings = (hours: number, settled: (age: number) => number, billed: (age:
       billed_units: units === null ? null : units * UNIT,
     };
   });
-const unexplained = (rows: Parameters<typeof compareVendorBilledWithSettled>[0], skewHours: number) =>
-  (compareVendorBilledWithSettled(rows, NOW, skewHours * HOUR)?.unexplained ?? Number.NaN) / UNIT;
+const unexplained = (rows: Parameters<typeof compareBills>[0], skewHours: number) =>
+  (compareBills(rows, NOW, skewHours * HOUR)?.unexplained ?? Number.NaN) / UNIT;
 
 describe('comparing billed with settled units of an account', () => {
   it('reports no difference when the vendor billed exactly what was settled', () => {
@@ -75,7 +75,7 @@ describe('comparing billed with settled units of an account', () => {
       0,
     );
     assert.equal(
-      compareVendorBilledWithSettled(
+      compareBills(
         readings(
           24,
           () => 10,
@@ -86,7 +86,7 @@ describe('comparing billed with settled units of an account', () => {
       ),
       undefined,
     );
-    assert.equal(compareVendorBilledWithSettled([], NOW, 0), undefined);
+    assert.equal(compareBills([], NOW, 0), undefined);
   });
 
   it('tolerates usage counted up to twelve hours early or late', () => {

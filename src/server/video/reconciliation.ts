@@ -49,7 +49,7 @@ const STATES_KEPT_MS = 60_000;
  * Compares the units settled over each channel with the units its vendor billed to the account, every hour, for vendors
  * that report usage: units of all videos that ended between two readings against the change of the account. A video
  * that ends while the account is read falls into this hour here and into the next one at the vendor, so about a day is
- * judged at a time (`compareVendorBilledWithSettled`).
+ * judged at a time (`compareBills`).
  */
 export class Reconciliation {
   readonly #dependencies: ReconciliationDependencies;
@@ -115,7 +115,7 @@ export class Reconciliation {
           error: read?.error ?? '',
           unit,
           skewMs,
-          judgement: compareVendorBilledWithSettled(own, now, skewMs),
+          judgement: compareBills(own, now, skewMs),
         },
       ];
     });
@@ -206,7 +206,7 @@ interface BilledComparison {
  *
  * @returns undefined while no reading in the period has a figure
  */
-export function compareVendorBilledWithSettled(
+export function compareBills(
   readings: readonly Reading[],
   nowMs: number,
   skewMs: number,

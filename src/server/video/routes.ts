@@ -38,7 +38,7 @@ import type { RefreshingTaskReader } from './poller.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
 import { parseWait, type TaskFollower } from './task-follower.ts';
 import type { TaskQueue } from './task-queue.ts';
-import type { VideoDurationStatisticsStore } from './task-reports.ts';
+import type { DurationStatistics } from './task-reports.ts';
 import {
   isImportedEndedTask,
   type ShownTask,
@@ -286,7 +286,7 @@ function toRemixRequest(original: Task, prompt: string): GenerationRequest {
 }
 
 interface ConsoleVideoRouteDependencies {
-  readonly durations: VideoDurationStatisticsStore;
+  readonly durations: DurationStatistics;
   readonly channels: Pick<ChannelDirectory, 'listModels' | 'retirement'>;
   readonly store: TaskStore;
   readonly submitter: SubmitService;

@@ -4,7 +4,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { manualClock } from '../platform/clock.ts';
-import { VideoDurationStatisticsStore } from './task-reports.ts';
+import { DurationStatistics } from './task-reports.ts';
 
 describe('video durations', () => {
   forEachDatabase((_name, open) => {
@@ -27,7 +27,7 @@ describe('video durations', () => {
       await add('measured', 5_000, 'FAILURE');
       await add('measured', 6_000, 'SUCCESS', 31 * DAY_MS);
       for (let added = 0; added < 4; added += 1) await add('too few', 30);
-      const durations = new VideoDurationStatisticsStore(database, clock);
+      const durations = new DurationStatistics(database, clock);
       assert.deepEqual(await durations.read(['measured', 'too few', 'never used']), [
         { model: 'measured', p50_seconds: 50, p90_seconds: 90, samples: 10 },
       ]);

@@ -288,7 +288,7 @@ const FRESH_MS = 5_000;
 const LONGEST_SUBMIT_MS = 240_000;
 
 /** Counts unfinished tasks. Reads only the index of due tasks, which contains no finished ones. */
-export class UnfinishedTaskStatisticsStore {
+export class OpenTaskStatistics {
   readonly #database: Database<Tables>;
   readonly #clock: Clock;
   readonly #flight = new SingleFlight<OpenTaskFigures>();
@@ -363,7 +363,7 @@ const TASKS_READ = 200;
 const MIN_SAMPLES = 5;
 
 /** Measures how long videos take, from the newest finished tasks of each model. */
-export class VideoDurationStatisticsStore {
+export class DurationStatistics {
   readonly #database: Database<Tables>;
   readonly #clock: Clock;
   readonly #flight = new SingleFlight<readonly ModelDuration[]>();

@@ -22,15 +22,15 @@ import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { Allowances } from '../quota/ledger.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { VideoDurationStatisticsStore } from './task-reports.ts';
 import { kindsOfImages, sizeOf, typedKinds } from './request-inputs.ts';
+import type { DurationStatistics } from './task-reports.ts';
 
 interface VideoModelsDependencies {
   readonly channels: Pick<ChannelDirectory, 'listModels' | 'model'>;
   readonly allowances: Pick<Allowances, 'permittedModels'>;
   readonly findPlanTerms: FindPlanTerms;
   readonly vendors: VendorRegistry;
-  readonly durations: VideoDurationStatisticsStore;
+  readonly durations: DurationStatistics;
 }
 
 type VideoModel = Static<typeof contract.VideoModel>;

@@ -28,7 +28,7 @@ export function createDovecotBackend(settings: DovecotSettings, outbound: Outbou
     setAppPassword: assertUp,
     removeAppPassword: () => Promise.resolve(),
     check: (address, { secret, protocols }, signal) =>
-      authenticateWithDovecot(settings.auth, { user: address, secret, protocols }, signal),
+      logInToDovecot(settings.auth, { user: address, secret, protocols }, signal),
     endSessions: async (address) => {
       if (settings.doveadm === undefined) return;
       // Our configuration of Dovecot disables the cache; if an operator enabled it, a flush removes the cached logins.
@@ -59,7 +59,7 @@ type AuthEndpoint = string;
  *
  * @returns a verdict for every requested protocol; `unknown` for those not finished when the signal aborted
  */
-export async function authenticateWithDovecot(
+export async function logInToDovecot(
   address: AuthEndpoint,
   login: { user: string; secret: string; protocols: readonly MailProtocol[] },
   signal: AbortSignal,

@@ -293,7 +293,7 @@ const LONGEST_DELAY_MS = 2_000;
  * @throws DatabaseUnavailableError when the database is unavailable for more than 20 s; any other error of `write`
  * immediately
  */
-export async function retryWhileDatabaseUnavailable<T>(write: () => Promise<T>, stopping: AbortSignal): Promise<T> {
+export async function retryDuringOutage<T>(write: () => Promise<T>, stopping: AbortSignal): Promise<T> {
   const endsAt = performance.now() + RETRY_MS;
   for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, LONGEST_DELAY_MS)) {
     const isLast = stopping.aborted || performance.now() >= endsAt;

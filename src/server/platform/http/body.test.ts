@@ -11,11 +11,11 @@ import { AppError } from '../app-error.ts';
 import {
   BodyAdmission,
   type BodySource,
+  CollectedRequest,
   JsonBodyReader,
   KeyedByteBudget,
   LARGE_BODY_BYTES,
   MAX_COLLECTED_BYTES,
-  RequestWithCollectedBody,
 } from './body.ts';
 import { plain, startHttp } from './start-http-server.fixture.ts';
 
@@ -282,13 +282,13 @@ describe('collected body', () => {
   let http: Http;
   let port: number;
   /** Answers each request, whose body is not read yet. */
-  let serve: (request: RequestWithCollectedBody, response: ServerResponse) => Promise<void>;
+  let serve: (request: CollectedRequest, response: ServerResponse) => Promise<void>;
 
   const read = async (source: IncomingMessage): Promise<unknown> => {
     const body = await http.bodyReader.read(source, { limit: 1_000_000, budgetKey: 'a', response: new EventEmitter() });
     return body?.value;
   };
-  const echo = async (request: RequestWithCollectedBody, response: ServerResponse): Promise<void> => {
+  const echo = async (request: CollectedRequest, response: ServerResponse): Promise<void> => {
     const value = await read(request);
     const shown = typeof value === 'string' ? value.length : JSON.stringify(value);
     response.end(`${request.isCollected ? 'collected' : 'streamed'} ${shown}`);
@@ -297,7 +297,7 @@ describe('collected body', () => {
   beforeEach(async () => {
     http = await startHttp({ bodyGraceMs: 600 });
     http.addFastPath((request, response) => {
-      assert.ok(request instanceof RequestWithCollectedBody);
+      assert.ok(request instanceof CollectedRequest);
       request.collectBody(Number(request.headers['content-length']));
       serve(request, response).catch(() => response.destroy());
       return true;
@@ -338,7 +338,7 @@ describe('collected body', () => {
   }
 
   /** The next request, before anything of it was read. */
-  const nextRequest = (): Promise<RequestWithCollectedBody> =>
+  const nextRequest = (): Promise<CollectedRequest> =>
     new Promise((resolve) => {
       serve = async (request) => resolve(request);
     });
@@ -373,7 +373,7 @@ describe('collected body', () => {
   });
 
   test('a body is left in the stream when part of it is already there', async () => {
-    const request = new RequestWithCollectedBody(new Socket());
+    const request = new CollectedRequest(new Socket());
     request.push(Buffer.from('{"a"'));
     request.collectBody(7);
     assert.equal(request.isCollected, false);

@@ -74,7 +74,7 @@ export class JsonBodyReader {
   async #readNow(source: BodySource, options: JsonBodyOptions, announced?: number): Promise<JsonBody | undefined> {
     const scanner = requestScanner(options.maxValues);
     try {
-      const isCollected = source instanceof RequestWithCollectedBody && source.isCollected;
+      const isCollected = source instanceof CollectedRequest && source.isCollected;
       const bytes = await (isCollected ? source.collectedBody() : collect(source, scanner, options.limit, announced));
       // The other bodies were scanned while they arrived.
       if (isCollected) scanner.push(bytes);
@@ -387,7 +387,7 @@ export const MAX_COLLECTED_BYTES = 64 * 1024;
  * A request that can collect a small body directly from the parser. Most bodies consist of one piece, and a stream
  * takes four ticks of the event loop to deliver it: 5 % of the cost of a model call.
  */
-export class RequestWithCollectedBody extends IncomingMessage {
+export class CollectedRequest extends IncomingMessage {
   /** Length of a collected body in bytes. */
   #length: number | undefined;
   /** Allocated with the first piece, so a client that sends none costs no memory. */

@@ -6,7 +6,7 @@ import { describe, it, mock } from 'node:test';
 import {
   BODY_GRACE_MS,
   CHECKS_PER_GRACE,
-  ConnectionAndSlowBodyLimits,
+  ConnectionLimits,
   CorsPolicy,
   hasMultipleHostHeaders,
   isCanonicalRequestTarget,
@@ -40,7 +40,7 @@ describe('guards', () => {
 
   function startGuard(maxPerIp: number) {
     const slow: unknown[] = [];
-    const guard = new ConnectionAndSlowBodyLimits({
+    const guard = new ConnectionLimits({
       maxPerIp,
       isExempt: (ip) => ip === '127.0.0.1',
       bodyGraceMs: BODY_GRACE_MS,

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import type { Socket } from 'node:net';
 import { defined } from '../../../contract/objects.ts';
 import { toIpLimitKey } from '../client-ip.ts';
-import { RequestWithCollectedBody } from './body.ts';
+import { CollectedRequest } from './body.ts';
 import type { RequestHandler } from './lifecycle.ts';
 
 /**
@@ -130,7 +130,7 @@ interface Connection {
  * Keeps one client from occupying the service's sockets: limits connections per IP address and ends bodies that arrive
  * slowly. One timer checks all connections, so that no request needs its own.
  */
-export class ConnectionAndSlowBodyLimits {
+export class ConnectionLimits {
   readonly #options: ConnectionAndSlowBodyLimitsOptions;
   readonly #connections = new Map<Socket, Connection>();
   readonly #perIp = new Map<string, number>();
@@ -207,7 +207,7 @@ export class ConnectionAndSlowBodyLimits {
 }
 
 const isBeingRead = (request: IncomingMessage): boolean =>
-  request.readableFlowing === true || (request instanceof RequestWithCollectedBody && request.isCollected);
+  request.readableFlowing === true || (request instanceof CollectedRequest && request.isCollected);
 
 /** Paths that programs of other origins may call with their own key. */
 const SHARED_PATH = /^\/(?:v1(?:beta)?|mcp)(?:\/|$|\?)/;

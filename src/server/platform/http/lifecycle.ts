@@ -8,14 +8,14 @@ import type {
 } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { createServer, RequestWithCollectedBody, ServerResponse } from './body.ts';
+import { CollectedRequest, createServer, ServerResponse } from './body.ts';
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 const MAX_CONNECTIONS = 20_000;
 /**
  * Uploads of 500 MB over slow lines take an hour, heads never do; a body that stalls is ended by
- * `ConnectionAndSlowBodyLimits`. nginx keeps connections for 60 s, less than we do.
+ * `ConnectionLimits`. nginx keeps connections for 60 s, less than we do.
  */
 const TIMEOUTS = { requestTimeout: 2 * 3_600_000, keepAliveTimeout: 72_000, headersTimeout: 10_000 } as const;
 const SWEEP_INTERVAL_MS = 100;
@@ -51,7 +51,7 @@ export class PortLifecycle {
       }
     }
     const classes = {
-      IncomingMessage: RequestWithCollectedBody as typeof IncomingMessage,
+      IncomingMessage: CollectedRequest as typeof IncomingMessage,
       ServerResponse: DrainingResponse,
     };
     const options = { maxHeaderSize: 16_384, ...TIMEOUTS, ...classes };

@@ -5,7 +5,7 @@ import { FORM_MESSAGES } from '../../../contract/account-fields.ts';
 import type { Localized } from '../../../contract/messages/format-message.ts';
 import { type AppError, invalidRequest } from '../app-error.ts';
 import { memoizeByObject } from '../cache.ts';
-import { positionsOfWrittenFractions } from '../json.ts';
+import { findWrittenFractions } from '../json.ts';
 
 const REQUIRED: Localized = { en: 'is required', 'zh-CN': '不能为空' };
 
@@ -186,7 +186,7 @@ function toExcerpt(schema: TSchema, value: unknown): unknown {
  * integer.
  */
 function integerError(compiled: CompiledSchema, schema: TSchema, value: unknown): AppError | undefined {
-  const positions = positionsOfWrittenFractions(value);
+  const positions = findWrittenFractions(value);
   if (positions.length === 0) return undefined;
   const written = positions.map(({ holder, key }) => ({ holder: holder as Record<string, unknown>, key }));
   const numbers = written.map(({ holder, key }) => holder[key]);

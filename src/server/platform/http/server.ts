@@ -22,7 +22,7 @@ import {
 import { type ErrorResponse, ErrorSender, negotiateLocale, toErrorResponse } from './error-responses.ts';
 import {
   BODY_GRACE_MS,
-  ConnectionAndSlowBodyLimits,
+  ConnectionLimits,
   CorsPolicy,
   hasForeignOrigin,
   hasMultipleHostHeaders,
@@ -193,7 +193,7 @@ function guardRequests(
   setCommonHeaders: RequestHandler,
   handle: RequestHandler,
 ): RequestHandler {
-  const guard = new ConnectionAndSlowBodyLimits({
+  const guard = new ConnectionLimits({
     maxPerIp: options.maxConnectionsPerIp,
     bodyGraceMs: options.bodyGraceMs ?? BODY_GRACE_MS,
     isExempt: (ip) => LOOPBACK_IP.test(ip) || options.isTrustedProxy(ip),

@@ -5,8 +5,8 @@ import { startTestService, type TestService } from '../../../../test/test-servic
 import type { NotReadyReason } from '../../../contract/service.ts';
 import type { Metrics } from '../metrics.ts';
 import {
-  addHealthStatusAndMetricsRoutes,
-  addStylesheetAndLogoRoutes,
+  addDesignRoutes,
+  addServiceRoutes,
   type HealthRouteDependencies,
   type SiteDesign,
   startMetricsServer,
@@ -38,7 +38,7 @@ describe('service routes', () => {
       metrics,
       notReadyReason: async () => reason,
     };
-    addHealthStatusAndMetricsRoutes(http.routes, dependencies as unknown as HealthRouteDependencies);
+    addServiceRoutes(http.routes, dependencies as unknown as HealthRouteDependencies);
     await http.start();
     return http;
   }
@@ -166,7 +166,7 @@ describe('design files', () => {
     it('is read on each request, so that a new colour and logo apply immediately', async () => {
       const look: { -readonly [K in keyof SiteDesign]: SiteDesign[K] } = { siteAccent: 'teal', siteLogo: undefined };
       const http = await startHttp();
-      addStylesheetAndLogoRoutes(http.routes, { current: () => look });
+      addDesignRoutes(http.routes, { current: () => look });
       await http.start();
       const paths = ['/tokens.css', '/pages.css', '/logo'];
       const before = await Promise.all(paths.map((path) => http.send('GET', path)));

@@ -28,7 +28,7 @@ export interface HealthRouteDependencies {
 }
 
 /** Health checks for load balancers, the status that clients read before they log in, and metrics. */
-export function addHealthStatusAndMetricsRoutes(
+export function addServiceRoutes(
   routes: RouteRegistry,
   { config, settings, version, metrics, notReadyReason }: HealthRouteDependencies,
 ): void {
@@ -105,7 +105,7 @@ export const readPublicServiceSettings = (config: Config, site: SiteSettings, ve
 });
 
 /** The design files of all pages. Browsers revalidate them on each use, so a new colour applies immediately. */
-export function addStylesheetAndLogoRoutes(routes: RouteRegistry, site: Live<SiteDesign>): void {
+export function addDesignRoutes(routes: RouteRegistry, site: Live<SiteDesign>): void {
   const add = (endpoint: DesignFile, type: string, render: (accent: AccentName) => string): void =>
     routes.add(endpoint, async ({ reply, request }) =>
       sendFile(reply, request.headers['if-none-match'], type, render(site.current().siteAccent)),

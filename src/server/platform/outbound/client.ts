@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { type BrotliOptions, brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { getOrMakeEntry } from '../cache.ts';
+import { getOrCreateEntry } from '../cache.ts';
 import { Semaphore } from '../concurrency.ts';
 import { JsonRejectedError, parseJson } from '../json.ts';
 import {
@@ -162,7 +162,7 @@ class OutboundHttpClient implements OutboundClient {
     const { url, private: isPrivate = false } = request;
     const { streamAgent, streamTargets } = this.#sendersFor(request);
     return this.#begin(request, handler, new Exchange(request, handler), streamAgent, () =>
-      getOrMakeEntry<string, Target>(streamTargets, url, () => toConfiguredTarget(url, isPrivate)),
+      getOrCreateEntry<string, Target>(streamTargets, url, () => toConfiguredTarget(url, isPrivate)),
     );
   }
 
