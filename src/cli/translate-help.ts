@@ -145,7 +145,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'tokens a minute': '每分钟令牌数',
   'model calls at once': '并发模型调用数',
   'videos in progress at once': '并发视频数',
-  'videos that may wait for a place': '可排队的视频数',
+  'videos that may wait for a slot': '可排队的视频数',
   'Change what a key may spend': '修改密钥的消费上限',
   'spending limit in all': '总消费上限',
   'limit per day, week or month, such as 5000/month, or none': '每天、每周或每月的上限，例如 5000/month，或 none',

@@ -4,7 +4,7 @@ interface VideoState {
   readonly status: string;
   /** Percent; a fixed step per state if the vendor reports none. */
   readonly progress: number;
-  /** The place of a video that waits for its start. */
+  /** The queue position of a video that waits for its start. */
   readonly queue?: {
     readonly position: number;
     readonly starts_in_seconds: { readonly p50: number; readonly p90: number };

@@ -35,7 +35,7 @@ const UserRow = Type.Object({
     description: 'Videos in progress at once; null: as many as the plan permits.',
   }),
   queued_tasks: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Videos that may wait for a place; null: as many as the plan permits.',
+    description: 'Videos that may wait for a slot; null: as many as the plan permits.',
   }),
   spend_limit: SpendLimitStateOrNull,
   created_time: Time,

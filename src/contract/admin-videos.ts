@@ -92,7 +92,7 @@ export const getTask = endpoint({
 export const listWaitingVideos = endpoint({
   ...admin,
   path: '/api/admin/tasks/waiting',
-  summary: 'Videos that wait for a place, by model and limit; the longest wait first',
+  summary: 'Videos that wait for a slot, by model and limit; the longest wait first',
   response: Ok(
     Type.Array(
       Type.Object({

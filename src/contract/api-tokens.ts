@@ -22,7 +22,7 @@ const RateLimits = {
   tokens_per_minute: PositiveOrNull(MAX_PER_MINUTE, 'input and output of model calls; null: any number'),
   concurrent_calls: PositiveOrNull(MAX_AT_ONCE, 'model calls at once; null: any number'),
   concurrent_tasks: PositiveOrNull(MAX_AT_ONCE, 'videos in progress at once; null: any number'),
-  queued_tasks: PositiveOrNull(MAX_QUEUED, 'videos that may wait for a place; null: as many as the account may have'),
+  queued_tasks: PositiveOrNull(MAX_QUEUED, 'videos that may wait for a slot; null: as many as the account may have'),
 };
 /** Refuses unknown fields by name: a misspelled limit would otherwise not apply. */
 const CLOSED = { additionalProperties: false } as const;
@@ -63,7 +63,7 @@ const ApiToken = Type.Object({
   concurrent_calls: Type.Union([Type.Integer(), Type.Null()]),
   concurrent_tasks: Type.Union([Type.Integer(), Type.Null()]),
   queued_tasks: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Videos that may wait for a place; null: as many as the account may have.',
+    description: 'Videos that may wait for a slot; null: as many as the account may have.',
   }),
   created_by: Type.String({ description: 'User name of the member who created a key of an organization.' }),
   created_time: Time,

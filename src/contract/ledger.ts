@@ -13,8 +13,8 @@ export const LEDGER_KINDS = ['reserve', 'settle', 'refund', 'grant', 'expire', '
 
 const ledgerAmounts = {
   kind: Type.String(),
-  amount: Type.Integer({ description: 'What it changed in the wallet, with its sign.' }),
-  plan_amount: Type.Integer({ description: 'What it changed in the allowance of the plan, with its sign.' }),
+  amount: Type.Integer({ description: 'Signed change of the wallet.' }),
+  plan_amount: Type.Integer({ description: 'Signed change of the allowance of the plan.' }),
   created_time: Type.Integer(),
 };
 
@@ -76,7 +76,7 @@ export const checkLedger = endpoint({
         { description: 'Of this audit and of the last that read every entry.' },
       ),
       checked_at: Type.Integer({ description: 'Unix seconds.' }),
-      full_checked_at: Type.Integer({ description: 'When every entry was read last, in Unix seconds; 0: not yet.' }),
+      full_checked_at: Type.Integer({ description: 'Time of the last full audit, in Unix seconds; 0: none yet.' }),
     }),
   ),
 });

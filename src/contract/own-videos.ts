@@ -9,12 +9,12 @@ const HowMany = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { descri
 
 /** Estimated cost of a video and the number of such videos the account can afford. Nothing is started or reserved. */
 export const Quote = Type.Object({
-  quota: Type.Integer({ description: 'What is reserved; never less than what is charged.' }),
+  quota: Type.Integer({ description: 'Amount reserved; the charge never exceeds it.' }),
   model: Type.String(),
   facts: Receipt.properties.facts,
   lines: Type.Array(Receipt.properties.lines.items),
   affordable: Type.Boolean({ description: 'Whether one can be started now.' }),
-  from_allowance: Type.Integer({ description: 'What of it the allowance would pay now.' }),
+  from_allowance: Type.Integer({ description: 'Part the allowance would pay now.' }),
   from_wallet: Type.Integer(),
   how_many_now: HowMany,
   how_many_today: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
@@ -27,8 +27,10 @@ export const Quote = Type.Object({
       kind: Type.Enum(['day', 'interval', 'week', 'month']),
       limit: Type.Integer(),
       left: Type.Integer(),
-      full_again: Type.Integer({ description: 'When it begins anew, in Unix seconds.' }),
-      how_many: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'That fit into what is left.' }),
+      full_again: Type.Integer({ description: 'Start of the next window, in Unix seconds.' }),
+      how_many: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+        description: 'Number that fits into the remainder.',
+      }),
     }),
     {
       description:
@@ -36,7 +38,7 @@ export const Quote = Type.Object({
     },
   ),
   key_left: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'What the own limit of the key leaves; null: none.',
+    description: 'Remainder of the limit of the key; null: no limit.',
   }),
   spend_limits: Type.Array(
     Type.Object({
@@ -106,7 +108,7 @@ export const listGenerationTimes = endpoint({
         model: Type.String(),
         p50_seconds: Seconds,
         p90_seconds: Seconds,
-        samples: Type.Integer({ minimum: 5, description: 'How many finished videos of the last 30 days it is from.' }),
+        samples: Type.Integer({ minimum: 5, description: 'Finished videos of the last 30 days it is computed from.' }),
       }),
       { description: 'Models with fewer than five finished videos are left out.' },
     ),
@@ -181,8 +183,8 @@ export const getStorage = endpoint({
       enabled: Type.Boolean({ description: 'Whether finished videos are copied here.' }),
       files: Type.Integer(),
       used_bytes: Type.Integer(),
-      limit_bytes: Type.Integer({ description: 'Beyond it the oldest copies make room for new ones.' }),
-      days: Type.Integer({ description: 'How long a copy is kept; 0: for ever.' }),
+      limit_bytes: Type.Integer({ description: 'Above it, the oldest copies are evicted.' }),
+      days: Type.Integer({ description: 'Retention of a copy in days; 0: unlimited.' }),
     }),
   ),
 });

@@ -18,7 +18,7 @@ const PACKAGE_CARD = {
   daily_quota: Type.Integer({ description: 'Per natural day, where refresh_interval_seconds is 0.' }),
   duration_days: Type.Integer(),
   refresh_interval_seconds: Type.Integer({ description: '0: refreshed per natural day.' }),
-  system_builtin: Type.Boolean({ description: 'Made by the service itself.' }),
+  system_builtin: Type.Boolean({ description: 'Created by the service.' }),
   interval_quota: Type.Integer({ description: 'Per refresh_interval_seconds, where that is not 0.' }),
   weekly_quota_limit: Type.Integer({ description: 'Cap of each 7 × 24 h from activation; 0: none.' }),
   status: Type.Integer({ description: '1 enabled, 2 disabled' }),
@@ -32,10 +32,10 @@ const AdminPackageCard = Type.Object({
   ...PACKAGE_CARD,
   order_url: Type.String({ description: 'Where the plan is bought; empty: users request it by a ticket.' }),
   models: Type.Array(Type.String(), { description: 'Empty: all.' }),
-  price_factor: Type.Number({ description: 'What prices are multiplied by for its holders.' }),
+  price_factor: Type.Number({ description: 'Factor on the prices its holders pay.' }),
   channels: Type.Array(Type.Integer(), { description: 'Channels that serve its holders; empty: all.' }),
   storage_days: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'How long copies of videos are kept; 0: for ever, null: ARTIFACTS_DAYS.',
+    description: 'Retention of video copies in days; 0: unlimited, null: ARTIFACTS_DAYS.',
   }),
   storage_gb: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Space of these copies in GiB; null: a quarter of ARTIFACTS_MAX_GB.',
@@ -44,10 +44,10 @@ const AdminPackageCard = Type.Object({
     description: 'Videos of an account in progress at once; null: any number.',
   }),
   queued_tasks: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Videos of an account that may wait for a place; null: 10,000.',
+    description: 'Videos of an account that may wait for a slot; null: 10,000.',
   }),
   spend_limit: Type.Union([SpendLimit, Type.Null()], {
-    description: 'What an account without a spend limit of its own may spend, wallet included; null: any amount.',
+    description: 'Spend limit of accounts without their own, wallet included; null: none.',
   }),
 });
 
@@ -87,7 +87,7 @@ const PackageCardFields = {
     minimum: 0,
     maximum: 1_000,
     multipleOf: 1e-9,
-    description: 'What prices are multiplied by for its holders.',
+    description: 'Factor on the prices its holders pay.',
   }),
   channels: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
     maxItems: 500,
@@ -178,9 +178,9 @@ export const getOwnPackage = endpoint({
       started_at: Type.Integer({ description: 'Unix seconds; 0 without a package.' }),
       expires_at: Type.Integer({ description: 'Unix seconds; 0: no end.' }),
       models: Type.Array(Type.String(), { description: 'Empty: all.' }),
-      price_factor: Type.Number({ description: 'What prices are multiplied by.' }),
-      allowance_left: Type.Integer({ description: 'What the next call can take before the wallet is asked.' }),
-      windows: Type.Array(Window, { description: 'What is taken fits into all of them; empty: no allowance.' }),
+      price_factor: Type.Number({ description: 'Factor on prices.' }),
+      allowance_left: Type.Integer({ description: 'Available to the next call before the wallet pays.' }),
+      windows: Type.Array(Window, { description: 'A charge must fit into all of them; empty: no allowance.' }),
       wallet: Type.Integer(),
       time_zone: Type.String(),
       waiting: Type.Array(
@@ -197,7 +197,7 @@ export const getOwnPackage = endpoint({
 });
 
 const Outcome = Type.Enum(['active', 'extended', 'waiting', 'credited', 'ended'], {
-  description: 'What became of it: running now, added to what runs, to come, or quota in the wallet.',
+  description: 'Outcome: active now, added to the active plan, queued, or credited to the wallet.',
 });
 const GrantResult = Type.Object({
   outcome: Outcome,
@@ -244,7 +244,7 @@ const CodeListItem = Type.Object({
   quota: Type.Integer(),
   status: Type.Enum([...CODE_STATUS]),
   note: Type.String(),
-  used_by: Type.Integer({ description: '0: nobody.' }),
+  used_by: Type.Integer({ description: '0: unused.' }),
   used_time: Type.Integer(),
   expires_at: Type.Integer({ description: 'Unix seconds; 0: no end.' }),
   created_time: Time,

@@ -43,8 +43,8 @@ const DocumentedVideo = Type.Object(
       "An OpenAI video object; which keys exist varies by vendor. OpenAI's own clients (X-Stainless-Lang) get OpenAI's complete object: all keys but task_id and metadata, null where unknown, completed_at null until the end, and 404 for a missing video.",
   },
 );
-/** Only while a video waits for a place. */
-export const QueuePlace = Type.Object(
+/** Only while a video waits for a slot. */
+export const QueuePosition = Type.Object(
   {
     position: Type.Integer({ minimum: 1, description: '1 starts next.' }),
     starts_in_seconds: Type.Object(
@@ -55,7 +55,7 @@ export const QueuePlace = Type.Object(
       { description: 'Forecast of the start.' },
     ),
   },
-  { description: 'Where a video stands that waits for a place; absent otherwise.' },
+  { description: 'Queue position of a waiting video; absent otherwise.' },
 );
 /** Some submissions return only the task id. */
 export const DocumentedSubmit = Type.Union([DocumentedVideo, Type.Object({ task_id: Type.String() })]);
@@ -80,7 +80,7 @@ export const VideoRow = Type.Object({
   poster_url: Type.String({ description: 'A short-lived URL of its poster; empty where it has none yet.' }),
   submit_time: Type.Integer(),
   finish_time: Type.Integer(),
-  queue: Type.Optional(QueuePlace),
+  queue: Type.Optional(QueuePosition),
   submitted_by: Type.Optional(
     Type.String({ description: 'User name of the member who submitted a video of an organization.' }),
   ),
@@ -88,7 +88,7 @@ export const VideoRow = Type.Object({
 /** A video of the same lineage. */
 const Relative = Type.Object({
   task_id: Type.String(),
-  operation: Type.Enum(['edit', 'extend', 'remix'], { description: 'How one was made from the other.' }),
+  operation: Type.Enum(['edit', 'extend', 'remix'], { description: 'Operation that derived one from the other.' }),
   prompt: Type.String(),
   status: Type.Enum(TASK_STATUS),
 });
@@ -109,7 +109,7 @@ const VideoDetail = Type.Object({
       }),
       Type.Null(),
     ],
-    { description: 'What the stored copy says of its origin; null: there is no copy.' },
+    { description: 'Provenance marks of the stored copy; null: there is no copy.' },
   ),
   source: Type.Union([Relative, Type.Null()], {
     description: 'The video it was made from, and by which operation; null: none, or it was deleted.',
@@ -152,7 +152,7 @@ const CallbackUrl = Type.String({
 
 const Queue = Type.Union([Type.Boolean(), Type.Enum(['', 'true', 'false', '1', '0'])], {
   description:
-    'What happens where the key, the account or all channels are full. true, the default: the video waits for a place; false: 429 or 503.',
+    'Behaviour when the key, the account or all channels are full. true, the default: the video waits for a slot; false: 429 or 503.',
 });
 
 export const GenerationBody = Type.Object({
@@ -170,7 +170,7 @@ export const GenerationBody = Type.Object({
   metadata: Type.Optional(
     Type.Union([
       Type.Record(Type.String(), Type.Unknown()),
-      Type.String({ maxLength: 1 * MB, description: 'The JSON of the object, where a form has no objects.' }),
+      Type.String({ maxLength: 1 * MB, description: 'JSON of the object, for forms.' }),
     ]),
   ),
   callback_url: Type.Optional(CallbackUrl),
@@ -200,13 +200,13 @@ export const UnifiedTask = Type.Object({
   status: Type.String({
     description: 'NOT_START … UNKNOWN; for Veo-style tasks queued, processing, succeeded or failed.',
   }),
-  fail_reason: Type.String({ description: 'The reason of a failure; of a success the address of the video.' }),
+  fail_reason: Type.String({ description: 'Reason of a failure; URL of the video after a success.' }),
   submit_time: Type.Integer(),
   start_time: Type.Integer(),
   finish_time: Type.Integer(),
   progress: Type.String({ description: 'Percent, for display only.' }),
   data: Type.Unknown({ description: "The vendor's last answer." }),
-  queue: Type.Optional(QueuePlace),
+  queue: Type.Optional(QueuePosition),
 });
 export const UnifiedTaskResponse = Type.Object({
   code: Type.Literal('success'),
@@ -310,7 +310,7 @@ export const deleteVideo = endpoint({
   tag: 'video',
   policy: 'model',
   path: '/v1/videos/:task_id',
-  summary: 'Delete a finished video; one that waits for a place is cancelled instead, and stays readable as failed',
+  summary: 'Delete a finished video; one that waits for a slot is cancelled instead, and stays readable as failed',
   envelope: 'openai-video',
   params: TaskParam,
   response: Type.Object({ id: Type.String(), object: Type.Literal('video.deleted'), deleted: Type.Literal(true) }),

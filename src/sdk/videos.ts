@@ -36,11 +36,11 @@ export interface Video {
     readonly code?: string;
   } | null;
   /** Where the video stands while it waits for its start; absent otherwise. */
-  readonly queue?: VideoQueuePlace;
+  readonly queue?: VideoQueuePosition;
 }
 
-/** The place of a video that waits for its start. */
-export type VideoQueuePlace = Static<typeof endpoints.QueuePlace>;
+/** The queue position of a video that waits for its start. */
+export type VideoQueuePosition = Static<typeof endpoints.QueuePosition>;
 
 /** Model, prompt and options of a video; the available options depend on the model. */
 export type CreateVideoRequest = Static<typeof endpoints.GenerationBody>;

@@ -176,7 +176,7 @@ function registerTaskMetrics({ metrics, clock }: Foundation, { figures, queue }:
   });
   metrics.register({
     name: 'tasks_waiting',
-    help: 'Videos that wait for a place of their key, account or channel.',
+    help: 'Videos that wait for a slot of their key, account or channel.',
     labelNames: ['vendor'],
     read: async () =>
       (await queue.figures()).map(({ vendor, count }) => ({ labels: { vendor }, value: Number(count) })),

@@ -145,7 +145,7 @@ describe('every vendor, three operations, every fault', () => {
     }
 
     /**
-     * Waits until every task of these cells has ended, also one that waited for a place; Veo tasks are polled when a
+     * Waits until every task of these cells has ended, also one that waited for a slot; Veo tasks are polled when a
      * client requests them.
      * @returns the rows by the ids given to the caller: a submit repeated after an overload leaves two of one prompt
      */

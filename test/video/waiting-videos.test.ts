@@ -20,7 +20,7 @@ interface Video {
   readonly queue?: { readonly position: number; readonly starts_in_seconds: { p50: number; p90: number } };
 }
 
-describe('videos that wait for a place', () => {
+describe('videos that wait for a slot', () => {
   forEachDatabase((name, _open, freshUrl) => {
     let service: SandboxService;
     let upstream: SoraUpstream;
@@ -162,7 +162,7 @@ describe('videos that wait for a place', () => {
       await kysely.updateTable('tasks').set({ submit_time: 1, next_poll_at: 1 }).where('id', '=', id).execute();
     });
 
-    it('wait for a place of their key and of their account', async () => {
+    it('wait for a slot of their key and of their account', async () => {
       await add();
       const limited = await service.operator.makeToken({ concurrent_tasks: 1 });
       const first = await submit(limited, 'a');

@@ -105,7 +105,7 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
     .option('--tpm <n>', 'tokens a minute', parsePositiveInteger)
     .option('--calls <n>', 'model calls at once', parsePositiveInteger)
     .option('--videos <n>', 'videos in progress at once', parsePositiveInteger)
-    .option('--waiting <n>', 'videos that may wait for a place', parsePositiveInteger)
+    .option('--waiting <n>', 'videos that may wait for a slot', parsePositiveInteger)
     .description('Create a key; it is shown only now')
     .action((name: string, options: CreateOptions, command: Command) =>
       run(command, async (session) => {

@@ -16,10 +16,10 @@ import { callApi, queryClient } from './api-client.ts';
 
 /** A video as listed. */
 export type Video = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
-/** A video that waits for a place. */
+/** A video that waits for a slot. */
 export type QueuedVideo = Pick<Video, 'task_id' | 'quota'> & { readonly queue: NonNullable<Video['queue']> };
 
-/** Whether a video waits for a place of its key, account or channel. */
+/** Whether a video waits for a slot of its key, account or channel. */
 export const isQueued = <V extends Video>(video: V): video is V & QueuedVideo => video.queue !== undefined;
 /** A video with its playback URL. */
 export type VideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
@@ -89,7 +89,7 @@ export async function fetchVideoQuote(body: VideoBody, signal: AbortSignal): Pro
 /** Deletes a video of the user. */
 export const deleteVideo = (id: string) => callApi(deleteOwnVideo, { params: { task_id: id } });
 
-/** Cancels a video that waits for a place; fails if it has started. */
+/** Cancels a video that waits for a slot; fails if it has started. */
 export const cancelVideo = (id: string) => callApi(cancelOwnVideo, { params: { task_id: id } });
 
 /**

@@ -39,7 +39,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Change an account; only the named keys change': '修改账号；只更改所列的键',
   "One video: its timeline, cost and the vendor's responses": '单个视频：时间线、费用与供应商响应',
   'Videos of all accounts, newest first': '所有账号的视频，按时间倒序',
-  'Videos that wait for a place, by model and limit; the longest wait first':
+  'Videos that wait for a slot, by model and limit; the longest wait first':
     '排队中的视频，按模型与上限分组；等待最久的在前',
   'Create an `sk-` API key; the key is shown once': '创建 `sk-` API 密钥；密钥仅显示一次',
   'End the old secrets of an API key now': '立即使某 API 密钥的旧密钥失效',
@@ -397,7 +397,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'The video of a share link': '分享的视频文件',
   'Form of the page: the password of the link': '页面表单：链接密码',
   'Not offered: returns operation_unsupported': '不提供：返回 operation_unsupported',
-  'Delete a finished video; one that waits for a place is cancelled instead, and stays readable as failed':
+  'Delete a finished video; one that waits for a slot is cancelled instead, and stays readable as failed':
     '删除已完成的视频；排队中的视频则被取消，并保留为失败记录',
   'Edit a finished video or a file': '编辑已完成的视频或文件',
   'Continue a finished video or a file; seconds is the length of the new part':

@@ -252,7 +252,7 @@ export class BatchStore {
       .execute();
   }
 
-  /** The tasks of running lines that wait for a place. */
+  /** The tasks of running lines that wait for a slot. */
   async listWaiting(id: string, limit: number): Promise<(LineRow & { readonly ref: string })[]> {
     const rows = await this.#database.kysely
       .selectFrom('batch_lines')

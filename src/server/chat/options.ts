@@ -343,7 +343,7 @@ class ToolFinder {
     if (this.#isGemini) return members;
     const path = this.#path.join('.');
     if (Object.keys(tool).some((key) => key !== 'type' && isNamed(key, 'type')))
-      throw invalidRequest(`${path}.type is to be written in small letters.`, path);
+      throw invalidRequest(`${path}.type must be in lower case.`, path);
     const type = typeof tool.type === 'string' ? toKind(tool.type) : 'function';
     if (type === 'shell' && !isLocal(tool)) return ['shell', HOSTED_SHELL];
     return [type, ...members.filter((name) => name !== type && isGoverned(name))];

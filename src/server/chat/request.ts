@@ -195,7 +195,7 @@ function assertUnambiguousMembers(
     if (names.includes(key)) continue;
     // Upper-cased first because some parsers also match the long s with s.
     const name = key.toUpperCase().toLowerCase();
-    if (name !== key && names.includes(name)) throw invalidRequest(`${key} is to be written ${name}.`, key);
+    if (name !== key && names.includes(name)) throw invalidRequest(`${key} must be written ${name}.`, key);
   }
   if (keys.length === rootMembers) return;
   for (const name of names) {

@@ -32,7 +32,7 @@ interface FileServiceDependencies {
   readonly clock: Clock;
 }
 
-/** Files of one account; a bound on its lists, far above what people keep for a month. */
+/** Maximum files of one account, far above a month's usual number; bounds its lists. */
 const MAX_FILES = 10_000;
 const DEFAULT_LIFETIME_MS = 30 * DAY_MS;
 /** Vendors fetch an input while they accept the job, or while it waits in their queue. */
@@ -115,7 +115,7 @@ export class FileService {
   }
 
   /**
-   * @param authorId the member whose files alone may be deleted
+   * @param authorId the only member whose files may be deleted
    * @throws AppError `file_not_found`, `forbidden` for a file of another member
    */
   async delete(owner: Owner, id: string, authorId: number | undefined): Promise<void> {
@@ -127,7 +127,7 @@ export class FileService {
     });
   }
 
-  /** Deletes a file of this service itself. */
+  /** Deletes a file of the service itself. */
   async remove(id: string): Promise<void> {
     const { database, artifacts } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -147,7 +147,7 @@ export class FileService {
   }
 
   /**
-   * Writes a file of this service itself, which no limit of uploads applies to.
+   * Writes a file of the service itself, which is exempt from upload limits.
    * @param alongside further writes of the transaction that makes the file visible; may throw to refuse it
    * @throws AppError `files_disabled`, `storage_full`
    */

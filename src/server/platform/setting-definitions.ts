@@ -93,7 +93,7 @@ function assertMasterKeys(keys: readonly string[]): void {
 /**
  * Environment settings that are fixed at start, in the order of the documentation: reader, type and documentation of
  * each. `Config`, docs/config.md and .env.example are derived from these tables. A number that no operator would tune
- * is a constant next to its use instead; the environment has at most 60 settings (test/docs.test.ts).
+ * is a constant next to its use instead; test/docs.test.ts limits their number.
  */
 export const START_SETTINGS = {
   HOST: text({ default: '127.0.0.1', description: 'Address to listen on.' }),

@@ -275,8 +275,8 @@ interface AllowanceStep {
 
 /**
  * Settles reservations and makes new ones. Transactions of any accounts never deadlock, because all of them lock rows
- * in one order: allowances, tokens, spend windows, wallets, each in ascending order of their keys. Changes of one row are combined into
- * one write, and the rows of a table share a statement.
+ * in one order: allowances, tokens, spend windows, wallets, each in ascending order of their keys. Changes of one row
+ * are combined into one write, and the rows of a table share a statement.
  */
 class Charger {
   readonly #dependencies: ChargerDependencies;
@@ -555,7 +555,7 @@ class Charger {
 /** Whether the cost is higher than the reservation. */
 const isExceeding = ({ extra }: OpenSettlement): boolean => extra > 0;
 
-/** One change for each id, created when it is first asked for. */
+/** One change per id, created on first use. */
 class ChangesById<C extends { readonly id: number }> {
   readonly #changes = new Map<number, C>();
   readonly #create: (id: number) => C;
@@ -752,7 +752,7 @@ function subjectsOf({ userId, tokenId, actorId }: Reservation): readonly Subject
   return subjects;
 }
 
-/** Each subject once; calls of one key, nearly all of a batch, have the same. */
+/** The distinct subjects: most calls of a batch share one key, and so one subject. */
 const toSubjects = (reservations: readonly Reservation[]): readonly SubjectKey[] => [
   ...new Set(groupAlike(reservations, areOfSameCaller).flatMap(([first]) => subjectsOf(first))),
 ];

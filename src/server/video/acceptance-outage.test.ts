@@ -39,7 +39,7 @@ async function submit(
     upstreamCalls: new UpstreamCalls({} as ConstructorParameters<typeof UpstreamCalls>[0], systemClock),
     completion: {} as ConstructorParameters<typeof AttemptRunner>[0]['completion'],
     failedAttemptRecorder: new FailedAttemptRecorder(adminStore, systemClock, log, stopping.signal),
-    places: { take: async () => true },
+    slots: { take: async () => true },
     clock: systemClock,
     log,
     tracing: NO_TRACING,

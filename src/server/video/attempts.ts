@@ -49,7 +49,7 @@ interface AttemptRunnerDependencies {
   readonly upstreamCalls: UpstreamCalls;
   readonly completion: TaskCompletion;
   readonly failedAttemptRecorder: FailedAttemptRecorder;
-  readonly places: Pick<ChannelTaskLimitStore, 'take'>;
+  readonly slots: Pick<ChannelTaskLimitStore, 'take'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly tracing: Tracing;
@@ -107,7 +107,7 @@ export class AttemptRunner {
   async run(job: SubmitJob): Promise<SubmitResult> {
     const { failedAttemptRecorder, completion, clock, channels, faultPoint } = this.#dependencies;
     const { task, candidates, putBack } = job;
-    // No caller waits for the response of a task that has waited for a place.
+    // No caller waits for the response of a task that has waited for a slot.
     const options = { suppressNotification: putBack === undefined };
     const first = task.attempt;
     let lastError: VendorError | undefined;
@@ -164,9 +164,9 @@ export class AttemptRunner {
    * ended.
    */
   #moveTo(channel: Channel, task: NewTask, attempt: number): Promise<'moved' | 'full' | 'ended'> {
-    const { database, store, places, clock } = this.#dependencies;
+    const { database, store, slots, clock } = this.#dependencies;
     return database.transaction(async (trx) => {
-      if (!(await places.take(trx, channel))) return 'full';
+      if (!(await slots.take(trx, channel))) return 'full';
       const hint = task.find_task_hint;
       return (await store.startNextAttempt(trx, task.id, attempt, channel, hint, clock.now())) ? 'moved' : 'ended';
     });
@@ -412,7 +412,7 @@ export class ChannelTaskLimitStore {
   }
 
   /**
-   * Takes one place on the channel. Must be the first statement of the transaction that assigns the task to the
+   * Takes one slot of the channel. Must be the first statement of the transaction that assigns the task to the
    * channel: the channel's row stays locked until the commit, which serializes submits over it across all processes.
    *
    * @returns false when the channel is full

@@ -28,7 +28,7 @@ export class VideoDeletion {
   }
 
   /**
-   * A video that waits for a place is cancelled instead.
+   * A video that waits for a slot is cancelled instead.
    * @throws AppError `task_not_completed`
    */
   async delete(task: Task): Promise<void> {

@@ -81,7 +81,7 @@ export interface GenerationRequest {
   readonly externalId?: string;
   /** The caller's callback URL. */
   readonly callbackUrl?: string;
-  /** False: refuse the video instead of letting it wait for a place. Default: true. */
+  /** False: refuse the video instead of letting it wait for a slot. Default: true. */
   readonly queue?: boolean;
 }
 
@@ -185,7 +185,7 @@ export function toVideoRequest(
   const { operation = 'generate' } = generation;
   const { prompt, seconds, size, mode, metadata, officialBody, officialOperation, body, media } = generation;
   const { images, fields } = media === undefined ? { images: [] } : arrangeMedia(media, use);
-  // Prompts in a vendor's own format name inputs by their places.
+  // Prompts in a vendor's own format name inputs by their positions.
   const typed = sortInputs(inputs, officialBody === undefined);
   if (images.length > 0 && typed.images.length > 0)
     throw invalidRequest('inputs and the older image fields cannot both hold images.', 'inputs');
@@ -319,6 +319,6 @@ export class RequestReader {
 function toUploadedSource(file: UploadedFile | undefined): InputSource {
   const media = file === undefined ? undefined : sniffMedia(file.bytes);
   if (file === undefined || media?.type !== 'video')
-    throw invalidRequest('video is no video of a known kind (MP4, MOV, WebM).', 'video');
+    throw invalidRequest('video is not a video of a supported type (MP4, MOV, WebM).', 'video');
   return { bytes: file.bytes, mediaType: media.mediaType, filename: file.filename || 'video' };
 }

@@ -86,7 +86,7 @@ interface VideoDependencies {
   readonly keyLimiter: ApiKeyLimiter;
   readonly findPlanTerms: FindPlanTerms;
   readonly findPlanLevel: (userId: number) => Promise<number>;
-  /** Find uploaded files that are inputs of videos. */
+  /** Finds uploaded files that are inputs of videos. */
   readonly inputFinders?: readonly FindInputFile[];
   readonly masterKey: Buffer;
   readonly baseUrl: string;
@@ -230,20 +230,20 @@ interface SubmissionDependencies extends VideoDependencies {
   readonly playLinks: PlayLinks;
 }
 
-/** Assembles what takes a request to its vendor, at once or after a wait for a place. */
+/** Assembles the path of a request to its vendor, directly or through the queue. */
 function makeSubmission(dependencies: SubmissionDependencies) {
   const { database, store, adminStore, clock, log, stopping, inputFinders = [] } = dependencies;
   const idempotency = new Idempotency(database, store, clock);
   const failedAttemptRecorder = new FailedAttemptRecorder(adminStore, clock, log, stopping);
-  const places = new ChannelTaskLimitStore(database);
-  const attempts = new AttemptRunner({ ...dependencies, failedAttemptRecorder, places });
+  const slots = new ChannelTaskLimitStore(database);
+  const attempts = new AttemptRunner({ ...dependencies, failedAttemptRecorder, slots });
   const inputs = new InputResolver({
     ...dependencies,
     finders: [new SourceVideos(dependencies).find, ...inputFinders],
   });
   const modelChoice = new ModelChoice(dependencies);
   const limits = new TaskLimitStore(database);
-  const shared = { ...dependencies, places, limits, inputs, attempts };
+  const shared = { ...dependencies, slots, limits, inputs, attempts };
   const queue = new TaskQueue(shared);
   const submitter = new SubmitService({ ...shared, idempotency, queue, modelChoice });
   const quotes = new PriceQuoteService(submitter, dependencies.outlook);

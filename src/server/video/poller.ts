@@ -71,7 +71,7 @@ export class TaskPoller {
 
   /**
    * When a task is ended regardless of its vendor, Unix milliseconds: `ambiguousTtlMs` after its submit while the vendor
-   * has not confirmed it, otherwise after `taskTimeoutMs`. The time that a video waited for a place does not count.
+   * has not confirmed it, otherwise after `taskTimeoutMs`. The time that a video waited for a slot does not count.
    */
   deadlineOf(task: Pick<Task, 'created_at' | 'submit_time' | 'handle'>): number {
     const { ambiguousTtlMs, taskTimeoutMs } = this.#dependencies;
@@ -299,7 +299,7 @@ interface TaskReaderDependencies {
   readonly poller: TaskPoller;
   readonly urlRefresher: UrlRefresher;
   readonly upstreams: VideoUpstreams;
-  readonly queue: Pick<TaskQueue, 'placeOf'>;
+  readonly queue: Pick<TaskQueue, 'positionOf'>;
   readonly clock: Clock;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
@@ -339,11 +339,11 @@ export class RefreshingTaskReader {
 
   /**
    * Returns the task after refreshing it: a poll for some vendors, a fresh URL for a finished video whose URL expired,
-   * the place of one that waits.
+   * the position of one that waits.
    */
   async withCurrentState(task: Task): Promise<ShownTask> {
     const { urlRefresher, upstreams, store, queue } = this.#dependencies;
-    if (isWaiting(task)) return defined({ ...task, queue: await queue.placeOf(task) });
+    if (isWaiting(task)) return defined({ ...task, queue: await queue.positionOf(task) });
     if (isTerminal(task.status)) return urlRefresher.withFreshUrl(task);
     const { refreshOnQuery = false, passthrough = false } = upstreams.adapterOf(task);
     if (task.handle === null || !(refreshOnQuery || (passthrough && endedAtSubmit(task)))) return task;

@@ -84,10 +84,10 @@ export function mapInputs(request: VideoRequest, change: (input: RequestInput) =
 /** A row of `queued_tasks`. */
 export type QueuedTask = Selectable<Tables['queued_tasks']>;
 
-/** What a video waits for. */
+/** The limit that a video waits for. */
 export type Lane = `key:${number}` | `account:${number}` | `vendor:${string}`;
 
-/** Rows of `queue_lanes` that are no lanes. */
+/** Rows of `queue_lanes` that are not lanes. */
 const START_LOCK = '';
 const SWEEP_TIME = '*';
 
@@ -131,7 +131,7 @@ export class TaskQueueStore {
   }
 
   /**
-   * Claims the look at all lanes, which one process at a time does.
+   * Claims the sweep over all lanes, which one process at a time performs.
    * @returns false if one did within the last `intervalMs`
    */
   async claimSweep(now: number, intervalMs: number): Promise<boolean> {
@@ -259,7 +259,7 @@ export class TaskQueueStore {
     return taken;
   }
 
-  /** Puts a video that was taken out back in its place; the vendor had no room for it. */
+  /** Puts a video that was taken out back at its position; the vendor had no room for it. */
   async putBack(trx: Trx, task: QueuedTask, notBefore: number): Promise<void> {
     await trx
       .insertInto('queued_tasks')
@@ -291,7 +291,7 @@ export class TaskQueueStore {
       .execute();
   }
 
-  /** Moves a video to the lane of what it waits for now; within its lane it keeps its turn. */
+  /** Moves a video to the lane of the limit it now waits for; within a lane it keeps its turn. */
   async move(trx: Trx, task: QueuedTask, lane: Lane, channels: string): Promise<void> {
     const { id, user_id: userId } = task;
     const turn = task.lane === lane ? task.turn : await this.#nextTurn(trx, lane, userId);
@@ -498,7 +498,7 @@ export class TaskLimitStore {
     };
   }
 
-  /** The limits of a key, for a video that no request is behind any more. */
+  /** The limits of a key, for a video whose request has ended. */
   async keyLimits(tokenId: number): Promise<KeyLimits | undefined> {
     if (tokenId === NO_TOKEN) return undefined;
     const row = await this.#database.kysely

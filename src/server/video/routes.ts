@@ -190,7 +190,7 @@ function addListRoute(
     const order = query.order ?? 'desc';
     if (order !== 'asc' && order !== 'desc') throw invalidRequest('order must be asc or desc.', 'order');
     const found = await store.listForToken(caller.tokenId, query.after, limit, order);
-    const page = await withPlaces(found.slice(0, limit), queue);
+    const page = await withPositions(found.slice(0, limit), queue);
     return {
       object: 'list' as const,
       data: request.isOpenAiSdk
@@ -203,10 +203,13 @@ function addListRoute(
   });
 }
 
-/** The tasks, and the places of those that wait. */
-async function withPlaces(tasks: readonly Task[], queue: Pick<TaskQueue, 'placesOf'>): Promise<readonly ShownTask[]> {
-  const places = await queue.placesOf(tasks);
-  return tasks.map((task) => defined({ ...task, queue: places.get(task.id) }));
+/** The tasks, and the positions of those that wait. */
+async function withPositions(
+  tasks: readonly Task[],
+  queue: Pick<TaskQueue, 'positionsOf'>,
+): Promise<readonly ShownTask[]> {
+  const positions = await queue.positionsOf(tasks);
+  return tasks.map((task) => defined({ ...task, queue: positions.get(task.id) }));
 }
 
 function addDeleteRoute(routes: RouteRegistry, { reader, videoDeletion }: VideoRouteDependencies): void {
@@ -377,7 +380,7 @@ export function addOwnerVideoRoutes(
       userId: caller.userId,
     };
     const { rows: tasks, ...page } = await store.page(filter, toLongPage(query));
-    const rows = await withPlaces(tasks, queue);
+    const rows = await withPositions(tasks, queue);
     const [posterOf, submitterOf] = await Promise.all([findPosters(rows, caller), findSubmitters(rows)]);
     return longList(
       rows.map((task) => ({ ...toVideoRow(hidePrompt(task, caller), posterOf(task)), ...submitterOf(task) })),
@@ -415,7 +418,7 @@ export function addOwnerVideoRoutes(
   });
 }
 
-/** Members of an organization cancel and delete their own videos, its owners and admins all. @throws forbidden */
+/** Members of an organization cancel and delete their own videos, owners and admins every video. @throws forbidden */
 function assertMayEnd({ actor_id }: Pick<Task, 'actor_id'>, caller: AccountCaller): void {
   const author = limitedAuthorOf(caller);
   if (author !== undefined && actor_id !== author) throw new AppError('forbidden');
@@ -425,15 +428,15 @@ function assertMayEnd({ actor_id }: Pick<Task, 'actor_id'>, caller: AccountCalle
 const seesPromptOf = ({ member }: AccountCaller, { actor_id }: Pick<Task, 'actor_id'>): boolean =>
   member === undefined || member.seesPrompts || actor_id === member.userId;
 
-/** The video without everything that tells its prompt, unless the caller may see it. */
+/** Removes from a video what reveals its prompt, unless the caller may see it. */
 const hidePrompt = <T extends Task>(task: T, caller: AccountCaller): T =>
   seesPromptOf(caller, task) ? task : { ...task, prompt: '', request: '{}', fail_reason: '' };
 
-/** The member whose prompts alone a search may read; undefined: all. */
+/** The only member whose prompts a search covers; undefined: all members. */
 const searchedActorOf = ({ member }: AccountCaller): number | undefined =>
   member === undefined || member.seesPrompts ? undefined : member.userId;
 
-/** @param made the one of the two videos that was made from the other */
+/** @param made the video that was derived from the other one */
 const toRelative = ({ public_id, prompt, status }: Task, { action }: Task) => ({
   task_id: public_id,
   operation: (action === 'edit' || action === 'extend' ? action : 'remix') as 'edit' | 'extend' | 'remix',

@@ -71,7 +71,7 @@ interface SubmitServiceDependencies {
   readonly inputs: Pick<InputResolver, 'resolve' | 'download'>;
   readonly modelChoice: Pick<ModelChoice, 'assertOffers'>;
   readonly attempts: AttemptRunner;
-  readonly places: ChannelTaskLimitStore;
+  readonly slots: ChannelTaskLimitStore;
   readonly limits: TaskLimitStore;
   readonly queue: TaskQueue;
   readonly keyLimiter: Pick<ApiKeyLimiter, 'admit'>;
@@ -84,7 +84,7 @@ interface SubmitServiceDependencies {
   readonly faultPoint: OnFaultPoint;
 }
 
-/** What the transaction that stores a task needs. */
+/** Arguments of the transaction that stores a task. */
 interface Reservation {
   readonly caller: SubmitCaller;
   /** Without a channel. */
@@ -94,7 +94,7 @@ interface Reservation {
   readonly addHeaders: AddHeaders | undefined;
 }
 
-/** A submit that finds no room. */
+/** A submit for which a limit leaves no slot. */
 interface WaitingSubmit {
   readonly prepared: PreparedSubmit;
   readonly candidates: readonly Channel[];
@@ -222,8 +222,8 @@ export class SubmitService {
     reservation: Reservation,
     all: readonly Channel[],
   ): Promise<{ readonly task: NewTask; readonly candidates: readonly Channel[] } | { readonly lane: Lane }> {
-    const { clock, syncPeriodMs, places } = this.#dependencies;
-    const candidates = await places.withRoom(all);
+    const { clock, syncPeriodMs, slots } = this.#dependencies;
+    const candidates = await slots.withRoom(all);
     for (const [index, channel] of candidates.entries()) {
       const assigned = { channel_id: channel.id, credential_id: channel.credentialId };
       const task = { ...reservation.task, ...assigned, next_poll_at: clock.now() + syncPeriodMs };
@@ -239,10 +239,10 @@ export class SubmitService {
    * @returns the limit that has been reached; nothing has changed then
    */
   #reserve(reservation: Reservation, channel: Channel): Promise<'vendor' | 'account' | 'key' | undefined> {
-    const { database, places, limits: counts } = this.#dependencies;
+    const { database, slots, limits: counts } = this.#dependencies;
     const { caller, limits } = reservation;
     return database.transaction(async (trx) => {
-      if (!(await places.take(trx, channel))) return 'vendor';
+      if (!(await slots.take(trx, channel))) return 'vendor';
       const exceeded = await counts.findExceeded(trx, caller, limits);
       if (exceeded === undefined) await this.#store(trx, reservation);
       return exceeded;
@@ -294,8 +294,8 @@ export class SubmitService {
     });
     faultPoint('after-reserve');
     queue.wake(task);
-    const place = await queue.placeOf(task);
-    return defined({ ...toSubmitResult(task, null), queue: place });
+    const position = await queue.positionOf(task);
+    return defined({ ...toSubmitResult(task, null), queue: position });
   }
 
   /** Inputs that the vendor takes only by value are loaded before anything is reserved, because that may fail. */
@@ -321,7 +321,7 @@ export class SubmitService {
     if (callbackUrl !== undefined) this.#dependencies.checkCallbackUrl(callbackUrl, 'callback_url');
     const model = await this.#modelFor(caller, generation.model);
     if (generation.officialVendor !== undefined && generation.officialVendor !== model.vendor)
-      throw invalidRequest(`${generation.model} is no model of this vendor; ask for it in another format.`, 'model');
+      throw invalidRequest(`${generation.model} is not a model of this vendor; request it in another format.`, 'model');
     // An alias may have been pointed to another vendor, which does not have the original.
     if (remixOf !== undefined && remixOf.vendor !== model.vendor) throw new AppError('remix_unsupported');
     const adapter = this.#dependencies.vendors.get(model.vendor);
@@ -417,13 +417,13 @@ const FULL_RETRY_SECONDS = 10;
 const channelsFullError = (): AppError =>
   new AppError('upstream_unavailable', { messageKey: 'channels_full', retryAfterSeconds: FULL_RETRY_SECONDS });
 
-/** The answer to a submit that must not wait. */
+/** The error for a submit that must not wait. */
 const refusalOf = (lane: Lane, { account, key }: TaskLimits): AppError =>
   lane.startsWith('vendor:')
     ? channelsFullError()
     : tooManyTasksError((lane.startsWith('key:') ? key.concurrent : account.concurrent) ?? 0);
 
-/** A model that is not listed has the ways of its name, and is otherwise only checked by the vendor. */
+/** An unlisted model has the ways inferred from its name; only the vendor checks the rest. */
 function toMediaUse(
   { id, target, inputSchema }: ResolvedModel,
   adapter: VendorAdapter,
@@ -438,7 +438,7 @@ function toMediaUse(
   };
 }
 
-/** A vendor that returns its own objects keeps the videos it has made, so that a change can name one by its id. */
+/** A vendor that returns its own objects keeps the videos it generated, so that a change can name one by its id. */
 function withSourceHandle(request: VideoRequest, source: Task | undefined, adapter: VendorAdapter): VideoRequest {
   const isHeld = source?.vendor === adapter.name && adapter.passthrough === true && source.handle !== null;
   return isHeld ? { ...request, sourceHandle: JSON.parse(source.handle ?? 'null') as Json } : request;
@@ -545,7 +545,7 @@ export function submitForAccount(
   const claim = toIdempotencyClaim(-userId, request.headers['idempotency-key'], () => [
     request.rawBody ?? JSON.stringify(generation.body),
   ]);
-  // A key as sent has no space, so each member of an organization has keys of their own.
+  // Keys sent by clients contain no space, so members of an organization never share one.
   const idempotency = claim && (actorId === undefined ? claim : { ...claim, key: `${actorId} ${claim.key}` });
   const client = request.headers['user-agent'];
   return submitter.submit({ ...owner, models: [] }, generation, {

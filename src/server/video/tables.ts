@@ -115,7 +115,7 @@ export interface VideoTables extends ReconciliationTables, QueueTables {
     /** `id` of the task. */
     task_id: string;
     user_id: number;
-    /** Who made the link; null: unknown, from a release before this column. */
+    /** Creator of the link; null: unknown, created by a release before this column. */
     actor_id: Generated<number | null>;
     /** SHA-256 of the token in the link. */
     token_hash: string;
@@ -325,7 +325,7 @@ async function createIdempotencyKeys(trx: MigrationTransaction, { int64, text }:
   await trx.schema.createIndex('idempotency_keys_by_age').on('idempotency_keys').column('created_at').execute();
 }
 
-/** Videos that wait for a place. Their tasks are NOT_START and have no time of a next poll. */
+/** Videos that wait for a slot. Their tasks are NOT_START and have no time of a next poll. */
 interface QueueTables {
   queued_tasks: {
     /** Ascends with the time of the submit. */

@@ -107,7 +107,7 @@ export class TaskCompletion {
         const refunded = await quota.refund(trx, task.id, toTaskDetail(task, change, undefined, clock.now()));
         if (options.suppressNotification !== true) {
           const { cause = 'unknown' } = change.failure ?? {};
-          // The owner has cancelled it and needs no notice, and a batch has a single one.
+          // No notice: the owner cancelled the video, or its batch sends a single one.
           if (cause !== 'cancelled' && task.client !== BATCH_CLIENT)
             await notifier.notify(trx, failureNotice(task, cause, refunded));
           await events.write(trx, toVideoEvent(task, change, clock.now()));
@@ -137,8 +137,8 @@ export class TaskCompletion {
   }
 
   /**
-   * Fails a task that waits for a place.
-   * @returns false if it does not wait any more
+   * Fails a task that waits for a slot.
+   * @returns false if it no longer waits
    */
   failWaiting(task: Task, failure: Failure): Promise<boolean> {
     const progress = progressOf('FAILURE', undefined);

@@ -26,14 +26,14 @@ import {
 } from './queue-store.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { TaskCompletion } from './task-completion.ts';
-import { isWaiting, type QueuePlace, type Task, type TaskStore } from './task-store.ts';
+import { isWaiting, type QueuePosition, type Task, type TaskStore } from './task-store.ts';
 
 interface TaskQueueDependencies {
   readonly database: Database<Tables>;
   readonly store: TaskStore;
   readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'byId'>;
   readonly vendors: VendorRegistry;
-  readonly places: ChannelTaskLimitStore;
+  readonly slots: ChannelTaskLimitStore;
   readonly limits: TaskLimitStore;
   readonly inputs: Pick<InputResolver, 'renew'>;
   readonly attempts: Pick<AttemptRunner, 'run'>;
@@ -44,23 +44,23 @@ interface TaskQueueDependencies {
   readonly syncPeriodMs: number;
 }
 
-/** How often all lanes are looked at; ends of videos in this process are noticed at once. */
+/** Period of the sweep over all lanes; ends of videos in this process are noticed immediately. */
 const SWEEP_MS = 1_000;
-/** Submits of waiting videos in progress in this process. */
+/** Waiting videos that this process submits at a time. */
 const MAX_SUBMITS = 32;
-/** Least time until a video that its vendor had no room for is tried again. */
+/** Minimum delay before a video is retried after its vendor had no capacity. */
 const RETRY_MS = 15_000;
-/** A video that has waited this long ends, with a refund. */
+/** Maximum wait; after it a video fails and is refunded. */
 const MAX_WAIT_MS = 7 * 24 * 3_600_000;
 const MAX_EXPIRED_AT_ONCE = 1_000;
-/** Bytes that the requests of an account's waiting videos may take. */
+/** Maximum total size of the requests of an account's waiting videos. */
 const MAX_BYTES = 1024 ** 3;
 const FULL_RETRY_SECONDS = 30;
-/** Age of a forecast that is still shown. */
+/** Maximum age of a forecast that is shown. */
 const FORECAST_MS = 2_000;
 const MAX_FORECASTS = 200;
 
-/** A waiting video with what its start needs. */
+/** A waiting video with the data for its start. */
 interface Startable {
   readonly task: Task;
   readonly model: ResolvedModel;
@@ -71,7 +71,7 @@ interface Startable {
   readonly limits: TaskLimits;
 }
 
-/** A group's order and forecasts, as of some moment. */
+/** Order and forecasts of a group, cached for a moment. */
 interface LaneForecast {
   readonly at: number;
   readonly positions: ReadonlyMap<string, number>;
@@ -89,7 +89,7 @@ export class TaskQueue {
   readonly #submits = new Set<Promise<void>>();
   readonly #forecasts = new LRUCache<string, LaneForecast>(upToEntries(MAX_FORECASTS));
   readonly #stopping = new AbortController();
-  /** Lanes in which a place may have become free. */
+  /** Lanes in which a slot may have become free. */
   readonly #woken = new Set<Lane>();
   /** Whether a video may wait; false until one was found. */
   #isUsed = false;
@@ -139,7 +139,7 @@ export class TaskQueue {
     this.#isUsed = true;
   }
 
-  /** Looks again at the lanes in which the end, or the submit, of a video may have changed something. */
+  /** Rechecks the lanes that the end or the submit of a video may have unblocked. */
   wake(task: Pick<Task, 'vendor' | 'user_id' | 'token_id'>): void {
     if (!this.#isUsed || this.#stopping.signal.aborted) return;
     for (const lane of lanesOf(task)) this.#woken.add(lane);
@@ -191,31 +191,31 @@ export class TaskQueue {
     return isWaitingAgain;
   }
 
-  /** Places and forecasts of the tasks that wait, by id. */
-  async placesOf(
+  /** Positions and forecasts of the tasks that wait, by id. */
+  async positionsOf(
     tasks: readonly Pick<Task, 'id' | 'status' | 'next_poll_at'>[],
-  ): Promise<ReadonlyMap<string, QueuePlace>> {
+  ): Promise<ReadonlyMap<string, QueuePosition>> {
     const ids = tasks.filter(isWaiting).map(({ id }) => id);
-    const places = new Map<string, QueuePlace>();
-    if (ids.length === 0) return places;
+    const positions = new Map<string, QueuePosition>();
+    if (ids.length === 0) return positions;
     for (const queued of await this.#queued.findAll(ids)) {
       const { positions, starts } = await this.#forecast(queued);
       const index = positions.get(queued.task_id) ?? positions.size;
       const { p50, p90 } = starts[index] ?? starts.at(-1) ?? { p50: 0, p90: 0 };
-      places.set(queued.task_id, {
+      positions.set(queued.task_id, {
         position: index + 1,
         starts_in_seconds: { p50: Math.ceil(p50 / 1_000), p90: Math.ceil(p90 / 1_000) },
       });
     }
-    return places;
+    return positions;
   }
 
-  /** The place of one task; undefined if it does not wait. */
-  async placeOf(task: Pick<Task, 'id' | 'status' | 'next_poll_at'>): Promise<QueuePlace | undefined> {
-    return (await this.placesOf([task])).get(task.id);
+  /** The position of one task; undefined if it does not wait. */
+  async positionOf(task: Pick<Task, 'id' | 'status' | 'next_poll_at'>): Promise<QueuePosition | undefined> {
+    return (await this.positionsOf([task])).get(task.id);
   }
 
-  /** Ends videos that have waited too long, and removes what killed processes left. Called every minute. */
+  /** Fails videos that have waited too long and removes leftovers of killed processes. Called every minute. */
   async maintain(): Promise<void> {
     const { completion, store, clock } = this.#dependencies;
     for (const id of await this.#queued.waitingSince(clock.now() - MAX_WAIT_MS, MAX_EXPIRED_AT_ONCE)) {
@@ -265,13 +265,13 @@ export class TaskQueue {
     }
   }
 
-  /** Starts the videos of these lanes, or of all, until none has room. */
+  /** Starts the videos of these lanes, or of all, until no slot is free. */
   async #drain(lanes?: readonly Lane[]): Promise<void> {
     const groups = Map.groupBy(await this.#queued.groups(lanes), ({ lane }) => lane);
     for (const ofLane of groups.values()) await this.#drainLane(ofLane);
   }
 
-  /** Groups of a lane may share channels, so that the next video of all is started first. */
+  /** Groups of a lane may share channels, so the first video of all groups is started first. */
   async #drainLane(groups: readonly LaneGroup[]): Promise<void> {
     let open = groups;
     while (open.length > 0 && !this.#stopping.signal.aborted) {
@@ -285,7 +285,7 @@ export class TaskQueue {
     }
   }
 
-  /** Starts the video, moves it to the lane of what it waits for, or leaves it. */
+  /** Starts the video, moves it to the lane of the limit that blocks it, or leaves it. */
   async #startNext(head: QueuedTask): Promise<'started' | 'moved' | 'blocked'> {
     const startable = await this.#prepare(head);
     if (startable === 'ended') return 'moved';
@@ -307,8 +307,8 @@ export class TaskQueue {
     head: QueuedTask,
     { candidates, group, limits }: Startable,
   ): Promise<'moved' | 'blocked' | { readonly channel: Channel }> {
-    const { places, limits: counts, clock, syncPeriodMs } = this.#dependencies;
-    const channel = await firstWithRoom(trx, places, candidates);
+    const { slots, limits: counts, clock, syncPeriodMs } = this.#dependencies;
+    const channel = await firstWithRoom(trx, slots, candidates);
     const caller = { userId: head.user_id, tokenId: head.token_id };
     const exceeded = channel === undefined ? 'vendor' : await counts.findExceeded(trx, caller, limits);
     if (channel === undefined || exceeded !== undefined) {
@@ -323,7 +323,7 @@ export class TaskQueue {
     return isStarted ? { channel } : 'moved';
   }
 
-  /** @returns `ended` if the task is gone or has no model any more; undefined if no channel can serve it now */
+  /** @returns `ended` if the task is gone or no longer has a model; undefined if no channel can serve it now */
   async #prepare(head: QueuedTask): Promise<Startable | 'ended' | undefined> {
     const { store, channels, vendors, findPlanTerms, limits, completion } = this.#dependencies;
     const task = await store.findById(head.task_id);
@@ -398,7 +398,7 @@ export class TaskQueue {
     }
   }
 
-  /** Lets a video wait again in its place because its vendor had no room. */
+  /** Lets a video wait again at its position because its vendor had no room. */
   #putBack(head: QueuedTask, attempt: number, retryAfterMs: number): Promise<boolean> {
     const { database, clock } = this.#dependencies;
     const now = clock.now();
@@ -424,10 +424,10 @@ export class TaskQueue {
     const known = this.#forecasts.get(key);
     if (known !== undefined && now - known.at < FORECAST_MS && known.positions.has(group.task_id)) return known;
     const order = await this.#queued.order(group);
-    const { places, open } = await this.#placesOfLane(group);
+    const { slots, open } = await this.#slotsOfLane(group);
     const running = await this.#queued.running(open, now);
     const starts = forecastStarts({
-      places: places ?? Math.max(1, running.ages.length),
+      slots: slots ?? Math.max(1, running.ages.length),
       ...running,
       waiting: order.length,
     });
@@ -436,8 +436,8 @@ export class TaskQueue {
     return fresh;
   }
 
-  /** What a lane's videos share: the number of places, undefined where it is unknown, and who takes them. */
-  async #placesOfLane(group: QueuedTask): Promise<{ readonly places: number | undefined; readonly open: OpenTasks }> {
+  /** The number of slots that a lane's videos share, undefined where unknown, and the tasks that occupy them. */
+  async #slotsOfLane(group: QueuedTask): Promise<{ readonly slots: number | undefined; readonly open: OpenTasks }> {
     const { channels, limits, findPlanTerms } = this.#dependencies;
     const { user_id: userId, token_id: tokenId } = group;
     if (group.lane.startsWith('vendor:')) {
@@ -445,14 +445,14 @@ export class TaskQueue {
       const model = await channels.model(group.model);
       const serving = model === undefined ? [] : await channels.candidates(model, ids);
       const bounds = serving.map(({ maxConcurrentTasks }) => maxConcurrentTasks ?? 0);
-      const places = bounds.reduce((sum, bound) => sum + bound, 0);
-      return { places: places === 0 ? undefined : places, open: { channelIds: [...ids] } };
+      const slots = bounds.reduce((sum, bound) => sum + bound, 0);
+      return { slots: slots === 0 ? undefined : slots, open: { channelIds: [...ids] } };
     }
     const keyLimits = await limits.keyLimits(tokenId);
     const { account, key } = await limits.limitsOf({ userId, limits: keyLimits }, await findPlanTerms(userId));
     return group.lane.startsWith('key:')
-      ? { places: key.concurrent, open: { tokenId } }
-      : { places: account.concurrent, open: { userId } };
+      ? { slots: key.concurrent, open: { tokenId } }
+      : { slots: account.concurrent, open: { userId } };
   }
 }
 
@@ -462,7 +462,7 @@ const lanesOf = (task: Pick<Task, 'vendor' | 'user_id' | 'token_id'>): Lane[] =>
   `vendor:${task.vendor}`,
 ];
 
-/** The lane of a task that waits for a place of its key, its account or its vendor. */
+/** The lane of a task that waits for a slot of its key, its account or its vendor. */
 export const laneOf = (
   kind: 'key' | 'account' | 'vendor',
   task: { readonly vendor: string; readonly user_id: number; readonly token_id: number },
@@ -487,13 +487,13 @@ const compareTurns = (one: QueuedTask, other: QueuedTask): number =>
 const queueFull = (limit: number): AppError =>
   new AppError('queue_full', { params: { limit: String(limit) }, retryAfterSeconds: FULL_RETRY_SECONDS });
 
-/** Takes a place on the first channel that has one. */
+/** Acquires a slot on the first channel that has one. */
 async function firstWithRoom(
   trx: Trx,
-  places: ChannelTaskLimitStore,
+  slots: ChannelTaskLimitStore,
   candidates: readonly Channel[],
 ): Promise<Channel | undefined> {
-  for (const channel of candidates) if (await places.take(trx, channel)) return channel;
+  for (const channel of candidates) if (await slots.take(trx, channel)) return channel;
   return undefined;
 }
 
@@ -512,10 +512,10 @@ export async function servingChannels(
   return account === undefined ? [] : [account];
 }
 
-/** What decides when the waiting videos of a lane start. All times are in milliseconds. */
+/** Input of the forecast for the waiting videos of a lane. All times are in milliseconds. */
 export interface LaneState {
   /** Videos that may run at once. */
-  readonly places: number;
+  readonly slots: number;
   /** How long each running video has been running. */
   readonly ages: readonly number[];
   /** How long recent videos ran, from start to end; empty where none is known. */
@@ -531,7 +531,7 @@ interface StartForecast {
 }
 
 const RUNS = 200;
-/** Starts that are simulated; later ones follow from the rate at which places become free. */
+/** Starts that are simulated; later ones follow from the rate at which slots become free. */
 const SIMULATED = 300;
 /** Assumed where no video has ended yet, in milliseconds: the range of the vendors' documented times. */
 const UNKNOWN_DURATIONS = [30, 60, 90, 120, 180, 300].map((seconds) => seconds * 1_000);
@@ -551,8 +551,8 @@ export function forecastStarts(state: LaneState, random: () => number = Math.ran
   const starts: number[][] = Array.from({ length: simulated }, () => []);
   for (let run = 0; run < RUNS; run++) {
     const sample = durations.map(() => pick(durations, random));
-    const ends = state.ages.slice(0, state.places).map((age) => remaining(sample, age, random));
-    while (ends.length < state.places) ends.push(0);
+    const ends = state.ages.slice(0, state.slots).map((age) => remaining(sample, age, random));
+    while (ends.length < state.slots) ends.push(0);
     const free = new MinHeap(ends);
     for (const times of starts) {
       const at = free.min();
@@ -584,7 +584,7 @@ function toForecast(times: number[]): StartForecast {
 function extrapolate(
   forecasts: readonly StartForecast[],
   durations: readonly number[],
-  { places, waiting }: LaneState,
+  { slots, waiting }: LaneState,
 ): StartForecast[] {
   const last = forecasts.at(-1);
   if (last === undefined) return [];
@@ -593,10 +593,10 @@ function extrapolate(
   const spread = last.p90 - last.p50;
   return Array.from({ length: waiting - forecasts.length }, (_, index) => {
     const more = index + 1;
-    const p50 = last.p50 + (more * mean) / places;
+    const p50 = last.p50 + (more * mean) / slots;
     // The mean itself is only known from the sample, which widens the forecast in proportion to the distance.
-    const own = (Z90 ** 2 * more * variance) / places ** 2;
-    const uncertain = (Z90 * (more / places)) ** 2 * (variance / durations.length);
+    const own = (Z90 ** 2 * more * variance) / slots ** 2;
+    const uncertain = (Z90 * (more / slots)) ** 2 * (variance / durations.length);
     return { p50, p90: p50 + Math.sqrt(spread ** 2 + own + uncertain) };
   });
 }

@@ -27,7 +27,7 @@ export interface TaskChange {
   readonly artifact?: string;
   /** Set with FAILURE; ill-formed Unicode in it is replaced. */
   readonly failure?: Failure;
-  /** Applies only while the task waits for a place: a start that comes first wins. */
+  /** Applies only while the task waits for a slot: a start that comes first wins. */
   readonly whileWaiting?: boolean;
 }
 
@@ -370,7 +370,7 @@ export function hasStatus(status: TaskStatus) {
 }
 
 /** A task as its owner reads it. */
-export type ShownTask = Task & { readonly queue?: QueuePlace };
+export type ShownTask = Task & { readonly queue?: QueuePosition };
 
 /**
  * The status of the OpenAI-style object. A video that waits, or has waited and is being sent, is queued; one whose
@@ -384,7 +384,7 @@ export const openAiStatusOf = ({
 }: StatusColumns) => (status === 'NOT_START' && (next === null || sent > created) ? 'queued' : OPENAI_STATUS[status]);
 type StatusColumns = Pick<Task, 'status' | 'next_poll_at' | 'created_at' | 'submit_time'>;
 
-/** Whether a task waits for a place and has not been sent to any vendor. */
+/** Whether a task waits for a slot and has not been sent to any vendor. */
 export const isWaiting = ({ status, next_poll_at: next }: Pick<Task, 'status' | 'next_poll_at'>): boolean =>
   status === 'NOT_START' && next === null;
 
@@ -669,12 +669,12 @@ export interface SubmitResult {
   readonly task: Pick<Task, 'public_id' | 'vendor' | 'model' | 'status' | 'created_at' | 'handle' | 'external_id'>;
   /** The vendor's response; null if it was lost. */
   readonly raw: Json;
-  /** The place of a video that waits. */
-  readonly queue?: QueuePlace;
+  /** The position of a video that waits. */
+  readonly queue?: QueuePosition;
 }
 
 /** Where a waiting video stands; `queue` of the video object. */
-export interface QueuePlace {
+export interface QueuePosition {
   /** 1 starts next. */
   readonly position: number;
   /** Half of such videos start within `p50`, nine in ten within `p90`. */

@@ -227,7 +227,7 @@ export default {
   },
   waiting: {
     badge: 'Waiting',
-    title: 'Waiting, place {{position}}',
+    title: 'Waiting, position {{position}}',
     soon: 'starts in less than {{slow}}',
     range: 'starts in about {{fast}} to {{slow}}',
     hint: 'It starts by itself as soon as there is room.',

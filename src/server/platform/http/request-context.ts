@@ -123,7 +123,7 @@ export interface Membership {
  */
 export type AccountCaller = AccountCredential & { readonly member?: Membership };
 
-/** Id of the person who calls. */
+/** Id of the calling person. */
 export const actorIdOf = ({ userId, member }: AccountCaller): number => member?.userId ?? userId;
 
 type AccountCredential =
@@ -167,18 +167,18 @@ export interface Owner {
   readonly actorId?: number;
 }
 
-/** Whom a caller acts for. */
+/** The owner a caller acts for. */
 export function ownerOf(caller: Caller): Owner {
   const { userId } = caller;
   const actorId = caller.kind === 'model' ? caller.actorId : caller.member?.userId;
   return actorId === undefined ? { userId } : { userId, actorId };
 }
 
-/** The owner of what a caller reads; `actorId`: the member whose prompts alone it may see. Keys see those of their author. */
+/** The owner of the data a caller reads; `actorId`: the only member whose prompts it may see. A key sees its author's. */
 export const promptReaderOf = (caller: Caller): Owner =>
   caller.kind !== 'model' && caller.member?.seesPrompts === true ? { userId: caller.userId } : ownerOf(caller);
 
-/** The member whose things alone a caller may end; undefined: all of the owner's. Keys end those of their author. */
+/** The only member whose objects a caller may end; undefined: all of the owner's. A key ends its author's. */
 export const limitedAuthorOf = (caller: Caller): number | undefined =>
   caller.kind === 'model' ? caller.actorId : caller.member?.role === 'member' ? caller.member.userId : undefined;
 
@@ -227,7 +227,7 @@ export interface Actor extends RequestOrigin {
   readonly actorId: number;
 }
 
-/** The author of a change of things that an account or organization owns. */
+/** The author of a change to something an account or organization owns. */
 export interface OwnerActor extends Actor {
   /** Id of the account or organization. */
   readonly ownerId: number;

@@ -241,7 +241,7 @@ export interface KeyLimits {
   readonly tokensPerMinute?: number;
   readonly concurrentCalls?: number;
   readonly concurrentTasks?: number;
-  /** Videos that may wait for a place. */
+  /** Videos that may wait for a slot. */
   readonly queuedTasks?: number;
 }
 

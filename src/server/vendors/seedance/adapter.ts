@@ -358,7 +358,7 @@ export function toBody(request: VideoRequest): RequestBody {
 }
 
 /**
- * Seedance on Volcengine Ark or BytePlus ModelArk, `/api/v3/contents/generations/tasks`: one protocol, two companies.
+ * Seedance on Volcengine Ark or BytePlus ModelArk, `/api/v3/contents/generations/tasks`: one protocol on two platforms.
  */
 
 // --- Price ---

@@ -10,7 +10,7 @@ import { useChannelNames } from '../../../data/names.ts';
 
 const REFRESH_MS = 30_000;
 
-/** Videos that wait for a place, by model and channel; hidden while none waits. */
+/** Videos that wait for a slot, by model and channel; hidden while none waits. */
 export function WaitingPanel() {
   const { t } = useTranslation('admin');
   const channels = useChannelNames();
