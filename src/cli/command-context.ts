@@ -71,6 +71,6 @@ function parseOrganization(slug: string | undefined): string | undefined {
 function parseBaseUrl(text: string): string {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new UsageError(`"${text}" is no URL of a service. Give one such as https://reelgate.example.com.`);
+    throw new UsageError(`"${text}" is not a URL of a service. Give one such as https://reelgate.example.com.`);
   return url.replace(/\/+$/, '');
 }

@@ -31,7 +31,7 @@ const MODEL_LIST = /(\/v\d[a-z0-9.]*(?:\/openai)?)\/models$/i;
 export function parseBaseUrl(text: string, isPrivate: boolean): string {
   const invalidUrl = (why: string) => invalidRequest(`base_url ${why}.`, 'base_url');
   const url = URL.parse(text.trim());
-  if (url === null) throw invalidUrl('is no URL');
+  if (url === null) throw invalidUrl('is not a URL');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw invalidUrl('must start with https://');
   if (url.username !== '' || url.password !== '') throw invalidUrl('must not hold credentials');
   if (text.includes('#')) throw invalidUrl('must have no fragment');

@@ -119,7 +119,7 @@ function* imagesIn(value: unknown, place: Place, bodyImages: BodyImages): Genera
   if (key === undefined) throw notAnImage(param);
   const told = typeof value.role === 'string' && value.role !== '' ? value.role : undefined;
   const role = told === undefined ? place.role : imageRoleOf(told);
-  if (role === undefined) throw invalidRequest(`${param}.role is no role of an image.`, `${param}.role`);
+  if (role === undefined) throw invalidRequest(`${param}.role is not an image role.`, `${param}.role`);
   yield* imagesIn(value[key], { ...place, role, param: `${param}.${key}` }, bodyImages);
 }
 
@@ -306,7 +306,7 @@ function mediaTypeOf(bytes: Buffer, param: string): string {
   if (bytes.length > MAX_IMAGE_BYTES) throw imageTooLarge(param);
   const mediaType = detectMediaType(bytes.toString('base64', 0, 24));
   if (mediaType === undefined)
-    throw invalidRequest(`${param} is no image of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF).`, param);
+    throw invalidRequest(`${param} is not an image of a supported type (PNG, JPEG, WebP, GIF, BMP, TIFF).`, param);
   return mediaType;
 }
 
@@ -332,7 +332,7 @@ function replaceAt<T extends object>(holder: T, [key = '', ...rest]: readonly st
 
 /** @throws AppError for anything but an http(s) URL without credentials */
 export function parseUrl(text: string, param: string): string {
-  if (text.length > 8192 || !URL.canParse(text)) throw invalidRequest(`${param} is no valid address.`, param);
+  if (text.length > 8192 || !URL.canParse(text)) throw invalidRequest(`${param} is not a valid URL.`, param);
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')
     throw invalidRequest(`${param} must not carry a user name or password.`, param);

@@ -411,7 +411,7 @@ export const createUrlCheck =
   ({ allowHttp, privateHosts }: WebhookUrlRules): UrlCheck =>
   (text, param) => {
     const url = URL.parse(text);
-    if (url === null || !/^https?:$/.test(url.protocol)) throw invalidRequest(`${param} is no URL.`, param);
+    if (url === null || !/^https?:$/.test(url.protocol)) throw invalidRequest(`${param} is not a URL.`, param);
     if (url.username !== '' || url.password !== '') throw invalidRequest(`${param} must not hold credentials.`, param);
     if (isListedHost(url, privateHosts)) return;
     if (url.protocol === 'http:' && !allowHttp) throw invalidRequest(`${param} must start with https://.`, param);

@@ -259,7 +259,7 @@ export function assertPublicUrl(param: string, text: string): void {
   if (hasNoScheme && isBase64(text)) return;
   const url = text.length > MAX_URL_LENGTH ? null : URL.parse(hasNoScheme ? `http:${bare}` : bare);
   if (url === null && hasNoScheme && text.length <= MAX_URL_LENGTH) return;
-  if (url === null) throw invalidRequest(`${param} is no valid address.`, param);
+  if (url === null) throw invalidRequest(`${param} is not a valid URL.`, param);
   if (isPrivateHost(url.hostname)) throw invalidRequest(`${param} must be a public address.`, param);
 }
 

@@ -75,19 +75,19 @@ test("other schemes that fetchers follow are refused, vendors' own schemes pass"
 });
 
 test('a text that looks like a URL must be a valid one', () => {
-  assert.equal(url('http://'), 'image is no valid address.');
-  assert.equal(url('http://[::1'), 'image is no valid address.');
+  assert.equal(url('http://'), 'image is not a valid URL.');
+  assert.equal(url('http://[::1'), 'image is not a valid URL.');
   assert.equal(url('//['), undefined, 'without a scheme it may be anything');
   const long = (start: string, length: number) => start.padEnd(length, 'x');
   assert.equal(url(long('http://images.example/', 8_192)), undefined);
-  assert.equal(url(long('http://images.example/', 8_193)), 'image is no valid address.');
-  assert.equal(url(long('//images.example/-', 8_193)), 'image is no valid address.');
+  assert.equal(url(long('http://images.example/', 8_193)), 'image is not a valid URL.');
+  assert.equal(url(long('//images.example/-', 8_193)), 'image is not a valid URL.');
 });
 
 test('a text after two slashes that is not a URL is examined only up to the length of one', () => {
   const noAddress = (length: number) => '//a b/-'.padEnd(length, '-');
   assert.equal(url(noAddress(8_192)), undefined);
-  assert.equal(url(noAddress(8_193)), 'image is no valid address.');
+  assert.equal(url(noAddress(8_193)), 'image is not a valid URL.');
 });
 
 test('Base64 is distinguished from a URL by its length and characters', () => {
