@@ -37,7 +37,7 @@ import { Idempotency } from './idempotency.ts';
 import { type FindInputFile, InputResolver, SourceVideos } from './input-resolver.ts';
 import { addModelRoutes, addVideoModelRoutes } from './model-routes.ts';
 import { makePollScheduler, type PollScheduler } from './poll-scheduler.ts';
-import { RefreshingTaskReader, ResultCheck, TaskPoller } from './poller.ts';
+import { RefreshingTaskReader, ResultCheck, TaskFollower, TaskPoller } from './poller.ts';
 import { TaskLimitStore } from './queue-store.ts';
 import {
   DifferenceNotices,
@@ -50,7 +50,6 @@ import { addSharePageRoutes, addShareRoutes } from './share-routes.ts';
 import { ShareAccess, ShareService, ShareStore } from './shares.ts';
 import { PriceQuoteService, SubmitService } from './submit.ts';
 import { type OnFaultPoint, TaskCompletion } from './task-completion.ts';
-import { TaskFollower } from './task-follower.ts';
 import { TaskQueue } from './task-queue.ts';
 import { DurationStatistics, OpenTaskStatistics, TaskAdminStore } from './task-reports.ts';
 import { type Task, TaskStore } from './task-store.ts';

@@ -34,9 +34,8 @@ import {
   type RequestImages,
   type RequestReader,
 } from './generation-request.ts';
-import type { RefreshingTaskReader } from './poller.ts';
+import { parseWait, type RefreshingTaskReader, type TaskFollower } from './poller.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
-import { parseWait, type TaskFollower } from './task-follower.ts';
 import type { TaskQueue } from './task-queue.ts';
 import type { DurationStatistics } from './task-reports.ts';
 import {
