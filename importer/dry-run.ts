@@ -1,5 +1,5 @@
 import { withIdRemarks } from './ended-tasks.ts';
-import { type AccountKeyAndCodeImportStore, candidatesOf, nameUsers } from './import-store.ts';
+import { type AccountImportStore, candidatesOf, nameUsers } from './import-store.ts';
 import type { ImportTarget } from './import-target.ts';
 import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept, withRankRemarks } from './row-remarks.ts';
 import { TaskPaymentImportStore } from './task-store.ts';
@@ -7,7 +7,7 @@ import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
 
 /** Creates a visitor that writes nothing and reports the outcome of each row. */
 export function dryRunVisitor(
-  store: AccountKeyAndCodeImportStore,
+  store: AccountImportStore,
   target: Pick<ImportTarget, 'sealCode'>,
   identity: string,
 ): ImportVisitor {

@@ -24,7 +24,7 @@ export const grantRef = (importId: number, sourceUserId: number): string => `imp
  * SQL that writes imported accounts, wallets, keys and codes. Whole pages of rows are written per statement, so that
  * hundreds of thousands take seconds.
  */
-export class AccountKeyAndCodeImportStore extends ImportRecordStore {
+export class AccountImportStore extends ImportRecordStore {
   /** The subset of these names and login e-mails that accounts already have. */
   async takenNames(
     usernames: readonly string[],

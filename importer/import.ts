@@ -31,7 +31,7 @@ import type { Tables, Trx } from '../src/server/tables.ts';
 import { VendorRegistry } from '../src/server/vendors/registry.ts';
 import { NO_TOKEN } from '../src/server/video/tables.ts';
 import { importedEndedTaskSeq, newTaskRow } from '../src/server/video/task-store.ts';
-import { AccountKeyAndCodeImportStore } from './import-store.ts';
+import { AccountImportStore } from './import-store.ts';
 import type { ImportTarget, NewEndedTask, NewImportedTask } from './import-target.ts';
 import { Importer, type ImporterDependencies, type ImportRequest } from './importer.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
@@ -100,7 +100,7 @@ async function assertStarted(database: Database<Tables>): Promise<void> {
 /** Constructs the importer on a database of the service. */
 export const buildImporter = (database: Database<Tables>, vault: Vault, quotaPerUnit: number, hooks: Hooks): Importer =>
   new Importer({
-    store: new AccountKeyAndCodeImportStore(database),
+    store: new AccountImportStore(database),
     verifyStore: new VerifyStore(database),
     undo: new UndoStore(database),
     target: importTarget(database, vault, quotaPerUnit),

@@ -3,11 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ImportKind } from '../src/server/imports/tables.ts';
 import type { Clock } from '../src/server/platform/clock.ts';
 import { dryRunVisitor } from './dry-run.ts';
-import type { AccountKeyAndCodeImportStore } from './import-store.ts';
+import type { AccountImportStore } from './import-store.ts';
 import type { ImportTarget } from './import-target.ts';
 import { readPrices } from './mapping/models.ts';
 import { readOptions } from './mapping/values.ts';
-import { ModelImportAndChannelRemovalStore, PlansFromGroupsImportStore } from './model-store.ts';
+import { ModelImportStore, PlansFromGroupsImportStore } from './model-store.ts';
 import { describeUrl, openSource } from './open-source.ts';
 import { readAndMapSource } from './reading.ts';
 import { buildReport, type ImportReport } from './report.ts';
@@ -15,7 +15,7 @@ import { detectProgram, type ProgramName, type SourceDatabase, type SourceSchema
 import type { ImportSummary } from './summary.ts';
 import { TaskPaymentImportStore } from './task-store.ts';
 import { type UndoReport, type UndoStore, undoImport } from './undo.ts';
-import { reportUnimportedTablesAndPlans } from './unimported.ts';
+import { reportUnimported } from './unimported.ts';
 import { type Discrepancy, Verifier, type VerifyStore } from './verify.ts';
 import { ImportWriter } from './writer.ts';
 
@@ -29,7 +29,7 @@ interface ImportProgress {
 
 /** Dependencies of {@link Importer}. */
 export interface ImporterDependencies {
-  readonly store: AccountKeyAndCodeImportStore;
+  readonly store: AccountImportStore;
   readonly verifyStore: VerifyStore;
   readonly undo: UndoStore;
   readonly target: ImportTarget;
@@ -107,7 +107,7 @@ export class Importer {
     if (known === undefined) throw new Error('Nothing of this source was imported here.');
     const report = await undoImport({
       store: undo,
-      catalog: new ModelImportAndChannelRemovalStore(),
+      catalog: new ModelImportStore(),
       groups: new PlansFromGroupsImportStore(),
       tasks: new TaskPaymentImportStore(),
       importId: known.id,
@@ -123,7 +123,7 @@ export class Importer {
     const importId =
       knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
     const [catalog, groups, tasks] = [
-      new ModelImportAndChannelRemovalStore(),
+      new ModelImportStore(),
       new PlansFromGroupsImportStore(),
       new TaskPaymentImportStore(),
     ];
@@ -142,7 +142,7 @@ export class Importer {
     const verifier = new Verifier({
       store,
       verifyStore,
-      catalog: new ModelImportAndChannelRemovalStore(),
+      catalog: new ModelImportStore(),
       groups: new PlansFromGroupsImportStore(),
       tasks: new TaskPaymentImportStore(),
       importId: known.id,
@@ -184,7 +184,7 @@ export class Importer {
       onProgress: (table: string, rows: number, total: number) => onProgress({ phase, table, rows, total }),
     };
     const found = await readAndMapSource(context, visitor);
-    await reportUnimportedTablesAndPlans(source, schema, found);
+    await reportUnimported(source, schema, found);
     return found;
   }
 

@@ -15,7 +15,7 @@ export interface StoredModel {
 }
 
 /** SQL of an import on channels and models. */
-export class ModelImportAndChannelRemovalStore {
+export class ModelImportStore {
   /** Makes every process reload the catalogue, and serializes changes of it. */
   async bumpVersion(trx: Trx): Promise<void> {
     await trx.updateTable('catalog_version').set({ version: sql`version + 1` }).execute();

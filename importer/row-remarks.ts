@@ -1,5 +1,5 @@
 import type { Role } from '../src/contract/account-fields.ts';
-import type { AccountKeyAndCodeImportStore } from './import-store.ts';
+import type { AccountImportStore } from './import-store.ts';
 import { type ImportedUser, isPrivileged } from './mapping/accounts.ts';
 import { skipped, toPlainText } from './mapping/values.ts';
 import type { MappedRow } from './visitor.ts';
@@ -11,7 +11,7 @@ export const KNOWN_CODE = skipped('there is a code with the same value here alre
 
 /** Skips accounts that an undo of an earlier import kept, because their money would be imported twice. */
 export async function withoutKept<T>(
-  store: AccountKeyAndCodeImportStore,
+  store: AccountImportStore,
   identity: string,
   rows: readonly MappedRow<T>[],
 ): Promise<MappedRow<T>[]> {

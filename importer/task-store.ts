@@ -1,5 +1,5 @@
 import type { Executor, Trx } from '../src/server/tables.ts';
-import type { AccountKeyAndCodeImportStore } from './import-store.ts';
+import type { AccountImportStore } from './import-store.ts';
 import type { SourceTask } from './mapping/tasks.ts';
 
 /** Id here of a task of the source; also the reference of its reservation. */
@@ -160,7 +160,7 @@ export class TaskPaymentImportStore {
 
 /** Dependencies of `findTaskOwners`. */
 export interface TaskOwnerDependencies {
-  readonly store: AccountKeyAndCodeImportStore;
+  readonly store: AccountImportStore;
   readonly tasks: TaskPaymentImportStore;
   readonly importId: number;
 }

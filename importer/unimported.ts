@@ -105,7 +105,7 @@ const MAX_LISTED = 100_000;
 const PLAIN_NAME = /^\w+$/;
 
 /** Reports data without a counterpart here: options, tables by their rows, active plans. */
-export async function reportUnimportedTablesAndPlans(
+export async function reportUnimported(
   source: SourceDatabase,
   schema: SourceSchema,
   found: ImportSummary,

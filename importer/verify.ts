@@ -3,14 +3,9 @@ import type { ImportKind } from '../src/server/imports/tables.ts';
 import type { Database } from '../src/server/platform/db/database.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { findWrongEndedTasks } from './ended-tasks.ts';
-import { type AccountKeyAndCodeImportStore, grantRef, NO_LOGIN_EMAIL } from './import-store.ts';
+import { type AccountImportStore, grantRef, NO_LOGIN_EMAIL } from './import-store.ts';
 import type { ImportedUser } from './mapping/accounts.ts';
-import type {
-  ModelImportAndChannelRemovalStore,
-  PlansFromGroupsImportStore,
-  StoredGroupPlan,
-  StoredModel,
-} from './model-store.ts';
+import type { ModelImportStore, PlansFromGroupsImportStore, StoredGroupPlan, StoredModel } from './model-store.ts';
 import { withNameRemarks, withRankRemarks } from './row-remarks.ts';
 import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-store.ts';
 import { isSameModel } from './undo.ts';
@@ -25,9 +20,9 @@ export interface Discrepancy {
 }
 
 interface VerifierDependencies {
-  readonly store: AccountKeyAndCodeImportStore;
+  readonly store: AccountImportStore;
   readonly verifyStore: VerifyStore;
-  readonly catalog: ModelImportAndChannelRemovalStore;
+  readonly catalog: ModelImportStore;
   readonly groups: PlansFromGroupsImportStore;
   readonly tasks: TaskPaymentImportStore;
   readonly importId: number;
@@ -41,7 +36,7 @@ export class Verifier implements ImportVisitor {
   readonly changes: Discrepancy[] = [];
   readonly #dependencies: VerifierDependencies;
   /** Plans of groups, by their names in the source. */
-  #plans: Awaited<ReturnType<AccountKeyAndCodeImportStore['named']>> = new Map();
+  #plans: Awaited<ReturnType<AccountImportStore['named']>> = new Map();
 
   constructor(dependencies: VerifierDependencies) {
     this.#dependencies = dependencies;

@@ -1,18 +1,18 @@
 import type { ImportKind } from '../src/server/imports/tables.ts';
 import type { Trx } from '../src/server/tables.ts';
 import { addEndedTasks } from './ended-tasks.ts';
-import { type AccountKeyAndCodeImportStore, candidatesOf, nameUsers } from './import-store.ts';
+import { type AccountImportStore, candidatesOf, nameUsers } from './import-store.ts';
 import type { ImportTarget } from './import-target.ts';
 import type { ImportedUser } from './mapping/accounts.ts';
 import type { ImportedTask } from './mapping/tasks.ts';
-import type { ModelImportAndChannelRemovalStore, PlansFromGroupsImportStore } from './model-store.ts';
+import type { ModelImportStore, PlansFromGroupsImportStore } from './model-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './row-remarks.ts';
 import { findTaskOwners, type TaskOwnerDependencies, type TaskPaymentImportStore, taskIdOf } from './task-store.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
 
 interface ApplyDependencies {
-  readonly store: AccountKeyAndCodeImportStore;
-  readonly catalog: ModelImportAndChannelRemovalStore;
+  readonly store: AccountImportStore;
+  readonly catalog: ModelImportStore;
   readonly groups: PlansFromGroupsImportStore;
   readonly tasks: TaskPaymentImportStore;
   readonly target: ImportTarget;
@@ -30,7 +30,7 @@ interface ApplyDependencies {
 export class ImportWriter implements ImportVisitor {
   readonly #dependencies: ApplyDependencies;
   /** Plans of groups, by their names in the source. */
-  #plans: Awaited<ReturnType<AccountKeyAndCodeImportStore['named']>> = new Map();
+  #plans: Awaited<ReturnType<AccountImportStore['named']>> = new Map();
   constructor(dependencies: ApplyDependencies) {
     this.#dependencies = dependencies;
   }
@@ -221,7 +221,7 @@ export class ImportWriter implements ImportVisitor {
 
   #page<R>(
     kind: ImportKind,
-    work: Parameters<AccountKeyAndCodeImportStore['transaction']>[0] extends (trx: infer T) => unknown
+    work: Parameters<AccountImportStore['transaction']>[0] extends (trx: infer T) => unknown
       ? (trx: T) => Promise<R>
       : never,
   ): Promise<R> {

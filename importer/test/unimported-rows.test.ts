@@ -7,7 +7,7 @@ import { it } from 'node:test';
 import { openSqliteSource } from '../open-source.ts';
 import { detectProgram } from '../source.ts';
 import { ImportSummary } from '../summary.ts';
-import { reportUnimportedTablesAndPlans } from '../unimported.ts';
+import { reportUnimported } from '../unimported.ts';
 
 const SCHEMA = `
 create table users (id integer primary key, username text, password text, quota integer, aff_quota integer);
@@ -37,7 +37,7 @@ it('lists options and rows without a counterpart one by one, without revealing t
     database.close();
     const source = await openSqliteSource(path);
     const found = new ImportSummary();
-    await reportUnimportedTablesAndPlans(source, detectProgram(source), found);
+    await reportUnimported(source, detectProgram(source), found);
     await source.close();
     assert.deepEqual(
       found.findings.map(({ kind, source, text }) => `${kind} ${source}: ${text}`),

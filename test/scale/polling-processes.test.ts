@@ -9,7 +9,7 @@ import { openPubSub } from '../../src/server/platform/db/pub-sub.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import {
-  PollBackoffPerCredential,
+  PollBackoff,
   PollingConcurrencyShare,
   PollingProcessStore,
   PollScheduler,
@@ -50,7 +50,7 @@ function simulateQueues(url: string) {
         : new PollingConcurrencyShare({ store: new PollingProcessStore(database), pubSub, clock, log });
     const scheduler = new PollScheduler({
       store: new PollStore(database),
-      backoffs: new PollBackoffPerCredential({ pubSub, clock, periodMs: PERIOD }),
+      backoffs: new PollBackoff({ pubSub, clock, periodMs: PERIOD }),
       processes,
       poller: {
         deadlineOf: () => Number.POSITIVE_INFINITY,

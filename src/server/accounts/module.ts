@@ -33,7 +33,7 @@ import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-r
 import { LoginService } from './login-service.ts';
 import { CredentialRecheck, ManagementTokenService, ManagementTokenStore } from './management-tokens.ts';
 import type { Memberships } from './memberships.ts';
-import { OwnAccountUpdateService, UserTimeZone } from './own-account.ts';
+import { OwnAccountService, UserTimeZone } from './own-account.ts';
 import { PasskeyChallenges } from './passkey-challenges.ts';
 import { PasskeyStore } from './passkey-store.ts';
 import { PasskeyService } from './passkeys.ts';
@@ -127,7 +127,7 @@ export interface Accounts {
   readonly twoFactors: TwoFactorService;
   readonly userAdministration: UserAdminService;
   readonly users: RegistrationService;
-  readonly selfUpdates: OwnAccountUpdateService;
+  readonly selfUpdates: OwnAccountService;
   /** Audit entries, newest first. */
   listAuditLog(filter: AuditFilter, page: LongPage): ReturnType<AuditStore['list']>;
   /** Creates the first root account if there has never been one; call before listening. */
@@ -307,7 +307,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       passkeys: passkeyStore,
     }),
     users,
-    selfUpdates: new OwnAccountUpdateService({ ...shared, logins, emailConfirmations }),
+    selfUpdates: new OwnAccountService({ ...shared, logins, emailConfirmations }),
     listAuditLog: (filter, page) => auditLog.list(filter, page),
     createFirstAdministrator: (printOnce) =>
       createFirstAdministrator(

@@ -25,7 +25,7 @@ interface OwnAccountUpdate {
   readonly original_password?: string;
 }
 
-interface OwnAccountUpdateServiceDependencies {
+interface OwnAccountDependencies {
   readonly database: Database<Tables>;
   readonly accounts: AccountStore;
   readonly clock: Clock;
@@ -37,10 +37,10 @@ interface OwnAccountUpdateServiceDependencies {
 }
 
 /** Applies users' changes to their own account. */
-export class OwnAccountUpdateService {
-  readonly #dependencies: OwnAccountUpdateServiceDependencies;
+export class OwnAccountService {
+  readonly #dependencies: OwnAccountDependencies;
 
-  constructor(dependencies: OwnAccountUpdateServiceDependencies) {
+  constructor(dependencies: OwnAccountDependencies) {
     this.#dependencies = dependencies;
   }
 

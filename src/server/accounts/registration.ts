@@ -61,7 +61,7 @@ export interface NewUser extends Registration {
   readonly quota: number;
 }
 
-interface RegistrationAndProfileServiceDependencies {
+interface RegistrationDependencies {
   readonly database: Database<Tables>;
   readonly accounts: AccountStore;
   readonly bindings: BindingStore;
@@ -79,9 +79,9 @@ interface RegistrationAndProfileServiceDependencies {
 
 /** Registers accounts and reads their profiles. */
 export class RegistrationService {
-  readonly #dependencies: RegistrationAndProfileServiceDependencies;
+  readonly #dependencies: RegistrationDependencies;
 
-  constructor(dependencies: RegistrationAndProfileServiceDependencies) {
+  constructor(dependencies: RegistrationDependencies) {
     this.#dependencies = dependencies;
   }
 

@@ -12,7 +12,7 @@ import { auditRevocation, type DeviceRevocation } from './authorization-store.ts
 import type { DeviceCodeStore } from './code-store.ts';
 import { toSingleLine } from './codes.ts';
 
-interface SignedInDevicesServiceDependencies {
+interface DevicesDependencies {
   readonly database: Database<Tables>;
   readonly authorizations: AuthorizationStore;
   readonly codes: DeviceCodeStore;
@@ -23,10 +23,10 @@ interface SignedInDevicesServiceDependencies {
 }
 
 /** Lets owners manage the devices their account is signed in on. */
-export class SignedInDevicesService {
-  readonly #dependencies: SignedInDevicesServiceDependencies;
+export class DevicesService {
+  readonly #dependencies: DevicesDependencies;
 
-  constructor(dependencies: SignedInDevicesServiceDependencies) {
+  constructor(dependencies: DevicesDependencies) {
     this.#dependencies = dependencies;
   }
 

@@ -21,7 +21,7 @@ import { ClientMetadataDocuments } from './client-metadata.ts';
 import { ClientService, ClientStore, parseScopes } from './clients.ts';
 import { DeviceCodeStore } from './code-store.ts';
 import { ApprovalSecondStepCheck, DeviceCodeService, LOGIN_PURPOSE } from './codes.ts';
-import { SignedInDevicesService } from './devices.ts';
+import { DevicesService } from './devices.ts';
 import { GrantService } from './grants.ts';
 import { type DeviceCodeLimits, DeviceRateLimits, toDeviceCodeLimits } from './rate-limits.ts';
 import { DeviceTokenService } from './tokens.ts';
@@ -85,7 +85,7 @@ export interface DeviceAuth {
   readonly clients: ClientService;
   readonly codes: DeviceCodeService;
   readonly codeStore: DeviceCodeStore;
-  readonly devices: SignedInDevicesService;
+  readonly devices: DevicesService;
   readonly deviceTokens: DeviceTokenService;
   readonly grants: GrantService;
   readonly rateLimits: DeviceRateLimits;
@@ -171,7 +171,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
     clients,
     codes,
     codeStore,
-    devices: new SignedInDevicesService({ ...shared, codes: codeStore }),
+    devices: new DevicesService({ ...shared, codes: codeStore }),
     deviceTokens: new DeviceTokenService({
       ...shared,
       metrics,

@@ -18,7 +18,7 @@ import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import { type ClientListItem, parseScopes } from './clients.ts';
 import { logInForDeviceCode } from './codes.ts';
 import { addConsentRoutes } from './consent-routes.ts';
-import type { SignedInDevicesService } from './devices.ts';
+import type { DevicesService } from './devices.ts';
 import type { DeviceAuth } from './module.ts';
 import { addOauthRoutes } from './oauth-routes.ts';
 import { addPageRoutes, PageChooser, PageVisits } from './page-routes.ts';
@@ -202,7 +202,7 @@ function addTokenRoutes(routes: RouteRegistry, { deviceAuth }: JsonRouteDependen
   });
 }
 
-function addDeviceRoutes(routes: RouteRegistry, devices: SignedInDevicesService): void {
+function addDeviceRoutes(routes: RouteRegistry, devices: DevicesService): void {
   routes.add(endpoints.listDevices, async ({ caller, query }) => {
     const { rows, total } = await devices.list(caller.userId, toPage(query));
     return list(
@@ -222,7 +222,7 @@ function addDeviceRoutes(routes: RouteRegistry, devices: SignedInDevicesService)
   });
 }
 
-type DeviceListItem = Awaited<ReturnType<SignedInDevicesService['list']>>['rows'][number];
+type DeviceListItem = Awaited<ReturnType<DevicesService['list']>>['rows'][number];
 
 const toDeviceRow = (row: DeviceListItem, caller: AccountCaller) => ({
   id: row.id,

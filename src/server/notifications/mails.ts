@@ -220,16 +220,15 @@ interface MailSettingsChange {
   readonly language?: Locale;
 }
 
-interface NotificationMailSettingsServiceDependencies
-  extends Pick<MailEnqueuerDependencies, 'mailer' | 'findRecipient'> {
+interface MailSettingsDependencies extends Pick<MailEnqueuerDependencies, 'mailer' | 'findRecipient'> {
   readonly store: NotificationMailStore;
   readonly defaultLocale: Locale;
 }
 
 /** When and in which language an account gets its notifications by mail. */
-export class NotificationMailSettingsService {
-  readonly #dependencies: NotificationMailSettingsServiceDependencies;
-  constructor(dependencies: NotificationMailSettingsServiceDependencies) {
+export class MailSettingsService {
+  readonly #dependencies: MailSettingsDependencies;
+  constructor(dependencies: MailSettingsDependencies) {
     this.#dependencies = dependencies;
   }
 

@@ -10,12 +10,7 @@ import type { Log } from '../platform/log.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { AnnouncementService, AnnouncementStore } from './announcements.ts';
 import { InboxService, PreferenceStore, ReadStateStore } from './inbox.ts';
-import {
-  MailEnqueuer,
-  type MailEnqueuerDependencies,
-  NotificationMailSettingsService,
-  NotificationMailStore,
-} from './mails.ts';
+import { MailEnqueuer, type MailEnqueuerDependencies, MailSettingsService, NotificationMailStore } from './mails.ts';
 import { ChangeSignals, NotificationStore } from './notification-store.ts';
 import { type AdminNotifier, NotificationWriter, type Notifier } from './notifier.ts';
 import { NotificationStreams } from './streams.ts';
@@ -40,7 +35,7 @@ interface NotificationsDependencies {
 export interface Notifications {
   readonly notifier: Notifier & AdminNotifier;
   readonly inboxes: InboxService;
-  readonly mailSettings: NotificationMailSettingsService;
+  readonly mailSettings: MailSettingsService;
   readonly announcements: AnnouncementService;
   readonly streams: NotificationStreams;
   /** Ends the open streams. */
@@ -85,7 +80,7 @@ export function makeNotifications(dependencies: NotificationsDependencies): Noti
   return {
     notifier: new NotificationWriter({ ...stores, mails, access, recipientsOf, changeSignals, events, clock }),
     inboxes: inboxService,
-    mailSettings: new NotificationMailSettingsService({ ...mailing, store: mailStore }),
+    mailSettings: new MailSettingsService({ ...mailing, store: mailStore }),
     announcements: new AnnouncementService({ ...stores, database, clock, auditLog, changeSignals }),
     streams,
     close: () => streams.close(),

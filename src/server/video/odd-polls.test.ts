@@ -9,7 +9,7 @@ import { manualClock } from '../platform/clock.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/upstream.ts';
 import { failedTask, successWithoutArtifact, toVendorError, unreadablePoll } from '../vendors/json-calls.ts';
-import { PollBackoffPerCredential } from './poll-scheduler.ts';
+import { PollBackoff } from './poll-scheduler.ts';
 import type { Task } from './task-store.ts';
 
 const SECOND = 1_000;
@@ -128,7 +128,7 @@ describe('odd polls', () => {
 describe('poll backoff', () => {
   const start = () => {
     const pubSub = { publish: () => {}, subscribe: () => () => {} };
-    return new PollBackoffPerCredential({ pubSub, clock: manualClock(1_000_000), periodMs: SECOND });
+    return new PollBackoff({ pubSub, clock: manualClock(1_000_000), periodMs: SECOND });
   };
 
   it('a single failing or odd task backs off alone, without its account', () => {

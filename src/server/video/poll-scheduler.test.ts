@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
-import { PollBackoffPerCredential, PollScheduler } from './poll-scheduler.ts';
+import { PollBackoff, PollScheduler } from './poll-scheduler.ts';
 import type { PollResult } from './poller.ts';
 import type { Task } from './task-store.ts';
 
@@ -48,7 +48,7 @@ describe('poll spread', () => {
           return left.length >= ROWS;
         },
       },
-      backoffs: new PollBackoffPerCredential({ pubSub, clock, periodMs: PERIOD }),
+      backoffs: new PollBackoff({ pubSub, clock, periodMs: PERIOD }),
       poller: {
         deadlineOf: () => Number.POSITIVE_INFINITY,
         async poll({ seq }) {
@@ -104,7 +104,7 @@ describe('task deadline', () => {
           oldestDue: async () => undefined,
           spreadDue: async () => false,
         },
-        backoffs: new PollBackoffPerCredential({ pubSub, clock, periodMs: SECOND }),
+        backoffs: new PollBackoff({ pubSub, clock, periodMs: SECOND }),
         poller: {
           deadlineOf: (task) => task.created_at + TTL,
           async poll(task): Promise<PollResult> {

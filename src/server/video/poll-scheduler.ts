@@ -12,7 +12,7 @@ import { accountKey } from '../upstreams/upstream.ts';
 import type { PollResult, TaskPoller } from './poller.ts';
 import type { Task } from './task-store.ts';
 
-interface PollBackoffPerCredentialDependencies {
+interface PollBackoffDependencies {
   readonly pubSub: Pick<PubSub, 'publish' | 'subscribe'>;
   readonly clock: Clock;
   readonly periodMs: number;
@@ -47,15 +47,15 @@ const MAX_TASKS_REMEMBERED = 10_000;
  * the process that meets the failures informs the others, and so does the one whose poll succeeds. A lost message costs
  * each process five more failed polls.
  */
-export class PollBackoffPerCredential {
-  readonly #dependencies: PollBackoffPerCredentialDependencies;
+export class PollBackoff {
+  readonly #dependencies: PollBackoffDependencies;
   readonly #name = randomUUID();
   readonly #accounts = new Map<string, Backoff & { readonly failing: FailingTask }>();
   /** Consecutive failed or odd polls, by the task's `seq`. */
   readonly #tasks = new LRUCache<number, number>(upToEntries(MAX_TASKS_REMEMBERED));
   readonly #unsubscribe: () => void;
 
-  constructor(dependencies: PollBackoffPerCredentialDependencies) {
+  constructor(dependencies: PollBackoffDependencies) {
     this.#dependencies = dependencies;
     this.#unsubscribe = dependencies.pubSub.subscribe(SIGNAL_CHANNEL, (payload) => this.#learn(JSON.parse(payload)));
   }
@@ -145,7 +145,7 @@ interface PollSchedulerDependencies {
     'claimDue' | 'scheduleSpread' | 'scheduleAt' | 'oldestDue' | 'spreadDue' | 'limitNextPoll'
   >;
   readonly poller: Pick<TaskPoller, 'poll' | 'deadlineOf'>;
-  readonly backoffs: Pick<PollBackoffPerCredential, 'until' | 'failed' | 'odd' | 'succeeded' | 'close'>;
+  readonly backoffs: Pick<PollBackoff, 'until' | 'failed' | 'odd' | 'succeeded' | 'close'>;
   /** The processes on this database; undefined on a single-process database. */
   readonly processes?: Pick<PollingConcurrencyShare, 'start' | 'stop' | 'shareOf'>;
   readonly clock: Clock;
@@ -689,7 +689,7 @@ export function makePollScheduler({ database, pubSub, ...dependencies }: Polling
   return new PollScheduler({
     ...dependencies,
     store: new PollStore(database),
-    backoffs: new PollBackoffPerCredential({ pubSub, clock, periodMs }),
+    backoffs: new PollBackoff({ pubSub, clock, periodMs }),
     processes: hasConcurrentWriters(database.kysely)
       ? new PollingConcurrencyShare({ store: new PollingProcessStore(database), pubSub, clock, log })
       : undefined,

@@ -100,7 +100,7 @@ export function ChannelForm({
       <Collapse expanded={more}>
         <Stack>
           {isChat ? null : address}
-          <PriorityWeightAndTaskLimitFields value={value} hasVideos={vendor.kind === 'video'} />
+          <RoutingFields value={value} hasVideos={vendor.kind === 'video'} />
           <UpstreamRequestFields text={text} />
         </Stack>
       </Collapse>
@@ -347,7 +347,7 @@ interface PriorityWeightAndTaskLimitFieldsProps {
 }
 
 /** A channel's share of the calls: priority, weight and task limit. */
-function PriorityWeightAndTaskLimitFields({ value, hasVideos }: PriorityWeightAndTaskLimitFieldsProps) {
+function RoutingFields({ value, hasVideos }: PriorityWeightAndTaskLimitFieldsProps) {
   const { t } = useTranslation('admin-channels');
   const limitError = useFieldError('options.max_concurrent_tasks');
   return (
