@@ -109,7 +109,7 @@ export const rules: Rule[] = [
   },
   {
     name: 'only platform/db asks which engine it is',
-    why: 'dialect.ts says what differs (concurrent writers, lists in a parameter), so that rules and queries are written once',
+    why: 'sql.ts says what differs (concurrent writers, lists in a parameter), so that rules and queries are written once',
     find: (files) =>
       findText(
         files,

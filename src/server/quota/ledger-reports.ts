@@ -56,7 +56,7 @@ const onlyKind = (executor: Executor, kind: LedgerKind) =>
     : sql<boolean>`kind = ${sql.lit(kind)} and kind not in ('reserve', 'settle')`;
 const FREQUENT_KINDS: ReadonlySet<LedgerKind> = new Set(['reserve', 'settle']);
 
-/** Read-only queries of the ledger for reports; `ledger-store.ts` has the queries that write. */
+/** Read-only queries of the ledger for reports; `ledger.ts` has the queries that write. */
 export class LedgerReportStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
