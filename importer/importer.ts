@@ -7,7 +7,7 @@ import type { AccountImportStore } from './import-store.ts';
 import type { ImportTarget } from './import-target.ts';
 import { readPrices } from './mapping/models.ts';
 import { readOptions } from './mapping/values.ts';
-import { ModelImportStore, PlansFromGroupsImportStore } from './model-store.ts';
+import { ModelImportStore, PlanImportStore } from './model-store.ts';
 import { describeUrl, openSource } from './open-source.ts';
 import { readAndMapSource } from './reading.ts';
 import { buildReport, type ImportReport } from './report.ts';
@@ -108,7 +108,7 @@ export class Importer {
     const report = await undoImport({
       store: undo,
       catalog: new ModelImportStore(),
-      groups: new PlansFromGroupsImportStore(),
+      groups: new PlanImportStore(),
       tasks: new TaskPaymentImportStore(),
       importId: known.id,
       now: clock.now(),
@@ -122,11 +122,7 @@ export class Importer {
     const { schema, identity, fingerprint } = opened;
     const importId =
       knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
-    const [catalog, groups, tasks] = [
-      new ModelImportStore(),
-      new PlansFromGroupsImportStore(),
-      new TaskPaymentImportStore(),
-    ];
+    const [catalog, groups, tasks] = [new ModelImportStore(), new PlanImportStore(), new TaskPaymentImportStore()];
     const parts = { store, catalog, groups, tasks, target, importId, identity };
     await this.#read(request, opened, new ImportWriter({ ...parts, now: clock.now(), onPage }), 'importing');
     // Reads through a new connection, because this one sees the snapshot of its start.
@@ -143,7 +139,7 @@ export class Importer {
       store,
       verifyStore,
       catalog: new ModelImportStore(),
-      groups: new PlansFromGroupsImportStore(),
+      groups: new PlanImportStore(),
       tasks: new TaskPaymentImportStore(),
       importId: known.id,
     });

@@ -88,7 +88,7 @@ export interface StoredGroupPlan {
 const DURATION_DAYS = 36_500;
 
 /** SQL of the plans created from groups. */
-export class PlansFromGroupsImportStore {
+export class PlanImportStore {
   /**
    * @param channels ids in this service. @returns the plan's id. The plan gets another code if the group's name is
    *   taken

@@ -4,13 +4,13 @@ import type { ImportKind } from '../src/server/imports/tables.ts';
 import type { Database } from '../src/server/platform/db/database.ts';
 import { wasChanged } from '../src/server/platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../src/server/tables.ts';
-import type { ModelImportStore, PlansFromGroupsImportStore, StoredGroupPlan, StoredModel } from './model-store.ts';
+import type { ModelImportStore, PlanImportStore, StoredGroupPlan, StoredModel } from './model-store.ts';
 import { type TaskPaymentImportStore, taskIdsLike } from './task-store.ts';
 
 interface UndoDependencies {
   readonly store: UndoStore;
   readonly catalog: ModelImportStore;
-  readonly groups: PlansFromGroupsImportStore;
+  readonly groups: PlanImportStore;
   readonly tasks: TaskPaymentImportStore;
   readonly importId: number;
   readonly now: number;

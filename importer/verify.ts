@@ -5,7 +5,7 @@ import type { Tables } from '../src/server/tables.ts';
 import { findWrongEndedTasks } from './ended-tasks.ts';
 import { type AccountImportStore, grantRef, NO_LOGIN_EMAIL } from './import-store.ts';
 import type { ImportedUser } from './mapping/accounts.ts';
-import type { ModelImportStore, PlansFromGroupsImportStore, StoredGroupPlan, StoredModel } from './model-store.ts';
+import type { ModelImportStore, PlanImportStore, StoredGroupPlan, StoredModel } from './model-store.ts';
 import { withNameRemarks, withRankRemarks } from './row-remarks.ts';
 import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-store.ts';
 import { isSameModel } from './undo.ts';
@@ -23,7 +23,7 @@ interface VerifierDependencies {
   readonly store: AccountImportStore;
   readonly verifyStore: VerifyStore;
   readonly catalog: ModelImportStore;
-  readonly groups: PlansFromGroupsImportStore;
+  readonly groups: PlanImportStore;
   readonly tasks: TaskPaymentImportStore;
   readonly importId: number;
 }

@@ -5,7 +5,7 @@ import { type AccountImportStore, candidatesOf, nameUsers } from './import-store
 import type { ImportTarget } from './import-target.ts';
 import type { ImportedUser } from './mapping/accounts.ts';
 import type { ImportedTask } from './mapping/tasks.ts';
-import type { ModelImportStore, PlansFromGroupsImportStore } from './model-store.ts';
+import type { ModelImportStore, PlanImportStore } from './model-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './row-remarks.ts';
 import { findTaskOwners, type TaskOwnerDependencies, type TaskPaymentImportStore, taskIdOf } from './task-store.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
@@ -13,7 +13,7 @@ import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
 interface ApplyDependencies {
   readonly store: AccountImportStore;
   readonly catalog: ModelImportStore;
-  readonly groups: PlansFromGroupsImportStore;
+  readonly groups: PlanImportStore;
   readonly tasks: TaskPaymentImportStore;
   readonly target: ImportTarget;
   readonly importId: number;

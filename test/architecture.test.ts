@@ -253,6 +253,13 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     },
     good: { 'src/server/chat/token-counter.test.ts': '', 'src/contract/messages/zh-cn.ts': '' },
   },
+  'exported names have at most four words': {
+    bad: {
+      'src/server/quota/ledger.ts': 'export class ReservationAndLedgerEntryStore {}',
+      'test/chat/start-chat.ts': 'export const startChatWithShortTimeLimits = 1;',
+    },
+    good: { 'src/server/quota/ledger.ts': 'export class ReservationStore {}\nconst itsOwnNameMayBeLong = 1;' },
+  },
   'a file is named after its main export': {
     bad: {
       'src/server/quota/booking.ts': 'export class Ledger {}',

@@ -10,7 +10,7 @@ import { videoQuery, videosQuery } from './data/videos.ts';
 import { router } from './router.tsx';
 import { initLanguage } from './strings/language.ts';
 import type { Namespace } from './strings/namespaces.ts';
-import { translateValidityMessages } from './strings/validation-messages.ts';
+import { translateValidationMessages } from './strings/validation-messages.ts';
 import { beginsAtStudio, isPlayedAtOnce, NEWEST_VIDEOS_COUNT } from './studio-start.ts';
 
 /**
@@ -52,7 +52,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
-translateValidityMessages();
+translateValidationMessages();
 const first = preloadStudio();
 const texts = initLanguage(first.texts);
 // The page loads in parallel, so that everything renders once. Its errors are shown in its place.

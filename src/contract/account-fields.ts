@@ -75,7 +75,7 @@ export const toSpendLimitState = (
   state === undefined
     ? null
     : { amount: state.amount, period: state.period, spent: state.spent, renews_at: toSeconds(state.renewsAt) };
-export const SpendLimitStateOrNull = Type.Union([SpendLimitState, Type.Null()], { description: 'null: none' });
+export const NullableSpendState = Type.Union([SpendLimitState, Type.Null()], { description: 'null: none' });
 /** Sets or, with null, removes a spend limit; absent keeps it. */
 export const SpendLimitChange = Type.Optional(Type.Union([SpendLimit, Type.Null()], { description: 'null: none' }));
 export const Note = Type.String({ maxLength: 500, pattern: PLAIN_TEXT_PATTERN });

@@ -3,11 +3,11 @@ import {
   DisplayName,
   EmailOrNone,
   Note,
+  NullableSpendState,
   Password,
   Quota,
   RoleName,
   SpendLimitChange,
-  SpendLimitStateOrNull,
   Status,
   Time,
   Username,
@@ -37,7 +37,7 @@ const UserRow = Type.Object({
   queued_tasks: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Videos that may wait for a slot; null: as many as the plan permits.',
   }),
-  spend_limit: SpendLimitStateOrNull,
+  spend_limit: NullableSpendState,
   created_time: Time,
 });
 const TaskLimit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));

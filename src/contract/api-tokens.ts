@@ -1,12 +1,5 @@
 import Type from 'typebox';
-import {
-  PLAIN_TEXT_PATTERN,
-  Quota,
-  SpendLimitChange,
-  SpendLimitStateOrNull,
-  Time,
-  TimeOrNull,
-} from './account-fields.ts';
+import { NullableSpendState, PLAIN_TEXT_PATTERN, Quota, SpendLimitChange, Time, TimeOrNull } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
@@ -55,7 +48,7 @@ const ApiToken = Type.Object({
   expires_at: TimeOrNull,
   quota_limit: Type.Union([Type.Integer(), Type.Null()]),
   quota_used: Type.Integer({ description: 'counted while there is a limit' }),
-  spend_limit: SpendLimitStateOrNull,
+  spend_limit: NullableSpendState,
   models: Type.Array(Type.String()),
   allowed_addresses: Type.Array(Type.String()),
   requests_per_minute: Type.Union([Type.Integer(), Type.Null()]),

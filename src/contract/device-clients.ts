@@ -105,7 +105,7 @@ export const adminDeleteDeviceClient = endpoint({
   response: Done,
 });
 
-export const adminAddDeviceClientSecret = endpoint({
+export const adminAddClientSecret = endpoint({
   method: 'POST',
   path: '/api/admin/device-clients/:id/secrets',
   summary: 'Add a second active secret, for rotation; shown once',
@@ -117,7 +117,7 @@ export const adminAddDeviceClientSecret = endpoint({
   response: Ok(Type.Object({ id: Type.Integer(), client_secret: Type.String() })),
 });
 
-export const adminDeleteDeviceClientSecret = endpoint({
+export const adminDeleteClientSecret = endpoint({
   method: 'DELETE',
   path: '/api/admin/device-clients/:id/secrets/:secret',
   summary: 'Retire one of two secrets',

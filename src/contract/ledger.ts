@@ -194,7 +194,7 @@ export const getTokenUsage = endpoint({
   }),
 });
 /** The path with a trailing slash, as new-api's clients send it. */
-export const getTokenUsageWithSlash = endpoint({ ...getTokenUsage, path: '/api/usage/token/', isOtherSpelling: true });
+export const getTokenUsageAlias = endpoint({ ...getTokenUsage, path: '/api/usage/token/', isOtherSpelling: true });
 
 const Day = Type.Optional(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'UTC.' }));
 

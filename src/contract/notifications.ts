@@ -88,7 +88,7 @@ const listing = {
 
 export const listNotifications = endpoint({ ...listing, path: '/api/notifications/' });
 /** The path without a trailing slash. */
-export const listNotificationsWithoutSlash = endpoint({ ...listing, path: '/api/notifications' });
+export const listNotificationsAlias = endpoint({ ...listing, path: '/api/notifications' });
 
 const Count = Type.Object({ success: Type.Literal(true), data: Type.Integer() });
 

@@ -36,7 +36,7 @@ const jimeng = {
 } as const;
 export const jimengAction = endpoint({ ...jimeng, path: '/jimeng/' });
 /** For clients that omit the slash before the query string. */
-export const jimengActionWithoutSlash = endpoint({ ...jimeng, path: '/jimeng' });
+export const jimengActionAlias = endpoint({ ...jimeng, path: '/jimeng' });
 
 /** Kling's own envelope: `code` 0 and `data` as Kling documents it. */
 const KlingResponse = Type.Object({
@@ -110,4 +110,4 @@ const jimengNativeAction = {
   documentedResponse: JimengResponse,
 } as const;
 export const jimengNative = endpoint({ ...jimengNativeAction, path: '/jimeng/native/', isOtherSpelling: true });
-export const jimengNativeWithoutSlash = endpoint({ ...jimengNativeAction, path: '/jimeng/native' });
+export const jimengNativeAlias = endpoint({ ...jimengNativeAction, path: '/jimeng/native' });

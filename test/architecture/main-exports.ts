@@ -69,3 +69,15 @@ export function isNamedAfterExport({ path, text }: Pick<SourceFile, 'path' | 'te
   const shares = names.some(({ words }) => words.some((word) => file.includes(word) || folder.includes(word)));
   return isKind || shares || hasSubjects(path);
 }
+
+const MAX_EXPORT_WORDS = 4;
+
+/** Exported names of more than four words, which are sentences. Names of products count as one word. */
+export function longExportsOf({ path, text }: Pick<SourceFile, 'path' | 'text'>): string[] {
+  const names = [...text.matchAll(EXPORT)].map(([, , name = '']) => name);
+  return names
+    .filter(
+      (name) => wordsOf(name.replace('OpenAi', 'Openai').replace(/claudeCode/i, 'Claude')).length > MAX_EXPORT_WORDS,
+    )
+    .map((name) => `${path} exports ${name}`);
+}

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { conditionalSpreadsOf } from './conditional-spreads.ts';
 import { importZones } from './import-zones.ts';
 import { LONG_FUNCTION_EXCEPTIONS } from './long-function-exceptions.ts';
-import { isNamedAfterExport } from './main-exports.ts';
+import { isNamedAfterExport, longExportsOf } from './main-exports.ts';
 import type { SourceFile } from './source-files.ts';
 import { functionsOf } from './source-functions.ts';
 
@@ -188,6 +188,11 @@ export const rules: Rule[] = [
     why: 'a name is a concept; the folder is its context, and a sentence names no concept',
     find: (files) =>
       files.filter(({ path }) => isLongName(basename(path).split('.', 1)[0] ?? '')).map((file) => file.path),
+  },
+  {
+    name: 'exported names have at most four words',
+    why: 'a longer name lists the contents or tells the circumstances; the term of the field is shorter',
+    find: (files) => files.flatMap(longExportsOf),
   },
   {
     name: 'a file is named after its main export',

@@ -10,7 +10,7 @@ import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 import { findBrokenRows } from '../../src/server/commands/check-database.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { openWithShortFileTimeouts } from '../faults/impatient-client.ts';
+import { openWithFileTimeouts } from '../faults/impatient-client.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -58,7 +58,7 @@ describe(`videos of vendors whose files expire, have a wrong length, break off o
       const url = await freshUrl();
       service = await startVideoService(url, {
         env: { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' },
-        overrides: { ffmpeg: join(folder, 'none'), outbound: openWithShortFileTimeouts(), clock },
+        overrides: { ffmpeg: join(folder, 'none'), outbound: openWithFileTimeouts(), clock },
         sandbox: { clock, keepRequests: 0, urlLifetimeMs: URL_LIFETIME_MS, fileOf: uniqueClip },
       });
       // More than the most expensive video of each vendor costs.

@@ -22,7 +22,7 @@ export interface DeviceAuthWithoutHttp extends DeviceAuth {
 }
 
 /** Starts device authorization on the database, with high code limits. */
-export async function startDeviceAuthWithoutHttp(database: Database<Tables>): Promise<DeviceAuthWithoutHttp> {
+export async function startBareDeviceAuth(database: Database<Tables>): Promise<DeviceAuthWithoutHttp> {
   const accounts = await startAccounts(database);
   const { clock } = accounts;
   const notices: Notice[] = [];

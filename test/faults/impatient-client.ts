@@ -32,7 +32,7 @@ export function openWithShortTimeouts(
  * Short timeouts for files only. Calls keep theirs: on a machine that stalls, a submit whose response is lost would
  * wait many minutes for its vendor.
  */
-export function openWithShortFileTimeouts(): OutboundClient {
+export function openWithFileTimeouts(): OutboundClient {
   const client = openOutbound();
   return {
     request: (request) => client.request(withShortTimeouts(request)),

@@ -21,7 +21,7 @@ import {
   startMailboxFixture,
 } from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';
-import { makeSandboxMailServerHandle } from './sandbox-mail-handle.ts';
+import { makeMailServerHandle } from './sandbox-mail-handle.ts';
 
 /** A mail server behind a service, as the shared suite drives it. */
 export interface MailServerFixture {
@@ -39,7 +39,7 @@ type OpenFixture = (database: Database<Tables>, url: string) => Promise<MailServ
 
 const FIXTURES: Readonly<Record<'sandbox' | 'mailcow' | 'dovecot', OpenFixture>> = {
   async sandbox(database) {
-    const mail = makeSandboxMailServerHandle();
+    const mail = makeMailServerHandle();
     return {
       options: { config: mailConfig({ mailBackend: 'sandbox' }), startSandboxMail: mail.start },
       endpoint: mail.server,

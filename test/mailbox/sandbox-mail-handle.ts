@@ -2,7 +2,7 @@ import { type SandboxMail, startSandboxMail } from '../../src/sandbox/mail/mail-
 import type { StartSandboxMail } from '../../src/server/mailbox/sandbox-mail.ts';
 
 /** Starts the sandbox's mail server on free ports and returns a handle to it for the test. */
-export function makeSandboxMailServerHandle(): {
+export function makeMailServerHandle(): {
   readonly start: StartSandboxMail;
   readonly server: () => SandboxMail;
 } {

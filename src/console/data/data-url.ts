@@ -1,5 +1,5 @@
 /** Reads a file as a `data:` URL; rejects if the file cannot be read. */
-export const readFileAsDataUrl = (file: File): Promise<string> =>
+export const readAsDataUrl = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(typeof reader.result === 'string' ? reader.result : '');

@@ -10,7 +10,7 @@ const isField = (target: EventTarget | null): target is Field =>
  * field gets our text when it is found invalid and loses it on the next change, because a remaining text would keep the
  * field invalid.
  */
-export function translateValidityMessages(): void {
+export function translateValidationMessages(): void {
   document.addEventListener(
     'invalid',
     ({ target }) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type DeviceAuthWithoutHttp, startDeviceAuthWithoutHttp } from '../../../test/device-auth/bare-device-auth.ts';
+import { type DeviceAuthWithoutHttp, startBareDeviceAuth } from '../../../test/device-auth/bare-device-auth.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
 import { formatUserCode, newUserCode, parseUserCode, toSingleLine } from './codes.ts';
@@ -15,7 +15,7 @@ describe('codes', () => {
     let ada: number;
     let bob: number;
     before(async () => {
-      rules = await startDeviceAuthWithoutHttp(await open());
+      rules = await startBareDeviceAuth(await open());
       ada = (await rules.accounts.newUser('ada')).id;
       bob = (await rules.accounts.newUser('bob')).id;
     });

@@ -535,7 +535,7 @@ interface DeviceCodeLogin {
  *
  * @throws the errors of `DeviceCodeService.findPending`, `LoginService.logIn` and `DeviceCodeService.claim`
  */
-export async function logInForDeviceCode(
+export async function logInForDevice(
   { codes, rateLimits, logins }: DeviceCodeLoginDependencies,
   { user_code, username, password }: DeviceCodeLogin,
   client: LoginClient,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startDeviceAuthWithoutHttp } from '../../../test/device-auth/bare-device-auth.ts';
+import { startBareDeviceAuth } from '../../../test/device-auth/bare-device-auth.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DISABLED } from '../../contract/account-fields.ts';
 
@@ -8,7 +8,7 @@ const ORIGIN = { address: '127.0.0.1', requestId: 'r' };
 
 forEachDatabase((_name, open) => {
   it('T13: an account disabled after its request was authenticated cannot decide a code', async () => {
-    const { accounts, codes } = await startDeviceAuthWithoutHttp(await open());
+    const { accounts, codes } = await startBareDeviceAuth(await open());
     const person = await accounts.newUser('banned');
     const device = { clientId: 'reelgate-cli', clientName: '', deviceId: '', userAgent: '', address: '127.0.0.1' };
     const { userCode } = await codes.issue(device);

@@ -16,7 +16,7 @@ import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
 import { SCRIPTED_PAGE_HEADERS, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
-import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
+import { showErrorsAsPage } from '../platform/http/error-responses.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type RequestContext, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -30,7 +30,7 @@ import {
   type DeviceCodeService,
   formatUserCode,
   LOGIN_PURPOSE,
-  logInForDeviceCode,
+  logInForDevice,
   parseUserCode,
 } from './codes.ts';
 import type { DeviceAuth } from './module.ts';
@@ -120,7 +120,7 @@ function addLoginForms(
       const login = { user_code: body.code, username, password };
       const outcome =
         visit.context.request === undefined
-          ? await logInForDeviceCode({ ...deviceAuth, logins: accounts.logins }, login, client)
+          ? await logInForDevice({ ...deviceAuth, logins: accounts.logins }, login, client)
           : await accounts.logins.logIn({ username, password, client });
       if (outcome.step === 'second') {
         cookies.setPending(reply, outcome.pending);
@@ -380,7 +380,7 @@ export function respond(
   work: () => Promise<FastifyReply>,
   pagesByError: PagesByError = {},
 ): Promise<FastifyReply> {
-  return showErrorsAsHtmlPage(visit.reply, visit.locale, work, async ({ code, status, message }) =>
+  return showErrorsAsPage(visit.reply, visit.locale, work, async ({ code, status, message }) =>
     sendPage(visit, status, (await pagesByError[code]?.(message)) ?? failureView(visit.context, message)),
   );
 }

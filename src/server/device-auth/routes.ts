@@ -16,7 +16,7 @@ import { type AccountCaller, toActor, toLoginClient, toRequestOrigin } from '../
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import { type ClientListItem, parseScopes } from './clients.ts';
-import { logInForDeviceCode } from './codes.ts';
+import { logInForDevice } from './codes.ts';
 import { addConsentRoutes } from './consent-routes.ts';
 import type { DevicesService } from './devices.ts';
 import type { DeviceAuth } from './module.ts';
@@ -107,7 +107,7 @@ function addCodeRoutes(
   routes.add(endpoints.deviceLogin, async ({ body, request, reply }) => {
     if (!site.current().passwordSignIn) throw new AppError('password_sign_in_off');
     const client = toLoginClient(request, cookies.knownDeviceOf(reply));
-    const outcome = await logInForDeviceCode({ codes, rateLimits, logins: accounts.logins }, body, client);
+    const outcome = await logInForDevice({ codes, rateLimits, logins: accounts.logins }, body, client);
     if (outcome.step === 'second') {
       cookies.setPending(reply, outcome.pending);
       return { success: true as const, data: { require_2fa: true as const } };
@@ -279,12 +279,12 @@ function addDeviceClientAdminRoutes(
     return done();
   });
 
-  routes.add(adminDeviceClientsEndpoints.adminAddDeviceClientSecret, async ({ params, caller, request }) => {
+  routes.add(adminDeviceClientsEndpoints.adminAddClientSecret, async ({ params, caller, request }) => {
     const { id, secret } = await clients.addSecret(toActor(caller, request), params.id);
     return ok({ id, client_secret: secret });
   });
 
-  routes.add(adminDeviceClientsEndpoints.adminDeleteDeviceClientSecret, async ({ params, caller, request }) => {
+  routes.add(adminDeviceClientsEndpoints.adminDeleteClientSecret, async ({ params, caller, request }) => {
     await clients.removeSecret(toActor(caller, request), params.id, Number(params.secret));
     return done();
   });

@@ -7,7 +7,7 @@ import type { Accounts } from '../accounts/module.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Live } from '../platform/config.ts';
 import { html, STANDALONE_PAGE_HEADERS, standalonePage } from '../platform/html.ts';
-import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
+import { showErrorsAsPage } from '../platform/http/error-responses.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type RequestContext, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -71,7 +71,7 @@ function addSignInRoutes(routes: RouteRegistry, dependencies: IdentityRouteDepen
         const outcome = await signIns.complete(provider, pending, given, browser, toRequestOrigin(request));
         return redirect(reply, finish(reply, cookies, outcome, returnTo));
       });
-    return showErrorsAsHtmlPage(reply, request.locale, work, ({ status, message }) =>
+    return showErrorsAsPage(reply, request.locale, work, ({ status, message }) =>
       reply
         .status(status)
         .headers(STANDALONE_PAGE_HEADERS)

@@ -11,7 +11,7 @@ import {
   mailConfig,
   startMailboxFixture,
 } from '../../../test/mailbox/mailbox-fixture.ts';
-import { makeSandboxMailServerHandle } from '../../../test/mailbox/sandbox-mail-handle.ts';
+import { makeMailServerHandle } from '../../../test/mailbox/sandbox-mail-handle.ts';
 
 const RECORD_KEYS = [
   'has_app_password',
@@ -33,7 +33,7 @@ forEachDatabase((_name, open) => {
       const config = mailConfig({ mailBackend: 'sandbox' });
       service = await startMailboxFixture(await open(), {
         config,
-        startSandboxMail: makeSandboxMailServerHandle().start,
+        startSandboxMail: makeMailServerHandle().start,
       });
     });
     after(() => service.close());
@@ -258,7 +258,7 @@ forEachDatabase((_name, open) => {
       const config = mailConfig({ mailBackend: 'sandbox', webmailUrl });
       const service = await startMailboxFixture(await open(), {
         config,
-        startSandboxMail: makeSandboxMailServerHandle().start,
+        startSandboxMail: makeMailServerHandle().start,
       });
       try {
         const person = await service.personWithPhone('lena');

@@ -32,7 +32,7 @@ export function addNotificationRoutes(routes: RouteRegistry, dependencies: Notif
     return { success: true as const, data, total, unread_count: unread, has_more: hasMore };
   };
   routes.add(endpoints.listNotifications, list);
-  routes.add(endpoints.listNotificationsWithoutSlash, list);
+  routes.add(endpoints.listNotificationsAlias, list);
 
   routes.add(endpoints.countUnread, async ({ caller, query }) => ({
     success: true as const,

@@ -157,7 +157,7 @@ function* containersOf(root: unknown): Generator<object> {
 }
 
 /** Whether every string inside a value, including keys, is well-formed text. */
-export function hasOnlyWellFormedText(root: unknown): boolean {
+export function hasWellFormedText(root: unknown): boolean {
   if (typeof root === 'string') return isWellFormedText(root);
   for (const container of containersOf(root)) {
     if (!Array.isArray(container) && !Object.keys(container).every(isWellFormedText)) return false;
@@ -543,7 +543,7 @@ export function parseDecodingImages(
   };
   const { value } = parsed;
   if (scanner.hasSuspectKey) assertNoPollutingKeys(value);
-  if (scanner.hasSuspectEscape && !hasOnlyWellFormedText(value))
+  if (scanner.hasSuspectEscape && !hasWellFormedText(value))
     throw new JsonRejectedError('text', 'text with U+0000 or a lone surrogate is not allowed');
   return parsed;
 }

@@ -38,7 +38,7 @@ export function openMasterKeys(
       'MASTER_KEY',
       `is not set, and ${path} is missing: the database was written with that key. Put the file back (it belongs to the backup), or set MASTER_KEY; nothing was changed`,
     );
-  return { current: naming('MASTER_KEY', path, () => loadOrCreateMasterKey(path)), previous };
+  return { current: naming('MASTER_KEY', path, () => loadMasterKey(path)), previous };
 }
 
 /**
@@ -46,7 +46,7 @@ export function openMasterKeys(
  * processes that start at the same moment, one creates the key and all use it.
  * @throws Error when the file contains no valid key: a new key could not decrypt existing data
  */
-export function loadOrCreateMasterKey(path: string): Buffer {
+export function loadMasterKey(path: string): Buffer {
   const text = readIfExists(path) ?? createKeyFile(path);
   const key = parseMasterKey(text);
   if (key === undefined) throw new Error(`${path} does not hold a master key of ${MASTER_KEY_BYTES} bytes in base64`);

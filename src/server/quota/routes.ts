@@ -172,7 +172,7 @@ export function addBillingDashboardRoutes(
     return { limit: balance + used, used };
   };
 
-  for (const endpoint of [endpoints.getTokenUsage, endpoints.getTokenUsageWithSlash])
+  for (const endpoint of [endpoints.getTokenUsage, endpoints.getTokenUsageAlias])
     routes.add(endpoint, async ({ caller: { userId, tokenId, models } }) => {
       const { limit, used } = await totals(userId, tokenId);
       const token = await describeToken(tokenId);

@@ -32,7 +32,7 @@ export function fileOf(media: MediaInput): MediaFile {
 export const toUrlOrBase64 = (media: MediaInput): MediaText => ('url' in media ? media.url : toBase64(media));
 
 /** The URL unchanged, or a `data:` URL. */
-export const toUrlOrDataUrl = (media: MediaInput): MediaText =>
+export const toMediaUrl = (media: MediaInput): MediaText =>
   'url' in media ? media.url : encode(media.bytes, `data:${media.mediaType};base64,`);
 
 /**

@@ -10,7 +10,7 @@ import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Live } from '../platform/config.ts';
 import { html, languageLinks, type Markup, PLAYER_PAGE_HEADERS, standalonePage } from '../platform/html.ts';
-import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
+import { showErrorsAsPage } from '../platform/http/error-responses.ts';
 import { type AccountCaller, limitedAuthorOf, type RequestContext, toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { toFileRequest } from '../platform/http/send-file.ts';
@@ -283,7 +283,7 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
       return reply.headers(PLAYER_PAGE_HEADERS).redirect(`${pathOf(params.token)}?lang=${context.locale}`, 303);
     };
     // Rate limiting and an overloaded service are shown on the form itself.
-    return showErrorsAsHtmlPage(reply, context.locale, unlock, ({ status, message }) =>
+    return showErrorsAsPage(reply, context.locale, unlock, ({ status, message }) =>
       send(reply, status, lockedPage(context, message)),
     );
   });

@@ -76,7 +76,7 @@ export function addVendorFormatRoutes(
     return query(caller, body.task_id);
   };
   routes.add(endpoints.jimengAction, act);
-  routes.add(endpoints.jimengActionWithoutSlash, act);
+  routes.add(endpoints.jimengActionAlias, act);
 }
 
 interface VendorCompatibleRouteDependencies {
@@ -173,7 +173,7 @@ function addJimengRoutes(
     return ok(toJimengTask(ofVendor(await reader.readForToken(caller, body.task_id), 'jimeng')));
   };
   routes.add(endpoints.jimengNative, act);
-  routes.add(endpoints.jimengNativeWithoutSlash, act);
+  routes.add(endpoints.jimengNativeAlias, act);
 }
 
 /** A vendor's API returns only the tasks of that vendor. */

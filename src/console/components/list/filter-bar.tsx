@@ -111,7 +111,7 @@ interface DayFilterProps {
 }
 
 /** A day in the local time zone; the URL stores Unix seconds, as the service expects. */
-export function FromOrToDateFilter({ filters, name, label, end = false }: DayFilterProps) {
+export function DateFilter({ filters, name, label, end = false }: DayFilterProps) {
   const seconds = Number(filters.value[name] ?? Number.NaN);
   return (
     <TextInput

@@ -27,7 +27,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { readFileAsDataUrl } from '../../data/data-url.ts';
+import { readAsDataUrl } from '../../data/data-url.ts';
 import { formatMilliseconds } from '../../data/format-times.ts';
 import { receiptQuery } from '../../data/requests.ts';
 import type { Turn } from './conversations.ts';
@@ -158,7 +158,7 @@ export function Composer({ busy, disabled, onSend, onStop }: ComposerProps) {
   const addImages = async (files: readonly File[]): Promise<void> => {
     const fitting = files.filter(({ type, size }) => TYPES.includes(type) && type !== '' && size <= MAX_BYTES);
     if (fitting.length < files.length) toasts.error(t('imageRefused'));
-    const added = await Promise.all(fitting.map(readFileAsDataUrl));
+    const added = await Promise.all(fitting.map(readAsDataUrl));
     setImages((known) => [...known, ...added]);
   };
   const send = (): void => {

@@ -24,13 +24,7 @@ import {
   sortModels,
   tagsOf,
 } from './model-notes.ts';
-import {
-  type FavouriteAndRecentModels,
-  modelLabel,
-  modelTitle,
-  readFavouriteAndRecentModels,
-  useModelPrice,
-} from './models.ts';
+import { modelLabel, modelTitle, type PickedModels, readPickedModels, useModelPrice } from './models.ts';
 
 interface ModelGridProps {
   readonly title: string;
@@ -50,7 +44,7 @@ export default function ModelGrid({ title, models, draft, selected, onSelect, on
   const [search, setSearch] = useState('');
   const [wanted, setWanted] = useState<readonly ModelTag[]>([]);
   const [order, setOrder] = useState<ModelOrder>('recommended');
-  const [marks] = useState(readFavouriteAndRecentModels);
+  const [marks] = useState(readPickedModels);
   const samples = useSamples();
   // Always open: Escape closes the dialog instead of the combobox.
   const combobox = useCombobox({ opened: true, onOpenedChange: (opened) => (opened ? undefined : onClose()) });
@@ -169,7 +163,7 @@ interface ModelGroup {
 /** Groups models: favourites, recent ones, all others; each model is in one group. */
 function groupModels(
   models: readonly UsableModel[],
-  marks: FavouriteAndRecentModels,
+  marks: PickedModels,
   labels: Readonly<Record<'favourites' | 'recent' | 'all', string>>,
 ): readonly ModelGroup[] {
   const pick = (ids: readonly string[]) => ids.flatMap((id) => models.find((model) => model.id === id) ?? []);

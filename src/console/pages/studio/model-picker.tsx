@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/models.ts';
 import type { Draft } from './draft.ts';
-import { modelLabel, modelTitle, readFavouriteAndRecentModels, toggleFavouriteModel } from './models.ts';
+import { modelLabel, modelTitle, readPickedModels, toggleFavouriteModel } from './models.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
 
@@ -19,7 +19,7 @@ interface ModelPickerProps {
 /** Chip that names the model and opens the grid of all models, next to its favourite toggle. */
 export function ModelPicker({ models, draft, opened, setOpened, onChange }: ModelPickerProps) {
   const { t } = useTranslation('studio');
-  const [{ favourites }, setMarks] = useState(readFavouriteAndRecentModels);
+  const [{ favourites }, setMarks] = useState(readPickedModels);
   const selected = models.find(({ id }) => id === draft.model);
   const starred = favourites.includes(draft.model);
   return (

@@ -109,7 +109,7 @@ function defaultCost(model: UsableModel): number {
 }
 
 /** Favourite and recently used models, stored in this browser per account. */
-export interface FavouriteAndRecentModels {
+export interface PickedModels {
   readonly favourites: readonly string[];
   /** Most recent first. */
   readonly recent: readonly string[];
@@ -119,7 +119,7 @@ const MAX_RECENT = 4;
 const key = (): string => `reelgate.models.${readUserId() ?? 0}`;
 
 /** Reads the stored models; empty if they are missing or unreadable. */
-export function readFavouriteAndRecentModels(): FavouriteAndRecentModels {
+export function readPickedModels(): PickedModels {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(key()) ?? '{}');
     return isObject(kept)
@@ -134,18 +134,18 @@ const toIds = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((id): id is string => typeof id === 'string') : [];
 
 /** Adds or removes a model as a favourite. */
-export const toggleFavouriteModel = (id: string): FavouriteAndRecentModels =>
+export const toggleFavouriteModel = (id: string): PickedModels =>
   write(({ favourites, recent }) => ({
     favourites: favourites.includes(id) ? favourites.filter((each) => each !== id) : [...favourites, id],
     recent,
   }));
 
 /** Moves models that were just used to the front of the recent ones. */
-export const addRecentModels = (ids: readonly string[]): FavouriteAndRecentModels =>
+export const addRecentModels = (ids: readonly string[]): PickedModels =>
   write(({ favourites, recent }) => ({ favourites, recent: [...new Set([...ids, ...recent])].slice(0, MAX_RECENT) }));
 
-function write(change: (marks: FavouriteAndRecentModels) => FavouriteAndRecentModels): FavouriteAndRecentModels {
-  const marks = change(readFavouriteAndRecentModels());
+function write(change: (marks: PickedModels) => PickedModels): PickedModels {
+  const marks = change(readPickedModels());
   localStorage.setItem(key(), JSON.stringify(marks));
   return marks;
 }

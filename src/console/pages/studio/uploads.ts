@@ -4,7 +4,7 @@ import type { InputRole, InputType } from '../../../contract/input-roles.ts';
 import { ReelgateError } from '../../../sdk/errors.ts';
 import { useToasts } from '../../components/toasts.tsx';
 import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.ts';
-import { readFileAsDataUrl } from '../../data/data-url.ts';
+import { readAsDataUrl } from '../../data/data-url.ts';
 import { inputTypeOf, inputTypeOfName } from '../../data/media-types.ts';
 import type { UsableModel } from '../../data/models.ts';
 import type { ChangeDraft, Draft } from './draft.ts';
@@ -46,7 +46,7 @@ export function useInputUploads(model: UsableModel | undefined, change: ChangeDr
     async onError(key, error, file) {
       const isOff = error instanceof ReelgateError && error.code === 'files_disabled';
       if (!isOff || typeOfFile(file) !== 'image' || file.size > MAX_INLINE_BYTES) return false;
-      put(key, { data: await readFileAsDataUrl(file) });
+      put(key, { data: await readAsDataUrl(file) });
       return true;
     },
   });

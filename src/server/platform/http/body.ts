@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalidRequest } from '../app-error.ts';
 import {
   type BodyImages,
-  hasOnlyWellFormedText,
+  hasWellFormedText,
   isWithinBounds,
   type JsonBoundsScanner,
   JsonRejectedError,
@@ -513,7 +513,7 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
     if (part.valueTruncated) throw new AppError('body_too_large', { params: { limit: '1 MiB per field' } });
     // The plugin parses a part declared as JSON without the limits of a JSON body.
     if (!isWithinBounds(part.value, MAX_DEPTH, MAX_VALUES)) throw new AppError('invalid_json');
-    if (!hasOnlyWellFormedText(part.value)) throw new AppError('invalid_text');
+    if (!hasWellFormedText(part.value)) throw new AppError('invalid_text');
     setField(fields, part.fieldname, part.value);
   }
   return { fields: { ...fields }, files };
@@ -548,7 +548,7 @@ export async function readUpload<T>(
     for await (const part of request.parts({ limits: UPLOAD_LIMITS })) {
       if (part.type === 'field') {
         if (part.valueTruncated) throw new AppError('body_too_large', { params: { limit: '1 KiB per field' } });
-        if (!hasOnlyWellFormedText(part.value)) throw new AppError('invalid_text');
+        if (!hasWellFormedText(part.value)) throw new AppError('invalid_text');
         setField(fields, part.fieldname, part.value);
         continue;
       }

@@ -10,7 +10,7 @@ import { BadVideoError } from '../media.ts';
 import {
   ErrorSender,
   type PageFailure,
-  showErrorsAsHtmlPage,
+  showErrorsAsPage,
   toAnthropicError,
   toErrorResponse,
   toGeminiError,
@@ -129,7 +129,7 @@ describe('error pages', () => {
       },
     } as unknown as FastifyReply;
     let shown: PageFailure | undefined;
-    const given = await showErrorsAsHtmlPage(
+    const given = await showErrorsAsPage(
       reply,
       locale,
       async () => {

@@ -493,7 +493,7 @@ export interface PageFailure {
 }
 
 /** Runs the work of an HTML page. An error is shown as a page too, from which the person can continue. */
-export async function showErrorsAsHtmlPage(
+export async function showErrorsAsPage(
   reply: FastifyReply,
   locale: Locale,
   work: () => Promise<FastifyReply>,

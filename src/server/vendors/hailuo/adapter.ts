@@ -43,7 +43,7 @@ import {
   unreadablePoll,
   unwrapResponse,
 } from '../json-calls.ts';
-import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
+import { isSameMedia, type MediaText, toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
@@ -98,7 +98,7 @@ function toImageFields(
   const { first, last } = sortImages(images);
   const given = (
     images.length > 2 || ways?.subject ? images : [first, last].filter((image) => image !== undefined)
-  ).map(toUrlOrDataUrl);
+  ).map(toMediaUrl);
   if (ways?.subject) {
     if (given.length > 1) rejectField('images', `cannot be used: ${model} takes one image of a face`);
     if (given.length > 0 && metadata.subject_reference)
@@ -482,7 +482,7 @@ function toFrameSize({ size, model }: VideoRequest, metadata: Metadata, hasImage
 /** One image is the first frame, two are the first and the last, more are references. */
 function toImageContent(request: VideoRequest, metadata: Metadata) {
   const sorted = sortImages(request.images);
-  const given = [sorted.first, sorted.last].flatMap((image) => (image === undefined ? [] : [toUrlOrDataUrl(image)]));
+  const given = [sorted.first, sorted.last].flatMap((image) => (image === undefined ? [] : [toMediaUrl(image)]));
   const { references } = limitsOf(request.model);
   if (sorted.references.length > references)
     rejectField('images', `cannot be used: ${request.model} takes ${references || 'no'} reference images`);
@@ -493,8 +493,7 @@ function toImageContent(request: VideoRequest, metadata: Metadata) {
   if (last !== undefined && given.length > 1)
     rejectField('images', 'and metadata.last_frame_image name too many images');
   const item = (url: MediaText, role: string) => ({ type: 'image_url', image_url: { url }, role });
-  if (sorted.references.length > 0)
-    return sorted.references.map((image) => item(toUrlOrDataUrl(image), 'reference_image'));
+  if (sorted.references.length > 0) return sorted.references.map((image) => item(toMediaUrl(image), 'reference_image'));
   const [start, end] = [first ?? given[0], last ?? given[1]];
   return [
     ...(start === undefined ? [] : [item(start, 'first_frame')]),
@@ -506,11 +505,11 @@ function toImageContent(request: VideoRequest, metadata: Metadata) {
 const toVideoContent = ({ videos = [] }: VideoRequest): RequestJson[] =>
   videos.map((video) => ({
     type: 'video_url',
-    video_url: { url: toUrlOrDataUrl(video) },
+    video_url: { url: toMediaUrl(video) },
     role: video.role === 'source' ? 'base_video' : 'reference_video',
   }));
 const toAudioContent = ({ audios = [] }: VideoRequest): RequestJson[] =>
-  audios.map((audio) => ({ type: 'audio_url', audio_url: { url: toUrlOrDataUrl(audio) }, role: 'reference_audio' }));
+  audios.map((audio) => ({ type: 'audio_url', audio_url: { url: toMediaUrl(audio) }, role: 'reference_audio' }));
 
 const UNSUPPORTED_KEYS = ['prompt_optimizer', 'fast_pretreatment', 'subject_reference'] as const;
 

@@ -209,13 +209,13 @@ function toOfficialBody(
 ): RequestBody {
   // The gateway sends callbacks itself, and the vendor receives our task id instead of the caller's.
   const { model: _, callback_url: __, external_task_id: ___, image_list, video_list, ...body } = official;
-  const complete = (list: RequestJson | undefined, key: string, media: readonly MediaInput[]) =>
-    Array.isArray(list)
-      ? list.map((entry: RequestJson, index): RequestJson => {
-          const one = media[index];
-          return one === undefined ? entry : { ...(asObject(entry) as RequestBody), [key]: toUrlOrBase64(one) };
-        })
-      : list;
+  const complete = (list: RequestJson | undefined, key: string, media: readonly MediaInput[]) => {
+    const replace = (entry: RequestJson, index: number): RequestJson => {
+      const one = media[index];
+      return one === undefined ? entry : { ...(asObject(entry) as RequestBody), [key]: toUrlOrBase64(one) };
+    };
+    return Array.isArray(list) ? list.map(replace) : list;
+  };
   const { first, last } = officialOperation === 'image2video' ? sortImages(images) : {};
   return omitUndefined({
     ...body,

@@ -42,7 +42,7 @@ import {
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { toUrlOrDataUrl } from '../media.ts';
+import { toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asPercent, asText, asUrl, isSuccessStatus, ownEntry, toRawResponse } from '../untrusted-json.ts';
@@ -78,7 +78,7 @@ function toPromptImage({ images, model }: VideoRequest, maxFrames: number): Requ
   const sorted = sortImages(images);
   const frames = [sorted.first, sorted.last].filter((image) => image !== undefined);
   if (frames.length > maxFrames) rejectField('images', `are more than ${model} takes`);
-  const [first, last] = frames.map(toUrlOrDataUrl);
+  const [first, last] = frames.map(toMediaUrl);
   if (first === undefined || last === undefined) return first;
   return [
     { uri: first, position: 'first' },
@@ -107,7 +107,7 @@ function toFrameFields(size: string | undefined, choice: FrameChoice | undefined
 type Fields = Readonly<Record<string, RequestJson | undefined>>;
 
 function toReferenceFields({ images, videos = [], audios = [] }: VideoRequest): Fields {
-  const toUris = (inputs: readonly MediaInput[]) => inputs.map((input) => ({ uri: toUrlOrDataUrl(input) }));
+  const toUris = (inputs: readonly MediaInput[]) => inputs.map((input) => ({ uri: toMediaUrl(input) }));
   const typed = (type: string, inputs: readonly MediaInput[]) => toUris(inputs).map((input) => ({ type, ...input }));
   const given = <T>(list: readonly T[]): readonly T[] | undefined => (list.length === 0 ? undefined : list);
   return {
@@ -142,11 +142,11 @@ function toChangeBody(request: VideoRequest): RequestBody {
   if (source === undefined) return rejectField('inputs', `must hold the video that ${model} edits`);
   const keyframes = images
     .filter(({ role }) => role === 'keyframe')
-    .map((image) => ({ uri: toUrlOrDataUrl(image), seconds: image.at ?? 0 }));
+    .map((image) => ({ uri: toMediaUrl(image), seconds: image.at ?? 0 }));
   const { references } = toReferenceFields({ ...request, videos: [] });
   const body = omitUndefined({
     model,
-    [known?.source ?? 'videoUri']: toUrlOrDataUrl(source),
+    [known?.source ?? 'videoUri']: toMediaUrl(source),
     promptText: prompt === '' ? undefined : prompt,
     keyframes: keyframes.length === 0 ? undefined : keyframes,
     references,

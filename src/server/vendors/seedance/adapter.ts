@@ -44,7 +44,7 @@ import {
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { type MediaText, toUrlOrDataUrl } from '../media.ts';
+import { type MediaText, toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asArray, asPercent, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
@@ -193,10 +193,10 @@ function checkImageCounts(items: readonly ContentItem[], given: number, family: 
 /** Images with roles get the vendor's word for them; the others get one by their number. */
 function toImageItems({ images }: VideoRequest): readonly ContentItem[] {
   if (images.every(({ role }) => role === undefined))
-    return images.map((image) => ({ kind: 'image', value: toUrlOrDataUrl(image) }));
+    return images.map((image) => ({ kind: 'image', value: toMediaUrl(image) }));
   const { first, last, references } = sortImages(images);
   const item = (image: RequestInput | undefined, role: string): readonly ContentItem[] =>
-    image === undefined ? [] : [{ kind: 'image', value: toUrlOrDataUrl(image), role }];
+    image === undefined ? [] : [{ kind: 'image', value: toMediaUrl(image), role }];
   return [
     ...item(first, 'first_frame'),
     ...item(last, 'last_frame'),
@@ -214,8 +214,8 @@ function toContent(
   const items = assignRoles([
     ...(isSaid ? [] : [{ kind: 'text' as const, value: request.prompt }]),
     ...toImageItems(request),
-    ...(request.videos ?? []).map((video) => ({ kind: 'video' as const, value: toUrlOrDataUrl(video) })),
-    ...(request.audios ?? []).map((audio) => ({ kind: 'audio' as const, value: toUrlOrDataUrl(audio) })),
+    ...(request.videos ?? []).map((video) => ({ kind: 'video' as const, value: toMediaUrl(video) })),
+    ...(request.audios ?? []).map((audio) => ({ kind: 'audio' as const, value: toMediaUrl(audio) })),
     ...named,
   ]);
   rejectPromptCommands(items);

@@ -47,7 +47,7 @@ import {
   unwrapTask,
   withJsonBody,
 } from '../json-calls.ts';
-import { fileOf, toUrlOrDataUrl } from '../media.ts';
+import { fileOf, toMediaUrl } from '../media.ts';
 import { parseSeconds, rejectField } from '../metadata.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asId, asPercent, asText, asUnixSeconds, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
@@ -129,7 +129,7 @@ function toBody(request: VideoRequest): RequestBody {
       input_reference:
         image === undefined || isUpload(image)
           ? request.nativeFields?.input_reference
-          : { image_url: toUrlOrDataUrl(image) },
+          : { image_url: toMediaUrl(image) },
     }),
     request.extraFields,
   );

@@ -37,7 +37,7 @@ import {
   unreadablePoll,
   unwrapResponse,
 } from '../json-calls.ts';
-import { toUrlOrDataUrl } from '../media.ts';
+import { toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
@@ -118,7 +118,7 @@ export function toViduRequest(request: VideoRequest): { readonly path: ViduPath;
   const body = omitUndefined({
     model: request.model,
     prompt: request.prompt,
-    images: path === 'text2video' ? undefined : inOrder(sorted).map(toUrlOrDataUrl),
+    images: path === 'text2video' ? undefined : inOrder(sorted).map(toMediaUrl),
     duration,
     // An image determines the frame, and the vendor then accepts no ratio.
     aspect_ratio: path === 'text2video' || path === 'reference2video' ? size?.ratio : undefined,

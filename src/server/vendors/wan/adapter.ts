@@ -41,7 +41,7 @@ import {
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../json-calls.ts';
-import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
+import { isSameMedia, type MediaText, toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
@@ -170,7 +170,7 @@ function resolveInputs(
   metadata: Input,
 ): InputImages {
   const [min, max] = modelLineOf(model)?.images ?? IMAGE_COUNTS[kind];
-  const urls = images.map(toUrlOrDataUrl);
+  const urls = images.map(toMediaUrl);
   const { first_frame_url: start, last_frame_url: end } = metadata;
   if (urls.length > max)
     rejectField(
@@ -192,12 +192,12 @@ function resolveInputs(
   const source = videos.find(({ role }) => role === 'source');
   return {
     images: urls,
-    first: start ?? (first && toUrlOrDataUrl(first)),
-    last: end ?? (last && toUrlOrDataUrl(last)),
-    references: references.map(toUrlOrDataUrl),
-    clips: videos.filter((video) => video !== source).map(toUrlOrDataUrl),
-    source: source === undefined ? metadata.video_url : toUrlOrDataUrl(source),
-    voice: voice === undefined ? metadata.audio_url : toUrlOrDataUrl(voice),
+    first: start ?? (first && toMediaUrl(first)),
+    last: end ?? (last && toMediaUrl(last)),
+    references: references.map(toMediaUrl),
+    clips: videos.filter((video) => video !== source).map(toMediaUrl),
+    source: source === undefined ? metadata.video_url : toMediaUrl(source),
+    voice: voice === undefined ? metadata.audio_url : toMediaUrl(voice),
     metadata,
   };
 }

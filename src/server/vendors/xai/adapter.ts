@@ -29,7 +29,7 @@ import {
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { toUrlOrDataUrl } from '../media.ts';
+import { toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asId, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
@@ -55,7 +55,7 @@ const DEFAULT_ADDED_SECONDS = 6;
 const DEFAULT_RESOLUTION = '720p';
 
 const modelOf = (id: string) => XAI_MODELS.find((model) => model.id === id);
-const toFile = (media: MediaInput) => ({ url: toUrlOrDataUrl(media) });
+const toFile = (media: MediaInput) => ({ url: toMediaUrl(media) });
 
 /** `720p`, or a frame in pixels of one of the ratios. */
 function parseSize(size: string | undefined, model: string) {

@@ -19,7 +19,7 @@ import { useUserNames } from '../../../data/names.ts';
 import { DecisionButtons, StatusBadge } from './decision-buttons.tsx';
 
 /** Beta applications; pending ones can be decided from the list. */
-export function AdminBetaApplicationListPage() {
+export function AdminApplicationListPage() {
   const { t } = useTranslation(['admin-beta-applications', 'app']);
   const filters = useListFilters(['status', 'feature', 'user_id'], APPLICATION_SORTS);
   const applications = useQuery(listQuery(adminListBetaApplications, filters.query));

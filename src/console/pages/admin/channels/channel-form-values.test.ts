@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { newUpstreamRequestFormValues, toUpstreamRequestBody } from './channel-form-values.ts';
+import { newRequestFormValues, toUpstreamRequestBody } from './channel-form-values.ts';
 
 it('one pair per line is parsed, and only changes are sent', () => {
   const draft = {
@@ -14,10 +14,7 @@ it('one pair per line is parsed, and only changes are sent', () => {
     extra_headers: { 'X-Key': 'a:b', 'x-empty': '' },
     proxy: 'http://proxy:3128',
   });
-  assert.deepEqual(
-    toUpstreamRequestBody({ ...newUpstreamRequestFormValues(), proxy: 'http://p', shownProxy: 'http://p' }),
-    {
-      model_mapping: {},
-    },
-  );
+  assert.deepEqual(toUpstreamRequestBody({ ...newRequestFormValues(), proxy: 'http://p', shownProxy: 'http://p' }), {
+    model_mapping: {},
+  });
 });

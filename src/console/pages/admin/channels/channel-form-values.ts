@@ -44,7 +44,7 @@ export const newChannelFormValues = (
   maxConcurrentTasks: '',
   enabled: true,
   options: preset?.options ?? {},
-  ...newUpstreamRequestFormValues(),
+  ...newRequestFormValues(),
 });
 
 /** Form values of an existing channel. */
@@ -121,7 +121,7 @@ interface UpstreamRequestFormValues {
 }
 
 /** Empty form values for requests to the upstream. */
-export const newUpstreamRequestFormValues = (): UpstreamRequestFormValues => ({
+export const newRequestFormValues = (): UpstreamRequestFormValues => ({
   modelMapping: '',
   extraHeaders: '',
   proxy: '',

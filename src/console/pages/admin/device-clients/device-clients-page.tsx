@@ -17,10 +17,10 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import {
-  adminAddDeviceClientSecret,
+  adminAddClientSecret,
   adminCreateDeviceClient,
+  adminDeleteClientSecret,
   adminDeleteDeviceClient,
-  adminDeleteDeviceClientSecret,
   adminListDeviceClients,
   adminUpdateDeviceClient,
   CLIENT_SORTS,
@@ -294,12 +294,12 @@ function ClientSecrets({ client }: { readonly client: DeviceClient }) {
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const add = useMutation({
-    mutationFn: async () => (await callApi(adminAddDeviceClientSecret, { params: { id: client.id } })).data,
+    mutationFn: async () => (await callApi(adminAddClientSecret, { params: { id: client.id } })).data,
     onSuccess: invalidate,
     onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   const retire = async (secret: number): Promise<void> => {
-    await callApi(adminDeleteDeviceClientSecret, { params: { id: client.id, secret: String(secret) } });
+    await callApi(adminDeleteClientSecret, { params: { id: client.id, secret: String(secret) } });
     await invalidate();
   };
   if (client.type === 'public')

@@ -24,7 +24,7 @@ import { SettingsSection } from '../../../components/panel.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery, usePlanOptions } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { readFileAsDataUrl } from '../../../data/data-url.ts';
+import { readAsDataUrl } from '../../../data/data-url.ts';
 import { usableModelsQuery } from '../../../data/models.ts';
 import { useStatus } from '../../../data/self.ts';
 import type en from '../../../strings/en/admin-settings.ts';
@@ -296,7 +296,7 @@ function LogoField({ label, description, disabled, onChange }: LogoFieldProps) {
       toasts.error(t('logoTooLarge'));
       return;
     }
-    readFileAsDataUrl(file).then(onChange, () => toasts.error(t('logoTooLarge')));
+    readAsDataUrl(file).then(onChange, () => toasts.error(t('logoTooLarge')));
   };
   return (
     <Input.Wrapper label={label} description={description} labelElement="div" flex={1}>
