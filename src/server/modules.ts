@@ -7,7 +7,7 @@ import { TokenStore } from './accounts/tokens.ts';
 import { makeArtifacts } from './artifacts/module.ts';
 import { makeBudgets } from './budgets/module.ts';
 import { makeChannels, makeRetirementNotices } from './channels/module.ts';
-import type { ModelLifecycles } from './channels/selection.ts';
+import type { ModelLifecycles } from './channels/retirements.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/module.ts';
 import type { DeviceCodeLimits } from './device-auth/rate-limits.ts';
 import { makeEvents } from './event-log/module.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { ModelLifecycles } from '../../src/server/channels/selection.ts';
+import type { ModelLifecycles } from '../../src/server/channels/retirements.ts';
 import { type ChatService, startChat } from '../chat/chat-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 

@@ -41,7 +41,8 @@ import {
   toAuditList,
 } from './credentials.ts';
 import type { Channel, ChannelVendor } from './directory.ts';
-import type { ChannelSelectionService, EndingModel } from './selection.ts';
+import type { EndingModel } from './retirements.ts';
+import type { ChannelSelectionService } from './selection.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;
 type ChannelChange = Static<(typeof changeChannel)['body']>;

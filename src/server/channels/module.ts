@@ -9,12 +9,8 @@ import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { CatalogStore } from './catalog.ts';
 import { ChannelFailureNotices, CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
-import {
-  ChannelSelectionService,
-  type ModelLifecycles,
-  type RetirementNoticesDependencies,
-  UserRetirementNotices,
-} from './selection.ts';
+import { type ModelLifecycles, type RetirementNoticesDependencies, UserRetirementNotices } from './retirements.ts';
+import { ChannelSelectionService } from './selection.ts';
 
 interface ChannelsDependencies {
   readonly database: Database<Tables>;

@@ -9,8 +9,9 @@ import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
 import { CatalogStore } from './catalog.ts';
 import { CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
+import { isNotDearer, type ModelLifecycles, UserRetirementNotices } from './retirements.ts';
 import { ensureSandboxChannels, seedModels } from './seeds.ts';
-import { ChannelSelectionService, isNotDearer, type ModelLifecycles, UserRetirementNotices } from './selection.ts';
+import { ChannelSelectionService } from './selection.ts';
 
 const END = Date.parse('2027-03-01T00:00:00Z');
 const PRICE = { per_call: 0, per_second: 10 };
