@@ -24,7 +24,7 @@ const CHANGES = {
   retry: endpoints.retryOwnBatch,
 } as const;
 
-/** Whether nothing of a batch changes any more. */
+/** Whether a batch has reached a final status. */
 export const hasEnded = ({ status }: Batch): boolean =>
   status === 'completed' || status === 'failed' || status === 'expired' || status === 'cancelled';
 

@@ -30,7 +30,7 @@ export class ArtifactRemover {
   /** Removes the file and the row of a copy that is marked. */
   async remove(id: string): Promise<void> {
     const { removals, files, incoming } = this.#dependencies;
-    // This order matters: a copy in progress cannot be stored any more once its incoming file is gone.
+    // This order matters: a copy in progress can no longer be stored once its incoming file is gone.
     await incoming.removeAll(id);
     await files.remove(id);
     await removals.delete(id);

@@ -43,7 +43,7 @@ export const KEY_CHECK = Buffer.from('settlement journal');
 export const journalKey = (masterKey: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', masterKey, '', 'settlement journal', 32));
 
-/** `<host>~<pid>~<start of the process>~<number>`, which tells other processes whose segment it is. */
+/** `<host>~<pid>~<start of the process>~<number>`, which identifies the owner of a segment to other processes. */
 export const SEGMENT_NAME = /^(.+)~(\d+)~(\d+)~(\d+)\.journal$/;
 
 /** Name of this host in segment names. */

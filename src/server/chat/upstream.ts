@@ -375,7 +375,7 @@ function toClientError(
  */
 const isAboutRequest = (status: number): boolean => status >= 400 && status < 500 && status !== 401 && status !== 407;
 
-/** Parses an error reported inside a stream in progress; no other channel can be tried any more. */
+/** Parses an error reported inside a stream in progress; it is too late for another channel. */
 export function parseStreamError(channel: Channel, told: UntrustedObject): UpstreamFailure {
   const code = toCode(told);
   const status = typeof told.status === 'number' ? told.status : Number(/^[45]\d\d$/.exec(code)?.[0] ?? '502');

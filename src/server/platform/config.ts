@@ -196,7 +196,7 @@ function readEnvFile(path: string): Record<string, string> {
   return found;
 }
 
-/** Errors whose message alone tells an operator how to fix the problem. */
+/** Errors whose message is enough for an operator to fix the problem. */
 const PLAIN = [ConfigError, DatabaseUnavailableError, AlreadyServedError, SchemaMismatchError, DatabaseFileError];
 const PORT_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses this port; stop it, or set PORT',

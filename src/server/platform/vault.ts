@@ -75,7 +75,7 @@ export function createVault(current: Buffer, previous: readonly Buffer[] = []): 
       try {
         return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
       } catch {
-        throw new UnsealError('sealed for another place, or changed since');
+        throw new UnsealError('sealed for another row, or changed since');
       }
     },
     isStale: (sealed) => sealed.split('.')[1] !== currentId,

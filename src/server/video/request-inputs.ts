@@ -376,7 +376,7 @@ export type InputSource =
 export interface GivenInput {
   /** `inputs[0]`, for error messages. */
   readonly param: string;
-  /** Undefined for a file id without a type: the file tells. */
+  /** Undefined for a file id without a type: the file determines it. */
   readonly type: InputType | undefined;
   readonly role: InputRole | undefined;
   readonly at?: number;

@@ -150,7 +150,7 @@ export class TaskQueue {
 
   /**
    * Ends a waiting video with a full refund.
-   * @returns false if it does not wait any more
+   * @returns false if it no longer waits
    */
   async cancel(task: Task): Promise<boolean> {
     const failure = { cause: 'cancelled', message: 'cancelled before it started', code: 'cancelled' } as const;

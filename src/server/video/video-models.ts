@@ -121,7 +121,7 @@ const toSeconds = ({ seconds }: ModelCapability): object =>
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** A model as far as its table goes; one that is not listed has its ways only. */
+/** A model as described by its vendor's table; an unlisted model only has ways. */
 type Described = Pick<ModelCapability, 'ways'> & Partial<ModelCapability>;
 
 /**

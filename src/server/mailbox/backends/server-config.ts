@@ -203,7 +203,7 @@ ${[
 /**
  * Configuration of Postfix 3.7 in front of that Dovecot: SMTPS for mail programs, one port for other mail servers.
  *
- * Postfix never opens our database. Dovecot verifies logins for it, and Dovecot's LMTP tells whether a recipient exists
+ * Postfix never opens our database. Dovecot verifies logins for it, and Dovecot's LMTP reports whether a recipient exists
  * (`reject_unverified_recipient`): Postfix's own system user could not read a SQLite file in WAL mode without write
  * permission on its folder. A negative result is cached for a minute only, because the address may be assigned at any
  * time.

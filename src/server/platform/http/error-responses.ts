@@ -63,7 +63,7 @@ export function toClaudeCodeError(facts: VendorErrorFacts, now = Date.now()): Ve
 
 const NO_RETRY = { 'x-should-retry': 'false' };
 
-/** The shortest period that contains a renewal in so many seconds. */
+/** The shortest period whose renewal can be this many seconds away. */
 const periodOf = (seconds: number): string =>
   seconds <= 86_400 ? 'daily' : seconds <= 7 * 86_400 ? 'weekly' : 'monthly';
 

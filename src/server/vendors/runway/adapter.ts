@@ -202,7 +202,7 @@ function checkSeconds(duration: number, offered: ModelCapability['seconds'], mod
 /** URIs are valid for 24 hours (docs.dev.runwayml.com/assets/uploads). */
 const URI_LIFETIME_MS = 23 * HOUR_MS;
 
-/** Asks for a place, and sends the file there as a form; the address belongs to the vendor's storage. */
+/** Requests an upload URL in the vendor's storage and posts the file there as a form. */
 async function sendUpload(file: Required<MediaFile>, context: AdapterContext) {
   const url = endpointUrl(context, '/v1/uploads');
   const asked = await postJson(context, url, headersOf(context), { filename: file.filename, type: 'ephemeral' });

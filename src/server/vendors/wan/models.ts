@@ -304,7 +304,7 @@ function toWays({ kind, images, audio, seconds }: ModelLine): readonly Generatio
   }
 }
 
-/** Ways of a model by its name, which tells the format of its requests. */
+/** Ways of a model by its name, which implies the format of its requests. */
 export const waysOfName = (model: string): readonly GenerationWay[] =>
   toWays({ kind: requestKindOf(model), classes: [], seconds: { min: 2, max: 30, default: 5 }, audio: true });
 

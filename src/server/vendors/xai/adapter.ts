@@ -208,7 +208,7 @@ export const xai: VendorAdapter = {
   },
 };
 
-/** By code and text, which the vendor documents no list of; the HTTP status tells the rest. */
+/** Classified by code and text, of which the vendor documents no list, otherwise by HTTP status. */
 const MEANINGS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
   [/available credits|insufficient.balance|spending limit/i, { reason: 'billing' }],
   [/model.*(?:not.found|does not exist)/i, { reason: 'model' }],
