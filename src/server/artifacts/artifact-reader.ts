@@ -33,7 +33,7 @@ const ETAG_LENGTH = 32;
 /** A reader that starts further ahead of a copy in progress is served by the vendor. */
 const MAX_AHEAD_BYTES = 4 * 1024 * 1024;
 
-/** Files never change, so what they say of themselves is read once. */
+/** Files never change, so their metadata is read once. */
 const MAX_PROVENANCES = 10_000;
 
 /** Opens stored copies for readers. */

@@ -93,7 +93,7 @@ export class ArtifactStore {
     return selectByTask.first(this.#database.kysely, { task_id: taskId, variant });
   }
 
-  /** Returns those of the tasks that have a stored poster. */
+  /** The given tasks that have a stored poster. */
   async findWithPoster(taskIds: readonly string[]): Promise<Set<string>> {
     if (taskIds.length === 0) return new Set();
     const rows = await this.#database.kysely
@@ -220,7 +220,7 @@ export class ArtifactStore {
       .execute();
   }
 
-  /** Returns those of the files that have a row. */
+  /** The given files that have a row. */
   async findKnown(ids: readonly string[]): Promise<Set<string>> {
     const rows = await this.#database.kysely
       .selectFrom('artifacts')
@@ -488,7 +488,7 @@ export class ExpiryNoticeStore {
       .execute();
   }
 
-  /** @returns those of the copies that had not been announced before */
+  /** @returns the copies that had not been announced before */
   markAnnounced(trx: Trx, ids: readonly string[]): Promise<EndingCopy[]> {
     return trx
       .updateTable('artifacts')

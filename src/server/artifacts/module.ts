@@ -54,7 +54,7 @@ export interface Artifacts {
   changeOwner(trx: Trx, taskIds: readonly string[], userId: number): Promise<void>;
   /** Stores a poster extracted by the owner's browser; undefined if copies are disabled. */
   putPoster(owner: PosterOwner, bytes: Buffer): Promise<PosterOutcome | undefined>;
-  /** Returns those of the tasks that have a stored poster. */
+  /** The given tasks that have a stored poster. */
   findWithPoster(taskIds: readonly string[]): Promise<Set<string>>;
   /** Expiry of a video's copy, Unix milliseconds; undefined: there is no copy, null: it never expires. */
   findExpiry(taskId: string): Promise<number | null | undefined>;

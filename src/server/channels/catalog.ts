@@ -272,7 +272,7 @@ export class CatalogStore {
     await trx.deleteFrom('models').where('id', '=', id).execute();
   }
 
-  /** Returns those of the names that were never seeded. */
+  /** The given names that were never seeded. */
   async findUnseeded(ids: readonly string[]): Promise<string[]> {
     const rows = await this.#database.kysely.selectFrom('seeded_models').select('id').execute();
     const seeded = new Set(rows.map(({ id }) => id));

@@ -149,7 +149,7 @@ export interface Ledger {
    * here.
    */
   setTokenLimit(trx: Trx, tokenId: number, limit: number | undefined): Promise<void>;
-  /** Limit and usage of those of the tokens that have a limit. */
+  /** Limit and usage of the given tokens that have a limit. */
   tokenLimits(
     tokenIds: readonly number[],
   ): Promise<ReadonlyMap<number, { readonly limit: number; readonly used: number }>>;
@@ -513,7 +513,7 @@ export class LedgerStore {
   }
 
   /**
-   * Deletes and returns those of the references that are open: each row is returned to one transaction only.
+   * Deletes and returns the open reservations of the references; each row is returned to one transaction only.
    * @throws Error when another process has closed a reservation this process had written; a retry reads the rows of all
    * of them
    */
@@ -562,7 +562,7 @@ export class LedgerStore {
   }
 
   /**
-   * Those of the tokens that have a limit. No other transaction sets a limit of the tokens until this one ends.
+   * The given tokens that have a limit. No other transaction sets a limit of the tokens until this one ends.
    * @param tokens in ascending order, in which all transactions lock them
    */
   async limitedTokens(trx: Trx, tokens: readonly number[]): Promise<ReadonlySet<number>> {

@@ -164,7 +164,7 @@ export function addBillingDashboardRoutes(
   routes: RouteRegistry,
   { ledger, usage, quotaPerUnit, describeToken }: BillingDashboardDependencies,
 ): void {
-  /** Total and spent quota of a key: those of its own limit, or of the wallet when it has none. */
+  /** Total and spent quota of a key: of its own limit, or of the wallet if it has none. */
   const totals = async (userId: number, tokenId: number): Promise<{ limit: number; used: number }> => {
     const own = (await ledger.tokenLimits([tokenId])).get(tokenId);
     if (own !== undefined) return own;

@@ -79,7 +79,7 @@ export interface VideoRequest {
   readonly operation?: VideoOperation;
   /** Handle of the video to edit or extend, where the account that is called has made it. */
   readonly sourceHandle?: Json;
-  /** What the draft at `sourceHandle` was requested with; the request is for its final video. */
+  /** Parameters of the draft at `sourceHandle`, whose final video is requested. */
   readonly draft?: { readonly seconds: number; readonly hasVideo: boolean };
   /** Whole seconds of all input videos and audio files, where their length was measured. */
   readonly inputSeconds?: number;

@@ -157,7 +157,7 @@ export class SubmitService {
   }
 
   /**
-   * Returns what the request would cost, in quota, and the price it is based on.
+   * The cost of the request, in quota, and the price it is based on.
    * @throws AppError for every reason a submit would refuse before it reserves
    */
   async quote(

@@ -336,7 +336,7 @@ interface QueueTables {
     vendor: VendorId;
     /** The model name used by the caller. */
     model: string;
-    /** What it waits for: `key:ID`, `account:ID` or `vendor:NAME`. */
+    /** The limit it waits for: `key:ID`, `account:ID` or `vendor:NAME`. */
     lane: string;
     /** Ids of the channels that can serve it, in ascending order: the videos of one group wait for the same ones. */
     channels: string;

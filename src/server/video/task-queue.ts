@@ -232,7 +232,7 @@ export class TaskQueue {
     return this.#queued.countByVendor();
   }
 
-  /** Waiting videos by model and what they wait for, the longest wait first. Times are Unix milliseconds. */
+  /** Waiting videos by model and limit, the longest wait first. Times are Unix milliseconds. */
   async waiting() {
     return (await this.#queued.countByModel()).map(({ channels, ...row }) => ({ ...row, channelIds: idsOf(channels) }));
   }

@@ -380,7 +380,7 @@ interface LimitFigures {
 /** The API whose header names are used. Google's API has none: its 429 states the retry delay in the body. */
 type LimitFormat = 'openai' | 'anthropic' | 'gemini';
 
-/** The headers by which clients of a dialect see what the spend limit leaves that leaves the least, in quota. */
+/** The remainder of the tightest spend limit, in quota, as headers for clients of a dialect. */
 export function toQuotaHeaders(
   format: LimitFormat,
   limits: readonly { readonly amount: number; readonly spent: number; readonly renewsAt: number }[],
@@ -393,7 +393,7 @@ export function toQuotaHeaders(
   return Object.fromEntries(HEADERS[format]('quota', figures, nowMs));
 }
 
-/** The headers by which clients of a dialect see their remaining limits. */
+/** The remaining limits of a key, as headers for clients of a dialect. */
 function toLimitHeaders(
   format: LimitFormat,
   { requests, tokens }: LimitFigures,
