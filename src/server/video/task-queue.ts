@@ -196,18 +196,18 @@ export class TaskQueue {
     tasks: readonly Pick<Task, 'id' | 'status' | 'next_poll_at'>[],
   ): Promise<ReadonlyMap<string, QueuePosition>> {
     const ids = tasks.filter(isWaiting).map(({ id }) => id);
-    const positions = new Map<string, QueuePosition>();
-    if (ids.length === 0) return positions;
+    const found = new Map<string, QueuePosition>();
+    if (ids.length === 0) return found;
     for (const queued of await this.#queued.findAll(ids)) {
       const { positions, starts } = await this.#forecast(queued);
       const index = positions.get(queued.task_id) ?? positions.size;
       const { p50, p90 } = starts[index] ?? starts.at(-1) ?? { p50: 0, p90: 0 };
-      positions.set(queued.task_id, {
+      found.set(queued.task_id, {
         position: index + 1,
         starts_in_seconds: { p50: Math.ceil(p50 / 1_000), p90: Math.ceil(p90 / 1_000) },
       });
     }
-    return positions;
+    return found;
   }
 
   /** The position of one task; undefined if it does not wait. */
