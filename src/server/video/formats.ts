@@ -18,6 +18,14 @@ import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { Json, TaskPresentation, VendorAdapter } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { GenerationRequest } from './generation-request.ts';
+import {
+  type GivenInput,
+  type InputSource,
+  parseMedia,
+  parseUrl,
+  withImages,
+  withoutDataUrlPrefix,
+} from './request-inputs.ts';
 import { parseTerms } from './task-completion.ts';
 import {
   isImportedEndedTask,
@@ -27,14 +35,6 @@ import {
   type SubmitResult,
   type Task,
 } from './task-store.ts';
-import {
-  type GivenInput,
-  type InputSource,
-  parseMedia,
-  parseUrl,
-  withImages,
-  withoutDataUrlPrefix,
-} from './request-inputs.ts';
 
 /** Renders tasks in the formats of the contract, by the presentation rules of their vendors. */
 export class TaskRenderer {

@@ -19,8 +19,6 @@ import type {
 } from '../vendors/adapter.ts';
 import { type ContentDelivery, type PlayLinks, VENDOR_CREDENTIAL } from './content.ts';
 import { mapInputs } from './queue-store.ts';
-import { parseTerms } from './task-completion.ts';
-import type { Task, TaskStore } from './task-store.ts';
 import {
   type GivenInput,
   type InputUse,
@@ -29,6 +27,8 @@ import {
   typeOfMedia,
   withRoles,
 } from './request-inputs.ts';
+import { parseTerms } from './task-completion.ts';
+import type { Task, TaskStore } from './task-store.ts';
 
 /** A file this service keeps: an upload, or a video made here. */
 interface InputFile {
