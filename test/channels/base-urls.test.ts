@@ -182,7 +182,7 @@ describe('base URL of a channel', () => {
       ['https://{resource}.openai.azure.com', /placeholder/],
       ['https://a.com/openai/deployments/{name}', /placeholder/],
       ['ftp://a.com/v1', /must start with https/],
-      ['a.com/v1', /no URL/],
+      ['a.com/v1', /not a URL/],
       ['http://a.com/v1', /options.private/],
       ['https://127.0.0.1/v1', /loopback or private/],
       ['https://10.0.0.1/api/v1', /loopback or private/],
