@@ -5,7 +5,7 @@ import { DISABLED, ENABLED } from '../../contract/account-fields.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { Trx } from '../tables.ts';
 import { AccountStore, type NewAccount } from './account-store.ts';
-import { AuditStore } from './audit-log.ts';
+import { type AuditEntry, AuditStore } from './audit-log.ts';
 
 const PAGE = { page: 1, offset: 0, pageSize: 50 };
 
@@ -201,7 +201,7 @@ describe('account storage', () => {
       const { database, run } = await start();
       const audit = new AuditStore(database, manualClock(1_000));
       const hook = 'https://api.telegram.org/bot1:TOKEN/sendMessage?chat_id=1';
-      const entries = [
+      const entries: readonly AuditEntry[] = [
         { action: 'webhook.create', target: 'webhook:1', after: { url: hook, events: [] } },
         { action: 'setting.update', target: 'setting:X', before: { X: 'https://sms.example/?token=TOKEN' }, after: {} },
         {
@@ -234,10 +234,10 @@ describe('account storage', () => {
       const { database, run } = await start();
       const clock = manualClock(1_000);
       const audit = new AuditStore(database, clock);
-      const entries = [
+      const entries: readonly AuditEntry[] = [
         { actorId: 1, action: 'user.update', target: 'user:1' },
         { actorId: 2, action: 'user.update', target: 'user:2', before: { a: 1 }, after: null, address: '::1' },
-        { action: 'user.remove', target: 'user:1', requestId: 'r' },
+        { action: 'user.delete', target: 'user:1', requestId: 'r' },
         { actorId: 1, action: 'user.update', target: 'user:3' },
       ];
       for (const entry of entries) {
@@ -250,7 +250,7 @@ describe('account storage', () => {
       };
       assert.deepEqual(await targets({}), ['user:3 user:1 user:2 user:1', 4]);
       assert.deepEqual(await targets({ actorId: 1 }), ['user:3 user:1', 2]);
-      assert.deepEqual(await targets({ action: 'user.remove' }), ['user:1', 1]);
+      assert.deepEqual(await targets({ action: 'user.delete' }), ['user:1', 1]);
       assert.deepEqual(await targets({ target: 'user:1', actorId: 1 }), ['user:1', 1]);
       assert.deepEqual(await targets({}, { page: 2, offset: 3, pageSize: 3 }), ['user:1', 4]);
       const [second] = (await audit.list({ actorId: 2 }, PAGE)).rows;

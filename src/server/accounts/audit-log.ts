@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { LongPage } from '../../contract/responses.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -11,8 +12,7 @@ import type { AuditTables } from './tables.ts';
 export interface AuditEntry extends Partial<RequestOrigin> {
   /** The acting account; undefined for the service itself. */
   readonly actorId?: number;
-  /** `channel.update`, `mailbox.read`, … */
-  readonly action: string;
+  readonly action: AuditAction;
   /** `channel:7`, `user:12`, … */
   readonly target: string;
   readonly before?: unknown;

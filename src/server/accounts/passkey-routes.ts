@@ -35,8 +35,8 @@ export function addPasskeyRoutes(routes: RouteRegistry, { accounts, cookies }: P
     ok(toPasskey(await passkeys.add(caller.userId, body.name, body.credential, toRequestOrigin(request)), true)),
   );
 
-  routes.add(endpoints.renamePasskey, async ({ caller, params, body }) => {
-    await passkeys.rename(caller.userId, Number(params.id), body.name);
+  routes.add(endpoints.renamePasskey, async ({ caller, params, body, request }) => {
+    await passkeys.rename(caller.userId, Number(params.id), body.name, toRequestOrigin(request));
     return done();
   });
 

@@ -97,9 +97,9 @@ export class PasskeyStore {
     );
   }
 
-  async rename(userId: number, id: number, name: string): Promise<boolean> {
+  async rename(trx: Trx, userId: number, id: number, name: string): Promise<boolean> {
     return wasChanged(
-      await this.#database.kysely
+      await trx
         .updateTable('passkeys')
         .set({ name })
         .where('id', '=', id)

@@ -119,8 +119,13 @@ export class PasskeyService {
   }
 
   /** @throws not_exist */
-  async rename(userId: number, id: number, name: string): Promise<void> {
-    if (!(await this.#dependencies.store.rename(userId, id, name))) throw notExistError('passkey');
+  async rename(userId: number, id: number, name: string, origin: RequestOrigin): Promise<void> {
+    const { database, store, auditLog } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      if (!(await store.rename(trx, userId, id, name))) throw notExistError('passkey');
+      const entry = { actorId: userId, target: `user:${userId}`, after: { name } };
+      await auditLog.record(trx, { ...entry, action: 'self.passkey-rename', ...origin });
+    });
   }
 
   /** @throws not_exist, last_way_in */

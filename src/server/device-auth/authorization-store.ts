@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
@@ -291,7 +292,7 @@ export const auditRevocation = (
   auditLog: AuditLog,
   trx: Trx,
   revoked: RevokedAuthorization,
-  action: string,
+  action: AuditAction,
   origin: RequestOrigin,
   actorId?: number,
 ): Promise<void> =>

@@ -196,11 +196,12 @@ export class ClientService {
     trx: Trx,
     actor: Actor,
     id: string,
-    action: string,
+    action: 'create' | 'update' | 'delete' | 'add-secret' | 'remove-secret',
     change: Pick<AuditEntry, 'before' | 'after'>,
   ): Promise<void> {
-    const entry = { action: `device-client.${action}`, target: `device-client:${id}` };
-    await this.#dependencies.auditLog.record(trx, { ...actor, ...entry, ...change });
+    const { auditLog } = this.#dependencies;
+    const target = `device-client:${id}`;
+    await auditLog.record(trx, { ...actor, action: `device-client.${action}`, target, ...change });
   }
 
   async #insertSecret(trx: Trx, clientId: string): Promise<{ id: number; secret: string }> {

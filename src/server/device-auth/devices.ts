@@ -64,8 +64,8 @@ export class DevicesService {
       const isApproved = await codes.renameApprovedDevice(trx, id, userId, name);
       const isSignedIn = await authorizations.rename(trx, id, userId, name);
       if (!isApproved && !isSignedIn) throw notExistError('device');
-      const entry = { actorId: userId, action: 'device.rename', target: `device:${id}`, after: { name } };
-      await auditLog.record(trx, { ...entry, ...origin });
+      const entry = { actorId: userId, target: `device:${id}`, after: { name } };
+      await auditLog.record(trx, { ...entry, action: 'device.rename', ...origin });
     });
   }
 

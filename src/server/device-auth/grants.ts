@@ -143,8 +143,8 @@ export class GrantService {
   ): Promise<void> {
     const { database, auditLog } = this.#dependencies;
     const after = { scopes: terms.scopes };
-    const entry = { actorId: userId, action: 'grant.deny', target: `device-client:${client.id}`, after, ...origin };
-    await database.transaction((trx) => auditLog.record(trx, entry));
+    const entry = { actorId: userId, target: `device-client:${client.id}`, after, ...origin };
+    await database.transaction((trx) => auditLog.record(trx, { ...entry, action: 'grant.deny' }));
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { type Audience, DEVICE_SCOPE } from '../../contract/oauth.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
@@ -337,7 +338,7 @@ export class DeviceTokenService {
    */
   async #revokeAfterReuse(
     authorizationId: number,
-    action: string,
+    action: AuditAction,
     toNotice: typeof reuseNotice,
     origin: RequestOrigin,
   ): Promise<void> {

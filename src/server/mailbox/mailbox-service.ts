@@ -271,7 +271,7 @@ export class MailboxService {
   }
 
   /** Writes the audit entry before the secret is returned, so that no read goes unrecorded. */
-  async #recordRead(request: MailboxRequest, what: string, email: string): Promise<void> {
+  async #recordRead(request: MailboxRequest, what: 'mailbox' | 'mailbox.app-password', email: string): Promise<void> {
     const { store, auditLog } = this.#dependencies;
     await store.transaction((trx) =>
       auditLog.record(trx, { ...request.actor, action: `${what}.read`, target: `mailbox:${email}` }),

@@ -1,4 +1,5 @@
 import { CLOSED, ENABLED, outranks } from '../../contract/account-fields.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
 import {
   canManageMember,
@@ -435,7 +436,7 @@ export class OrganizationService {
     trx: Trx,
     /** Empty: the service itself. */
     actor: Actor | Record<never, never>,
-    action: string,
+    action: AuditAction,
     organizationId: number,
     before?: object,
     after?: object,

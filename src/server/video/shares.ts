@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import { ENABLED } from '../../contract/account-fields.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { Page } from '../../contract/responses.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { MAX_SHARES, MAX_SHARES_PER_VIDEO } from '../../contract/video-shares.ts';
@@ -142,7 +143,7 @@ export class ShareService {
   #audit(
     trx: Parameters<AuditLog['record']>[0],
     actor: OwnerActor,
-    action: string,
+    action: AuditAction,
     id: number,
     after: object,
   ): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Role } from '../../contract/account-fields.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../contract/events.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
@@ -310,7 +311,7 @@ export class EndpointService {
     afterCommit(trx, this.#dependencies.onDue);
   }
 
-  #audit(trx: Trx, actor: OwnerActor, action: string, id: number, after?: object): Promise<void> {
+  #audit(trx: Trx, actor: OwnerActor, action: AuditAction, id: number, after?: object): Promise<void> {
     return this.#dependencies.auditLog.record(trx, {
       ...actor,
       action,
