@@ -56,6 +56,7 @@ forEachDatabase((_name, open, freshUrl) => {
       database,
       clock: service.clock,
       linkedLogins: [{ revokeAll: async (_trx: Trx, userId: number) => void ended.push(userId) }],
+      notices: { notify: async () => {} },
     };
     const { password } = await resetPassword(dependencies, 'forgetful');
     assert.deepEqual(ended, [person.id]);
@@ -71,7 +72,7 @@ forEachDatabase((_name, open, freshUrl) => {
     const database = await open();
     const service = await startAccounts(database);
     const person = await service.newUser('chooser');
-    const dependencies = { database, clock: service.clock, linkedLogins: [] };
+    const dependencies = { database, clock: service.clock, linkedLogins: [], notices: { notify: async () => {} } };
     for (const password of ['x'.repeat(7), 'x'.repeat(129)])
       await assert.rejects(resetPassword(dependencies, 'chooser', { password }), { code: 'invalid_request' });
     await assert.rejects(resetPassword(dependencies, 'chooser', { password: 'password1' }), {

@@ -390,7 +390,7 @@ forEachDatabase((_name, open) => {
     const options = await beginCreate(root, { password: 'root-password-1' });
     const authenticator = new SoftwareAuthenticator(ORIGIN);
     await root.ok('POST', '/api/user/passkeys', { name: 'x', credential: authenticator.create(options) });
-    const dependencies = { database, clock: service.clock, linkedLogins: [] };
+    const dependencies = { database, clock: service.clock, linkedLogins: [], notices: { notify: async () => {} } };
     const kept = await resetPassword(dependencies, 'root');
     assert.deepEqual(await service.anonymous().logIn('root', kept.password), { require_2fa: true });
     const { password } = await resetPassword(dependencies, 'root', { withoutTwoFactor: true });

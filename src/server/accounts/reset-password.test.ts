@@ -29,7 +29,12 @@ forEachDatabase((_name, open) => {
     const person = await service.newUser('careful');
     const root = service.anonymous();
     await root.logIn(ROOT.username, ROOT.password);
-    const dependencies = { database: service.database, clock: service.clock, linkedLogins: [] };
+    const dependencies = {
+      database: service.database,
+      clock: service.clock,
+      linkedLogins: [],
+      notices: { notify: async () => {} },
+    };
     for (const password of COMMON) {
       const refusals = [
         await service.anonymous().fails(200, 'POST', '/api/user/register', { username: 'common', password }),

@@ -12,6 +12,7 @@ import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-r
 import { ManagementTokenStore } from './management-tokens.ts';
 import { PasskeyStore } from './passkey-store.ts';
 import { assertUncommonPassword, PasswordHasher } from './passwords.ts';
+import type { SecurityNotices } from './security-notices.ts';
 import { SessionStore } from './sessions.ts';
 import { TwoFactorStore } from './two-factor.ts';
 
@@ -20,6 +21,7 @@ interface ResetPasswordDependencies {
   readonly clock: Clock;
   /** Device sign-ins and other logins that must end with the old password. */
   readonly linkedLogins: readonly LinkedLogins[];
+  readonly notices: Pick<SecurityNotices, 'notify'>;
 }
 
 interface ResetPasswordOptions {
@@ -31,12 +33,12 @@ interface ResetPasswordOptions {
 
 /**
  * `reelgate admin reset-password NAME`, for operators on the server with access to the database. Returns the new
- * password, which is stored only as a hash, and ends all logins of the account.
+ * password, which is stored only as a hash, ends all logins of the account and notifies its owner.
  *
  * @throws not_exist, invalid_request, password_too_common
  */
 export async function resetPassword(
-  { database, clock, linkedLogins }: ResetPasswordDependencies,
+  { database, clock, linkedLogins, notices }: ResetPasswordDependencies,
   name: string,
   { withoutTwoFactor = false, ...given }: ResetPasswordOptions = {},
 ): Promise<{ readonly username: string; readonly password: string }> {
@@ -68,6 +70,8 @@ export async function resetPassword(
       target: `user:${account.id}`,
       after: { password: '[changed]', withoutTwoFactor },
     });
+    await notices.notify(trx, account.id, 'password');
+    if (withoutTwoFactor) await notices.notify(trx, account.id, 'second-factors-reset');
   });
   return { username: account.username, password };
 }

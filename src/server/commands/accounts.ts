@@ -2,11 +2,13 @@ import { existsSync } from 'node:fs';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import { AccountAccess, AccountStore } from '../accounts/account-store.ts';
 import { resetPassword as resetIn } from '../accounts/reset-password.ts';
+import { SecurityNotices } from '../accounts/security-notices.ts';
 import { TokenStore } from '../accounts/tokens.ts';
 import { AuthorizationStore, DeviceRevocation } from '../device-auth/authorization-store.ts';
 import { DeviceCodeStore } from '../device-auth/code-store.ts';
 import { encryptedColumns } from '../encrypted-columns.ts';
 import { makeEventLog } from '../event-log/module.ts';
+import { makeMail } from '../mail/module.ts';
 import { adoptLegacyMailbox } from '../mailbox/adopt-mailbox.ts';
 import { makeSeenPasswordNotices } from '../mailbox/module.ts';
 import { makeNotifier } from '../notifications/module.ts';
@@ -15,6 +17,7 @@ import { systemClock } from '../platform/clock.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
+import { openLog } from '../platform/log.ts';
 import { assertMasterKey, openMasterKeys, recordMasterKey } from '../platform/master-key.ts';
 import { createVault, reencryptColumns } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
@@ -58,16 +61,28 @@ export function resetPassword(
       database,
       makeNotifier(database, access, systemClock, makeEventLog(database, systemClock)),
     );
+  return withDatabase((database, config) => {
+    const accounts = new AccountStore(database);
+    const shared = { config, database, clock: systemClock };
+    const notifier = makeNotifier({
+      ...shared,
+      access: new AccountAccess(accounts),
+      events: makeEventLog(database, systemClock),
+      // The running service sends what this command enqueues.
+      mailer: makeMail({ ...shared, log: openLog('silent') }).queue,
+      findMailRecipient: (userId, db) => accounts.findMailRecipient(userId, db),
+    });
+    const sawPassword = makeSignedOutDeviceSawPasswordNotices(database, notifier);
     const linkedLogins = [
       new DeviceRevocation({
         authorizations: new AuthorizationStore(database),
         codes: new DeviceCodeStore(database),
         tokens: new TokenStore(database),
         clock: systemClock,
-        onRevoked: (trx, devices) => notices.notifyEnded(trx, devices),
+        onRevoked: (trx, devices) => sawPassword.notifyEnded(trx, devices),
       }),
     ];
-    return resetIn({ database, clock: systemClock, linkedLogins }, name, options);
+    return resetIn({ ...shared, linkedLogins, notices: new SecurityNotices(notifier) }, name, options);
   });
 }
 

@@ -42,24 +42,38 @@ export interface Notifications {
   close(): void;
 }
 
+type NotifierDependencies = Pick<NotificationsDependencies, 'database' | 'clock' | 'access' | 'events' | keyof Mailing>;
+
 /** Constructs notifications without streams, for a command that works on the database beside the service. */
-export function makeNotifier(
-  database: Database<Tables>,
-  access: NotificationsDependencies['access'],
-  clock: Clock,
-  events: EventWriter,
-): Notifier & AdminNotifier {
+export function makeNotifier(dependencies: NotifierDependencies): Notifier & AdminNotifier {
+  const { database } = dependencies;
   return new NotificationWriter({
+    ...dependencies,
     notifications: new NotificationStore(database),
     readStates: new ReadStateStore(database),
     preferences: new PreferenceStore(database),
-    access,
+    mails: new NotificationMailEnqueuer(toMailing(dependencies)),
     // Streams of running processes find the change with their next periodic read.
     changeSignals: { notifyChanged: () => {} },
-    events,
-    clock,
   });
 }
+
+type Mailing = Pick<NotificationsDependencies, 'mailer' | 'findMailRecipient' | 'config'>;
+
+const toMailing = ({
+  database,
+  clock,
+  mailer,
+  findMailRecipient,
+  config: { baseUrl, defaultLocale },
+}: Pick<NotifierDependencies, 'database' | 'clock' | keyof Mailing>) => ({
+  store: new NotificationMailStore(database),
+  mailer,
+  findRecipient: findMailRecipient,
+  clock,
+  baseUrl,
+  defaultLocale,
+});
 
 /** Constructs the notifications capability. */
 export function makeNotifications(dependencies: NotificationsDependencies): Notifications {
@@ -75,12 +89,15 @@ export function makeNotifications(dependencies: NotificationsDependencies): Noti
   const { mailer, findMailRecipient: findRecipient, config } = dependencies;
   const mailing = { mailer, findRecipient, clock, baseUrl: config.baseUrl, defaultLocale: config.defaultLocale };
   const mails = new MailEnqueuer({ ...mailing, store: mailStore });
+  const mailing = toMailing(dependencies);
+  const mails = new NotificationMailEnqueuer(mailing);
   const inboxService = new InboxService({ ...stores, database, access, changeSignals });
   const streams = new NotificationStreams({ ...stores, inboxService, changeSignals, log, heartbeatMs });
   return {
     notifier: new NotificationWriter({ ...stores, mails, access, recipientsOf, changeSignals, events, clock }),
     inboxes: inboxService,
     mailSettings: new MailSettingsService({ ...mailing, store: mailStore }),
+    mailSettings: new NotificationMailSettingsService(mailing),
     announcements: new AnnouncementService({ ...stores, database, clock, auditLog, changeSignals }),
     streams,
     close: () => streams.close(),
