@@ -270,6 +270,12 @@ export class AccountStore {
     );
   }
 
+  /** Whether accounts were imported from another program, whose password hashes are of another kind. */
+  async hasImported(): Promise<boolean> {
+    const imports = this.#database.kysely.selectFrom('imports').select('id').where('state', '<>', 'undone');
+    return (await imports.limit(1).executeTakeFirst()) !== undefined;
+  }
+
   /** The argon2id hash in PHC form, and whether the service generated the password. */
   async findPassword(
     userId: number,

@@ -269,7 +269,8 @@ export class LoginService {
     await this.#guesses.assertNotExhausted(key, source, isUnguessable);
     const verified = await passwords.withPermit(async (hasher) => {
       const stored = (await accounts.findPassword(account?.id ?? 0))?.hash;
-      const isRight = await this.#guess(key, source, isUnguessable, () => hasher.verify(password, stored));
+      const hidesKind = await accounts.hasImported();
+      const isRight = await this.#guess(key, source, isUnguessable, () => hasher.verify(password, stored, hidesKind));
       if (!isRight || account === undefined || stored === undefined) {
         recordFailure('wrong_password');
         throw new AppError(refusal);

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
+import { startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import { CHEAP_PASSWORD_HASHING } from '../../../test/cheap-password-hashing.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
 import { AppError } from '../platform/app-error.ts';
+import { WorkerPool } from '../platform/worker-pool.ts';
 import { PASSWORD_COST, PasswordHasher } from './passwords.ts';
 
 describe('login flood', () => {
@@ -147,5 +151,63 @@ describe('password hasher', () => {
     assert.notEqual(one, other);
     assert.equal(hasher.needsRehash(one), false);
     assert.equal(new PasswordHasher({ ...CHEAP_PASSWORD_HASHING, passes: 2 }).needsRehash(one), true);
+  });
+});
+
+/** The password `correct horse battery` as new-api stores it. */
+const IMPORTED = '$2b$10$0IMYfgj8znUCUZxiwbLMROEu33Qer.HJFzwXoxoZA4HlVlquflEs.';
+
+describe('imported passwords', () => {
+  it('T24: are computed off the event loop', async () => {
+    const hasher = new PasswordHasher(CHEAP_PASSWORD_HASHING);
+    let turns = 0;
+    let isDone = false;
+    const verified = hasher.verify('correct horse battery', IMPORTED).finally(() => (isDone = true));
+    while (!isDone) {
+      await new Promise(setImmediate);
+      turns += 1;
+    }
+    assert.equal(await verified, true);
+    assert.ok(turns > 10, `other work had ${turns} turns`);
+    assert.equal(await hasher.verify('wrong horse battery', IMPORTED), false);
+    assert.equal(
+      await hasher.verify(`correct horse battery${'\0'.repeat(60)}`, IMPORTED),
+      false,
+      'longer than 72 bytes',
+    );
+  });
+
+  forEachDatabase((_name, open) => {
+    it('T23: a login computes the same hashes for an imported, another and an unknown account', async () => {
+      const service = await startAccounts(await open());
+      for (const name of ['imported', 'native']) await service.newUser(name);
+      const { kysely } = service.database;
+      const user = kysely.selectFrom('accounts').select('id').where('username', '=', 'imported');
+      await kysely.updateTable('passwords').set({ hash: IMPORTED }).where('user_id', '=', user).execute();
+      const imported = {
+        program: 'new-api',
+        identity: 'x',
+        fingerprint: '{}',
+        state: 'applied',
+        started_at: 1,
+      } as const;
+      await kysely.insertInto('imports').values(imported).execute();
+      const bcrypt = mock.method(WorkerPool.prototype, 'run');
+      const argon2 = mock.method(crypto, 'argon2');
+      syncBuiltinESMExports();
+      try {
+        for (const username of ['imported', 'native', 'nobody']) {
+          await service.anonymous().fails(200, 'POST', '/api/user/login', { username, password: 'wrong-password-1' });
+          assert.deepEqual([bcrypt.mock.callCount(), argon2.mock.callCount()], [1, 1], username);
+          for (const { mock: calls } of [bcrypt, argon2]) calls.resetCalls();
+        }
+      } finally {
+        mock.restoreAll();
+        syncBuiltinESMExports();
+      }
+      await service.anonymous().logIn('imported', 'correct horse battery');
+      await service.anonymous().logIn('native');
+      await service.close();
+    });
   });
 });

@@ -40,7 +40,7 @@ export class PasswordHasher {
   readonly #dummyHash: PasswordHash;
   readonly #permitted: PermittedHasher = {
     hash: (password) => this.#hashNow(password),
-    verify: (password, stored) => this.#verifyNow(password, stored),
+    verify: (password, stored, hidesKind) => this.#verifyNow(password, stored, hidesKind),
   };
   readonly #cost: PasswordCost;
 
@@ -55,9 +55,14 @@ export class PasswordHasher {
     return this.#queue.run(() => this.#hashNow(password));
   }
 
-  /** Takes the same time without a stored hash, and returns false. */
-  verify(password: string, stored: string | undefined): Promise<boolean> {
-    return this.#queue.run(() => this.#verifyNow(password, stored));
+  /**
+   * Takes the same time without a stored hash, and returns false.
+   *
+   * @param hidesKind also takes the same time for an imported hash; for services with imported accounts, since it
+   *   costs several times as much
+   */
+  verify(password: string, stored: string | undefined, hidesKind = false): Promise<boolean> {
+    return this.#queue.run(() => this.#verifyNow(password, stored, hidesKind));
   }
 
   /**
@@ -81,9 +86,17 @@ export class PasswordHasher {
     return formatPhc({ cost, salt, tag: await deriveTag(password, salt, cost, TAG_BYTES) });
   }
 
-  async #verifyNow(password: string, stored: string | undefined): Promise<boolean> {
-    if (stored !== undefined && BCRYPT.test(stored)) return verifyBcrypt(password, stored);
-    const known = stored === undefined ? undefined : parsePhc(stored);
+  async #verifyNow(password: string, stored: string | undefined, hidesKind = false): Promise<boolean> {
+    const isImported = stored !== undefined && BCRYPT.test(stored);
+    if (isImported && !hidesKind) return verifyBcrypt(password, stored);
+    const known = isImported || stored === undefined ? undefined : parsePhc(stored);
+    const isOwn = await this.#verifyArgon2(password, known);
+    if (!hidesKind) return isOwn;
+    const isFormer = await verifyBcrypt(password, isImported ? stored : BCRYPT_DUMMY);
+    return isImported ? isFormer : isOwn;
+  }
+
+  async #verifyArgon2(password: string, known: PasswordHash | undefined): Promise<boolean> {
     const { cost, salt, tag } = known ?? this.#dummyHash;
     const isSame = timingSafeEqual(await deriveTag(password, salt, cost, tag.length), tag);
     return isSame && known !== undefined;
@@ -92,6 +105,8 @@ export class PasswordHasher {
 
 /** Hashes imported from another program; each is replaced at its owner's next login. */
 const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
+/** The hash of no password, at the cost of the programs that hashes are imported from. */
+const BCRYPT_DUMMY = `$2a$10$${'.'.repeat(53)}`;
 /** bcrypt ignores bytes beyond 72; the programs the hashes come from rejected longer passwords. */
 const MAX_BCRYPT_BYTES = 72;
 
@@ -104,7 +119,7 @@ const bcrypt = new WorkerPool<[password: string, stored: string], boolean>({
 
 /** Compares the bytes as typed, because the other program did not normalize passwords. */
 const verifyBcrypt = async (password: string, stored: string): Promise<boolean> =>
-  Buffer.byteLength(password) <= MAX_BCRYPT_BYTES && bcrypt.run(password, stored);
+  (await bcrypt.run(password, stored)) && Buffer.byteLength(password) <= MAX_BCRYPT_BYTES;
 
 /**
  * Runs work in order of arrival with limited concurrency. The permit belongs to the work, so a disconnecting client
