@@ -24,8 +24,14 @@ interface IssuedCode {
 }
 
 interface SigningKeys {
+  readonly kid: string;
   readonly privateKey: PrivateKey;
   readonly publicJwk: object;
+}
+
+async function generateKeys(kid: string): Promise<SigningKeys> {
+  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
+  return { kid, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' } };
 }
 
 const SECONDS = 1000;
@@ -34,7 +40,7 @@ const SECONDS = 1000;
 export class FakeProvider {
   readonly #server: Server;
   readonly #codes = new Map<string, IssuedCode>();
-  readonly #keys: SigningKeys;
+  #keys: SigningKeys;
   readonly clientId: string;
   readonly clientSecret = `secret-${randomBytes(8).toString('hex')}`;
   /** Claims of the userinfo endpoint, by subject. */
@@ -57,11 +63,14 @@ export class FakeProvider {
   }
 
   static async start(clientId = 'reelgate'): Promise<FakeProvider> {
-    const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
-    const publicJwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new FakeProvider(server, { privateKey, publicJwk }, clientId);
+    return new FakeProvider(server, await generateKeys('one'), clientId);
+  }
+
+  /** Replaces the signing keys, as a provider does after a leak. */
+  async rotateKeys(): Promise<void> {
+    this.#keys = await generateKeys(randomBytes(4).toString('hex'));
   }
 
   get issuer(): string {
@@ -111,7 +120,7 @@ export class FakeProvider {
       },
       claims,
     );
-    return alg === 'none' ? toUnsigned(payload) : sign(payload, key, 'logout+jwt');
+    return alg === 'none' ? toUnsigned(payload) : sign(payload, key, this.#keys.kid, 'logout+jwt');
   }
 
   async #respond(request: IncomingMessage): Promise<{ readonly status: number; readonly body: unknown }> {
@@ -161,7 +170,7 @@ export class FakeProvider {
       return { status: 400, body: { error: 'invalid_grant' } };
     const { claims, key = this.#keys.privateKey, alg } = { claims: {}, ...issued.deviation };
     const payload = withChanges(issued.claims, claims);
-    const id_token = alg === 'none' ? toUnsigned(payload) : await sign(payload, key);
+    const id_token = alg === 'none' ? toUnsigned(payload) : await sign(payload, key, this.#keys.kid);
     const access_token = String(issued.claims.sub);
     return { status: 200, body: { access_token, token_type: 'Bearer', expires_in: 60, id_token } };
   }
@@ -175,8 +184,8 @@ export class FakeProvider {
 const withChanges = (from: object, changes: Readonly<Record<string, unknown>>): JWTPayload =>
   Object.fromEntries(Object.entries({ ...from, ...changes }).filter(([, value]) => value !== undefined));
 
-const sign = (payload: JWTPayload, key: PrivateKey, typ = 'JWT'): Promise<string> =>
-  new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'one', typ }).sign(key);
+const sign = (payload: JWTPayload, key: PrivateKey, kid: string, typ = 'JWT'): Promise<string> =>
+  new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid, typ }).sign(key);
 
 const toUnsigned = (payload: JWTPayload): string =>
   `${base64url.encode(JSON.stringify({ alg: 'none' }))}.${base64url.encode(JSON.stringify(payload))}.`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import { generateKeyPair, type JWTPayload } from 'jose';
 import { Secret, TOTP } from 'otpauth';
 import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
@@ -527,5 +527,59 @@ forEachDatabase((name, _open, freshUrl) => {
       await service.setSiteSetting('PASSWORD_SIGN_IN', null);
       await browser().user.logIn('no-password');
     });
+  });
+});
+
+describe('a provider that changes', () => {
+  let service: TestService;
+  let company: FakeProvider;
+  before(async () => {
+    company = await FakeProvider.start();
+    service = await startTestService('sqlite::memory:');
+  });
+  after(async () => {
+    mock.timers.reset();
+    await service.stop();
+    await company.stop();
+  });
+
+  const configure = (providers: readonly IdentityProvider[]) =>
+    service.setSiteSetting('OIDC_PROVIDERS', providers.length === 0 ? null : JSON.stringify(providers));
+  const signIn = async (): Promise<{ readonly id: number; readonly visitor: SignInBrowser } | undefined> => {
+    const visitor = new SignInBrowser(service);
+    await visitor.signIn(company, 'company', ADA);
+    const account = await visitor.account();
+    return account && { id: account.id, visitor };
+  };
+
+  it('has its new keys fetched, at most once a minute and without a restart', async () => {
+    await configure([company.settings('company', { auto_create: true })]);
+    assert.notEqual(await signIn(), undefined);
+    await company.rotateKeys();
+    assert.equal(await signIn(), undefined);
+    mock.timers.enable({ apis: ['Date'], now: Date.now() + 61_000 });
+    assert.notEqual(await signIn(), undefined);
+    mock.timers.reset();
+  });
+
+  it('signs nobody in once removed, ends no session, and finds its accounts again if it returns', async () => {
+    await configure([company.settings('company', { auto_create: true })]);
+    const first = (await signIn()) ?? assert.fail();
+    await configure([]);
+    assert.equal((await new SignInBrowser(service).visit('/auth/company/start')).status, 404);
+    assert.equal((await first.visitor.account())?.id, first.id);
+    await configure([company.settings('company')]);
+    assert.equal((await signIn())?.id, first.id);
+  });
+
+  it('leaves nothing of an account that is deleted', async () => {
+    await configure([company.settings('company', { auto_create: true })]);
+    const { id, visitor } = (await signIn()) ?? assert.fail();
+    await service.root.ok('DELETE', `/api/admin/users/${id}`);
+    assert.equal(await visitor.account(), undefined);
+    const { kysely } = service.app.database;
+    for (const table of ['identities', 'identity_sessions'] as const)
+      assert.deepEqual(await kysely.selectFrom(table).selectAll().where('user_id', '=', id).execute(), [], table);
+    assert.notEqual((await signIn())?.id, id);
   });
 });

@@ -361,7 +361,7 @@ export class IdentitySignIn {
 
   /** Ends the sessions that a logout token names. @throws identity_rejected, identity_provider_unavailable */
   async logOut(provider: IdentityProvider, token: string): Promise<void> {
-    const { client, database, store, sessions, clock } = this.#dependencies;
+    const { client, database, store, sessions, clock, metrics } = this.#dependencies;
     const { issuer, sub, sid, jti } = await client.verifyLogoutToken(provider, token);
     await database.transaction(async (trx) => {
       // Longer than the token is accepted, so that it is never forgotten while it works.
@@ -370,6 +370,7 @@ export class IdentitySignIn {
         throw new AppError('identity_rejected', { log: { why: 'a logout token was used twice' } });
       await sessions.endByHashes(trx, await store.takeSessions(trx, { issuer, sub, sid }), 'signed_out_by_provider');
     });
+    metrics.recordIdentitySignIn(provider.id, 'signed_out');
   }
 
   deleteExpired(): Promise<void> {

@@ -34,7 +34,7 @@ export interface Metrics {
   recordTokenRequest(grant: TokenGrant, outcome: string): void;
   /** Records a use of a passkey: `ok` or an error code. */
   recordPasskeyUse(outcome: string): void;
-  /** Records a step of a sign-in at an identity provider: `started`, `ok`, `linked` or an error code. */
+  /** Records a step of a sign-in at an identity provider: `started`, `ok`, `linked`, `signed_out` or an error code. */
   recordIdentitySignIn(provider: string, outcome: string): void;
   /** Registers a metric that is read when the metrics are requested. */
   register(metric: OnDemandGauge): void;
@@ -151,7 +151,7 @@ function addSignInCounters(
 ): Pick<Metrics, 'recordTokenRequest' | 'recordPasskeyUse' | 'recordIdentitySignIn'> {
   const identitySignIns = counter(
     'identity_sign_ins_total',
-    'Sign-ins at identity providers: started, then ok, linked or the code of the error.',
+    'Sign-ins at identity providers: started, then ok, linked or the code of the error; signed_out by the provider.',
     ['provider', 'outcome'],
   );
   const tokenRequests = counter(
