@@ -33,10 +33,13 @@ export interface EmailFixture extends TestService {
 }
 
 /** The whole service, with e-mails stored in memory. */
-export async function startEmailService(databaseUrl: string): Promise<EmailFixture> {
+export async function startEmailService(
+  databaseUrl: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<EmailFixture> {
   const clock = manualClock();
   const sender = new CapturingSender();
-  const service = await startTestService(databaseUrl, {}, { clock, mailSender: sender });
+  const service = await startTestService(databaseUrl, env, { clock, mailSender: sender });
   const { queue } = service.app.mail;
   let visitors = 0;
   const visitor = () => new TestUser(service.app.http.fastify, `10.0.0.${++visitors}`);

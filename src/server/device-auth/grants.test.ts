@@ -487,6 +487,21 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.equal(tab.leftTo, undefined);
     });
 
+    it('lets in sixty applications of an account in ten minutes', async () => {
+      await fixture.service.newUser('carl');
+      const { query } = fixture.request();
+      const tab = await fixture.open(query);
+      await tab.logIn('carl');
+      for (let count = 0; count < 60; count++) {
+        await tab.submit('approve');
+        assert.ok(tab.leftTo?.searchParams.has('code'), `${count}: ${tab.status}`);
+        tab.leftTo = undefined;
+        await tab.go('GET', `/oauth/authorize?${query}`);
+      }
+      await tab.submit('approve');
+      assert.deepEqual([tab.status, tab.leftTo], [429, undefined]);
+    });
+
     it('T126: keeps a public client away from the endpoints of devices', async () => {
       const { verifier, query } = fixture.request();
       const { code } = await fixture.approve('ada', query);
