@@ -195,19 +195,43 @@ function unexplainedBlocks(path: string, text: string): string[] {
   });
 }
 
-/** Threat numbers in test titles, such as `T09: …` or `T10 and T32: …`. */
-function testedThreats(): Set<string> {
+/** Files with the threat numbers in their test titles, such as `T09: …` or `T10 and T32: …`, by number. */
+function testedThreats(): ReadonlyMap<string, readonly string[]> {
   const paths = globSync(['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'], { cwd: root });
-  const titles = paths.flatMap((path) => [
-    ...read(path).matchAll(/(?:\b(?:it|test|describe)\(|\.test\()\s*(?:'|"|`)([^'"`]*\bT\d{2,3}\b[^'"`]*)/g),
-  ]);
-  return new Set(titles.flatMap(([, title = '']) => title.match(/\bT\d{2,3}\b/g) ?? []));
+  const TITLE = /(?:\b(?:it|test|describe)\(|\.test\()\s*(?:'|"|`)([^'"`]*\bT\d{2,3}\b[^'"`]*)/g;
+  const found = paths.flatMap((path) =>
+    [...read(path).matchAll(TITLE)].flatMap(([, title = '']) =>
+      (title.match(/\bT\d{2,3}\b/g) ?? []).map((number) => ({ number, path })),
+    ),
+  );
+  return new Map(
+    [...Map.groupBy(found, ({ number }) => number)].map(([number, of]) => [number, of.map((each) => each.path)]),
+  );
 }
 
 test('every threat in docs/threats.md has a test with its number, and test titles name no others', () => {
   const threats = read('docs/threats.md');
-  const listed = [...threats.matchAll(/[:;]\s+(T\d{2,3})\s+\w/g)].map(([, number]) => String(number));
-  assert.deepEqual(listed.toSorted(), [...testedThreats()].toSorted());
+  const listed = [...threats.matchAll(/[:;]\s+(T\d{2,3})\s+\w|^\| (T\d{3}) \|/gm)].map(
+    ([, one, row]) => one ?? row ?? '',
+  );
+  assert.deepEqual(listed.toSorted(), [...testedThreats().keys()].toSorted());
+});
+
+test('each attack and each story of docs/threats.md names a test, for an attack one with its number', () => {
+  const rows = [...read('docs/threats.md').matchAll(/^\| (.+) \| `([a-z/-]+\.test\.ts)` \|$/gm)];
+  const tested = testedThreats();
+  const problems = rows.flatMap(([, cells = '', file = '']) => {
+    const [name = ''] = cells.split(' | ');
+    const isNumbered = /^T\d{3}$/.test(name);
+    if (!isNumbered)
+      return globSync(`{src/server,test}/${file}`, { cwd: root }).length === 1 ? [] : [`${name}: ${file}`];
+    return tested.get(name)?.some((path) => path.endsWith(`/${file}`)) === true ? [] : [`${name}: ${file}`];
+  });
+  assert.deepEqual(problems, []);
+  const unnamed = read('docs/threats.md')
+    .match(/^\| [^|]+ \|.*(?<!-)\|$/gm)
+    ?.filter((line) => !/\.test\.ts` \|$/.test(line));
+  assert.deepEqual(unnamed, ['| Story | Programs | Test |']);
 });
 
 test('every code block in the documents is run by a test or states why not', () => {
