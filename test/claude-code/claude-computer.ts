@@ -9,6 +9,7 @@ const run = promisify(execFile);
 const PROGRAM = join(import.meta.dirname, '../../clients/node_modules/@anthropic-ai/claude-code/bin/claude.exe');
 const SCREEN_WAIT_MS = 30_000;
 const RUN_WAIT_MS = 120_000;
+const USER_CODE = /\b[A-Z]{4}-[A-Z]{4}\b/;
 
 /** Why the program cannot be tried here; undefined if it can. */
 export function whyUnavailable(): string | undefined {
@@ -83,12 +84,35 @@ export class ClaudeComputer {
     return JSON.parse(stdout);
   }
 
-  /** Starts the program in a terminal. */
-  async openTerminal(): Promise<void> {
+  async #openTerminal(): Promise<void> {
     const session = ['new-session', '-d', '-x', '120', '-y', '45', PROGRAM];
     // The last screen of a program that has ended says why.
     const keepScreen = [';', 'set-option', 'remain-on-exit', 'on'];
     await this.#start(['tmux', '-S', this.#socket, '-f', '/dev/null', ...session, ...keepScreen], 20_000);
+  }
+
+  /**
+   * Presses the keys of a new user from the first start of the program to its prompt.
+   *
+   * @param approve confirms the code, as the person does in a browser
+   */
+  async signIn(approve: (userCode: string) => Promise<unknown>): Promise<void> {
+    await this.#openTerminal();
+    await this.waitFor(/Choose the text style/);
+    await this.press('Enter');
+    await this.waitFor(/Enter to connect/);
+    await this.press('Enter');
+    await this.waitFor(/Trust gateway 127\.0\.0\.1\?/);
+    await this.choose('Yes, trust this gateway');
+    const [code = ''] = USER_CODE.exec(await this.waitFor(USER_CODE)) ?? [];
+    await approve(code);
+    await this.waitFor(/Connected to Cloud gateway/);
+    await this.press('Enter');
+    await this.waitFor(/Security notes|Claude can make mistakes/);
+    await this.press('Enter');
+    await this.waitFor(/trust this folder/);
+    await this.choose('Yes, I trust this folder');
+    await this.waitFor(/shift\+tab|\? for shortcuts/);
   }
 
   async #screen(): Promise<string> {

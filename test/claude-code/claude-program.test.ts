@@ -45,23 +45,7 @@ describe('the real Claude Code', { skip: whyUnavailable() ?? false }, () => {
     (await service.operator.requestData('GET', '/api/admin/claude-code')) as { username: string; program: string }[];
 
   it('signs in with the code that the person confirms', async () => {
-    await computer.openTerminal();
-    await computer.waitFor(/Choose the text style/);
-    await computer.press('Enter');
-    await computer.waitFor(/Enter to connect/);
-    await computer.press('Enter');
-    await computer.waitFor(/Trust gateway 127\.0\.0\.1\?/);
-    await computer.choose('Yes, trust this gateway');
-    const screen = await computer.waitFor(/\b[A-Z]{4}-[A-Z]{4}\b/);
-    const code = /\b[A-Z]{4}-[A-Z]{4}\b/.exec(screen)?.[0];
-    await person.ok('POST', '/api/auth/device/approve', { user_code: code });
-    await computer.waitFor(/Connected to Cloud gateway/);
-    await computer.press('Enter');
-    await computer.waitFor(/Security notes|Claude can make mistakes/);
-    await computer.press('Enter');
-    await computer.waitFor(/trust this folder/);
-    await computer.choose('Yes, I trust this folder');
-    await computer.waitFor(/shift\+tab|\? for shortcuts/);
+    await computer.signIn((user_code) => person.ok('POST', '/api/auth/device/approve', { user_code }));
     const [signIn] = await signIns();
     assert.equal(signIn?.username, 'ada');
     assert.match(signIn?.program ?? '', /^claude-code\/\d/);

@@ -1,51 +1,16 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { Quickstart } from '../quickstart-process.ts';
 
-const SCRIPT = join(import.meta.dirname, '..', '..', 'scripts', 'quickstart.ts');
+const PORT = 34_070;
 const folder = mkdtempSync(join(tmpdir(), 'rg-quickstart-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The running script and its output so far. */
-class Quickstart {
-  readonly #child: ChildProcess;
-  readonly #exited: Promise<unknown>;
-  output = '';
-
-  constructor(...args: string[]) {
-    const env = { ...process.env, PORT: '34070' };
-    this.#child = spawn(process.execPath, [SCRIPT, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    this.#exited = once(this.#child, 'exit');
-    for (const stream of [this.#child.stdout, this.#child.stderr])
-      stream?.setEncoding('utf8').on('data', (chunk: string) => {
-        this.output += chunk;
-      });
-  }
-
-  /** Resolves with the first capture group of the pattern once the output matches. */
-  async waitFor(pattern: RegExp): Promise<string> {
-    for (;;) {
-      const [, group] = pattern.exec(this.output) ?? [];
-      if (group !== undefined) return group;
-      assert.equal(this.#child.exitCode, null, this.output);
-      await Promise.race([delay(50), this.#exited]);
-    }
-  }
-
-  async end(signal?: 'SIGINT'): Promise<number | null> {
-    if (signal !== undefined) this.#child.kill(signal);
-    await this.#exited;
-    return this.#child.exitCode;
-  }
-}
-
 it('the quickstart generates a video, opens a mailbox, and restarts after root has changed the password', async () => {
-  const first = new Quickstart();
+  const first = new Quickstart(folder, PORT);
   await first.waitFor(/(The service is running)/);
   assert.ok(statSync(join(folder, 'data', 'first-video.mp4')).size > 1000);
   const url = await first.waitFor(/Console +(\S+)/);
@@ -75,7 +40,7 @@ it('the quickstart generates a video, opens a mailbox, and restarts after root h
   await call('PUT', '/api/user/self', { password: 'a-new-root-pass-1', original_password: password });
   await first.end('SIGINT');
 
-  const second = new Quickstart('--exit');
+  const second = new Quickstart(folder, PORT, '--exit');
   assert.equal(await second.end(), 0, second.output);
   assert.match(second.output, /Saved .*first-video\.mp4/);
 });
