@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/device-auth.ts';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { AdminClient } from '../admin-client.ts';
@@ -23,6 +24,21 @@ function operatorEnvironment(url: string, more: Record<string, string> = {}): Re
   return { ...env, REELGATE_BACKUP_PASSPHRASE: PASSPHRASE, ...more };
 }
 
+/** Signs a device in to the operator's account. */
+async function signInDevice(operator: AdminClient) {
+  const { id: client_id, secret: client_secret } = CLI_OAUTH_CLIENT;
+  const code = await operator.requestData<{ device_code: string; user_code: string }>('POST', '/api/auth/device/code', {
+    client_id,
+  });
+  await operator.requestData('POST', '/api/auth/device/approve', { user_code: code.user_code });
+  const poll = { client_id, client_secret, device_code: code.device_code };
+  return operator.requestData<{ user_id: number; access_token: string; refresh_token: string }>(
+    'POST',
+    '/api/auth/device/token',
+    poll,
+  );
+}
+
 const fileModes = (folder: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(folder, { withFileTypes: true })
@@ -36,6 +52,7 @@ describe('a SQLite backup', () => {
   const file = join(folder, 'saved.backup');
   const machines: CliMachine[] = [];
   let app: App;
+  let device: { readonly user_id: number; readonly access_token: string; readonly refresh_token: string };
 
   const admin = (url: string, words: readonly string[], env: Record<string, string> = {}): Promise<ProcessResult> => {
     const machine = new CliMachine('http://127.0.0.1:1', operatorEnvironment(url, env));
@@ -66,6 +83,7 @@ describe('a SQLite backup', () => {
       models: ['sora-2'],
     };
     await operator.addChannel(channel);
+    device = await signInDevice(operator);
   });
   after(async () => {
     await app.close(0);
@@ -108,6 +126,18 @@ describe('a SQLite backup', () => {
     const restored = await start(target);
     try {
       assert.deepEqual(await channelsOf(restored), await channelsOf(app));
+      const { port } = restored.http.fastify.server.address() as { port: number };
+      const headers = {
+        authorization: `Bearer ${device.access_token}`,
+        'service-api-user': String(device.user_id),
+        'content-type': 'application/json',
+      };
+      assert.equal((await fetch(`http://127.0.0.1:${port}/api/user/self`, { headers })).status, 200);
+      const { id: client_id, secret: client_secret } = CLI_OAUTH_CLIENT;
+      const body = JSON.stringify({ client_id, client_secret, refresh_token: device.refresh_token });
+      const refresh = `http://127.0.0.1:${port}/api/auth/device/refresh`;
+      const renewed = await fetch(refresh, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      assert.equal(((await renewed.json()) as { success: boolean }).success, true, 'sign-ins survive');
     } finally {
       await restored.close(0);
     }
