@@ -82,6 +82,9 @@ describe('identity providers in the console', { skip: chromiumPath === undefined
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByText('This is the last way to sign in to the account').waitFor();
     await assertAccessible(page, 'refused removal');
+    await page.goto('/auth/sso/callback?state=x');
+    await page.getByRole('heading', { name: 'Sign-in failed' }).waitFor();
+    await assertAccessible(page, 'failed sign-in');
   });
 
   it('an account with a password links the identity, in Chinese, and signs in with it', async () => {
