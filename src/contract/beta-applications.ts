@@ -33,6 +33,18 @@ export const applyForBeta = endpoint({
   }),
   response: Ok(Type.Object({ id: Id })),
 });
+/** A feature that accounts can apply for. */
+export const BetaFeature = Type.Object({
+  name: Type.String({ description: 'The `feature` of an application.' }),
+  description: Type.String({ description: 'Empty if the administrators gave none.' }),
+});
+export const listBetaFeatures = endpoint({
+  ...line,
+  method: 'GET',
+  path: '/api/beta-applications/features',
+  summary: 'Features in beta that accounts can apply for, as the administrators list them',
+  response: Ok(Type.Array(BetaFeature)),
+});
 export const APPLICATION_SORTS = ['created', 'feature'] as const;
 const sort = SortBy(APPLICATION_SORTS, 'Default -created: the newest first.');
 

@@ -118,6 +118,7 @@ export type { CursorPage, ReceiptInfo, RequestInfo, RequestQuery, RequestStatist
 export type {
   BetaApplicationInfo,
   BetaApplications,
+  BetaFeatureInfo,
   NewReply,
   NewTicket,
   TicketInfo,

@@ -55,12 +55,23 @@ export type BetaApplicationInfo = EndpointPart<
   'response'
 >['data'][number];
 
+/** A feature in beta with its description. */
+export type BetaFeatureInfo = EndpointPart<
+  typeof betaApplicationsEndpoints.listBetaFeatures,
+  'response'
+>['data'][number];
+
 /** The account's applications for beta features. */
 export class BetaApplications {
   readonly #transport: Transport;
   /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
+  }
+
+  /** Features that the account can apply for. @throws ReelgateError `unauthorized` */
+  async features(): Promise<BetaFeatureInfo[]> {
+    return (await this.#transport.call(betaApplicationsEndpoints.listBetaFeatures, {})).data;
   }
 
   /** All applications, newest first. @throws ReelgateError `unauthorized` */

@@ -219,12 +219,13 @@ function planFinders({ channels, allowances }: Modules) {
 
 function addSupport(
   routes: RouteRegistry,
-  { database, clock, rateLimits }: Foundation,
+  { database, clock, rateLimits, settings }: Foundation,
   modules: Modules,
   video: Video,
 ) {
   const { auditLog, access } = modules.accounts;
   const support = makeSupport({
+    site: settings,
     database,
     clock,
     auditLog,

@@ -162,7 +162,17 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
 
     it(`announces in two languages, decides an application, and shows a client secret once (${language})`, async () => {
       const reader = await fixture.running.signUp(`reader-${suffix}`);
-      await reader.ok('POST', '/api/beta-applications', { feature: `Boards ${suffix}`, reason: 'For a film.' });
+      await fixture.running.setSiteSetting('BETA_FEATURES', `Boards ${suffix}: several shots`);
+      const applicant = await fixture.open({ language });
+      await signIn(applicant, `reader-${suffix}`, PASSWORD);
+      await applicant.goto('/beta-applications');
+      await see(applicant, 'several shots');
+      await button(applicant, support.applyFor.replace('{{name}}', `Boards ${suffix}`)).click();
+      await applicant.getByLabel(support.reason).fill('For a film.');
+      await inDialog(applicant, support.applyAction).click();
+      await see(applicant, support.applied);
+      assert.equal(await applicant.getByText(support.decision.pending, { exact: true }).count(), 2);
+      await applicant.context().close();
       const page = await asRoot(language);
       await page.goto('/admin/announcements');
       await button(page, adminAnnouncements.make).first().click();

@@ -88,6 +88,32 @@ forEachDatabase((_name, _open, freshUrl) => {
     await apply(person, 'mail');
   });
 
+  it('lists the features of the setting, and refuses a setting that lists none', async () => {
+    const person = await fresh();
+    const features = () => person.ok('GET', '/api/beta-applications/features');
+    assert.deepEqual(await features(), []);
+    await service.setSiteSetting(
+      'BETA_FEATURES',
+      ' Storyboards : one script, several shots\r\n\n分镜：一次生成\nMail\nMail: b',
+    );
+    assert.deepEqual(await features(), [
+      { name: 'Storyboards', description: 'one script, several shots' },
+      { name: '分镜', description: '一次生成' },
+      { name: 'Mail', description: '' },
+    ]);
+    for (const value of [
+      ':',
+      ': no name',
+      'Mail\n: no name',
+      'x'.repeat(101),
+      `x:${'y'.repeat(301)}`,
+      'x\n'.repeat(21),
+    ])
+      await root.fails(400, 'PUT', '/api/admin/settings/BETA_FEATURES', { value });
+    await service.setSiteSetting('BETA_FEATURES', null);
+    assert.deepEqual(await features(), []);
+  });
+
   it('refuses invalid input, and access by other accounts', async () => {
     const person = await fresh();
     const id = await apply(person);

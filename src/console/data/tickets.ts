@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { listBetaApplications } from '../../contract/beta-applications.ts';
+import { listBetaApplications, listBetaFeatures } from '../../contract/beta-applications.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import { getTicket, listTickets, type TicketStatus } from '../../contract/tickets.ts';
 import { callApi } from './api-client.ts';
@@ -13,6 +13,9 @@ export type Ticket = EndpointPart<typeof listTickets, 'response'>['data'][number
 export type TicketDetail = EndpointPart<typeof getTicket, 'response'>['data'];
 /** A beta application of the account. */
 export type BetaApplication = EndpointPart<typeof listBetaApplications, 'response'>['data'][number];
+
+/** A feature in beta. */
+export type BetaFeature = EndpointPart<typeof listBetaFeatures, 'response'>['data'][number];
 
 /** One page of the account's tickets. @param status undefined: all */
 export const ticketsQuery = (page: number, status: TicketStatus | undefined) =>
@@ -36,3 +39,9 @@ export const betaApplicationsQuery = (page: number) =>
     queryFn: ({ signal }) =>
       callApi(listBetaApplications, { query: { page: String(page), page_size: String(PAGE_SIZE) } }, { signal }),
   });
+
+/** The features that accounts can apply for. */
+export const betaFeaturesQuery = queryOptions({
+  queryKey: ['beta', 'features'],
+  queryFn: async ({ signal }) => (await callApi(listBetaFeatures, {}, { signal })).data,
+});

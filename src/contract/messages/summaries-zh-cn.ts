@@ -73,6 +73,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'One application': '单个申请',
   'Applications of all users; the newest 10,000 that match': '所有用户的申请；最多返回最新的 10,000 条',
   'Reject a pending application and notify its author': '拒绝待处理的申请并通知申请人',
+  'Features in beta that accounts can apply for, as the administrators list them': '可申请的内测功能，由管理员列出',
   'Apply for a feature in beta; possible again after a rejection': '申请内测功能；被拒绝后可再次申请',
   'Applications of the account': '自己的申请',
   'Delete a budget': '删除预算',

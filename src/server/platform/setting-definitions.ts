@@ -343,6 +343,11 @@ export const CONSOLE_SETTINGS = {
     default: '0',
     description: '1 publishes `/status`: whether sign-in, video and chat work, and the outages of the last 30 days.',
   }),
+  BETA_FEATURES: optionalPattern(
+    /^(?:[^\S\n]*[^\s:：][^\n:：]{0,99}(?:[:：][^\n]{0,300})?(?:\n+|$)){1,20}$/u,
+    'must be up to 20 lines "Name: description", with up to 100 and 300 characters',
+    { description: 'Features that accounts can apply for under Beta access: one per line, `Name: description`.' },
+  ),
   NEW_USER_PLAN: optionalPattern(/^[a-z0-9_-]{1,40}$/, 'must be the code of a plan', {
     description: 'Code of the plan for people who register; empty, or not enabled: none.',
   }),

@@ -219,6 +219,7 @@ const SHOWN_SETTINGS = {
   SITE_ACCENT: shown('site', 'choice'),
   SIGN_IN_NOTICE: shown('site', 'long-text'),
   STATUS_PAGE: shown('site', 'choice'),
+  BETA_FEATURES: shown('site', 'long-text'),
   REGISTRATION: shown('accounts', 'choice'),
   REQUIRE_SECOND_FACTOR: shown('accounts', 'choice'),
   OAUTH_CLIENT_METADATA: shown('accounts', 'choice'),

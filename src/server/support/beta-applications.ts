@@ -1,11 +1,17 @@
 import type { Selectable } from 'kysely';
-import type { APPLICATION_SORTS, ApplicationStatus } from '../../contract/beta-applications.ts';
+import type { Static } from 'typebox';
+import type {
+  APPLICATION_SORTS,
+  ApplicationStatus,
+  BetaFeature as BetaFeatureSchema,
+} from '../../contract/beta-applications.ts';
 import type { Page, Sort } from '../../contract/responses.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { AdminNotice, AdminNotifier, Notice, Notifier } from '../notifications/notifier.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Live } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Actor } from '../platform/http/request-context.ts';
@@ -20,6 +26,20 @@ export interface BetaApplicationServiceDependencies {
   readonly auditLog: AuditLog;
   readonly notifier: Notifier & AdminNotifier;
   readonly access: Pick<AccountAccess, 'assertCanManage'>;
+  readonly site: Live<{ readonly betaFeatures: string | undefined }>;
+}
+
+type BetaFeature = Static<typeof BetaFeatureSchema>;
+
+/** Reads the setting `BETA_FEATURES`: `Name: description`, one feature per line; of repeated names the first counts. */
+function parseBetaFeatures(text: string): BetaFeature[] {
+  const features = new Map<string, BetaFeature>();
+  for (const line of text.split('\n')) {
+    const [, name = '', description = ''] = /^([^:：]*)(?:[:：](.*))?$/.exec(line.trim()) ?? [];
+    const feature = { name: name.trim(), description: description.trim() };
+    if (feature.name !== '' && !features.has(feature.name)) features.set(feature.name, feature);
+  }
+  return [...features.values()];
 }
 
 /** Accounts' applications for beta features. */
@@ -27,6 +47,11 @@ export class BetaApplicationService {
   readonly #dependencies: BetaApplicationServiceDependencies;
   constructor(dependencies: BetaApplicationServiceDependencies) {
     this.#dependencies = dependencies;
+  }
+
+  /** The features open for applications. */
+  features(): BetaFeature[] {
+    return parseBetaFeatures(this.#dependencies.site.current().betaFeatures ?? '');
   }
 
   /** Newest first. */

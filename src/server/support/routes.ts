@@ -41,6 +41,7 @@ export function addSupportRoutes(routes: RouteRegistry, { tickets, betaApplicati
     await assertMayWrite(caller.userId);
     return ok({ id: await betaApplications.apply(caller.userId, body) });
   });
+  routes.add(betaEndpoints.listBetaFeatures, async () => ok(betaApplications.features()));
   routes.add(betaEndpoints.listBetaApplications, async ({ caller, query }) => {
     const { rows, total } = await betaApplications.list(
       { userId: caller.userId, status: query.status },

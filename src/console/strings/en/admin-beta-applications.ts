@@ -1,5 +1,8 @@
 export default {
   lead: 'Requests for features that are not open to everyone yet.',
+  features: 'Open for applications:',
+  noFeatures: 'Users can only apply for features by name, because none are listed.',
+  editFeatures: 'Edit in the settings',
   all: 'All applications',
   one: 'Application #{{id}}',
   feature: 'Feature',

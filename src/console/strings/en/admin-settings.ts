@@ -30,6 +30,7 @@ export default {
     SITE_LOGO: 'Logo',
     SITE_ACCENT: 'Colour',
     SIGN_IN_NOTICE: 'Notice above the sign-in form',
+    BETA_FEATURES: 'Features in beta',
     STATUS_PAGE: 'Status page',
     REGISTRATION: 'New accounts',
     REQUIRE_SECOND_FACTOR: 'Required second factor',
@@ -69,6 +70,8 @@ export default {
     SIGN_IN_NOTICE: 'Such as maintenance, rules or a contact. Leave empty to remove it.',
     REQUIRE_SECOND_FACTOR:
       'Who must have two-step verification or a passkey. Without one, an account can only set one up. API keys keep working.',
+    BETA_FEATURES:
+      'One per line, such as “Storyboards: several shots from one script”. Users apply for them under Beta access.',
     STATUS_PAGE:
       'Shows everyone at /status whether sign-in, video and chat work, with the outages of the last 30 days. It names no vendor, channel or host.',
     REGISTRATION: 'Whether people can create their own accounts.',
@@ -132,8 +135,8 @@ export default {
     adminClaimHint: 'Such as groups. At each sign-in its values decide who is an administrator. Empty: roles stay.',
     adminValues: 'Values that make an administrator',
     test: 'Test',
-    passed: 'works',
-    checks: { discovery: 'Identity provider', keys: 'Signing keys', client: 'Client id and secret' },
+    passed: 'OK',
+    checks: { discovery: 'Identity provider', keys: 'Signing keys', client: 'Client ID and secret' },
   },
   choices: {
     '0': 'Off',

@@ -3,6 +3,9 @@ import type { Translated } from '../namespaces.ts';
 
 export default {
   lead: '用户的内测申请。',
+  features: '可申请的功能：',
+  noFeatures: '尚未列出可申请的功能，用户只能自行填写名称。',
+  editFeatures: '在设置中编辑',
   all: '全部申请',
   one: '申请 #{{id}}',
   feature: '功能',

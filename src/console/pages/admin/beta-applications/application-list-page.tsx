@@ -1,4 +1,4 @@
-import { Group, Text } from '@mantine/core';
+import { Badge, Group, Text } from '@mantine/core';
 import { IconFlask } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -7,7 +7,7 @@ import {
   APPLICATION_STATUS,
   adminListBetaApplications,
 } from '../../../../contract/beta-applications.ts';
-import { ChoiceFilter, FilterBar, TextFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, UserFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
@@ -16,18 +16,22 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
 import { listQuery } from '../../../data/admin.ts';
 import { useUserNames } from '../../../data/names.ts';
+import { useSelf } from '../../../data/self.ts';
+import { type BetaFeature, betaFeaturesQuery } from '../../../data/tickets.ts';
 import { DecisionButtons, StatusBadge } from './decision-buttons.tsx';
 
 /** Beta applications; pending ones can be decided from the list. */
 export function AdminApplicationListPage() {
   const { t } = useTranslation(['admin-beta-applications', 'app']);
   const filters = useListFilters(['status', 'feature', 'user_id'], APPLICATION_SORTS);
+  const features = useQuery(betaFeaturesQuery);
   const applications = useQuery(listQuery(adminListBetaApplications, filters.query));
   const askers = applications.data?.data.map(({ user_id: id }) => id);
   const users = useUserNames(askers);
   const managed = useCanManageUser(askers);
   return (
     <Page title={t('app:pages.adminBeta')} subtitle={t('lead')} size="xl">
+      <OpenFeatures features={features.data} />
       <FilterBar filters={filters}>
         <ChoiceFilter
           filters={filters}
@@ -35,7 +39,17 @@ export function AdminApplicationListPage() {
           label={t('status')}
           choices={APPLICATION_STATUS.map((value) => ({ value, label: t(`states.${value}`) }))}
         />
-        <TextFilter filters={filters} name="feature" label={t('feature')} />
+        <ChoiceFilter
+          filters={filters}
+          name="feature"
+          label={t('feature')}
+          width={220}
+          choices={toChoices([
+            ...(features.data ?? []).map(({ name }) => name),
+            ...(applications.data?.data ?? []).map(({ feature }) => feature),
+            ...(filters.value.feature === undefined ? [] : [filters.value.feature]),
+          ])}
+        />
         <UserFilter filters={filters} />
       </FilterBar>
       <PagedTable
@@ -85,5 +99,31 @@ export function AdminApplicationListPage() {
         ]}
       />
     </Page>
+  );
+}
+
+const toChoices = (names: readonly string[]) => [...new Set(names)].map((value) => ({ value, label: value }));
+
+/** What users can apply for; root edits the list in the settings. */
+function OpenFeatures({ features }: { readonly features: readonly BetaFeature[] | undefined }) {
+  const { t } = useTranslation('admin-beta-applications');
+  const { data: self } = useSelf();
+  if (features === undefined) return null;
+  return (
+    <Group gap="xs" mb="md">
+      <Text size="sm" c="dimmed">
+        {t(features.length === 0 ? 'noFeatures' : 'features')}
+      </Text>
+      {features.map(({ name, description }) => (
+        <Badge key={name} color="gray" title={description} tt="none">
+          {name}
+        </Badge>
+      ))}
+      {self?.role === 'root' ? (
+        <RouteLink to="/admin/settings" size="sm">
+          {t('editFeatures')}
+        </RouteLink>
+      ) : null}
+    </Group>
   );
 }

@@ -235,7 +235,8 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
         {...common}
         autosize
         minRows={2}
-        maxLength={500}
+        maxRows={12}
+        maxLength={setting.name === 'BETA_FEATURES' ? 8_000 : 500}
         value={value}
         onChange={(event) => onChange(event.currentTarget.value)}
       />
