@@ -24,7 +24,8 @@ test('formats amounts in the currency, without the word for credits, when one is
   assert.equal(formatAmount(-70_000, YUAN, 'zh-CN'), '-¥0.14');
   assert.equal(amountUnitName(YUAN, 'zh-CN'), 'CNY');
   assert.equal(formatListPrice(9.5, YUAN, 'en'), '¥9.50');
-  assert.equal(formatListPrice(9.5, CREDITS, 'en'), '9.5');
+  assert.equal(formatListPrice(9.5, CREDITS, 'en'), '9.50 credits');
+  assert.equal(formatListPrice(1_200, CREDITS, 'zh-CN'), '1,200.00 积分');
 });
 
 test('keeps four decimals of small amounts and all six of unit prices', () => {

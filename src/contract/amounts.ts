@@ -54,11 +54,9 @@ const roundShifted = (value: number, decimals: number): number => Math.round(Num
 
 const isSmall = (credits: number): boolean => credits !== 0 && Math.abs(credits) < 0.01;
 
-/** Price of a plan, stored in the site's currency; without a currency, a plain number. */
-export const formatListPrice = (price: number, { currency }: AmountUnit, language: string): string =>
-  currency === ''
-    ? new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(price)
-    : formatNumber(price, currency, language, 2);
+/** Price of a plan, stored in the unit of displayed amounts: `¥9.50`, `9.50 credits`. */
+export const formatListPrice = (price: number, unit: AmountUnit, language: string): string =>
+  formatAmount(price * unit.quotaPerCredit, unit, language);
 
 /** Cached: constructing an Intl.NumberFormat takes a hundred times as long as using one. */
 const numberFormats = new Map<string, Intl.NumberFormat>();

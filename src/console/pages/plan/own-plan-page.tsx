@@ -186,7 +186,8 @@ function PurchasablePlanCard({
 }) {
   const { t } = useTranslation('plan');
   const own = current?.package_code === plan.package_code;
-  const price = formatListPrice(plan.price_amount, useAmountUnit(), currentLanguage());
+  const unit = useAmountUnit();
+  const price = plan.price_amount === 0 ? t('free') : formatListPrice(plan.price_amount, unit, currentLanguage());
   return (
     <Card p="lg" component="article" aria-label={plan.name} bd={own ? '2px solid accent.7' : undefined}>
       <Group justify="space-between" wrap="nowrap" align="flex-start">

@@ -60,7 +60,6 @@ export default {
   holders: '修改会立即对已有此套餐的用户生效。',
   emptyTitle: '还没有套餐',
   emptyText: '先添加套餐，再生成兑换码：兑换者即获得该套餐。',
-  makeCodes: '生成兑换码',
   remove: '删除套餐',
   removeText: '不能有用户正在使用，也不能有未使用的兑换码。停用则会为已有用户保留。',
   removeTitle: '删除 {{name}}？',

@@ -37,6 +37,7 @@ export default {
   requestText: '我想开通套餐 {{name}}（{{price}}，{{duration}}）。',
   noCards: '目前没有可选套餐，所有调用均从余额扣费。',
   yours: '当前',
+  free: '免费',
   forDays_one: '/ {{count}} 天',
   forDays_other: '/ {{count}} 天',
   perDay: '每天 {{amount}}',

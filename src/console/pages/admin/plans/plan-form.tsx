@@ -11,6 +11,7 @@ import {
 } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { AmountInput, type AmountInputProps } from '../../../components/amount-input.tsx';
+import { useAmountUnitName } from '../../../components/credit-amount.tsx';
 import { ModelsSelect } from '../../../components/models-select.tsx';
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
@@ -47,6 +48,7 @@ const OPTIONAL = { required: false, allowDecimal: false } as const;
 export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save }: PlanFormProps) {
   const { t } = useTranslation(['admin-plans', 'app']);
   const { draft, set, text, value, checked } = useFormValues(initial);
+  const unit = useAmountUnitName();
   const number = (name: NumberName, label: string, more: Parameters<typeof NumberInput>[0] = {}) => (
     <NumberInput
       label={label}
@@ -86,7 +88,11 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
       {isBuiltin ? null : (
         <SimpleGrid cols={{ base: 1, xs: 3 }}>
           {number('level', t('level'), { description: t('levelHint'), allowDecimal: false, max: 1e6 })}
-          {number('price', t('price'), { description: t('priceHint'), decimalScale: 2, max: 1e9 })}
+          {number('price', t('app:amountIn', { label: t('price'), unit }), {
+            description: t('priceHint'),
+            decimalScale: 2,
+            max: 1e9,
+          })}
           {number('days', t('duration'), { allowDecimal: false, min: 1, max: 36_500 })}
         </SimpleGrid>
       )}
