@@ -2,7 +2,7 @@ import { ActionIcon, Group, Pill } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/models.ts';
-import { modelLabel } from './models.ts';
+import { modelTitle } from './models.ts';
 
 interface ComparedModelsProps {
   readonly models: readonly UsableModel[];
@@ -20,15 +20,16 @@ export default function ComparedModels({ models, onRemove, onAdd }: ComparedMode
         <Pill
           key={model.id}
           size="md"
+          title={model.id}
           withRemoveButton
           onRemove={() => onRemove(model.id)}
           removeButtonProps={{
-            'aria-label': t('compareRemove', { model: modelLabel(model) }),
+            'aria-label': t('compareRemove', { model: modelTitle(model) }),
             'aria-hidden': false,
             tabIndex: 0,
           }}
         >
-          {modelLabel(model)}
+          {modelTitle(model)}
         </Pill>
       ))}
       {onAdd === undefined ? null : (

@@ -25,6 +25,7 @@ import {
   tagsOf,
 } from './model-notes.ts';
 import { modelLabel, modelTitle, type PickedModels, readPickedModels, useModelPrice } from './models.ts';
+import { type FavouriteAndRecentModels, modelTitle, readFavouriteAndRecentModels, useModelPrice } from './models.ts';
 
 interface ModelGridProps {
   readonly title: string;
@@ -178,7 +179,7 @@ function groupModels(
 
 /** Whether the vendor's name, the model's title or its id together contain every word of the search. */
 function matchesSearch(model: UsableModel, search: string): boolean {
-  const text = `${model.vendor_title} ${modelLabel(model)} ${model.id}`.toLowerCase();
+  const text = `${model.vendor_title} ${model.capability?.title ?? ''} ${modelTitle(model)} ${model.id}`.toLowerCase();
   return search
     .toLowerCase()
     .split(/\s+/)

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/models.ts';
 import type { Draft } from './draft.ts';
 import { modelLabel, modelTitle, readPickedModels, toggleFavouriteModel } from './models.ts';
+import { modelTitle, readFavouriteAndRecentModels, toggleFavouriteModel } from './models.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
 
@@ -27,7 +28,7 @@ export function ModelPicker({ models, draft, opened, setOpened, onChange }: Mode
       <button
         type="button"
         className="chip model-chip"
-        aria-label={selected === undefined ? t('model') : `${t('model')}: ${modelLabel(selected)}`}
+        aria-label={selected === undefined ? t('model') : `${t('model')}: ${modelTitle(selected)}`}
         aria-haspopup="dialog"
         aria-keyshortcuts="m"
         onClick={() => setOpened(true)}

@@ -162,10 +162,3 @@ export function useModelTitle(): (id: string) => string {
     return model === undefined ? id : modelTitle(model);
   };
 }
-
-/** The vendor's title of the model, followed by the id if that adds information, as for an alias. */
-export function modelLabel({ id, capability }: UsableModel): string {
-  if (capability === null) return id;
-  const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '');
-  return plain(capability.title) === plain(id) ? capability.title : `${capability.title} · ${id}`;
-}

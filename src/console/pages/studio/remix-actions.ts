@@ -23,7 +23,7 @@ import {
   toModelBody,
 } from './draft.ts';
 import { addInput, checkInputs, rolesFor } from './inputs.ts';
-import { cheapestModel, modelLabel } from './models.ts';
+import { cheapestModel, modelTitle } from './models.ts';
 import type { InputUploads } from './uploads.ts';
 
 /** Actions based on a video. `vary` and `retry` submit at once, for the price of the video itself. */
@@ -100,7 +100,12 @@ export function useRemixActions(options: RemixOptions): RemixActions {
     const model = own !== undefined && canDo(own, operation) ? own : cheapestModel(models, operation);
     if (model === undefined) throw new Error(t(`noneCan.${operation}`));
     if (model.id !== video.model)
-      onNotice(t(`otherModel.${operation}`, { model: video.model, other: modelLabel(model) }));
+      onNotice(
+        t(`otherModel.${operation}`, {
+          model: own === undefined ? video.model : modelTitle(own),
+          other: modelTitle(model),
+        }),
+      );
     const source = { key: crypto.randomUUID(), type: 'video', role: 'source', name: video.prompt } as const;
     return fitDraftToModel(
       {

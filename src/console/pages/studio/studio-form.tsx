@@ -23,7 +23,7 @@ import { InputList } from './input-list.tsx';
 import { type InputTexts, useInputTexts } from './input-texts.ts';
 import { checkInputs, type InputCheck } from './inputs.ts';
 import { ModelPicker } from './model-picker.tsx';
-import { cheapestModel, modelLabel } from './models.ts';
+import { cheapestModel, modelTitle } from './models.ts';
 import { MoreParameters, ParameterChips } from './parameter-controls.tsx';
 import { useStudioShortcuts } from './shortcuts.ts';
 import type { useSubmitVideos } from './submit-videos.ts';
@@ -148,7 +148,7 @@ function useFormChanges({ models, draft, model, replace, onNotice }: FormChanges
     if (next === undefined) return;
     fit({ ...draft, operation, inputs: withSource(draft.inputs, operation) }, next);
     if (own === undefined && model !== undefined && operation !== 'generate')
-      onNotice(t(`otherModel.${operation}`, { model: modelLabel(model), other: modelLabel(next) }));
+      onNotice(t(`otherModel.${operation}`, { model: modelTitle(model), other: modelTitle(next) }));
   };
   return { fit, changeOperation };
 }
@@ -376,7 +376,7 @@ function unfitForCompared(models: readonly UsableModel[], { operation, inputs }:
     const { problems, missing } = checkInputs(model, operation, inputs);
     return problems.size > 0 || missing.length > 0;
   });
-  return unfit.length === 0 ? undefined : t('unfitForCompared', { models: unfit.map(modelLabel).join(', ') });
+  return unfit.length === 0 ? undefined : t('unfitForCompared', { models: unfit.map(modelTitle).join(', ') });
 }
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
