@@ -182,7 +182,7 @@ async function createApiKey(baseUrl: string, { username, password }: State): Pro
 async function makeVideo(baseUrl: string, apiKey: string): Promise<void> {
   const reelgate = new Reelgate({ baseUrl, credentials: { apiKey } });
   const prompt = 'a paper boat drifts down a rainy street';
-  print(`Making a first video with ${MODEL}: "${prompt}"`);
+  print(`Generating a first video with ${MODEL}: "${prompt}"`);
   const { id } = await reelgate.videos.create({ model: MODEL, prompt });
   let last = '';
   await reelgate.videos.wait(id, {

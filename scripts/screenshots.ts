@@ -47,7 +47,8 @@ async function main(): Promise<void> {
   const words = process.argv.slice(2);
   const isWanted = (name: string): boolean => words.length === 0 || words.some((word) => name.includes(word));
   mkdirSync(OUTPUT_FOLDER, { recursive: true });
-  const rig = await openBrowserFixture();
+  // Shown in examples of requests, where the port of the test service would change with every run.
+  const rig = await openBrowserFixture({ BASE_URL: 'http://127.0.0.1:3000' });
   try {
     await fillWithDemoData(rig);
     const encoderPage = await rig.open();

@@ -18,7 +18,7 @@ export default {
     channels: 'Served by',
     channelCount_one: '{{count}} channel',
     channelCount_other: '{{count}} channels',
-    noChannel: 'no channel',
+    noChannel: 'No channel',
     enabled: 'Enabled',
     enabledHint: 'Off: hidden, and calls are rejected.',
     onRetirement: 'After the vendor retires it',

@@ -246,7 +246,7 @@ export default {
     edit: 'Edit {{name}}',
     type: 'Type',
     types: { confidential: 'Confidential: a server that keeps a secret', public: 'Public: no secret, such as an app' },
-    typeNames: { confidential: 'confidential', public: 'public' },
+    typeNames: { confidential: 'Confidential', public: 'Public' },
     redirectUris: 'Redirect URIs',
     redirectUrisHint:
       'One per line, compared exactly. A loopback address may have any port. Empty: device sign-in only.',

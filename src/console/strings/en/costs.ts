@@ -1,5 +1,5 @@
 export default {
-  adminLead: 'What all accounts spent on what, from the ledger. Days are in UTC.',
+  adminLead: 'Spending of all accounts, from the ledger. Days are in UTC.',
   by: 'Group by',
   period: 'Period',
   days_one: '{{count}} day',

@@ -23,8 +23,8 @@ export default {
   created: 'Created',
   lastUsed: 'Last used',
   never: 'Never used',
-  synced: 'synced',
-  otherHost: 'unusable',
+  synced: 'Synced',
+  otherHost: 'Unusable',
   otherHostText: 'Created for {{host}}, the former address of this service. Remove it and create a new one.',
   off: {
     ip: 'Passkeys are off: this service is reached by an IP address, and browsers tie passkeys to host names.',

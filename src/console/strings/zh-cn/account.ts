@@ -149,8 +149,6 @@ export default {
     emptyTitle: '没有已登录的设备',
     emptyText: '在设备上运行“reelgate login”，打开显示的链接并确认验证码，设备就会出现在这里。',
     current: '当前设备',
-    unverified: '设备自报（未验证）',
-    askedFrom: '登录来源',
     lastUsed: '最近使用',
     from: '来自 {{address}}',
     signedIn: '登录时间',
