@@ -39,6 +39,8 @@ const { values, positionals: chosen } = parseArgs({
   options: {
     /** `--no-image` skips the image, which takes minutes. */
     image: { type: 'boolean', default: true },
+    /** `sqlite` or `postgres`; default: both, concurrently. */
+    database: { type: 'string' },
     rounds: { type: 'string', default: '200' },
     restarts: { type: 'string', default: '30' },
     /** Requests sent while processes restart behind load balancers. */
@@ -158,12 +160,14 @@ const absent = WORDS.filter((word) => listTestFiles(root, [word]).length === 0);
 if (absent.length > 0) throw new Error(`no test file's path contains ${absent.join(', ')}`);
 const isChosen = (name: string): boolean => chosen.length === 0 || chosen.some((word) => name.includes(word));
 const files = listTestFiles(root, WORDS).filter(isChosen);
+if (values.database !== undefined && !['sqlite', 'postgres'].includes(values.database))
+  throw new Error('--database is sqlite or postgres');
 if (files.length === 0 && !isChosen('image') && !isChosen('release'))
   throw new Error(`nothing of it is named ${chosen.join(' or ')}`);
 if (files.length > 0) {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), ...files], {
     stdio: 'inherit',
-    env: { ...process.env, ...strength },
+    env: { ...process.env, ...strength, ...(values.database && { TEST_DATABASE: values.database }) },
   });
   const [code] = (await once(child, 'exit')) as [number | null];
   process.exitCode = code ?? 1;

@@ -23,6 +23,9 @@ const CONCURRENT_FILES = availableParallelism() + 1;
 /** Set by `npm run hammer`, whose tests take minutes per database: both databases run concurrently. */
 const isSplit = Boolean(process.env['TEST_SPLIT']);
 
+/** The databases of a split run; `npm run hammer -- --database sqlite` runs one. */
+const splitDatabases = (['postgres', 'sqlite'] as const).filter((name) => (process.env.TEST_DATABASE ?? name) === name);
+
 const root = join(import.meta.dirname, '..');
 const { positionals: words } = parseArgs({ allowPositionals: true });
 const files = listTestFiles(root, words);
@@ -50,12 +53,7 @@ const usesBothDatabases = (path: string): boolean =>
   readFileSync(join(root, path), 'utf8').includes('forEachDatabase(');
 const queue: TestRun[] = isSplit
   ? files.flatMap((path): TestRun[] =>
-      usesBothDatabases(path)
-        ? [
-            { paths: [path], database: 'postgres' },
-            { paths: [path], database: 'sqlite' },
-          ]
-        : [{ paths: [path] }],
+      usesBothDatabases(path) ? splitDatabases.map((database) => ({ paths: [path], database })) : [{ paths: [path] }],
     )
   : groupTestFiles(root, files).map((paths) => ({ paths }));
 const planned = queue.reduce((sum, { paths }) => sum + paths.length, 0);
