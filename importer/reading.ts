@@ -12,7 +12,14 @@ import {
 } from './mapping/accounts.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
 import { modelsToImport } from './mapping/models.ts';
-import { type GroupedChannel, mapGroupsToPlans, mapRedemptionCode } from './mapping/plans.ts';
+import {
+  DEFAULT_GROUP,
+  describeKeyGroup,
+  describeOtherGroups,
+  type GroupedChannel,
+  mapGroupsToPlans,
+  mapRedemptionCode,
+} from './mapping/plans.ts';
 import { mapEndedTask, mapUnfinishedTask, TASK_COLUMNS, type TaskMapping } from './mapping/tasks.ts';
 import {
   flagOf,
@@ -29,8 +36,6 @@ import { countRows, type SourceDatabase, type SourceRow, type TablePart } from '
 import { ImportSummary } from './summary.ts';
 import type { ImportVisitor, MappedRow, ReadContext } from './visitor.ts';
 
-/** Group of accounts and channels that name none. */
-const DEFAULT_GROUP = 'default';
 /** The password both programs give their first account. */
 const FIRST_PASSWORD = '123456';
 
@@ -91,18 +96,34 @@ async function readGroups(
     ? await source.query('select distinct [group] from [users] order by [group]')
     : [];
   const names = [...new Set(rows.map((row) => textOf(row, 'group') || DEFAULT_GROUP))];
-  const groups = mapGroupsToPlans(names, await readOptions(source), channels);
+  const options = await readOptions(source);
+  const groups = mapGroupsToPlans(names, options, channels);
   for (const [name, outcome] of groups) found.add('group', name, outcome);
+  const use = { ofAccounts: names, keys: await countKeysByGroup(source) };
+  for (const [name, text] of describeOtherGroups(use, options, channels))
+    found.findings.push({ kind: 'group', source: toPlainText(name, 60), result: 'different', text });
   await visitor.groups(groups);
 }
 
-/** @returns source ids of the imported accounts */
+/** Numbers of keys by the group they name. */
+async function countKeysByGroup(source: SourceDatabase): Promise<ReadonlyMap<string, number>> {
+  if (source.tables.get('tokens')?.includes('group') !== true) return new Map();
+  const rows = await source.query('select [group], count(*) as [keys] from [tokens] group by [group]');
+  return new Map(
+    rows.flatMap((row) => {
+      const group = textOf(row, 'group');
+      return group === '' ? [] : [[group, smallIntegerOf(row, 'keys')] as const];
+    }),
+  );
+}
+
+/** @returns groups of the imported accounts, by their source ids */
 async function readUsers(
   context: ReadContext,
   visitor: ImportVisitor,
   found: ImportSummary,
-): Promise<ReadonlySet<number>> {
-  const imported = new Set<number>();
+): Promise<ReadonlyMap<number, string>> {
+  const imported = new Map<number, string>();
   let privileged = 0;
   const { sums } = found;
   for await (const page of pagesOf(context, 'users')) {
@@ -129,7 +150,7 @@ async function readUsers(
         sums.leftBehind += balances.get(sourceId) ?? 0n;
         continue;
       }
-      imported.add(sourceId);
+      imported.set(sourceId, outcome.value.group);
       sums.balance += outcome.value.balance;
       sums.granted += BigInt(outcome.value.grant);
       if (outcome.value.balance < 0n) sums.debts -= outcome.value.balance;
@@ -233,20 +254,24 @@ async function readKeys(
   context: ReadContext,
   visitor: ImportVisitor,
   found: ImportSummary,
-  imported: ReadonlySet<number>,
+  imported: ReadonlyMap<number, string>,
 ): Promise<void> {
   const repeated = await repeatedKeysOf(context.source);
+  const options = await readOptions(context.source);
   const seen = new Set<string>();
   for await (const page of pagesOf(context, 'tokens')) {
     const rows = page.map((row): MappedRow<ImportedKey> => {
       const outcome = mapKey(row);
       const sourceId = smallIntegerOf(row, 'id');
       if (outcome.kind === 'skipped') return { sourceId, outcome };
-      if (!imported.has(outcome.value.userId)) return { sourceId, outcome: skipped('its account did not come over') };
-      const { hash } = outcome.value;
+      const { hash, group, userId } = outcome.value;
+      const accountGroup = imported.get(userId);
+      if (accountGroup === undefined) return { sourceId, outcome: skipped('its account did not come over') };
       if (seen.has(hash)) return { sourceId, outcome: skipped('another key there has the same value') };
       if (repeated.has(hash)) seen.add(hash);
-      return { sourceId, outcome };
+      const remark = describeKeyGroup(group, accountGroup, options);
+      if (remark === undefined) return { sourceId, outcome };
+      return { sourceId, outcome: { ...outcome, remarks: [...outcome.remarks, remark] } };
     });
     for (const { sourceId, outcome } of await visitor.keys(rows)) {
       found.add('key', String(sourceId), outcome);

@@ -91,7 +91,7 @@ const OPTION_SUBJECTS: readonly (readonly [names: RegExp, subject: string])[] = 
   [/^(?:Quota|PreConsumedQuota|checkin_setting|quota_setting)/, 'quota given to accounts, and warnings about it'],
   [
     /^(?:UserUsableGroups|AutoGroups|DefaultUseAutoGroup|MaxTokenAutoGroups|group_ratio_setting)/,
-    'groups keys may use',
+    'groups that keys may choose; here each key uses the plan of its owner',
   ],
   [
     /^(?:ServerAddress|SystemName|Logo|Footer|Notice|About|HomePageContent|console_setting|theme|Chat|TopUpLink)/,

@@ -133,6 +133,8 @@ export interface ImportedKey {
   /** SHA-256 of the whole key, by which keys are looked up here. */
   readonly hash: string;
   readonly hint: string;
+  /** The group it names; empty: that of its account. */
+  readonly group: string;
   /** Empty: all models. */
   readonly models: readonly string[];
   /** Empty: any address. */
@@ -170,8 +172,6 @@ export function mapKey(row: SourceRow): Outcome<ImportedKey> {
   }
   const models = modelsOf(row).filter((model) => model.length <= MAX_MODEL_NAME);
   if (models.length > MAX_MODELS) return skipped(`it names ${models.length} models; at most ${MAX_MODELS} can be kept`);
-  if (textOf(row, 'group') !== '')
-    remarks.push(`it used the group ${textOf(row, 'group')}; here its owner's plan counts`);
   const key = `sk-${secret}`;
   return mapped(
     {
@@ -180,6 +180,7 @@ export function mapKey(row: SourceRow): Outcome<ImportedKey> {
       name: toPlainText(textOf(row, 'name'), 100) || `key ${textOf(row, 'id')}`,
       hash: hashToken(key),
       hint: key.slice(0, HINT_LENGTH),
+      group: textOf(row, 'group'),
       models,
       addresses,
       expiresAt: status === 3 ? (timeOf(row, 'expired_time') ?? 1000) : timeOf(row, 'expired_time'),

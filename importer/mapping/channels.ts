@@ -4,6 +4,7 @@ import {
   mapped,
   type Outcome,
   objectOf,
+  parseList,
   parseObject,
   skipped,
   smallIntegerOf,
@@ -198,15 +199,6 @@ function splitKeys(text: string): string[] {
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '');
-}
-
-function parseList(text: string): readonly unknown[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Converts a key to credentials of a vendor; undefined if it does not have the required format. */

@@ -1,3 +1,4 @@
+import { isObject } from '../../src/contract/objects.ts';
 import { MAX_MULTIPLIER_DECIMALS } from '../../src/contract/pricing.ts';
 import { hashToken } from '../../src/server/platform/tokens.ts';
 import type { SourceRow } from '../source.ts';
@@ -6,6 +7,7 @@ import {
   isDeleted,
   mapped,
   type Outcome,
+  parseList,
   parseObject,
   skipped,
   smallIntegerOf,
@@ -45,10 +47,9 @@ export function mapGroupsToPlans(
   options: ReadonlyMap<string, string>,
   channels: readonly GroupedChannel[],
 ): (readonly [group: string, outcome: Outcome<ImportedGroup>])[] {
-  const ratios = parseObject(options.get('GroupRatio') ?? '') ?? {};
-  const special = parseObject(options.get('GroupGroupRatio') ?? '') ?? {};
+  const ratios = readGroupRatios(options);
   return groups.flatMap((group) => {
-    const own = ownValue(ownValue(special, group), group) ?? ownValue(ratios, group) ?? 1;
+    const own = ratios.of(group, group);
     const serving = channels.filter((channel) => channel.groups.includes(group)).map(({ sourceId }) => sourceId);
     const isWhole = serving.length === channels.length || serving.length === 0;
     if (own === 1 && isWhole) return [];
@@ -61,6 +62,7 @@ export function mapGroupsToPlans(
     const factor = Number(own.toFixed(MAX_MULTIPLIER_DECIMALS));
     const remarks = [
       factor === own ? [] : [`its factor ${own} was rounded to ${factor}`],
+      group === DEFAULT_GROUP ? [NEW_ACCOUNTS] : [],
       serving.length === 0 && channels.length > 0 ? ['no channel of it came over; all channels serve it here'] : [],
     ].flat();
     const value = {
@@ -74,11 +76,99 @@ export function mapGroupsToPlans(
   });
 }
 
+/** Group of accounts and channels that name none. */
+export const DEFAULT_GROUP = 'default';
+/** Group of keys that try the groups of the option `AutoGroups` in turn. */
+const AUTO_GROUP = 'auto';
+const NEW_ACCOUNTS = 'accounts registered later do not get its plan: set factor and channels of the built-in plan';
+
+/** Price factors of groups. */
+interface GroupRatios {
+  /** The factor that an account pays with a key of a group; of any type, because options are free text. */
+  of(accountGroup: string, usedGroup: string): unknown;
+  /** Groups with a factor. */
+  readonly groups: readonly string[];
+  /** Groups with a factor of their own for accounts of a group. */
+  specialOf(accountGroup: string): readonly string[];
+}
+
+function readGroupRatios(options: ReadonlyMap<string, string>): GroupRatios {
+  const ratios = parseObject(options.get('GroupRatio') ?? '') ?? {};
+  const special = parseObject(options.get('GroupGroupRatio') ?? '') ?? {};
+  return {
+    of: (account, used) => ownValue(ownValue(special, account), used) ?? ownValue(ratios, used) ?? 1,
+    groups: Object.keys(ratios),
+    specialOf(account) {
+      const factors = ownValue(special, account);
+      return isObject(factors) ? Object.keys(factors) : [];
+    },
+  };
+}
+
+/** Accounts and keys of a source, by their groups. */
+export interface GroupUse {
+  /** Groups that accounts are in. */
+  readonly ofAccounts: readonly string[];
+  /** Number of keys by the group they name. */
+  readonly keys: ReadonlyMap<string, number>;
+}
+
+/** Describes groups that become no plan and had an effect, and factors that no plan has. */
+export function describeOtherGroups(
+  { ofAccounts, keys }: GroupUse,
+  options: ReadonlyMap<string, string>,
+  channels: readonly GroupedChannel[],
+): (readonly [group: string, text: string])[] {
+  const ratios = readGroupRatios(options);
+  const servingOf = (group: string) => channels.filter(({ groups }) => groups.includes(group)).length;
+  const unserved = ofAccounts
+    .filter((group) => ratios.of(group, group) === 1 && servingOf(group) === 0 && channels.length > 0)
+    .map(
+      (group) =>
+        [group, 'no channel of it came over; here its accounts need no plan, and all channels serve them'] as const,
+    );
+  const special = ofAccounts.flatMap((group) =>
+    ratios
+      .specialOf(group)
+      .filter((used) => used !== group && ratios.of(group, used) !== ratios.of(group, group))
+      .map(
+        (used) =>
+          [
+            group,
+            `with keys of the group ${toPlainText(used, 60)} its accounts paid ${describeFactor(ratios.of(group, used))}; here the factor of their plan counts`,
+          ] as const,
+      ),
+  );
+  const named = new Set([...ratios.groups, ...channels.flatMap(({ groups }) => groups), ...keys.keys()]);
+  const unheld = [...named].filter((group) => !ofAccounts.includes(group) && group !== AUTO_GROUP).sort();
+  const without = unheld.flatMap((group) => {
+    const [factor, serving, users] = [ratios.of(group, group), servingOf(group), keys.get(group) ?? 0];
+    const isPlain = factor === 1 && (serving === 0 || serving === channels.length) && users === 0;
+    const facts = `${describeFactor(factor)}, ${serving} of ${channels.length} channels, named by ${users} keys`;
+    return isPlain ? [] : [[group, `no account is in it, so that it becomes no plan (${facts})`] as const];
+  });
+  return [...unserved, ...special, ...without];
+}
+
+/** How the group of a key differs from that of its account; undefined if it does not. */
+export function describeKeyGroup(
+  group: string,
+  accountGroup: string,
+  options: ReadonlyMap<string, string>,
+): string | undefined {
+  if (group === '' || group === accountGroup) return undefined;
+  const here = "here its owner's plan counts";
+  if (group !== AUTO_GROUP)
+    return `it used the group ${toPlainText(group, 60)} (${describeFactor(readGroupRatios(options).of(accountGroup, group))}); ${here}`;
+  const tried = (parseList(options.get('AutoGroups') ?? '') ?? []).map((each) => toPlainText(String(each), 60));
+  return `it tried the groups of the setting AutoGroups in turn${tried.length === 0 ? '' : ` (${tried.join(', ')})`}; ${here}`;
+}
+
+const describeFactor = (factor: unknown): string => `prices × ${toPlainText(JSON.stringify(factor), 40)}`;
+
 /** Reads own properties only, because a group may be named like a property of every object, such as `constructor`. */
 const ownValue = (map: unknown, name: string): unknown =>
-  typeof map === 'object' && map !== null && Object.hasOwn(map, name)
-    ? (map as Readonly<Record<string, unknown>>)[name]
-    : undefined;
+  isObject(map) && Object.hasOwn(map, name) ? map[name] : undefined;
 
 function codeOf(group: string): string {
   const plain = group.toLowerCase();

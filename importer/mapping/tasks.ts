@@ -31,7 +31,7 @@ export interface TaskMapping {
   /** Imported channels, by their rows' ids. */
   readonly channels: ReadonlyMap<number, readonly ImportedChannel[]>;
   /** Source ids of imported accounts. */
-  readonly users: ReadonlySet<number>;
+  readonly users: Pick<ReadonlyMap<number, unknown>, 'has'>;
   readonly repeatedIds: RepeatedIds;
   isVideoVendor(vendor: ChannelVendor): boolean;
   /** The adapter's handle of a job, from the vendor's id of the job; undefined if it cannot be polled. */

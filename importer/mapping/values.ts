@@ -43,6 +43,16 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> | u
   }
 }
 
+/** Parses a JSON list; undefined if the text is none. */
+export function parseList(text: string): readonly unknown[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Entries of a list separated by commas or line breaks. */
 export const splitList = (text: string): string[] =>
   text

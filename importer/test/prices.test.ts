@@ -11,7 +11,7 @@ import {
 import { seededRandom } from '../../test/seeded-random.ts';
 import { resolveModelMappingChains } from '../mapping/channels.ts';
 import { mapPrice, readPrices } from '../mapping/models.ts';
-import { mapGroupsToPlans } from '../mapping/plans.ts';
+import { describeKeyGroup, describeOtherGroups, mapGroupsToPlans } from '../mapping/plans.ts';
 
 const random = seededRandom(17);
 const draw = (most: number): number => Math.floor(random() * most);
@@ -148,8 +148,44 @@ it("turns a group into a plan if its prices or channels differ, preferring its o
     value: { group: 'odd', code: 'group-odd', name: 'odd', factor: 1.123456789, channels: [] },
     remarks: ['its factor 1.12345678912 was rounded to 1.123456789'],
   });
+  const [[, reduced] = []] = mapGroupsToPlans(['default'], new Map([['GroupRatio', '{"default":0.9}']]), []);
+  assert.match(
+    reduced?.kind === 'mapped' ? reduced.remarks.join() : '',
+    /accounts registered later do not get its plan/,
+  );
   const [[, foreign] = []] = mapGroupsToPlans(['Größe 1'], new Map([['GroupRatio', '{"Größe 1":2}']]), []);
   assert.match(foreign?.kind === 'mapped' ? foreign.value.code : '', /^group-[0-9a-f]{12}$/);
+});
+
+it('names groups that become no plan, and the group of a key only if it is not that of its account', () => {
+  const options = new Map([
+    ['GroupRatio', '{"default":1,"keys":2,"nothing":1}'],
+    ['GroupGroupRatio', '{"default":{"keys":1.5,"same":1},"vip":5}'],
+  ]);
+  const channels = [
+    { sourceId: 1, groups: ['default', 'served'] },
+    { sourceId: 2, groups: ['default'] },
+  ];
+  const use = {
+    ofAccounts: ['default', 'unserved'],
+    keys: new Map([
+      ['keys', 3],
+      ['auto', 2],
+    ]),
+  };
+  assert.deepEqual(
+    describeOtherGroups(use, options, channels).map(([group, text]) => `${group}: ${text}`),
+    [
+      'unserved: no channel of it came over; here its accounts need no plan, and all channels serve them',
+      'default: with keys of the group keys its accounts paid prices × 1.5; here the factor of their plan counts',
+      'keys: no account is in it, so that it becomes no plan (prices × 2, 0 of 2 channels, named by 3 keys)',
+      'served: no account is in it, so that it becomes no plan (prices × 1, 1 of 2 channels, named by 0 keys)',
+    ],
+  );
+  assert.equal(describeKeyGroup('', 'vip', options), undefined);
+  assert.equal(describeKeyGroup('vip', 'vip', options), undefined);
+  assert.match(describeKeyGroup('keys', 'default', options) ?? '', /× 1\.5\)/);
+  assert.match(describeKeyGroup('auto', 'default', options) ?? '', /AutoGroups in turn; here/);
 });
 
 it("prices output by each program's rules: its own ratios, fixed ones before stored ones", () => {

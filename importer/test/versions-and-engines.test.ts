@@ -259,7 +259,7 @@ forEachDatabase((name, open, freshUrl) => {
         it('the report lists options and rows without a counterpart one by one, without their secrets', () => {
           const listed = (wanted: string) =>
             applied.findings.filter(({ kind }) => kind === wanted).map(({ source }) => source);
-          assert.deepEqual(listed('option'), ['SMTPToken']);
+          assert.deepEqual(listed('option'), ['AutoGroups', 'SMTPToken', 'UserUsableGroups']);
           const age = GENERATIONS.indexOf(generation);
           assert.deepEqual(listed('table'), [
             ...(age >= 2 ? ['midjourneys 1', 'top_ups 1'] : []),
@@ -291,6 +291,25 @@ forEachDatabase((name, open, freshUrl) => {
             .select(['username', 'plan_id', 'state'])
             .execute();
           assert.deepEqual(subscribed, [{ username: 'github', plan_id: plans[0]?.id, state: 'active' }]);
+        });
+
+        it('the report lists groups without accounts, factors of pairs of groups, and keys of other groups', () => {
+          const textsOf = (wanted: string, part: RegExp) =>
+            applied.findings
+              .filter(({ kind, text }) => kind === wanted && part.test(text))
+              .map(({ source, text }) => `${source}: ${text}`);
+          const channels = /of (\d+) channels/.exec(textsOf('group', /no account/).join())?.[1];
+          assert.deepEqual(textsOf('group', /./), [
+            'vip: with keys of the group default its accounts paid prices × 0.5; here the factor of their plan counts',
+            `sold: no account is in it, so that it becomes no plan (prices × 0.6, 0 of ${channels} channels, named by 0 keys)`,
+          ]);
+          const here = "here its owner's plan counts";
+          const expected = [
+            `12: it used the group vip (prices × 0.8); ${here}`,
+            `15: it used the group default (prices × 0.5); ${here}`,
+            `16: it tried the groups of the setting AutoGroups in turn (vip, default); ${here}`,
+          ];
+          assert.deepEqual(textsOf('key', /plan counts/), GENERATIONS.indexOf(generation) >= 2 ? expected : []);
         });
 
         it('a verification detects changed channels, models, prices, limits and plans', async () => {
