@@ -55,12 +55,6 @@ export function resetPassword(
   name: string,
   options: { readonly password?: string; readonly withoutTwoFactor: boolean },
 ): Promise<{ readonly username: string; readonly password: string }> {
-  return withDatabase((database) => {
-    const access = new AccountAccess(new AccountStore(database));
-    const notices = makeSeenPasswordNotices(
-      database,
-      makeNotifier(database, access, systemClock, makeEventLog(database, systemClock)),
-    );
   return withDatabase((database, config) => {
     const accounts = new AccountStore(database);
     const shared = { config, database, clock: systemClock };
@@ -72,7 +66,7 @@ export function resetPassword(
       mailer: makeMail({ ...shared, log: openLog('silent') }).queue,
       findMailRecipient: (userId, db) => accounts.findMailRecipient(userId, db),
     });
-    const sawPassword = makeSignedOutDeviceSawPasswordNotices(database, notifier);
+    const sawPassword = makeSeenPasswordNotices(database, notifier);
     const linkedLogins = [
       new DeviceRevocation({
         authorizations: new AuthorizationStore(database),

@@ -52,7 +52,7 @@ export function makeNotifier(dependencies: NotifierDependencies): Notifier & Adm
     notifications: new NotificationStore(database),
     readStates: new ReadStateStore(database),
     preferences: new PreferenceStore(database),
-    mails: new NotificationMailEnqueuer(toMailing(dependencies)),
+    mails: new MailEnqueuer(toMailing(dependencies)),
     // Streams of running processes find the change with their next periodic read.
     changeSignals: { notifyChanged: () => {} },
   });
@@ -85,19 +85,14 @@ export function makeNotifications(dependencies: NotificationsDependencies): Noti
     preferences: new PreferenceStore(database),
     announcements: new AnnouncementStore(database),
   };
-  const mailStore = new NotificationMailStore(database);
-  const { mailer, findMailRecipient: findRecipient, config } = dependencies;
-  const mailing = { mailer, findRecipient, clock, baseUrl: config.baseUrl, defaultLocale: config.defaultLocale };
-  const mails = new MailEnqueuer({ ...mailing, store: mailStore });
   const mailing = toMailing(dependencies);
-  const mails = new NotificationMailEnqueuer(mailing);
+  const mails = new MailEnqueuer(mailing);
   const inboxService = new InboxService({ ...stores, database, access, changeSignals });
   const streams = new NotificationStreams({ ...stores, inboxService, changeSignals, log, heartbeatMs });
   return {
     notifier: new NotificationWriter({ ...stores, mails, access, recipientsOf, changeSignals, events, clock }),
     inboxes: inboxService,
-    mailSettings: new MailSettingsService({ ...mailing, store: mailStore }),
-    mailSettings: new NotificationMailSettingsService(mailing),
+    mailSettings: new MailSettingsService(mailing),
     announcements: new AnnouncementService({ ...stores, database, clock, auditLog, changeSignals }),
     streams,
     close: () => streams.close(),

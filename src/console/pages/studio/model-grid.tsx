@@ -24,8 +24,7 @@ import {
   sortModels,
   tagsOf,
 } from './model-notes.ts';
-import { modelLabel, modelTitle, type PickedModels, readPickedModels, useModelPrice } from './models.ts';
-import { type FavouriteAndRecentModels, modelTitle, readFavouriteAndRecentModels, useModelPrice } from './models.ts';
+import { modelTitle, type PickedModels, readPickedModels, useModelPrice } from './models.ts';
 
 interface ModelGridProps {
   readonly title: string;

@@ -4,8 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/models.ts';
 import type { Draft } from './draft.ts';
-import { modelLabel, modelTitle, readPickedModels, toggleFavouriteModel } from './models.ts';
-import { modelTitle, readFavouriteAndRecentModels, toggleFavouriteModel } from './models.ts';
+import { modelTitle, readPickedModels, toggleFavouriteModel } from './models.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
 
