@@ -107,7 +107,7 @@ export const CHECKS_PER_GRACE = 3;
 /** After the grace period a body must arrive at this average rate, that of a slow mobile connection. */
 const MIN_BODY_BYTES_PER_MS = 8;
 
-interface ConnectionAndSlowBodyLimitsOptions {
+interface ConnectionLimitsOptions {
   /** Connections that one IP address (an IPv6 /64) may have open; 0: unlimited. */
   readonly maxPerIp: number;
   /** IP addresses with unlimited connections: trusted proxies and this machine itself. */
@@ -131,12 +131,12 @@ interface Connection {
  * slowly. One timer checks all connections, so that no request needs its own.
  */
 export class ConnectionLimits {
-  readonly #options: ConnectionAndSlowBodyLimitsOptions;
+  readonly #options: ConnectionLimitsOptions;
   readonly #connections = new Map<Socket, Connection>();
   readonly #perIp = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: ConnectionAndSlowBodyLimitsOptions) {
+  constructor(options: ConnectionLimitsOptions) {
     this.#options = options;
   }
 

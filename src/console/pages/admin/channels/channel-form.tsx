@@ -340,14 +340,14 @@ function isPrivateAddress(baseUrl: string): boolean {
   );
 }
 
-interface PriorityWeightAndTaskLimitFieldsProps {
+interface RoutingFieldsProps {
   readonly value: ReturnType<typeof useFormValues<ChannelFormValues>>['value'];
   /** Whether the vendor generates videos, so that a limit on unfinished tasks applies. */
   readonly hasVideos: boolean;
 }
 
 /** A channel's share of the calls: priority, weight and task limit. */
-function RoutingFields({ value, hasVideos }: PriorityWeightAndTaskLimitFieldsProps) {
+function RoutingFields({ value, hasVideos }: RoutingFieldsProps) {
   const { t } = useTranslation('admin-channels');
   const limitError = useFieldError('options.max_concurrent_tasks');
   return (
