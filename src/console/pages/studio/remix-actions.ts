@@ -99,13 +99,8 @@ export function useRemixActions(options: RemixOptions): RemixActions {
     const own = find(video.model);
     const model = own !== undefined && canDo(own, operation) ? own : cheapestModel(models, operation);
     if (model === undefined) throw new Error(t(`noneCan.${operation}`));
-    if (model.id !== video.model)
-      onNotice(
-        t(`otherModel.${operation}`, {
-          model: own === undefined ? video.model : modelTitle(own),
-          other: modelTitle(model),
-        }),
-      );
+    const name = own === undefined ? video.model : modelTitle(own);
+    if (model.id !== video.model) onNotice(t(`otherModel.${operation}`, { model: name, other: modelTitle(model) }));
     const source = { key: crypto.randomUUID(), type: 'video', role: 'source', name: video.prompt } as const;
     return fitDraftToModel(
       {
