@@ -271,10 +271,10 @@ export class MailboxService {
   }
 
   /** Writes the audit entry before the secret is returned, so that no read goes unrecorded. */
-  async #recordRead(request: MailboxRequest, what: 'mailbox' | 'mailbox.app-password', email: string): Promise<void> {
+  async #recordRead(request: MailboxRequest, secret: 'mailbox' | 'mailbox.app-password', email: string): Promise<void> {
     const { store, auditLog } = this.#dependencies;
     await store.transaction((trx) =>
-      auditLog.record(trx, { ...request.actor, action: `${what}.read`, target: `mailbox:${email}` }),
+      auditLog.record(trx, { ...request.actor, action: `${secret}.read`, target: `mailbox:${email}` }),
     );
     await this.#recordDeviceRead(request);
   }
