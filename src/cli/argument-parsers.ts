@@ -42,9 +42,9 @@ export interface TypedSpendLimit {
   readonly period: SpendPeriod;
 }
 
-/** Parses `5000/month`, or `none`, which removes the limit. */
-export function parseSpendLimit(text: string): TypedSpendLimit | null {
-  if (text === 'none') return null;
+/** Parses `5000/month`, or `none`, which removes the limit. Not null, which commander would replace by an empty text. */
+export function parseSpendLimit(text: string): TypedSpendLimit | 'none' {
+  if (text === 'none') return text;
   const [amount = '', period, ...more] = text.split('/');
   const known = SPEND_PERIODS.find((each) => each === period);
   if (known === undefined || more.length > 0 || !(Number(amount) > 0))

@@ -1,6 +1,8 @@
 import type { AmountUnit } from '../contract/amounts.ts';
+import type { SpendLimit } from '../contract/spend-limits.ts';
 import type { ApiToken } from '../sdk/account.ts';
 import type { Reelgate } from '../sdk/index.ts';
+import type { TypedSpendLimit } from './argument-parsers.ts';
 
 /** Formats quota, the service's smallest unit of money, in credits or in the service's currency. */
 export type CreditFormat = (quota: number) => string;
@@ -23,3 +25,14 @@ export const formatSpendLimit = (
   { amount, spent, period }: NonNullable<ApiToken['spend_limit']>,
   credits: CreditFormat,
 ): string => `${credits(spent)} of ${credits(amount)} a ${period}`;
+
+/** Converts a spend limit as typed to quota; null removes it, undefined keeps it. */
+export async function toSpendLimit(
+  reelgate: Reelgate,
+  typed: TypedSpendLimit | 'none' | undefined,
+): Promise<SpendLimit | null | undefined> {
+  if (typed === undefined) return undefined;
+  if (typed === 'none') return null;
+  const { quotaPerCredit } = await loadAmountUnit(reelgate);
+  return { amount: Math.round(typed.credits * quotaPerCredit), period: typed.period };
+}

@@ -190,6 +190,15 @@ export const formatTable =
       .join('\n');
   };
 
+/**
+ * A last column for lists of an organization: the member who created each row. Without such rows it is absent, so that
+ * the columns of an account's own lists stay as they are.
+ */
+export function authorColumn<Row>(rows: readonly Row[], authorOf: (row: Row) => string | undefined) {
+  const isShown = rows.some((row) => Boolean(authorOf(row)));
+  return { head: isShown ? ['BY'] : [], cells: (row: Row): string[] => (isShown ? [authorOf(row) ?? ''] : []) };
+}
+
 /** Lines `name   value`, separated by a tab for programs; entries without a value are omitted. */
 export const formatKeyValues =
   (values: Readonly<Record<string, Text | undefined>>): Rendering =>

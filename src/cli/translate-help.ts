@@ -164,6 +164,13 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'Invite someone by a link that works once': '用一次性链接邀请成员',
   'member, admin or owner': 'member、admin 或 owner',
   'e-mail the link there, if the service sends e-mail': '将链接发送到此邮箱（服务可发邮件时）',
+  'Change the role or the spend limit of a member': '修改成员的角色或消费上限',
+  'an id of the list of members': '成员列表中的 ID',
+  'List the open invitations of an organization': '列出组织的未接受邀请',
+  'an id of the list of invitations': '邀请列表中的 ID',
+  'Revoke an invitation': '撤销邀请',
+  'Join an organization': '加入组织',
+  'the link of an invitation, or its part after #': '邀请链接，或其中 # 之后的部分',
   'Remove a member; their keys and sign-ins in the organization end at once':
     '移出成员；其在组织中的密钥与登录立即失效',
   'an id of the list of members; your own leaves the organization': '成员列表中的 ID；填自己的即退出组织',

@@ -11,7 +11,7 @@ import type { BatchInfo, SheetInfo } from '../../sdk/index.ts';
 import { parseCredits, parsePositiveInteger } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
-import { dateTime, formatTable, type Rendering } from '../output.ts';
+import { authorColumn, dateTime, formatTable, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface CreateOptions {
@@ -167,16 +167,19 @@ function describeSheet({ rows, valid, invalid, quota }: SheetInfo, credits: Cred
   ].join('\n');
 }
 
-const formatBatches = (rows: readonly BatchInfo[]): Rendering =>
-  formatTable(
-    ['ID', 'STATUS', 'ENDPOINT', 'DONE', 'FAILED', 'TOTAL', 'CREATED'],
-    rows.map(({ id, status, endpoint, request_counts: counts, created_at }) => [
-      id,
-      status,
-      endpoint,
-      String(counts.completed),
-      String(counts.failed),
-      String(counts.total),
-      dateTime(created_at),
+function formatBatches(rows: readonly BatchInfo[]): Rendering {
+  const author = authorColumn(rows, (row) => row.submitted_by);
+  return formatTable(
+    ['ID', 'STATUS', 'ENDPOINT', 'DONE', 'FAILED', 'TOTAL', 'CREATED', ...author.head],
+    rows.map((row) => [
+      row.id,
+      row.status,
+      row.endpoint,
+      String(row.request_counts.completed),
+      String(row.request_counts.failed),
+      String(row.request_counts.total),
+      dateTime(row.created_at),
+      ...author.cells(row),
     ]),
   );
+}

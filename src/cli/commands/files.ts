@@ -8,7 +8,7 @@ import { FILE_LIFETIME_SECONDS, FILE_PURPOSES } from '../../contract/file-purpos
 import { defined } from '../../contract/objects.ts';
 import type { FileInfo, FilePurpose } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
-import { dateTime, formatTable, type Rendering } from '../output.ts';
+import { authorColumn, dateTime, formatTable, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface UploadOptions {
@@ -100,8 +100,13 @@ function addListCommand(files: Command, run: RunCommand): void {
     );
 }
 
-const formatFiles = (rows: readonly FileInfo[]): Rendering =>
-  formatTable(
-    ['ID', 'NAME', 'TYPE', 'BYTES', 'DELETED AT'],
-    rows.map((row) => [row.id, row.filename, row.mime_type, String(row.bytes), dateTime(row.expires_at)]),
+function formatFiles(rows: readonly FileInfo[]): Rendering {
+  const author = authorColumn(rows, (row) => row.uploaded_by);
+  return formatTable(
+    ['ID', 'NAME', 'TYPE', 'BYTES', 'DELETED AT', ...author.head],
+    rows.map((row) => [
+      ...[row.id, row.filename, row.mime_type, String(row.bytes), dateTime(row.expires_at)],
+      ...author.cells(row),
+    ]),
   );
+}

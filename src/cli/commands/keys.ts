@@ -12,15 +12,15 @@ import {
   type TypedSpendLimit,
 } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
-import { formatSpendLimit, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
-import { dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
+import { formatSpendLimit, loadAmountUnit, loadCreditFormat, toSpendLimit } from '../credit-format.ts';
+import { authorColumn, dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
 import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface CreateOptions {
   readonly days?: number;
   readonly credits?: number;
-  readonly spendLimit?: TypedSpendLimit | null;
+  readonly spendLimit?: TypedSpendLimit | 'none';
   readonly model: readonly string[];
   readonly from: readonly string[];
   readonly rpm?: number;
@@ -50,8 +50,10 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
           reelgate.account.tokens({ headers }),
         );
         const credits = await loadCreditFormat(session.reelgate);
+        const author = authorColumn(rows, (row) => row.created_by);
+        const limits = ['EXPIRES', 'LIMIT', 'SPEND LIMIT', 'RATES', 'MODELS', 'FROM'];
         const table = formatTable(
-          ['ID', 'NAME', 'KEY', 'CREATED', 'LAST USED', 'EXPIRES', 'LIMIT', 'SPEND LIMIT', 'RATES', 'MODELS', 'FROM'],
+          ['ID', 'NAME', 'KEY', 'CREATED', 'LAST USED', ...limits, ...author.head],
           rows.map((row) => [
             String(row.id),
             row.name,
@@ -64,6 +66,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
             formatRates(row),
             row.models.length === 0 ? 'all' : row.models.join(', '),
             row.allowed_addresses.length === 0 ? 'anywhere' : row.allowed_addresses.join(', '),
+            ...author.cells(row),
           ]),
         );
         session.output.list(
@@ -192,11 +195,10 @@ async function toLimits(
   { reelgate }: CommandContext,
   { credits, spendLimit }: Pick<CreateOptions, 'credits' | 'spendLimit'>,
 ): Promise<Pick<UpdateTokenRequest, 'quota_limit' | 'spend_limit'>> {
-  if (credits === undefined && !spendLimit) return defined({ spend_limit: spendLimit });
-  const { quotaPerCredit } = await loadAmountUnit(reelgate);
+  const quotaPerCredit = credits === undefined ? 0 : (await loadAmountUnit(reelgate)).quotaPerCredit;
   return defined({
     quota_limit: credits === undefined ? undefined : Math.round(credits * quotaPerCredit),
-    spend_limit: spendLimit && { amount: Math.round(spendLimit.credits * quotaPerCredit), period: spendLimit.period },
+    spend_limit: await toSpendLimit(reelgate, spendLimit),
   });
 }
 

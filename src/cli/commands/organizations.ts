@@ -7,8 +7,8 @@ import {
   TRANSFERRED_THINGS,
   type TransferredThing,
 } from '../../contract/organization-roles.ts';
-import { parseCredits, parseRowId } from '../argument-parsers.ts';
-import { loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
+import { parseCredits, parseRowId, parseSpendLimit, type TypedSpendLimit } from '../argument-parsers.ts';
+import { formatSpendLimit, loadAmountUnit, loadCreditFormat, toSpendLimit } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
 import { dateTime, formatTable, relativeTime } from '../output.ts';
 import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
@@ -17,6 +17,12 @@ import type { RunCommand } from '../run-command.ts';
 interface InviteOptions {
   readonly role: OrganizationRole;
   readonly email?: string;
+  readonly spendLimit?: TypedSpendLimit | 'none';
+}
+
+interface MemberOptions {
+  readonly role?: OrganizationRole;
+  readonly spendLimit?: TypedSpendLimit | 'none';
 }
 
 /** `reelgate orgs …` */
@@ -26,7 +32,7 @@ export function addOrganizationCommands(program: Command, run: RunCommand): void
     .description('Organizations you belong to, their members and invitations')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ reelgate orgs\n  $ reelgate orgs create acme "Acme Films"\n  $ reelgate orgs invite acme --role member\n  $ reelgate --org acme keys',
+      '\nExamples:\n  $ reelgate orgs\n  $ reelgate orgs create acme "Acme Films"\n  $ reelgate orgs invite acme --spend-limit 50/month\n  $ reelgate orgs set acme 7 --role admin\n  $ reelgate --org acme keys',
     );
 
   orgs
@@ -58,6 +64,7 @@ export function addOrganizationCommands(program: Command, run: RunCommand): void
     );
 
   addMemberCommands(orgs, run);
+  addInvitationCommands(orgs, run);
   addClosingCommands(orgs, run);
   addTransferCommand(orgs, run);
 }
@@ -134,15 +141,16 @@ function addMemberCommands(orgs: Command, run: RunCommand): void {
     .description('List the members of an organization')
     .action((slug: string, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        const rows = await reelgate.organizations.members(slug);
+        const [rows, credits] = await Promise.all([reelgate.organizations.members(slug), loadCreditFormat(reelgate)]);
         const table = formatTable(
-          ['ID', 'USER', 'NAME', 'ROLE', 'JOINED'],
+          ['ID', 'USER', 'NAME', 'ROLE', 'JOINED', 'SPEND LIMIT'],
           rows.map((row) => [
             String(row.user_id),
             row.username,
             row.display_name,
             row.role,
             relativeTime(row.joined_time),
+            row.spend_limit === null ? 'none' : formatSpendLimit(row.spend_limit, credits),
           ]),
         );
         output.list(rows, table, rows.length === 0, 'No members.');
@@ -150,17 +158,24 @@ function addMemberCommands(orgs: Command, run: RunCommand): void {
     );
 
   orgs
-    .command('invite')
+    .command('set')
     .argument('<slug>', 'a slug of the list')
-    .option('--role <role>', 'member, admin or owner', parseRole, 'member' as const)
-    .option('--email <address>', 'e-mail the link there, if the service sends e-mail')
-    .description('Invite someone by a link that works once')
-    .action((slug: string, { role, email }: InviteOptions, command: Command) =>
+    .argument('<user-id>', 'an id of the list of members', parseRowId)
+    .option('--role <role>', 'member, admin or owner', parseRole)
+    .option(
+      '--spend-limit <amount/period>',
+      'limit per day, week or month, such as 5000/month, or none',
+      parseSpendLimit,
+    )
+    .description('Change the role or the spend limit of a member')
+    .action((slug: string, userId: number, { role, spendLimit }: MemberOptions, command: Command) =>
       run(command, async (session) => {
-        const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
-          reelgate.organizations.invite(slug, defined({ role, email }), { headers }),
+        if (role === undefined && spendLimit === undefined) throw new UsageError('Give --role or --spend-limit.');
+        const change = defined({ role, spendLimit: await toSpendLimit(session.reelgate, spendLimit) });
+        await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.updateMember(slug, userId, change, { headers }),
         );
-        session.output.result(made, `${made.url}\nIt works once, until ${dateTime(made.expires_at)}.`);
+        session.output.result({ user_id: userId, ...change }, `Changed member ${userId}.`);
       }),
     );
 
@@ -175,6 +190,74 @@ function addMemberCommands(orgs: Command, run: RunCommand): void {
           reelgate.organizations.removeMember(slug, userId, { headers }),
         );
         session.output.result({ user_id: userId, removed: true }, `Removed member ${userId}.`);
+      }),
+    );
+}
+
+function addInvitationCommands(orgs: Command, run: RunCommand): void {
+  orgs
+    .command('invite')
+    .argument('<slug>', 'a slug of the list')
+    .option('--role <role>', 'member, admin or owner', parseRole, 'member' as const)
+    .option('--email <address>', 'e-mail the link there, if the service sends e-mail')
+    .option('--spend-limit <amount/period>', 'limit per day, week or month, such as 5000/month', parseSpendLimit)
+    .description('Invite someone by a link that works once')
+    .action((slug: string, { role, email, spendLimit }: InviteOptions, command: Command) =>
+      run(command, async (session) => {
+        const limit = (await toSpendLimit(session.reelgate, spendLimit)) ?? undefined;
+        const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.invite(slug, defined({ role, email, spendLimit: limit }), { headers }),
+        );
+        session.output.result(made, `${made.url}\nIt works once, until ${dateTime(made.expires_at)}.`);
+      }),
+    );
+
+  orgs
+    .command('invitations')
+    .argument('<slug>', 'a slug of the list')
+    .description('List the open invitations of an organization')
+    .action((slug: string, _options: unknown, command: Command) =>
+      run(command, async (session) => {
+        const rows = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.invitations(slug, { headers }),
+        );
+        const credits = await loadCreditFormat(session.reelgate);
+        const table = formatTable(
+          ['ID', 'ROLE', 'EMAIL', 'SPEND LIMIT', 'INVITED BY', 'EXPIRES'],
+          rows.map(({ id, role, email, spend_limit: limit, invited_by: inviter, expires_at: end }) => [
+            ...[String(id), role, email],
+            limit === null ? 'none' : `${credits(limit.amount)} a ${limit.period}`,
+            ...[inviter, dateTime(end)],
+          ]),
+        );
+        session.output.list(rows, table, rows.length === 0, 'No open invitations.');
+      }),
+    );
+
+  orgs
+    .command('withdraw')
+    .argument('<slug>', 'a slug of the list')
+    .argument('<id>', 'an id of the list of invitations', parseRowId)
+    .description('Revoke an invitation')
+    .action((slug: string, id: number, _options: unknown, command: Command) =>
+      run(command, async (session) => {
+        await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.withdraw(slug, id, { headers }),
+        );
+        session.output.result({ id, withdrawn: true }, `Withdrew invitation ${id}.`);
+      }),
+    );
+
+  orgs
+    .command('join')
+    .argument('<token>', 'the link of an invitation, or its part after #')
+    .description('Join an organization')
+    .action((token: string, _options: unknown, command: Command) =>
+      run(command, async (session) => {
+        const joined = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+          reelgate.organizations.accept(token.slice(token.indexOf('#') + 1), { headers }),
+        );
+        session.output.result(joined, `Joined ${joined.name}. Act for it with "--org ${joined.slug}".`);
       }),
     );
 }

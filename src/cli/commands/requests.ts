@@ -4,7 +4,16 @@ import type { ReceiptInfo, RequestInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import { usesApiKey } from '../credential-provider.ts';
 import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
-import { dateTime, formatKeyValues, formatTable, joinTexts, type Rendering, styled, type Text } from '../output.ts';
+import {
+  authorColumn,
+  dateTime,
+  formatKeyValues,
+  formatTable,
+  joinTexts,
+  type Rendering,
+  styled,
+  type Text,
+} from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
@@ -47,13 +56,18 @@ export function addRequestsCommand(program: Command, run: RunCommand): void {
 const formatLine =
   (row: RequestInfo, credits: CreditFormat): Rendering =>
   (target) =>
-    joinTexts(toCells(row, credits), target.isTerminal ? '  ' : '\t')(target);
+    joinTexts(
+      [...toCells(row, credits), ...authorColumn([row], (each) => each.submitted_by).cells(row)],
+      target.isTerminal ? '  ' : '\t',
+    )(target);
 
-const formatRequests = (rows: readonly RequestInfo[], credits: CreditFormat): Rendering =>
-  formatTable(
-    ['TIME', 'REFERENCE', 'MODEL', 'STATUS', 'IN', 'OUT', 'COST', 'MS'],
-    rows.map((row) => toCells(row, credits)),
+function formatRequests(rows: readonly RequestInfo[], credits: CreditFormat): Rendering {
+  const author = authorColumn(rows, (row) => row.submitted_by);
+  return formatTable(
+    ['TIME', 'REFERENCE', 'MODEL', 'STATUS', 'IN', 'OUT', 'COST', 'MS', ...author.head],
+    rows.map((row) => [...toCells(row, credits), ...author.cells(row)]),
   );
+}
 
 const toCells = (row: RequestInfo, credits: CreditFormat): Text[] => [
   dateTime(row.time),
@@ -86,6 +100,8 @@ const amount = (quota: number): string => quota.toLocaleString('en', { maximumFr
 function formatReceipt(receipt: ReceiptInfo, credits: CreditFormat): Rendering {
   const head = formatKeyValues({
     Reference: receipt.ref,
+    Organization: receipt.organization,
+    Member: receipt.submitted_by,
     Model: receipt.model,
     Started: dateTime(receipt.created_at),
     Ended: receipt.ended_at === null ? 'not yet' : dateTime(receipt.ended_at),

@@ -17,6 +17,7 @@ import {
   type WaitOptions,
 } from '../generation-options.ts';
 import {
+  authorColumn,
   dateTime,
   formatBytes,
   formatKeyValues,
@@ -193,6 +194,8 @@ interface VideoSummary extends Video {
   readonly quota?: number;
   /** Reason of a failure, in terms common to all vendors. */
   readonly cause?: FailureCause;
+  /** The member who submitted it for an organization. */
+  readonly submitted_by?: string;
 }
 
 /** `reelgate video list` and `reelgate video get` */
@@ -276,9 +279,10 @@ const STATUS_STYLES: Readonly<Record<Video['status'], Style>> = {
 
 const styledStatus = (video: VideoSummary): Rendering => styled(STATUS_STYLES[video.status], formatVideoStatus(video));
 
-const formatList = (videos: readonly VideoSummary[]): Rendering =>
-  formatTable(
-    ['TASK', 'STATUS', 'MODEL', 'STARTED', 'PROMPT', 'REASON'],
+function formatList(videos: readonly VideoSummary[]): Rendering {
+  const author = authorColumn(videos, (video) => video.submitted_by);
+  return formatTable(
+    ['TASK', 'STATUS', 'MODEL', 'STARTED', 'PROMPT', 'REASON', ...author.head],
     videos.map((each) => [
       each.id,
       styledStatus(each),
@@ -286,8 +290,10 @@ const formatList = (videos: readonly VideoSummary[]): Rendering =>
       each.created_at > 0 ? relativeTime(each.created_at) : '',
       shorten(each.prompt ?? ''),
       each.cause === undefined ? (each.error?.message ?? '') : FAILURES_EN[each.cause].text,
+      ...author.cells(each),
     ]),
   );
+}
 
 const PROMPT_LENGTH = 48;
 
@@ -302,6 +308,7 @@ const formatDetails = (video: VideoSummary, cost?: string): Rendering =>
     Task: video.id,
     Status: styledStatus(video),
     Model: video.model,
+    Member: video.submitted_by,
     Prompt: video.prompt,
     Cost: cost,
     Started: video.created_at > 0 ? relativeTime(video.created_at) : undefined,
@@ -326,12 +333,14 @@ function toSummary(own: OwnVideo): VideoSummary {
   const failed = own.status === 'FAILURE';
   return {
     id: own.task_id,
-    status: OPENAI_STATUS[own.status],
+    // A task that has not started is `unknown` in the contract's table, but one that waits in the queue is `queued`.
+    status: own.queue === undefined ? OPENAI_STATUS[own.status] : 'queued',
     progress: Number.parseInt(own.progress, 10) || 0,
     model: own.model,
     created_at: own.submit_time,
     prompt: own.prompt,
     quota: own.quota,
+    ...defined({ queue: own.queue, submitted_by: own.submitted_by }),
     ...(failed && {
       error: defined({ message: own.fail_reason, code: own.error_code || undefined }),
       cause: own.fail_cause || 'unknown',
