@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import {
   Email,
+  NullableSpendState,
   PLAIN_TEXT_PATTERN,
   Quota,
   SpendLimit,
@@ -19,6 +20,9 @@ const SLUG_PATTERN = '^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$';
 export const Slug = Type.String({ pattern: SLUG_PATTERN, description: '3 to 40 of a-z 0-9 -, not - at the ends' });
 export const OrganizationName = Type.String({ minLength: 1, maxLength: 60, pattern: PLAIN_TEXT_PATTERN });
 const RoleName = Type.Enum([...ORGANIZATION_ROLES]);
+/** Refuses unknown fields by name: a misspelled limit would otherwise not apply. */
+const CLOSED = { additionalProperties: false } as const;
+const TaskLimit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
 
 const Organization = Type.Object({
   id: Type.Integer({ description: 'The account that owns its wallet, keys and videos.' }),
@@ -76,7 +80,7 @@ export const createOrganization = endpoint({
   path: '/api/organizations',
   summary: 'Create an organization; the caller becomes its owner',
   policy: 'owner',
-  body: Type.Object({ slug: Slug, name: OrganizationName }),
+  body: Type.Object({ slug: Slug, name: OrganizationName }, CLOSED),
   response: Ok(Organization),
 });
 
@@ -99,10 +103,10 @@ export const updateOrganization = endpoint({
   policy: 'owner',
   organization: 'admin',
   params,
-  body: Type.Object({
-    name: Type.Optional(OrganizationName),
-    prompts_visible_to_admins: Type.Optional(Type.Boolean()),
-  }),
+  body: Type.Object(
+    { name: Type.Optional(OrganizationName), prompts_visible_to_admins: Type.Optional(Type.Boolean()) },
+    CLOSED,
+  ),
   response: Ok(Organization),
 });
 
@@ -152,10 +156,13 @@ export const createTransfer = endpoint({
   policy: 'owner',
   organization: 'admin',
   params,
-  body: Type.Object({
-    include: Type.Array(Type.Enum([...TRANSFERRED_THINGS]), { maxItems: 10 }),
-    quota: Type.Optional({ ...Quota, description: 'Part of the wallet’s balance; default 0.' }),
-  }),
+  body: Type.Object(
+    {
+      include: Type.Array(Type.Enum([...TRANSFERRED_THINGS]), { maxItems: 10 }),
+      quota: Type.Optional({ ...Quota, description: 'Part of the wallet’s balance; default 0.' }),
+    },
+    CLOSED,
+  ),
   response: Ok(Transfer),
 });
 
@@ -191,7 +198,7 @@ export const updateMember = endpoint({
   policy: 'owner',
   organization: 'admin',
   params: memberParams,
-  body: Type.Object({ role: Type.Optional(RoleName), spend_limit: SpendLimitChange }),
+  body: Type.Object({ role: Type.Optional(RoleName), spend_limit: SpendLimitChange }, CLOSED),
   response: Done,
 });
 
@@ -227,7 +234,7 @@ export const createInvitation = endpoint({
   organization: 'admin',
   secret: true,
   params,
-  body: Type.Object({ role: RoleName, email: Type.Optional(Email), spend_limit: SpendLimitChange }),
+  body: Type.Object({ role: RoleName, email: Type.Optional(Email), spend_limit: SpendLimitChange }, CLOSED),
   response: Ok(
     Type.Object({
       id: Type.Integer(),
@@ -270,11 +277,13 @@ const AdminOrganization = Type.Object({
   },
   quota: Type.Integer({ description: 'Balance of the wallet.' }),
   used_quota: Type.Integer(),
-  plan: Type.String({ description: 'Code of its plan; empty: none.' }),
+  plan: Type.String({ description: 'Code of its plan; `none`: it has none.' }),
+  plan_expires_at: Type.Integer({ description: 'End of its plan in Unix seconds; 0: no end, or no plan.' }),
   owners: Type.Array(Type.String({ description: 'User name.' })),
   members: Type.Integer(),
   concurrent_tasks: Type.Union([Type.Integer(), Type.Null()]),
   queued_tasks: Type.Union([Type.Integer(), Type.Null()]),
+  spend_limit: NullableSpendState,
   created_time: Time,
 });
 
@@ -310,15 +319,18 @@ export const adminUpdateOrganization = endpoint({
   summary: 'Change balance, status or limits of an organization',
   policy: 'admin',
   params: IdParam,
-  body: Type.Object({
-    quota: Type.Optional(Quota),
-    quota_delta: Type.Optional(Type.Integer({ minimum: -1e15, maximum: 1e15 })),
-    note: Type.Optional(Type.String({ maxLength: 500, pattern: PLAIN_TEXT_PATTERN })),
-    status: Type.Optional(Status),
-    concurrent_tasks: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000 }), Type.Null()])),
-    queued_tasks: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()])),
-    spend_limit: SpendLimitChange,
-  }),
+  body: Type.Object(
+    {
+      quota: Type.Optional(Quota),
+      quota_delta: Type.Optional(Type.Integer({ minimum: -1e15, maximum: 1e15 })),
+      note: Type.Optional(Type.String({ maxLength: 500, pattern: PLAIN_TEXT_PATTERN })),
+      status: Type.Optional(Status),
+      concurrent_tasks: TaskLimit,
+      queued_tasks: TaskLimit,
+      spend_limit: SpendLimitChange,
+    },
+    CLOSED,
+  ),
   response: Done,
 });
 

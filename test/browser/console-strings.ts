@@ -4,6 +4,7 @@ import enAdminAnnouncements from '../../src/console/strings/en/admin-announcemen
 import enAdminBetaApplications from '../../src/console/strings/en/admin-beta-applications.ts';
 import enAdminChannels from '../../src/console/strings/en/admin-channels.ts';
 import enAdminModels from '../../src/console/strings/en/admin-models.ts';
+import enAdminOrganizations from '../../src/console/strings/en/admin-organizations.ts';
 import enAdminPlans from '../../src/console/strings/en/admin-plans.ts';
 import enAdminCodes from '../../src/console/strings/en/admin-redemption-codes.ts';
 import enOperations from '../../src/console/strings/en/admin-service-status.ts';
@@ -37,6 +38,7 @@ import zhAdminAnnouncements from '../../src/console/strings/zh-cn/admin-announce
 import zhAdminBetaApplications from '../../src/console/strings/zh-cn/admin-beta-applications.ts';
 import zhAdminChannels from '../../src/console/strings/zh-cn/admin-channels.ts';
 import zhAdminModels from '../../src/console/strings/zh-cn/admin-models.ts';
+import zhAdminOrganizations from '../../src/console/strings/zh-cn/admin-organizations.ts';
 import zhAdminPlans from '../../src/console/strings/zh-cn/admin-plans.ts';
 import zhAdminCodes from '../../src/console/strings/zh-cn/admin-redemption-codes.ts';
 import zhOperations from '../../src/console/strings/zh-cn/admin-service-status.ts';
@@ -80,6 +82,7 @@ export const STRINGS = {
     adminChannels: enAdminChannels,
     adminCodes: enAdminCodes,
     adminModels: enAdminModels,
+    adminOrganizations: enAdminOrganizations,
     adminPlans: enAdminPlans,
     adminSettings: enAdminSettings,
     adminTickets: enAdminTickets,
@@ -115,6 +118,7 @@ export const STRINGS = {
     adminChannels: zhAdminChannels,
     adminCodes: zhAdminCodes,
     adminModels: zhAdminModels,
+    adminOrganizations: zhAdminOrganizations,
     adminPlans: zhAdminPlans,
     adminSettings: zhAdminSettings,
     adminTickets: zhAdminTickets,

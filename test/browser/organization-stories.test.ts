@@ -143,7 +143,7 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
     await signIn(admin, 'root', 'root-password-1');
     await admin.goto('/admin/organizations');
     await admin.getByRole('link', { name: 'Small Studio' }).waitFor();
-    await admin.getByText('team', { exact: true }).waitFor();
+    await admin.getByText('Team', { exact: true }).waitFor();
     await assertAccessible(admin, 'organizations of the administration');
     await show(admin, 'admin-organizations');
     await admin.getByRole('link', { name: 'Small Studio' }).click();
@@ -178,4 +178,51 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
     await owner.getByText(/^Moved: 0 keys/).waitFor();
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
+
+  for (const language of ['en', 'zh-cn'] as const)
+    it(`gets a plan and limits from an administrator, who can end the plan (${language})`, async () => {
+      const { admin, adminOrganizations, adminPlans, app, audit } = STRINGS[language];
+      const { root } = fixture.running;
+      const gold = { package_code: `gold-${language}`, name: `Gold ${language}`, level: 5, duration_days: 30 };
+      await root.ok('POST', '/api/admin/package-cards', gold);
+      const page = await fixture.open({ language });
+      const button = (name: string) => page.getByRole('button', { name, exact: true });
+      const inDialog = (name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true });
+      const assign = async (plan: string, days?: string) => {
+        await button(adminPlans.assign.action).click();
+        await page.getByRole('dialog').getByRole('combobox', { name: adminPlans.assign.plan }).click();
+        await page.getByRole('option', { name: plan }).click();
+        if (days !== undefined) await page.getByRole('textbox', { name: adminPlans.assign.days }).fill(days);
+        await assertAccessible(page, 'assigning a plan to an organization');
+        await inDialog(adminPlans.assign.action).click();
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+      };
+      const untilText = adminOrganizations.planUntil.split('{{day}}')[0]?.replace('{{plan}}', gold.name) ?? '';
+
+      await signIn(page, 'root', 'root-password-1');
+      await page.goto('/admin/organizations');
+      await page.getByRole('link', { name: 'Small Studio' }).click();
+      await assign(gold.name, '10');
+      await page.getByText(untilText).waitFor();
+      await page.goto('/admin/organizations');
+      await page.getByText(gold.name, { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Small Studio' }).click();
+      await assign(adminPlans.assign.none);
+      await page.getByText(untilText).waitFor({ state: 'detached' });
+
+      await button(adminOrganizations.limits).click();
+      await page.getByRole('textbox', { name: admin.users.concurrentTasks }).fill('1234');
+      await page.getByRole('textbox', { name: admin.users.queuedTasks }).fill('56');
+      await assertAccessible(page, 'limits of an organization');
+      await inDialog(app.save).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.getByText('1,234').waitFor();
+
+      await page.getByRole('link', { name: adminOrganizations.changes }).click();
+      await page.getByText(audit.actions.package.activate).first().waitFor();
+      await page.getByText(audit.actions.organization['admin-update']).first().waitFor();
+      await page.getByRole('link', { name: 'Small Studio', exact: true }).first().waitFor();
+      await page.context().close();
+      assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+    });
 });

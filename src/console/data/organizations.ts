@@ -1,9 +1,11 @@
-import { queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import * as endpoints from '../../contract/organizations.ts';
 import { callApi } from './api-client.ts';
 
-const PAGE = { page: '1', page_size: '50' } as const;
+/** Rows per page; also the most the service returns at once. */
+export const ORGANIZATION_PAGE_SIZE = 50;
+const toPageQuery = (page: number) => ({ page: String(page), page_size: String(ORGANIZATION_PAGE_SIZE) });
 
 /** An organization with the role of the signed-in person. */
 export type Organization = EndpointPart<typeof endpoints.listOrganizations, 'response'>['data'][number];
@@ -12,10 +14,14 @@ export type Transfer = EndpointPart<typeof endpoints.createTransfer, 'response'>
 /** A member of an organization. */
 export type Member = EndpointPart<typeof endpoints.listMembers, 'response'>['data'][number];
 
+/** An open invitation. */
+export type Invitation = EndpointPart<typeof endpoints.listInvitations, 'response'>['data'][number];
+
 /** Organizations the signed-in person belongs to. */
 export const organizationsQuery = queryOptions({
   queryKey: ['organizations'],
-  queryFn: async ({ signal }) => (await callApi(endpoints.listOrganizations, { query: PAGE }, { signal })).data,
+  queryFn: async ({ signal }) =>
+    (await callApi(endpoints.listOrganizations, { query: toPageQuery(1) }, { signal })).data,
 });
 
 export const organizationQuery = (slug: string) =>
@@ -24,16 +30,17 @@ export const organizationQuery = (slug: string) =>
     queryFn: async ({ signal }) => (await callApi(endpoints.getOrganization, { params: { slug } }, { signal })).data,
   });
 
-export const membersQuery = (slug: string) =>
+export const membersQuery = (slug: string, page: number) =>
   queryOptions({
-    queryKey: ['organizations', slug, 'members'],
-    queryFn: async ({ signal }) =>
-      (await callApi(endpoints.listMembers, { params: { slug }, query: PAGE }, { signal })).data,
+    queryKey: ['organizations', slug, 'members', page],
+    queryFn: ({ signal }) => callApi(endpoints.listMembers, { params: { slug }, query: toPageQuery(page) }, { signal }),
+    placeholderData: keepPreviousData,
   });
 
-export const invitationsQuery = (slug: string) =>
+export const invitationsQuery = (slug: string, page: number) =>
   queryOptions({
-    queryKey: ['organizations', slug, 'invitations'],
-    queryFn: async ({ signal }) =>
-      (await callApi(endpoints.listInvitations, { params: { slug }, query: PAGE }, { signal })).data,
+    queryKey: ['organizations', slug, 'invitations', page],
+    queryFn: ({ signal }) =>
+      callApi(endpoints.listInvitations, { params: { slug }, query: toPageQuery(page) }, { signal }),
+    placeholderData: keepPreviousData,
   });

@@ -10,7 +10,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
-import { OrganizationAdmin } from './organization-admin.ts';
+import { type CurrentPlanCode, OrganizationAdmin } from './organization-admin.ts';
 import type { OrganizationStore } from './organization-store.ts';
 import { OrganizationService } from './organizations.ts';
 
@@ -28,7 +28,7 @@ interface OrganizationsDependencies {
   readonly rateLimits: RateLimits;
   readonly mailer: Mailer;
   readonly settings: Live<Pick<SiteSettings, 'oidcProviders'>>;
-  readonly findPlan: (id: number) => Promise<{ readonly code: string }>;
+  readonly findPlan: (id: number) => Promise<CurrentPlanCode>;
 }
 
 interface Organizations {

@@ -22,14 +22,20 @@ interface OrganizationUpdate extends WalletAdjustment {
   readonly spend_limit?: SpendLimit | null;
 }
 
+/** Code of a plan, and its end in Unix seconds; 0: no end. */
+export interface CurrentPlanCode {
+  readonly code: string;
+  readonly expiresAt: number;
+}
+
 interface OrganizationAdminDependencies {
   readonly database: Database<Tables>;
   readonly store: OrganizationStore;
   readonly accounts: Pick<AccountStore, 'lock' | 'update'>;
-  readonly ledger: Pick<Ledger, 'adjustWallet' | 'setSpendLimit' | 'wallet'>;
+  readonly ledger: Pick<Ledger, 'adjustWallet' | 'setSpendLimit' | 'spendLimits' | 'wallet'>;
   readonly auditLog: AuditLog;
   readonly organizations: Pick<OrganizationService, 'changeClosed'>;
-  readonly findPlan: (id: number) => Promise<{ readonly code: string }>;
+  readonly findPlan: (id: number) => Promise<CurrentPlanCode>;
 }
 
 /** Administration of organizations. */
@@ -44,12 +50,17 @@ export class OrganizationAdmin {
   async list(filter: { readonly q?: string; readonly ids?: readonly number[] }, page: Page) {
     const { store, ledger, findPlan } = this.#dependencies;
     const { rows, total } = await store.listAll(filter, page);
-    const owners = await store.ownersOf(rows.map(({ id }) => id));
+    const ids = rows.map(({ id }) => id);
+    const [owners, limits] = await Promise.all([
+      store.ownersOf(ids),
+      ledger.spendLimits(ids.map((id) => ({ kind: 'account', id }) as const)),
+    ]);
     const withDetails = rows.map(async (row) => ({
       ...row,
       wallet: await ledger.wallet(row.id),
-      plan: (await findPlan(row.id)).code,
+      plan: await findPlan(row.id),
       owners: owners.get(row.id) ?? [],
+      spendLimit: limits.get(`account:${row.id}`),
     }));
     return { rows: await Promise.all(withDetails), total };
   }
@@ -81,6 +92,7 @@ export class OrganizationAdmin {
         await ledger.setSpendLimit(trx, { kind: 'account', id }, update.spend_limit ?? undefined);
       await auditLog.record(trx, {
         ...actor,
+        ownerId: id,
         action: 'organization.admin-update',
         target: `organization:${id}`,
         before: { status: account.status },

@@ -84,11 +84,13 @@ function addAdminRoutes(routes: RouteRegistry, administration: OrganizationAdmin
       deletes_at: deletesAt(row),
       quota: row.wallet.balance,
       used_quota: row.wallet.used,
-      plan: row.plan,
+      plan: row.plan.code,
+      plan_expires_at: row.plan.expiresAt,
       owners: [...row.owners],
       members: Number(row.members ?? 0),
       concurrent_tasks: row.concurrent_tasks,
       queued_tasks: row.queued_tasks,
+      spend_limit: toSpendLimitState(row.spendLimit),
       created_time: toSeconds(row.created_at),
     }));
     return list(organizations, total);

@@ -21,10 +21,11 @@ import { defined } from '../../../contract/objects.ts';
 import { canManageMember, ORGANIZATION_ROLES, type OrganizationRole } from '../../../contract/organization-roles.ts';
 import * as endpoints from '../../../contract/organizations.ts';
 import { CopyField } from '../../components/copy-button.tsx';
-import { useAmountUnit } from '../../components/credit-amount.tsx';
+import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
+import { Pager } from '../../components/pager.tsx';
 import { SpendLimitFields, SpendLimitText } from '../../components/spend-limit.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
@@ -32,9 +33,11 @@ import { enterOrganization, readOrganization, readUserId } from '../../data/brow
 import { toSpendLimitBody, toSpendLimitDraft } from '../../data/field-values.ts';
 import { formatDate } from '../../data/format-times.ts';
 import {
+  type Invitation,
   invitationsQuery,
   type Member,
   membersQuery,
+  ORGANIZATION_PAGE_SIZE,
   type Organization,
   organizationQuery,
 } from '../../data/organizations.ts';
@@ -104,7 +107,8 @@ function ClosedNote({ organization, deletesAt }: OfOrganization & { readonly del
 
 function Members({ organization }: OfOrganization) {
   const { t } = useTranslation('organizations');
-  const members = useQuery(membersQuery(organization.slug));
+  const [page, setPage] = useState(1);
+  const members = useQuery(membersQuery(organization.slug, page));
   return (
     <Card p="lg">
       <Title order={2} mb="sm">
@@ -124,12 +128,13 @@ function Members({ organization }: OfOrganization) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {(members.data ?? []).map((member) => (
+            {(members.data?.data ?? []).map((member) => (
               <MemberRow key={member.user_id} organization={organization} member={member} />
             ))}
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
+      <Pager page={page} total={members.data?.total ?? 0} pageSize={ORGANIZATION_PAGE_SIZE} onChange={setPage} />
     </Card>
   );
 }
@@ -251,36 +256,51 @@ function MemberDialog({ organization, member, name, onClose }: MemberDialogProps
 }
 
 function Invitations({ organization }: OfOrganization) {
-  const { t } = useTranslation('organizations');
+  const { t } = useTranslation(['organizations', 'app']);
   const { slug } = organization;
   const refresh = useRefresh();
-  const invitations = useQuery(invitationsQuery(slug));
+  const credits = useFormatCredits();
+  const [page, setPage] = useState(1);
+  const invitations = useQuery(invitationsQuery(slug, page));
   const [isInviting, setInviting] = useState(false);
   const [link, setLink] = useState<string>();
-  const withdraw = async (id: number): Promise<void> => {
-    await callApi(endpoints.deleteInvitation, { params: { slug, id: String(id) } });
-    await refresh();
-  };
+  const withdraw = useMutation({
+    mutationFn: (id: number) => callApi(endpoints.deleteInvitation, { params: { slug, id: String(id) } }),
+    onSettled: refresh,
+  });
+  const describe = ({ role, email, spend_limit: limit, invited_by: inviter, expires_at: end }: Invitation): string =>
+    [
+      t(`role.${role}`),
+      email,
+      limit === null ? '' : `${credits(limit.amount)} ${t(`app:spendLimit.periods.${limit.period}`)}`,
+      inviter === '' ? '' : t('invitedBy', { name: inviter }),
+      `${t('expires')} ${formatDate(end)}`,
+    ]
+      .filter((part) => part !== '')
+      .join(' · ');
   return (
     <Card p="lg">
       <Group justify="space-between" mb="sm">
         <Title order={2}>{t('invitations')}</Title>
         <Button onClick={() => setInviting(true)}>{t('invite')}</Button>
       </Group>
-      <ErrorAlert error={invitations.error} retry={() => void invitations.refetch()} />
+      <ErrorAlert error={invitations.error ?? withdraw.error} retry={() => void invitations.refetch()} />
       <Stack gap="xs">
-        {(invitations.data ?? []).map((invitation) => (
+        {(invitations.data?.data ?? []).map((invitation) => (
           <Group key={invitation.id} justify="space-between">
-            <Text size="sm">
-              {t(`role.${invitation.role}`)} {invitation.email === '' ? '' : `· ${invitation.email}`} · {t('expires')}{' '}
-              {formatDate(invitation.expires_at)}
-            </Text>
-            <Button size="compact-sm" variant="default" onClick={() => void withdraw(invitation.id)}>
+            <Text size="sm">{describe(invitation)}</Text>
+            <Button
+              size="compact-sm"
+              variant="default"
+              loading={withdraw.isPending && withdraw.variables === invitation.id}
+              onClick={() => withdraw.mutate(invitation.id)}
+            >
               {t('withdraw')}
             </Button>
           </Group>
         ))}
       </Stack>
+      <Pager page={page} total={invitations.data?.total ?? 0} pageSize={ORGANIZATION_PAGE_SIZE} onChange={setPage} />
       {isInviting ? (
         <InviteDialog
           organization={organization}

@@ -10,6 +10,7 @@ export default {
   balance: 'Balance',
   used: 'Used',
   plan: 'Plan',
+  planUntil: '{{plan}}, until {{day}}',
   created: 'Created',
   joined: 'Joined',
   deletes: 'Will be deleted',
@@ -23,6 +24,8 @@ export default {
   requests: 'Requests',
   changes: 'Changes',
   changeBalance: 'Change balance',
+  limits: 'Limits',
+  limitsTitle: 'Limits of {{name}}',
   restore: {
     action: 'Restore',
     title: 'Restore {{name}}?',

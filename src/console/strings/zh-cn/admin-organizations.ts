@@ -12,6 +12,7 @@ export default {
   balance: '余额',
   used: '已用',
   plan: '套餐',
+  planUntil: '{{plan}}，至 {{day}}',
   created: '创建时间',
   joined: '加入时间',
   deletes: '删除日期',
@@ -25,6 +26,8 @@ export default {
   requests: '请求',
   changes: '变更记录',
   changeBalance: '调整余额',
+  limits: '限额',
+  limitsTitle: '{{name}} 的限额',
   restore: { action: '恢复', title: '恢复 {{name}}？', text: '其密钥和登录将恢复可用。' },
   enable: { action: '启用', title: '启用 {{name}}？', text: '其成员、密钥和登录将恢复可用。' },
   disable: {

@@ -34,6 +34,7 @@ export default {
   linkTitle: '邀请链接',
   linkText: '链接仅可使用一次，七天内有效，且只在此处显示一次。',
   withdraw: '撤回',
+  invitedBy: '邀请人：{{name}}',
   expires: '有效期至',
   settings: '设置',
   promptsVisible: '所有者和管理员可查看全体成员的提示词',

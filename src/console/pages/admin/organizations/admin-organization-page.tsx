@@ -1,28 +1,35 @@
 import { Button, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CLOSED, DISABLED, ENABLED } from '../../../../contract/account-fields.ts';
 import { getAllUsage } from '../../../../contract/ledger.ts';
 import * as endpoints from '../../../../contract/organizations.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { type Column, DataTable } from '../../../components/data-table.tsx';
-import { ConfirmDialog } from '../../../components/dialog.tsx';
+import { ConfirmDialog, FormDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
+import { Pager } from '../../../components/pager.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
+import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
 import { SpendLimitText } from '../../../components/spend-limit.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatDate } from '../../../data/format-times.ts';
+import { usePlanNames } from '../../../data/names.ts';
+import { useStatus } from '../../../data/self.ts';
+import { AccountLimitFields, toLimitBody, toLimitDraft } from '../users/account-limit-fields.tsx';
+import { AssignPlanDialog } from '../users/assign-plan-dialog.tsx';
 import { BalanceDialog } from '../users/balance-dialog.tsx';
 import { type OrganizationItem, StatusBadge, toPlanText } from './organization-list-page.tsx';
 
 const DAYS = 30;
+const PAGE_SIZE = 50;
 
 /** One organization, with the actions an administrator can take. */
 export function AdminOrganizationPage() {
@@ -54,9 +61,10 @@ interface OfOrganization {
 }
 
 function Details({ organization }: OfOrganization) {
-  const { t } = useTranslation('admin-organizations');
-  const { id, name, quota } = organization;
-  const [isChanging, setChanging] = useState(false);
+  const { t } = useTranslation(['admin-organizations', 'admin-plans']);
+  const { id, name, quota, status } = organization;
+  const [dialog, setDialog] = useState<'balance' | 'limits' | 'plan'>();
+  const close = () => setDialog(undefined);
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const usage = useQuery(dataQuery(getAllUsage, { query: { user_id: String(id), by: 'day,model' } }));
   return (
@@ -67,7 +75,13 @@ function Details({ organization }: OfOrganization) {
       actions={
         <>
           <Actions organization={organization} />
-          <Button onClick={() => setChanging(true)}>{t('changeBalance')}</Button>
+          <Button variant="default" onClick={() => setDialog('limits')}>
+            {t('limits')}
+          </Button>
+          <Button variant="default" disabled={status !== ENABLED} onClick={() => setDialog('plan')}>
+            {t('admin-plans:assign.action')}
+          </Button>
+          <Button onClick={() => setDialog('balance')}>{t('changeBalance')}</Button>
         </>
       }
     >
@@ -76,15 +90,47 @@ function Details({ organization }: OfOrganization) {
         <UsagePanel rows={usage.data?.rows} days={DAYS} nowMs={nowMs} />
         <Members id={id} />
       </Stack>
-      {isChanging ? (
+      {/* Texts of the dialogs load when one first opens; the page stays visible meanwhile. */}
+      <Suspense>
+        {dialog === 'plan' ? <AssignPlanDialog id={id} name={name} onClose={close} /> : null}
+        {dialog === 'limits' ? <LimitsDialog organization={organization} onClose={close} /> : null}
+      </Suspense>
+      {dialog === 'balance' ? (
         <BalanceDialog
           name={name}
           quota={quota}
           change={(body) => callApi(endpoints.adminUpdateOrganization, { params: { id: String(id) }, body })}
-          onClose={() => setChanging(false)}
+          onClose={close}
         />
       ) : null}
     </Page>
+  );
+}
+
+interface LimitsDialogProps extends OfOrganization {
+  readonly onClose: () => void;
+}
+
+/** Limits of an organization, which take precedence over its plan. */
+function LimitsDialog({ organization, onClose }: LimitsDialogProps) {
+  const { t } = useTranslation(['admin-organizations', 'app']);
+  const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
+  const old = toLimitDraft(organization, perUnit);
+  const { draft, set } = useFormValues(old);
+  const params = { id: String(organization.id) };
+  const save = useSaveAndClose(
+    () => callApi(endpoints.adminUpdateOrganization, { params, body: toLimitBody(draft, old, perUnit) }),
+    { onClose },
+  );
+  return (
+    <FormDialog
+      title={t('limitsTitle', { name: organization.name })}
+      submitLabel={t('app:save')}
+      save={save}
+      onClose={onClose}
+    >
+      <AccountLimitFields draft={draft} onChange={set} />
+    </FormDialog>
   );
 }
 
@@ -132,8 +178,10 @@ function Actions({ organization: { id, name, status } }: OfOrganization) {
 }
 
 function Facts({ organization }: OfOrganization) {
-  const { t } = useTranslation('admin-organizations');
-  const { id, slug, owners, members, quota, used_quota: used, plan, status, created_time, deletes_at } = organization;
+  const { t } = useTranslation(['admin-organizations', 'admin', 'app']);
+  const { id, slug, owners, members, quota, used_quota: used, status, created_time, deletes_at } = organization;
+  const { plan, plan_expires_at: planEnd, spend_limit: limit, concurrent_tasks, queued_tasks } = organization;
+  const planName = usePlanNames();
   const ofOrganization = { user_id: id };
   return (
     <Panel title={t('account')} actions={<StatusBadge status={status} />}>
@@ -141,7 +189,15 @@ function Facts({ organization }: OfOrganization) {
         facts={[
           [t('balance'), <CreditAmount key="balance" value={quota} fw={650} />],
           [t('used'), <CreditAmount key="used" value={used} />],
-          [t('plan'), toPlanText(plan)],
+          [
+            t('plan'),
+            planEnd === 0
+              ? toPlanText(plan, planName)
+              : t('planUntil', { plan: planName(plan), day: formatDate(planEnd) }),
+          ],
+          [t('app:spendLimit.label'), limit === null ? '–' : <SpendLimitText key="limit" limit={limit} />],
+          [t('admin:users.concurrentTasks'), concurrent_tasks?.toLocaleString() ?? '–'],
+          [t('admin:users.queuedTasks'), queued_tasks?.toLocaleString() ?? '–'],
           [t('slug'), slug],
           [t('owners'), owners.join(', ') || '–'],
           [t('members'), members],
@@ -156,7 +212,7 @@ function Facts({ organization }: OfOrganization) {
         <RouteButton to="/admin/requests" search={ofOrganization} variant="default" size="compact-sm">
           {t('requests')}
         </RouteButton>
-        <RouteButton to="/admin/audit" search={{ target: `organization:${id}` }} variant="default" size="compact-sm">
+        <RouteButton to="/admin/audit" search={{ organization_id: id }} variant="default" size="compact-sm">
           {t('changes')}
         </RouteButton>
       </Stack>
@@ -168,7 +224,10 @@ type Member = ListItem<typeof endpoints.adminListMembers>;
 
 function Members({ id }: { readonly id: number }) {
   const { t } = useTranslation(['admin-organizations', 'organizations']);
-  const members = useQuery(listQuery(endpoints.adminListMembers, { page_size: '50' }, { id: String(id) }));
+  const [page, setPage] = useState(1);
+  const members = useQuery(
+    listQuery(endpoints.adminListMembers, { page: String(page), page_size: String(PAGE_SIZE) }, { id: String(id) }),
+  );
   const columns: readonly Column<Member>[] = [
     {
       label: t('name'),
@@ -195,6 +254,7 @@ function Members({ id }: { readonly id: number }) {
         rowKey={({ user_id: user }) => user}
         columns={columns}
       />
+      <Pager page={page} total={members.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
     </Panel>
   );
 }

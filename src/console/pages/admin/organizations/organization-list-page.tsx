@@ -13,6 +13,7 @@ import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { type ListItem, listQuery } from '../../../data/admin.ts';
+import { usePlanNames } from '../../../data/names.ts';
 
 /** An organization as administrators see it. */
 export type OrganizationItem = ListItem<typeof adminListOrganizations>;
@@ -22,6 +23,7 @@ export function OrganizationListPage() {
   const { t } = useTranslation(['admin-organizations', 'app']);
   const filters = useListFilters(['q']);
   const organizations = useQuery(listQuery(adminListOrganizations, filters.query));
+  const planName = usePlanNames();
   return (
     <Page
       title={t('app:pages.organizations')}
@@ -48,7 +50,7 @@ export function OrganizationListPage() {
           { label: t('members'), align: 'right', cell: ({ members }) => members },
           { label: t('balance'), align: 'right', cell: ({ quota }) => <CreditAmount value={quota} /> },
           { label: t('used'), align: 'right', cell: ({ used_quota: used }) => <CreditAmount value={used} /> },
-          { label: t('plan'), cell: ({ plan }) => toPlanText(plan) },
+          { label: t('plan'), cell: ({ plan }) => toPlanText(plan, planName) },
           {
             label: t('created'),
             cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" />,
@@ -60,8 +62,9 @@ export function OrganizationListPage() {
   );
 }
 
-/** The code of a plan, or a dash. */
-export const toPlanText = (plan: string): string => (plan === NO_PACKAGE || plan === '' ? '–' : plan);
+/** The name of a plan, or a dash. @param nameOf name of a plan by its code */
+export const toPlanText = (plan: string, nameOf: (code: string) => string): string =>
+  plan === NO_PACKAGE || plan === '' ? '–' : nameOf(plan);
 
 function Name({ organization: { id, name, slug, status } }: { readonly organization: OrganizationItem }) {
   return (

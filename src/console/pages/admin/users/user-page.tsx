@@ -1,4 +1,4 @@
-import { Badge, Button, Group, NumberInput, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Badge, Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,7 +12,7 @@ import {
   adminUpdateUser,
 } from '../../../../contract/admin-accounts.ts';
 import { getAllUsage } from '../../../../contract/ledger.ts';
-import { activatePackage, NO_PACKAGE } from '../../../../contract/plans.ts';
+import { NO_PACKAGE } from '../../../../contract/plans.ts';
 import { CopyField } from '../../../components/copy-button.tsx';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
@@ -27,15 +27,16 @@ import { MissingPermissionNote, useCanManageRole } from '../../../components/per
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
-import { SpendLimitFields, SpendLimitText } from '../../../components/spend-limit.tsx';
+import { SpendLimitText } from '../../../components/spend-limit.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
-import { dataQuery, listQuery, type User, useInvalidateQueries, usePlanOptions } from '../../../data/admin.ts';
+import { dataQuery, listQuery, type User, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { toSpendLimitBody, toSpendLimitDraft } from '../../../data/field-values.ts';
 import { formatDate, formatDateTime } from '../../../data/format-times.ts';
 import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
+import { AccountLimitFields, toLimitBody, toLimitDraft } from './account-limit-fields.tsx';
+import { AssignPlanDialog } from './assign-plan-dialog.tsx';
 import { BalanceDialog } from './balance-dialog.tsx';
 import { ResetSecondFactors } from './reset-second-factors.tsx';
 
@@ -116,7 +117,9 @@ function UserDetails({ user }: { readonly user: User }) {
       {dialog === 'reset' ? <ResetLinkDialog user={user} onClose={() => setDialog(undefined)} /> : null}
       {/* Texts of the dialog load when it first opens; the page stays visible meanwhile. */}
       <Suspense>
-        {dialog === 'plan' ? <AssignPlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}
+        {dialog === 'plan' ? (
+          <AssignPlanDialog id={user.id} name={user.username} onClose={() => setDialog(undefined)} />
+        ) : null}
       </Suspense>
       {dialog === 'quota' ? (
         <BalanceDialog
@@ -155,6 +158,8 @@ function AccountPanel({ user }: { readonly user: User }) {
             t('app:spendLimit.label'),
             user.spend_limit === null ? '–' : <SpendLimitText key="spendLimit" limit={user.spend_limit} />,
           ],
+          [t('users.concurrentTasks'), user.concurrent_tasks?.toLocaleString() ?? '–'],
+          [t('users.queuedTasks'), user.queued_tasks?.toLocaleString() ?? '–'],
           [t('users.displayName'), user.display_name || '–'],
           [t('users.email'), user.email || '–'],
           [
@@ -193,8 +198,8 @@ function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClo
   const mayGive = useCanManageRole();
   const old = { display_name: user.display_name, email: user.email, role: user.role, status: toStatus(user.status) };
   const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
-  const oldLimit = toSpendLimitDraft(user.spend_limit, perUnit);
-  const { draft: form, set, text, value } = useFormValues({ ...old, password: '', spendLimit: oldLimit });
+  const oldLimits = toLimitDraft(user, perUnit);
+  const { draft: form, set, text } = useFormValues({ ...old, ...oldLimits, password: '' });
   const changed = <Field extends keyof typeof old>(field: Field) =>
     form[field] === old[field] ? undefined : form[field];
   const save = useSaveAndClose(
@@ -205,10 +210,7 @@ function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClo
         role: changed('role'),
         status: changed('status'),
         password: form.password || undefined,
-        spend_limit:
-          form.spendLimit.amount === oldLimit.amount && form.spendLimit.period === oldLimit.period
-            ? undefined
-            : toSpendLimitBody(form.spendLimit, perUnit),
+        ...toLimitBody(form, oldLimits, perUnit),
       };
       return callApi(adminUpdateUser, { params: { id: String(user.id) }, body });
     },
@@ -237,7 +239,7 @@ function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClo
         onChange={(role) => set({ role: (role ?? form.role) as Role })}
         allowDeselect={false}
       />
-      <SpendLimitFields description={t('users.spendLimitHint')} {...value('spendLimit')} />
+      <AccountLimitFields draft={form} onChange={set} />
       <NewPasswordInput label={t('users.newPassword')} description={t('users.newPasswordHint')} {...text('password')} />
       <Switch
         label={t('users.maySignIn')}
@@ -353,62 +355,5 @@ function DeleteUser({ user: { id, username: name } }: { readonly user: User }) {
       message={t('users.removed', { name })}
       listPage="/admin/users"
     />
-  );
-}
-
-interface AssignPlanDialogProps {
-  readonly user: { readonly id: number; readonly username: string };
-  readonly onClose: () => void;
-}
-
-/** Assigns a plan without a code, or ends the current subscription. */
-function AssignPlanDialog({ user, onClose }: AssignPlanDialogProps) {
-  const { t } = useTranslation(['admin-plans', 'admin-redemption-codes']);
-  const plans = usePlanOptions();
-  const [code, setCode] = useState<string | null>(null);
-  const [days, setDays] = useState<number | string>('');
-  const name = user.username;
-  const give = useSaveAndClose(
-    () =>
-      callApi(activatePackage, {
-        body: {
-          user_id: user.id,
-          package_code: code ?? NO_PACKAGE,
-          duration_days: days === '' || code === NO_PACKAGE ? undefined : Number(days),
-        },
-      }),
-    { onClose, message: t('assign.done', { name }) },
-  );
-  return (
-    <FormDialog
-      title={t('assign.title', { name })}
-      submitLabel={t('assign.action')}
-      save={give}
-      error={plans.error}
-      onClose={onClose}
-      disabled={code === null}
-    >
-      <Select
-        label={t('assign.plan')}
-        placeholder={t('admin-redemption-codes:choosePlan')}
-        data={[...(plans.options ?? []), { value: NO_PACKAGE, label: t('assign.none') }]}
-        required
-        data-autofocus
-        value={code}
-        onChange={setCode}
-      />
-      {code === NO_PACKAGE ? null : (
-        <NumberInput
-          label={t('assign.days')}
-          description={t('assign.daysHint')}
-          min={1}
-          max={36_500}
-          allowDecimal={false}
-          hideControls
-          value={days}
-          onChange={setDays}
-        />
-      )}
-    </FormDialog>
   );
 }
