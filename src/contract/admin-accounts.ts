@@ -162,6 +162,9 @@ export const adminListAudit = endpoint({
   query: Type.Object({
     ...LongPageQuery,
     actor_id: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,15}$' })),
+    organization_id: Type.Optional(
+      Type.String({ pattern: '^[1-9][0-9]{0,15}$', description: 'changes of it, and those its members made for it' }),
+    ),
     action: Type.Optional(Type.String({ maxLength: 100, description: 'exact, such as user.update' })),
     target: Type.Optional(Type.String({ maxLength: 200, description: 'exact, such as user:12' })),
   }),
@@ -169,6 +172,10 @@ export const adminListAudit = endpoint({
     Type.Object({
       id: Type.Integer(),
       actor_id: Type.Union([Type.Integer(), Type.Null()]),
+      organization_id: Type.Union([Type.Integer(), Type.Null()], {
+        description: 'The organization acted for or changed; null: none.',
+      }),
+      organization: Type.String({ description: 'Its slug; empty: none, or it was deleted.' }),
       action: Type.String(),
       target: Type.String(),
       target_name: Type.String({ description: 'Current name of the target; empty if it has none or was deleted.' }),

@@ -11,6 +11,10 @@ const Time = Type.Integer();
 const row = {
   ...VideoRow.properties,
   user_id: Type.Integer(),
+  organization: Type.String({ description: 'Slug, if `user_id` is an organization; else empty.' }),
+  submitted_by: Type.String({
+    description: 'The member who submitted it for an organization; empty: the account itself.',
+  }),
   token_id: Type.Integer(),
   vendor: Type.String(),
   upstream_model: Type.String(),

@@ -15,6 +15,7 @@ export const FileObject = Type.Object({
   status: Type.Literal('processed'),
   mime_type: Type.String({ description: 'Determined by the content, not by the name.' }),
   sha256: Type.String({ description: 'Hexadecimal; quoted, it is the ETag of the content.' }),
+  uploaded_by: Type.Optional(Type.String({ description: 'The member who uploaded it for an organization.' })),
 });
 export type FileObject = Static<typeof FileObject>;
 

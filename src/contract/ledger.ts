@@ -21,6 +21,8 @@ const ledgerAmounts = {
 export const LedgerRow = Type.Object({
   id: Type.Integer(),
   user_id: Type.Integer(),
+  organization: Type.String({ description: 'Slug, if `user_id` is an organization; else empty.' }),
+  submitted_by: Type.String({ description: 'The member who called for an organization; empty: the account itself.' }),
   ...ledgerAmounts,
   task_id: Type.String({ description: 'Empty unless it belongs to a video.' }),
   prompt: Type.Optional(Type.String({ description: 'Start of the prompt of its video.' })),

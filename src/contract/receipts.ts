@@ -26,6 +26,8 @@ export const Receipt = Type.Object({
   served_model: Type.String({ description: 'The name that was sent to the provider; empty where none was reached.' }),
   created_at: Type.Integer({ description: 'Unix seconds.' }),
   ended_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds; null while it is open.' }),
+  submitted_by: Type.String({ description: 'The member who called for an organization; empty: the account itself.' }),
+  organization: Type.String({ description: 'Slug of the organization that paid; empty: an account.' }),
   outcome: Type.Enum([...RECEIPT_OUTCOMES]),
   facts: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
     description: 'What the price was applied to: seconds, tokens by part, mode, resolution, …',

@@ -22,6 +22,7 @@ const Share = Type.Object({
   url: Url,
   title: Type.String({ description: 'empty: the page shows none' }),
   has_password: Type.Boolean(),
+  created_by: Type.String({ description: 'the member who created it for an organization; empty: the account itself' }),
   created_time: Time,
   expires_at: ExpiresAt,
 });

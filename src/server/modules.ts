@@ -223,6 +223,7 @@ export async function makeModules(
     deviceAuth,
     identityProviders,
     ...organizations,
+    findAuthors: memberships.findAuthors,
     transfers: new TransferService({
       ...{ database, clock, artifacts, ledger, auditLog },
       store: new TransferStore(database),

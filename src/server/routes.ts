@@ -95,6 +95,7 @@ export async function registerRoutes(
     events: modules.events.eventLog,
     artifacts,
     checkCallbackUrl: modules.webhooks.checkUrl,
+    findAuthors: modules.findAuthors,
     ...shared,
     baseUrl: config.baseUrl,
     accelProxies: config.artifactsAccelProxies,
@@ -270,17 +271,17 @@ async function addPages(
 function addMoneyRoutes(
   routes: RouteRegistry,
   { clock, config }: Foundation,
-  { quota, requests, budgets, operations, accounts }: Modules,
+  { quota, requests, budgets, operations, accounts, findAuthors }: Modules,
   video: Video,
 ): void {
   const { audit, ledger, usage } = quota;
   const { adminStore: tasks, store } = video;
-  addQuotaRoutes(routes, { audit, usage, clock, tasks });
+  addQuotaRoutes(routes, { audit, usage, clock, tasks, findAuthors });
   addBudgetRoutes(routes, budgets);
   addServiceStatusRoutes(routes, { operations, clock });
   addRequestRoutes(routes, { requests, tasks, credentialWatch: accounts.credentialWatch });
   addReceiptRoutes(routes, {
-    receipts: makeReceipts({ store: requests.store, ledger: usage, tasks }),
+    receipts: makeReceipts({ store: requests.store, ledger: usage, tasks, findAuthors }),
     findVideo: async (publicId, tokenId) => (await store.findForToken(publicId, tokenId))?.id,
   });
   const describeToken = (id: number) => accounts.tokens.describe(id);

@@ -66,10 +66,11 @@ forEachDatabase((_name, open) => {
     return { database, store, usage, quota };
   };
   const tasks = { receiptTask: async () => undefined };
+  const findAuthors = async () => () => ({ submitted_by: '', organization: '' });
 
   it(`a receipt's lines, the ledger and the charge agree in ${CASES} random cases`, async () => {
     const { database, store, usage, quota } = await openQuota();
-    const alone = new ReceiptService({ store, ledger: usage, tasks });
+    const alone = new ReceiptService({ store, ledger: usage, tasks, findAuthors });
     /** The same service over the rows of many references, which two queries have loaded. */
     const readTogether = async (userId: number, refs: readonly string[]): Promise<ReceiptService> => {
       const { kysely } = database;
@@ -80,6 +81,7 @@ forEachDatabase((_name, open) => {
         store: { findByRef: async (ref) => rowOf.get(ref), findByRequestId: async () => undefined },
         ledger: { entriesOf: async (ref) => trailOf.get(ref) ?? [] },
         tasks,
+        findAuthors,
       });
     };
     for (let done = 0; done < CASES; done += BATCH) {
@@ -143,6 +145,7 @@ forEachDatabase((_name, open) => {
       },
       ledger: usage,
       tasks,
+      findAuthors,
     });
     const receipt = await receipts.find('req_1', 1);
     assert.ok(receipt);

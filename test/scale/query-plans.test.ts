@@ -87,6 +87,7 @@ const LISTS: readonly (readonly [string, Run, RegExp | undefined, 'short'?])[] =
   ['the audit log', audit({}), undefined],
   ['the audit log of an actor', audit({ actorId: 1 }), /audit_log_by_actor|PRIMARY|pkey/],
   ['the audit log of a target', audit({ target: 'user:7' }), /audit_log_by_target/],
+  ['the audit log of an organization', audit({ organizationId: 7 }), /audit_log_by_organization/],
   ['the audit log of an action', audit({ action: 'user.update' }), /audit_log_by_action/],
   ['logins', logins({}), undefined],
   ['logins to accounts of users', logins({ roles: ['user'] }), undefined],

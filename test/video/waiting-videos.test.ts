@@ -221,6 +221,13 @@ describe('videos that wait for a slot', () => {
       assert.ok(Math.abs(oldest - Date.now() / 1_000) < 60);
       const row = { model: 'sora-2', waits_for: 'channel', channel_ids: made.slice(-1), count: 3, oldest_time: oldest };
       assert.deepEqual(waiting, [row]);
+      const listed = await service.operator.requestData<Video[]>(
+        'GET',
+        '/api/admin/tasks?status=NOT_START&page_size=1',
+      );
+      assert.equal(listed[0]?.queue?.position, 3);
+      const shown = await service.operator.requestData<Video>('GET', `/api/admin/tasks/${two.video.id}`);
+      assert.equal(shown.queue?.position, 2);
       const cancelled = await callModelApi(service.baseUrl, key, 'POST', `/v1/videos/${one.video.id}/cancel`, {});
       assert.equal(cancelled.status, 200);
       assert.deepEqual((cancelled.body as unknown as Video).error?.code, 'cancelled');

@@ -1,4 +1,4 @@
-import { Anchor, type AnchorProps, Button, type ButtonProps } from '@mantine/core';
+import { Anchor, type AnchorProps, Button, type ButtonProps, Text } from '@mantine/core';
 import { createLink, useParams } from '@tanstack/react-router';
 import type { ReactNode, Ref } from 'react';
 import type { NameLookup } from '../data/names.ts';
@@ -44,5 +44,28 @@ export function UserOrChannelLink({ to, id, names, ...anchor }: UserOrChannelLin
     >
       {names(id) ?? `#${id}`}
     </RouteLink>
+  );
+}
+
+interface OwnerLinkProps {
+  readonly user_id?: number;
+  /** Slug; empty: the owner is an account. */
+  readonly organization?: string;
+  /** User name of the member who acted for the organization. */
+  readonly submitted_by?: string;
+  readonly names: NameLookup;
+}
+
+/** Link to the account that owns something, or to the organization, with the member who acted for it. */
+export function OwnerLink({ user_id: id, organization = '', submitted_by: member = '', names }: OwnerLinkProps) {
+  return (
+    <>
+      <UserOrChannelLink to={organization === '' ? 'users' : 'organizations'} id={id ?? null} names={names} />
+      {member === '' ? null : (
+        <Text size="xs" c="dimmed" truncate maw={160}>
+          {member}
+        </Text>
+      )}
+    </>
   );
 }

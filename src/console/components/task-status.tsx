@@ -39,6 +39,18 @@ export function TaskStatusBadge({ status }: { readonly status: TaskStatus }) {
   return <Badge color={TASK_STATUS_COLOR[status]}>{t(`tasks.states.${status}`)}</Badge>;
 }
 
+/** Place and forecast of a task that waits for its start, in an administrator's words. */
+export function QueuePlaceText({ queue }: Pick<Video, 'queue'>) {
+  const { t } = useTranslation('admin');
+  if (queue === undefined) return null;
+  const time = formatEstimate(Math.max(queue.starts_in_seconds.p90, 1));
+  return (
+    <Text size="xs" c="dimmed">
+      {t('tasks.place', { position: queue.position, time })}
+    </Text>
+  );
+}
+
 /** Shown in place of an unfinished video: stage and elapsed time, or the failure. */
 export function TaskProgress({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');

@@ -12,6 +12,8 @@ import type { AuditTables } from './tables.ts';
 export interface AuditEntry extends Partial<RequestOrigin> {
   /** The acting account; undefined for the service itself. */
   readonly actorId?: number;
+  /** The account or organization whose things changed; recorded if it is not the acting account. */
+  readonly ownerId?: number;
   readonly action: AuditAction;
   /** `channel:7`, `user:12`, … */
   readonly target: string;
@@ -28,6 +30,8 @@ export interface AuditLog {
 /** Filters of the audit log. */
 export interface AuditFilter {
   readonly actorId?: number;
+  /** Changes of this organization, and those made for it. */
+  readonly organizationId?: number;
   readonly action?: string;
   readonly target?: string;
 }
@@ -60,11 +64,13 @@ export class AuditStore implements AuditLog {
     this.#clock = clock;
   }
 
-  async record(trx: Trx, { actorId, action, target, before, after, address, requestId }: AuditEntry): Promise<void> {
+  async record(trx: Trx, entry: AuditEntry): Promise<void> {
+    const { actorId, ownerId, action, target, before, after, address, requestId } = entry;
     await trx
       .insertInto('audit_log')
       .values({
         actor_id: actorId ?? null,
+        organization_id: ownerId === undefined || ownerId === actorId ? null : ownerId,
         action,
         target,
         before: toJsonText(before, action),
@@ -83,15 +89,29 @@ export class AuditStore implements AuditLog {
   }
 
   /** Newest first. */
-  async list({ actorId, action, target }: AuditFilter, page: LongPage) {
+  async list({ actorId, organizationId, action, target }: AuditFilter, page: LongPage) {
     const { kysely } = this.#database;
     let filtered = kysely.selectFrom('audit_log');
     if (actorId !== undefined) filtered = filtered.where('actor_id', '=', actorId);
+    if (organizationId !== undefined) filtered = filtered.where('organization_id', '=', organizationId);
     if (action !== undefined) filtered = filtered.where('action', '=', action);
     if (target !== undefined) filtered = filtered.where('target', '=', target);
     const { rows, ...rest } = await readLargeListPage(kysely, filtered, 'id', page, (each) => each.selectAll());
     const names = await this.#namesOf([...new Set(rows.map((row) => row.target))]);
-    return { ...rest, rows: rows.map((row) => ({ ...withoutOldUrls(row), target_name: names.get(row.target) ?? '' })) };
+    const slugs = await this.#slugsOf([...new Set(rows.flatMap(({ organization_id: id }) => id ?? []))]);
+    const entries = rows.map((row) => ({
+      ...withoutOldUrls(row),
+      target_name: names.get(row.target) ?? '',
+      organization: slugs.get(row.organization_id ?? 0) ?? '',
+    }));
+    return { ...rest, rows: entries };
+  }
+
+  async #slugsOf(ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
+    if (ids.length === 0) return new Map();
+    const { kysely } = this.#database;
+    const rows = await kysely.selectFrom('organizations').select(['id', 'slug']).where('id', 'in', ids).execute();
+    return new Map(rows.map(({ id, slug }) => [id, slug]));
   }
 
   /** Current names of targets such as `channel:7`; those deleted since have none. */

@@ -59,6 +59,7 @@ export class KeyRotation {
         .execute();
       await auditLog.record(trx, {
         actorId,
+        ownerId: userId,
         action: 'token.rotate',
         target: `token:${id}`,
         before: { key_hint: old.hint },
@@ -74,7 +75,7 @@ export class KeyRotation {
    * Ends the old secrets of a key before their time.
    * @throws AppError `not_exist` for an unknown key, or one without old secrets
    */
-  async endOverlap(owner: TokenOwner, id: number, { actorId, ...origin }: Actor): Promise<void> {
+  async endOverlap(owner: TokenOwner, id: number, actor: Actor): Promise<void> {
     const { database, clock, auditLog } = this.#dependencies;
     await database.transaction(async (trx) => {
       await lockKey(trx, owner, id);
@@ -85,7 +86,7 @@ export class KeyRotation {
         .where('expires_at', '>', clock.now())
         .executeTakeFirst();
       if (ended.numUpdatedRows === 0n) throw notExistError('rotation');
-      await auditLog.record(trx, { actorId, action: 'token.end-rotation', target: `token:${id}`, ...origin });
+      await auditLog.record(trx, { ...actor, action: 'token.end-rotation', target: `token:${id}` });
     });
   }
 

@@ -28,3 +28,20 @@ export interface Memberships {
   /** @throws last_owner if an organization would be left without an owner */
   assertNotLastOwner(trx: Trx, userId: number): Promise<void>;
 }
+
+/** A row that names the account or organization it belongs to, and the member who acted for an organization. */
+interface AuthoredRow {
+  readonly user_id: number;
+  readonly actor_id: number | null;
+}
+
+/** Who acted, and for which organization; both are empty for an account of its own. */
+export interface Authorship {
+  /** User name. */
+  readonly submitted_by: string;
+  /** Slug. */
+  readonly organization: string;
+}
+
+/** Finds the authors of rows with one query. */
+export type FindAuthors = (rows: readonly AuthoredRow[]) => Promise<(row: AuthoredRow) => Authorship>;

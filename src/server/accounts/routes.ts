@@ -91,12 +91,15 @@ function addAccountAdminRoutes(
   });
 
   routes.add(endpoints.adminListAudit, async ({ query }) => {
-    const { actor_id, action, target } = query;
-    const filter = { actorId: actor_id === undefined ? undefined : Number(actor_id), action, target };
+    const { actor_id, organization_id, action, target } = query;
+    const toId = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+    const filter = { actorId: toId(actor_id), organizationId: toId(organization_id), action, target };
     const { rows, ...page } = await listAuditLog(filter, toLongPage(query));
     const entries = rows.map((row) => ({
       id: row.id,
       actor_id: row.actor_id,
+      organization_id: row.organization_id,
+      organization: row.organization,
       action: row.action,
       target: row.target,
       target_name: row.target_name,

@@ -324,6 +324,8 @@ export interface AuditTables {
   audit_log: {
     id: Generated<number>;
     actor_id: number | null;
+    /** The organization acted for or changed; null: none. */
+    organization_id: Generated<number | null>;
     action: string;
     target: string;
     before: string | null;

@@ -297,7 +297,7 @@ export const auditRevocation = (
   actorId?: number,
 ): Promise<void> =>
   auditLog.record(trx, {
-    ...defined({ actorId }),
+    ...defined({ actorId, ownerId: revoked.organization_id ?? undefined }),
     action,
     target: `device:${revoked.id}`,
     before: { user: revoked.user_id, client: revoked.client_id, name: revoked.client_name },

@@ -259,6 +259,7 @@ export class DeviceCodeService {
       if (isApproved) await this.#revokePreviousSignIn(trx, code, userId);
       await auditLog.record(trx, {
         actorId: userId,
+        ownerId: organizationId ?? userId,
         action: isApproved ? 'device.approve' : 'device.deny',
         target: `device:${code.id}`,
         after: defined({ ...toAuditDetails(code), organization: organizationId ?? undefined }),

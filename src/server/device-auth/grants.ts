@@ -126,6 +126,7 @@ export class GrantService {
       };
       await auditLog.record(trx, {
         actorId: userId,
+        ownerId: organizationId ?? userId,
         action: 'grant.approve',
         target: `device:${id}`,
         after,

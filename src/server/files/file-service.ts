@@ -7,6 +7,7 @@ import {
   MAX_FILENAME_LENGTH,
 } from '../../contract/file-purposes.ts';
 import type { FileObject } from '../../contract/files.ts';
+import { defined } from '../../contract/objects.ts';
 import { openAiList } from '../../contract/responses.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Artifacts } from '../artifacts/module.ts';
@@ -19,7 +20,7 @@ import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { createSigner, randomText, type Signer } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { FileCheck, type FileKind, type FileLimits } from './file-check.ts';
-import { type FileFilter, type FileRow, FileStore } from './file-store.ts';
+import { type AuthoredFile, type FileFilter, type FileRow, FileStore } from './file-store.ts';
 
 interface FileServiceDependencies {
   readonly database: Database<Tables>;
@@ -72,7 +73,8 @@ export class FileService {
         return file.filename;
       });
       if (received === undefined) throw invalidRequest('file is required.', 'file');
-      return toFileObject(await this.#keep(owner, received, filename, fields, check.end()));
+      const { id } = await this.#keep(owner, received, filename, fields, check.end());
+      return await this.get(owner, id);
     } finally {
       await received?.release();
     }
@@ -231,7 +233,7 @@ export class FileService {
     };
   }
 
-  async #find(owner: Owner, id: string): Promise<FileRow> {
+  async #find(owner: Owner, id: string): Promise<AuthoredFile> {
     const row = await this.#store.find(owner, id, this.#dependencies.clock.now());
     if (row === undefined) throw new AppError('file_not_found');
     return row;
@@ -313,7 +315,7 @@ function toFilename(given: string): string {
   return (name || 'file').slice(0, MAX_FILENAME_LENGTH).toWellFormed();
 }
 
-const toFileObject = (row: FileRow): FileObject => ({
+const toFileObject = (row: FileRow & Partial<AuthoredFile>): FileObject => ({
   id: row.id,
   object: 'file',
   bytes: row.bytes,
@@ -324,6 +326,7 @@ const toFileObject = (row: FileRow): FileObject => ({
   status: 'processed',
   mime_type: row.mime_type,
   sha256: row.sha256,
+  ...defined({ uploaded_by: row.author ?? undefined }),
 });
 
 /** Signed addresses of short life under which a vendor fetches an input. */

@@ -8,6 +8,9 @@ import type { Tables, Trx } from '../tables.ts';
 /** A row of `files`. */
 export type FileRow = Selectable<Tables['files']>;
 
+/** A file with the user name of the member who uploaded it; null for a file of an account. */
+export type AuthoredFile = FileRow & { readonly author: string | null };
+
 /** Which files a list shows. */
 export interface FileFilter {
   readonly purpose: FilePurpose | 'batch_output' | undefined;
@@ -47,7 +50,7 @@ export class FileStore {
     return Number(count);
   }
 
-  find(owner: Owner, id: string, now: number): Promise<FileRow | undefined> {
+  find(owner: Owner, id: string, now: number): Promise<AuthoredFile | undefined> {
     return this.#visible(now).where('id', '=', id).where(isOwn(owner)).executeTakeFirst();
   }
 
@@ -55,7 +58,7 @@ export class FileStore {
     return this.#visible(now).where('id', '=', id).executeTakeFirst();
   }
 
-  async list(owner: Owner, now: number, { purpose, after, limit, order }: FileFilter): Promise<FileRow[]> {
+  async list(owner: Owner, now: number, { purpose, after, limit, order }: FileFilter): Promise<AuthoredFile[]> {
     let query = this.#visible(now).where(isOwn(owner));
     if (purpose !== undefined) query = query.where('purpose', '=', purpose);
     if (after !== undefined) {
@@ -93,6 +96,12 @@ export class FileStore {
   }
 
   #visible(now: number) {
-    return this.#database.kysely.selectFrom('files').selectAll().where('expires_at', '>', now);
+    return this.#database.kysely
+      .selectFrom('files')
+      .selectAll()
+      .select((row) =>
+        row.selectFrom('accounts').select('username').whereRef('accounts.id', '=', 'files.actor_id').as('author'),
+      )
+      .where('expires_at', '>', now);
   }
 }

@@ -74,6 +74,14 @@ describe('what a sign-in, a key and a reader of prompts act for', () => {
         devices.map(({ organization }) => organization),
         [SLUG, ''],
       );
+      const audit = await service.root.ok<{ organization: string }[]>(
+        'GET',
+        `/api/admin/audit?action=device.approve&actor_id=${member.id}`,
+      );
+      assert.deepEqual(
+        audit.map(({ organization }) => organization),
+        [SLUG, ''],
+      );
       const { token_of } = { token_of: shared.llm_token };
       const row = await service.app.database.kysely
         .selectFrom('tokens')
@@ -255,6 +263,11 @@ describe('what a sign-in, a key and a reader of prompts act for', () => {
       const end = (task: string, id: number) =>
         ['DELETE', `/api/videos/${task}/shares/${id}`, undefined, IN_STUDIO] as const;
       const [theirs, own] = [await share(owner, 'task_of_owner'), await share(member, 'task_of_owner')];
+      const links = await owner.ok<{ created_by: string }[]>('GET', '/api/shares', undefined, IN_STUDIO);
+      assert.deepEqual(
+        links.map(({ created_by }) => created_by),
+        ['mia', 'olga'],
+      );
       const onOwnVideo = await share(owner, 'task_of_member');
       await member.fails(403, ...end('task_of_owner', theirs));
       await member.ok(...end('task_of_owner', own));
@@ -268,6 +281,22 @@ describe('what a sign-in, a key and a reader of prompts act for', () => {
           .values({ ...file, id, purpose: 'vision', actor_id, expires_at: Date.now() + 1e9 })
           .execute();
       for (const person of [owner, member]) for (const n of [1, 2]) await add(`file-${person.id}-${n}`, person.id);
+      const files = await owner.ok<{ data: { id: string; uploaded_by?: string }[] }>(
+        'GET',
+        '/api/files?purpose=vision',
+        undefined,
+        IN_STUDIO,
+      );
+      assert.ok(files.data.some(({ uploaded_by }) => uploaded_by === 'mia'));
+      assert.ok(files.data.every(({ id, uploaded_by }) => id === 'file-image' || uploaded_by !== undefined));
+      const videos = await service.root.ok<{ submitted_by: string; organization: string }[]>(
+        'GET',
+        `/api/admin/tasks?user_id=${studioId}`,
+      );
+      assert.deepEqual(
+        videos.map(({ submitted_by, organization }) => `${submitted_by} ${organization}`),
+        [`olga ${SLUG}`, `mia ${SLUG}`],
+      );
       await member.fails(403, 'DELETE', `/api/files/file-${owner.id}-1`, undefined, IN_STUDIO);
       await member.ok('DELETE', `/api/files/file-${member.id}-1`, undefined, IN_STUDIO);
       const { key } = await member.ok<{ key: string }>('POST', '/api/tokens', { name: 'files' }, IN_STUDIO);

@@ -2,7 +2,7 @@ import type { Insertable, Selectable } from 'kysely';
 import { ENABLED } from '../../contract/account-fields.ts';
 import type { OrganizationRole } from '../../contract/organization-roles.ts';
 import type { Page } from '../../contract/responses.ts';
-import type { FoundMembership, Memberships } from '../accounts/memberships.ts';
+import type { FindAuthors, FoundMembership, Memberships } from '../accounts/memberships.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import { containsText, prepareQuery, wasChanged } from '../platform/db/sql.ts';
@@ -335,6 +335,22 @@ export class OrganizationStore implements Memberships {
     const byId = Map.groupBy(rows, ({ id }) => id);
     return new Map(Array.from(byId, ([id, own]) => [id, own.map(({ username }) => username ?? '')]));
   }
+
+  readonly findAuthors: FindAuthors = async (rows) => {
+    const ids = new Set(rows.flatMap(({ user_id, actor_id }) => [user_id, actor_id ?? user_id]));
+    if (ids.size === 0) return () => ({ submitted_by: '', organization: '' });
+    const found = await this.#database.kysely
+      .selectFrom('accounts')
+      .leftJoin('organizations', 'organizations.id', 'accounts.id')
+      .select(['accounts.id', 'accounts.username', 'organizations.slug'])
+      .where('accounts.id', 'in', [...ids])
+      .execute();
+    const byId = new Map(found.map((row) => [row.id, row]));
+    return ({ user_id, actor_id }) => ({
+      submitted_by: (actor_id === null ? undefined : byId.get(actor_id)?.username) ?? '',
+      organization: byId.get(user_id)?.slug ?? '',
+    });
+  };
 
   /** All organizations, newest first. */
   async listAll({ q, ids }: { readonly q?: string; readonly ids?: readonly number[] }, page: Page) {

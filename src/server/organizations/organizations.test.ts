@@ -257,6 +257,73 @@ describe('organizations', () => {
       assert.match(JSON.stringify(await owner.ok('GET', '/api/notifications')), /Short was deleted/);
     });
 
+    it('gets a plan and limits from an administrator, with its name and end in the list and the audit log', async () => {
+      const { id } = await owner.ok<{ id: number }>('GET', `/api/organizations/${SLUG}`);
+      const listed = async () => {
+        const query = `/api/admin/organizations?ids=${id}`;
+        return (await service.root.ok<Record<string, unknown>[]>('GET', query))[0];
+      };
+      const card = { package_code: 'team', name: 'Team', level: 1, duration_days: 30, daily_quota: 1_000 };
+      await service.root.ok('POST', '/api/admin/package-cards', card);
+      const assign = (code: string, more = {}) =>
+        service.root.ok('POST', '/api/user/package/activate', { user_id: id, package_code: code, ...more });
+      await assign('team', { duration_days: 10 });
+      const tenDays = Date.now() / 1_000 + 10 * 86_400;
+      assert.equal((await listed())?.plan, 'team');
+      assert.ok(Math.abs(Number((await listed())?.plan_expires_at) - tenDays) < 60);
+      const inAcme = await member.ok('GET', '/api/user/package', undefined, IN_ACME);
+      assert.deepEqual([inAcme.package_code, inAcme.allowance_left], ['team', 1_000]);
+      assert.equal((await member.ok('GET', '/api/user/package')).package_code, 'none');
+      await assign('none');
+      assert.deepEqual([(await listed())?.plan, (await listed())?.plan_expires_at], ['none', 0]);
+
+      const limits = { concurrent_tasks: 5_000, queued_tasks: 7, spend_limit: { amount: 900, period: 'week' } };
+      const path = `/api/admin/organizations/${id}`;
+      await service.root.ok('PUT', path, limits);
+      const { concurrent_tasks, queued_tasks, spend_limit } = (await listed()) ?? {};
+      assert.deepEqual([concurrent_tasks, queued_tasks], [5_000, 7]);
+      assert.equal((spend_limit as { amount: number }).amount, 900);
+      await service.root.ok('PUT', path, { concurrent_tasks: null, queued_tasks: null, spend_limit: null });
+      assert.equal((await listed())?.spend_limit, null);
+      assert.match(await service.root.fails(400, 'PUT', path, { spendlimit: null }), /spendlimit/);
+
+      const entries = await service.root.ok<Record<string, unknown>[]>('GET', `/api/admin/audit?organization_id=${id}`);
+      assert.deepEqual(
+        entries
+          .slice(0, 4)
+          .map(({ action, target, target_name, organization }) => [action, target, target_name, organization]),
+        [
+          ...Array.from({ length: 2 }, () => ['organization.admin-update', `organization:${id}`, 'Acme Studios', SLUG]),
+          ...Array.from({ length: 2 }, () => ['package.activate', `organization:${id}`, 'Acme Studios', SLUG]),
+        ],
+      );
+    });
+
+    it('records in the audit log for which organization a member acted', async () => {
+      const { id } = await owner.ok<{ id: number }>('GET', `/api/organizations/${SLUG}`);
+      const newest = async (query: string) => {
+        const rows = await service.root.ok<Record<string, unknown>[]>('GET', `/api/admin/audit?${query}&page_size=1`);
+        return [rows[0]?.action, rows[0]?.actor_id, rows[0]?.organization_id, rows[0]?.organization];
+      };
+      const rotate = async (headers: Record<string, string>) => {
+        const key = await member.ok<{ id: number }>('POST', '/api/tokens', { name: 'rotated' }, headers);
+        await member.ok('POST', `/api/tokens/${key.id}/rotate`, {}, headers);
+        await member.ok('DELETE', `/api/tokens/${key.id}/rotation`, undefined, headers);
+        const shown = await newest(`target=token:${key.id}`);
+        await member.ok('DELETE', `/api/tokens/${key.id}`, undefined, headers);
+        return shown;
+      };
+      assert.deepEqual(await rotate(IN_ACME), ['token.end-rotation', member.id, id, SLUG]);
+      assert.deepEqual(await rotate({}), ['token.end-rotation', member.id, null, '']);
+      const url = 'https://hooks.example.com/acme';
+      const hook = await owner.ok<{ id: number }>('POST', '/api/webhooks', { url }, IN_ACME);
+      assert.deepEqual(await newest(`target=webhook:${hook.id}`), ['webhook.create', owner.id, id, SLUG]);
+      await owner.ok('DELETE', `/api/webhooks/${hook.id}`, undefined, IN_ACME);
+      const { total } = (await service.root.send('GET', `/api/admin/audit?organization_id=${id}`)).body;
+      assert.ok((total ?? 0) > 5);
+      assert.equal((await service.root.send('GET', '/api/admin/audit?organization_id=999999')).body.total, 0);
+    });
+
     it('shows administrators owners, plan, costs and members of each organization', async () => {
       const [found] = await service.root.ok<
         { id: number; owners: string[]; plan: string; members: number; deletes_at: null }[]
@@ -318,6 +385,22 @@ describe('organizations', () => {
       assert.deepEqual([shown?.organization, shown?.submitted_by], [SLUG, 'mia']);
       const [own] = await owner.ok<{ submitted_by: string }[]>('GET', '/api/requests', undefined, IN_ACME);
       assert.equal(own?.submitted_by, 'mia');
+      const author = { submitted_by: 'mia', organization: SLUG };
+      const entry = { plan_amount: 0, charged: 1, model: 'film', note: '', created_at: Date.now(), token_id: 0 };
+      await kysely
+        .insertInto('ledger')
+        .values({ ...entry, user_id: row.user_id, actor_id: member.id, kind: 'settle', amount: -1, ref: row.ref })
+        .execute();
+      for (const [reader, path, headers] of [
+        [service.root, '/api/receipts/req_org.1', {}],
+        [member, '/api/receipts/req_org.1', IN_ACME],
+      ] as const) {
+        const { submitted_by, organization } = await reader.ok('GET', path, undefined, headers);
+        assert.deepEqual({ submitted_by, organization }, author, path);
+      }
+      const [booked] = await service.root.ok<(typeof author)[]>('GET', `/api/admin/ledger?user_id=${row.user_id}`);
+      assert.deepEqual([booked?.submitted_by, booked?.organization], ['mia', SLUG]);
+      await kysely.deleteFrom('ledger').where('ref', '=', row.ref).execute();
       const [group] = await service.root.ok<{ key: string; requests: number }[]>(
         'GET',
         '/api/admin/requests/statistics?by=organization',

@@ -360,6 +360,7 @@ export class OrganizationService {
       this.#dependencies.auditLog.record(trx, {
         ...origin,
         ...MAPPED_ACTIONS[change],
+        ownerId: id,
         target: `organization:${id}`,
         after: { user: userId, role, provider },
       });
@@ -443,6 +444,7 @@ export class OrganizationService {
   ): Promise<void> {
     return this.#dependencies.auditLog.record(trx, {
       ...actor,
+      ownerId: organizationId,
       action,
       target: `organization:${organizationId}`,
       before,

@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely';
+import { type Generated, sql } from 'kysely';
 import type { OrganizationRole } from '../../contract/organization-roles.ts';
 import type { SpendPeriod } from '../../contract/spend-limits.ts';
 import { addIndex, type Migration, required, zero } from '../platform/db/migrate.ts';
@@ -166,5 +166,23 @@ export const organizationMigrations: readonly Migration[] = [
         .columns(['organization_id', 'id'])
         .execute();
     },
+  },
+  addReference('organization_id', '0116')('audit_log'),
+  {
+    id: '0117-organization-id-of-audited-organizations',
+    async up(trx) {
+      await sql`update audit_log set organization_id = cast(substr(target, 14) as bigint)
+        where target like 'organization:%'`.execute(trx);
+    },
+  },
+  {
+    id: '0118-audit-log-by-organization',
+    outsideTransaction: true,
+    up: addIndex({
+      name: 'audit_log_by_organization',
+      table: 'audit_log',
+      columns: ['organization_id', 'id'],
+      where: 'organization_id is not null',
+    }),
   },
 ];

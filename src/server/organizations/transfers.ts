@@ -102,12 +102,14 @@ export class TransferService {
     const after = { transfer: id, include, quota, keys };
     await auditLog.record(trx, {
       ...actor,
+      ownerId: found.id,
       action: 'organization.transfer',
       target: `organization:${found.id}`,
       after: { ...after, from: userId },
     });
     await auditLog.record(trx, {
       ...actor,
+      ownerId: found.id,
       action: 'self.transfer',
       target: `user:${userId}`,
       after: { ...after, to: found.id },

@@ -119,7 +119,12 @@ export class Subscriptions {
    */
   async assignByAdmin(actor: Actor, { userId, code, days }: Assignment): Promise<GrantResult> {
     const { database, access, plans, subscriptions, auditLog, clock } = this.#dependencies;
-    if ((await access.findEnabled(userId)) === undefined) throw notExistError('account');
+    const account = await access.findEnabled(userId);
+    if (account === undefined) throw notExistError('account');
+    const audited =
+      account.kind === 'organization'
+        ? { ownerId: userId, target: `organization:${userId}` }
+        : { target: `user:${userId}` };
     return database.transaction(async (trx) => {
       await access.assertCanManage(trx, actor.actorId, userId);
       const plan = await plans.findByCode(code, trx);
@@ -131,8 +136,8 @@ export class Subscriptions {
           : await this.grant(trx, userId, plan.id, `admin:${actor.actorId}`, days);
       await auditLog.record(trx, {
         ...actor,
+        ...audited,
         action: 'package.activate',
-        target: `user:${userId}`,
         before: { package_code: before.plan.package_code, expires_at: before.timeline.current?.expires_at ?? 0 },
         after: { package_code: code, duration_days: days, outcome: result.outcome, expires_at: result.expiresAt },
       });

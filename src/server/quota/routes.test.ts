@@ -36,6 +36,7 @@ describe('ledger endpoints and public ids', () => {
         },
         prompts: async () => new Map([['task_inner', 'A boat']]),
       },
+      findAuthors: async () => () => ({ submitted_by: 'mia', organization: 'studio' }),
     } as unknown as QuotaRouteDependencies);
     await http.start();
   });

@@ -3,6 +3,7 @@ import * as endpoints from '../../contract/ledger.ts';
 import { defined } from '../../contract/objects.ts';
 import { longList, ok, toLongPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
+import type { Authorship, FindAuthors } from '../accounts/memberships.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { dateOf, dayOf, type Ledger } from './ledger.ts';
@@ -25,10 +26,14 @@ export interface QuotaRouteDependencies {
   readonly usage: LedgerReportStore;
   readonly clock: Clock;
   readonly tasks: TaskIdLookup;
+  readonly findAuthors: FindAuthors;
 }
 
 /** Ledger entries and usage figures, for owners and administrators. */
-export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tasks }: QuotaRouteDependencies): void {
+export function addQuotaRoutes(
+  routes: RouteRegistry,
+  { audit, usage, clock, tasks, findAuthors }: QuotaRouteDependencies,
+): void {
   routes.add(endpoints.listLedger, async ({ query }) => {
     const { user_id, task_id, kind } = query;
     const isNet = query.net !== undefined && kind === undefined;
@@ -42,12 +47,17 @@ export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tas
       toLongPage(query),
     );
     const taskIds = [...new Set(rows.map(({ ref }) => ref).filter(isTask))];
-    const [names, prompts] = await Promise.all([tasks.publicIds(taskIds), tasks.prompts(taskIds)]);
+    const [names, prompts, authorOf] = await Promise.all([
+      tasks.publicIds(taskIds),
+      tasks.prompts(taskIds),
+      findAuthors(rows),
+    ]);
     const entries = isNet ? await usage.entriesOf(rows.map(({ ref }) => ref).filter((ref) => ref !== '')) : [];
     const stepsByCall = Map.groupBy(entries, ({ ref }) => ref);
     return longList(
       rows.map((row) => ({
         ...toLedgerRow(row, names, stepsByCall.get(row.ref)),
+        ...authorOf(row),
         ...defined({ prompt: prompts.get(row.ref) }),
       })),
       page,
@@ -96,7 +106,7 @@ function toLedgerRow(
   entry: LedgerEntry,
   names: ReadonlyMap<string, string>,
   steps?: readonly LedgerEntry[],
-): Static<typeof endpoints.LedgerRow> {
+): Omit<Static<typeof endpoints.LedgerRow>, keyof Authorship> {
   const { id, user_id, ref } = entry;
   const sum = (amounts: readonly number[]): number => amounts.reduce((total, each) => total + each, 0);
   return {

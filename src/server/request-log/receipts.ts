@@ -3,6 +3,7 @@ import type { CallFacts, Price } from '../../contract/pricing.ts';
 import { type Receipt, type ReceiptOutcome, toReceiptLines } from '../../contract/receipts.ts';
 import type { RequestKind } from '../../contract/request-kinds.ts';
 import { toSeconds } from '../../contract/time-units.ts';
+import type { Authorship, FindAuthors } from '../accounts/memberships.ts';
 import type { LedgerEntry } from '../quota/ledger-reports.ts';
 import type { RequestRow, RequestStore } from './request-log.ts';
 
@@ -21,6 +22,7 @@ export interface ReceiptDependencies {
   /** The ledger entries of one task or request, oldest first. */
   readonly ledger: { entriesOf(ref: string): Promise<LedgerEntry[]> };
   readonly tasks: { receiptTask(id: string): Promise<ReceiptTask | undefined> };
+  readonly findAuthors: FindAuthors;
 }
 
 /** The account whose receipts may be read; undefined: any. */
@@ -47,13 +49,28 @@ export class ReceiptService {
       // The row and its closing entry are written in one transaction, which may have committed between the two reads.
       const closedMeanwhile = row !== undefined && before.length > 0 && closingEntry(before) === undefined;
       const entries = closedMeanwhile ? await ledger.entriesOf(ref) : before;
-      if (isOf(owner, row, entries) && isOfToken(tokenId, row, entries)) return toReceipt(ref, row, entries, task);
+      if (isOf(owner, row, entries) && isOfToken(tokenId, row, entries))
+        return this.#toReceipt({ ref, row, entries, task });
     }
     // A request id chosen by the caller is part of the reference.
     const row = task === undefined ? await store.findByRequestId(name, owner) : undefined;
     if (row === undefined || !isOfToken(tokenId, row, [])) return undefined;
-    return toReceipt(row.ref, row, await ledger.entriesOf(row.ref), undefined);
+    return this.#toReceipt({ ref: row.ref, row, entries: await ledger.entriesOf(row.ref), task: undefined });
   }
+
+  async #toReceipt(call: FoundCall): Promise<Static<typeof Receipt>> {
+    const authored = call.row ?? call.entries[0];
+    const authors = authored && (await this.#dependencies.findAuthors([authored]))(authored);
+    return toReceipt(call, authors ?? { submitted_by: '', organization: '' });
+  }
+}
+
+/** A call or video with its ledger entries, oldest first; at least a row or an entry. */
+interface FoundCall {
+  readonly ref: string;
+  readonly row: RequestRow | undefined;
+  readonly entries: readonly LedgerEntry[];
+  readonly task: ReceiptTask | undefined;
 }
 
 const closingEntry = (entries: readonly LedgerEntry[]): LedgerEntry | undefined =>
@@ -71,12 +88,7 @@ const isOfToken = (
   entries: readonly LedgerEntry[],
 ): boolean => tokenId === undefined || (row?.token_id ?? entries[0]?.token_id) === tokenId;
 
-function toReceipt(
-  ref: string,
-  row: RequestRow | undefined,
-  entries: readonly LedgerEntry[],
-  task: ReceiptTask | undefined,
-): Static<typeof Receipt> {
+function toReceipt({ ref, row, entries, task }: FoundCall, authorship: Authorship): Static<typeof Receipt> {
   const [first] = entries;
   const end = closingEntry(entries);
   const reserve = entries.find(({ kind }) => kind === 'reserve');
@@ -95,6 +107,7 @@ function toReceipt(
     served_model: row?.served_model ?? task?.servedModel ?? '',
     created_at: toSeconds(row === undefined ? (first?.created_at ?? 0) : row.created_at - row.duration_ms),
     ended_at: isOpen ? null : toSeconds(end?.created_at ?? row?.created_at ?? 0),
+    ...authorship,
     outcome,
     facts,
     price: price ?? null,

@@ -3,6 +3,7 @@ import * as endpoints from '../../contract/admin-videos.ts';
 import * as vendorBillingReconciliationEndpoints from '../../contract/reconciliation.ts';
 import { list, longList, ok, toLongPage, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
+import type { Authorship, FindAuthors } from '../accounts/memberships.ts';
 import type { Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -12,7 +13,7 @@ import { toVideoRow } from './formats.ts';
 import type { Reconciliation, ReconciliationRow, ReconciliationStore, VendorAccountState } from './reconciliation.ts';
 import type { TaskQueue } from './task-queue.ts';
 import type { TaskAdminStore } from './task-reports.ts';
-import type { Task } from './task-store.ts';
+import type { ShownTask, Task } from './task-store.ts';
 
 /** Reads the ledger entries of one task, oldest first. Implemented by `quota`. */
 export interface LedgerHistory {
@@ -29,15 +30,16 @@ export interface LedgerHistory {
 
 interface TaskAdminRouteDependencies {
   readonly store: TaskAdminStore;
-  readonly queue: Pick<TaskQueue, 'waiting'>;
+  readonly queue: Pick<TaskQueue, 'waiting' | 'withPositions'>;
   readonly channels: Pick<ChannelDirectory, 'byId'>;
   readonly ledgerHistory: LedgerHistory;
+  readonly findAuthors: FindAuthors;
 }
 
 /** Registers the admin endpoints for the tasks of all accounts. */
 export function addTaskAdminRoutes(
   routes: RouteRegistry,
-  { store, queue, channels, ledgerHistory }: TaskAdminRouteDependencies,
+  { store, queue, channels, ledgerHistory, findAuthors }: TaskAdminRouteDependencies,
 ): void {
   routes.add(endpoints.listTasks, async ({ query }) => {
     const { q = '', task_id, status, model, user_id, channel_id, unfinished, from, to } = query;
@@ -55,7 +57,11 @@ export function addTaskAdminRoutes(
       },
       toLongPage(query),
     );
-    return longList(rows.map(toAdminRow), page);
+    const [shown, authorOf] = await Promise.all([queue.withPositions(rows), findAuthors(rows)]);
+    return longList(
+      shown.map((task) => toAdminRow(task, authorOf(task))),
+      page,
+    );
   });
 
   routes.add(endpoints.listWaitingVideos, async () =>
@@ -73,13 +79,15 @@ export function addTaskAdminRoutes(
   routes.add(endpoints.getTask, async ({ params }) => {
     const task = await store.find(params.id);
     if (task === undefined) throw notExistError('task');
-    const [attempts, entries, channel] = await Promise.all([
+    const [[shown = task], authorOf, attempts, entries, channel] = await Promise.all([
+      queue.withPositions([task]),
+      findAuthors([task]),
       store.failedAttempts(task.id),
       ledgerHistory.entriesOf(task.id),
       task.channel_id === null ? undefined : channels.byId(task.channel_id),
     ]);
     return ok({
-      ...toAdminRow(task),
+      ...toAdminRow(shown, authorOf(task)),
       internal_id: task.id,
       channel: channel?.name ?? '',
       vendor_handle: task.handle === null ? null : JSON.parse(task.handle),
@@ -102,9 +110,10 @@ export function addTaskAdminRoutes(
 const toNumber = (text: string | undefined, factor = 1): number | undefined =>
   text === undefined ? undefined : Number(text) * factor;
 
-function toAdminRow(task: Task): Static<typeof endpoints.AdminTaskRow> {
+function toAdminRow(task: ShownTask, authorship: Authorship): Static<typeof endpoints.AdminTaskRow> {
   return {
     ...toVideoRow(task),
+    ...authorship,
     user_id: task.user_id,
     token_id: task.token_id,
     vendor: task.vendor,

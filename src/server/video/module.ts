@@ -1,6 +1,7 @@
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
+import type { FindAuthors } from '../accounts/memberships.ts';
 import type { PasswordHasher } from '../accounts/passwords.ts';
 import type { VideoSources } from '../artifacts/artifact-copier.ts';
 import type { Artifacts } from '../artifacts/module.ts';
@@ -77,6 +78,7 @@ interface VideoDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly access: AccountAccess;
+  readonly findAuthors: FindAuthors;
   readonly credentialWatch: CredentialRevocationWatch;
   readonly passwords: PasswordHasher;
   readonly rateLimits: RateLimits;
@@ -189,7 +191,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addShareRoutes(routes, new ShareService({ ...shared, shares }));
   addSharePageRoutes(routes, { ...shared, contentDelivery, access: new ShareAccess({ ...shared, shares }) });
   const { reconciliations, reconciliation } = makeReconciliation(routes, dependencies, upstreamCalls);
-  addTaskAdminRoutes(routes, { store: adminStore, queue, channels, ledgerHistory: dependencies.ledgerHistory });
+  addTaskAdminRoutes(routes, { ...shared, store: adminStore, queue });
 
   return {
     store,

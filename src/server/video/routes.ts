@@ -7,6 +7,7 @@ import { TASK_STATUS, type TaskStatus } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import * as endpoints from '../../contract/video.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
+import type { FindAuthors } from '../accounts/memberships.ts';
 import type { Artifacts } from '../artifacts/module.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
@@ -189,7 +190,7 @@ function addListRoute(
     const order = query.order ?? 'desc';
     if (order !== 'asc' && order !== 'desc') throw invalidRequest('order must be asc or desc.', 'order');
     const found = await store.listForToken(caller.tokenId, query.after, limit, order);
-    const page = await withPositions(found.slice(0, limit), queue);
+    const page = await queue.withPositions(found.slice(0, limit));
     return {
       object: 'list' as const,
       data: request.isOpenAiSdk
@@ -200,15 +201,6 @@ function addListRoute(
       has_more: found.length > limit,
     };
   });
-}
-
-/** The tasks, and the positions of those that wait. */
-async function withPositions(
-  tasks: readonly Task[],
-  queue: Pick<TaskQueue, 'positionsOf'>,
-): Promise<readonly ShownTask[]> {
-  const positions = await queue.positionsOf(tasks);
-  return tasks.map((task) => defined({ ...task, queue: positions.get(task.id) }));
 }
 
 function addDeleteRoute(routes: RouteRegistry, { reader, videoDeletion }: VideoRouteDependencies): void {
@@ -345,6 +337,7 @@ interface OwnerRouteDependencies {
   readonly artifacts: Pick<Artifacts, 'findExpiry' | 'findWithPoster' | 'storedFiles'>;
   readonly queue: TaskQueue;
   readonly credentialWatch: CredentialRevocationWatch;
+  readonly findAuthors: FindAuthors;
   readonly vendors: VendorRegistry;
   readonly clock: Clock;
 }
@@ -352,7 +345,7 @@ interface OwnerRouteDependencies {
 /** Registers the endpoints for an account's own videos, whichever token submitted them. */
 export function addOwnerVideoRoutes(
   routes: RouteRegistry,
-  { store, reader, playLinks, artifacts, queue, credentialWatch, vendors, clock }: OwnerRouteDependencies,
+  { store, reader, playLinks, artifacts, queue, credentialWatch, findAuthors, vendors, clock }: OwnerRouteDependencies,
 ): void {
   const linkTo = (task: Task, caller: AccountCaller): string =>
     playLinks.create(task.public_id, credentialWatch.referenceOf(caller), clock.now());
@@ -368,8 +361,8 @@ export function addOwnerVideoRoutes(
 
   /** Members who submitted videos of an organization. */
   const findSubmitters = async (tasks: readonly Task[]) => {
-    const names = await store.findActorNames(tasks);
-    return ({ actor_id: id }: Task) => defined({ submitted_by: id === null ? undefined : (names.get(id) ?? '') });
+    const authorOf = await findAuthors(tasks.filter(({ actor_id: id }) => id !== null));
+    return (task: Task) => defined({ submitted_by: task.actor_id === null ? undefined : authorOf(task).submitted_by });
   };
 
   routes.add(endpoints.listOwnVideos, async ({ query, caller }) => {
@@ -379,7 +372,7 @@ export function addOwnerVideoRoutes(
       userId: caller.userId,
     };
     const { rows: tasks, ...page } = await store.page(filter, toLongPage(query));
-    const rows = await withPositions(tasks, queue);
+    const rows = await queue.withPositions(tasks);
     const [posterOf, submitterOf] = await Promise.all([findPosters(rows, caller), findSubmitters(rows)]);
     return longList(
       rows.map((task) => ({ ...toVideoRow(hidePrompt(task, caller), posterOf(task)), ...submitterOf(task) })),

@@ -186,6 +186,7 @@ const toShare = (row: ShareOfVideo & { readonly url: string }, { member }: Accou
   url: row.url,
   title: row.title,
   has_password: row.password_hash !== null,
+  created_by: row.author ?? '',
   created_time: toSeconds(row.created_at),
   expires_at: toSecondsOrNull(row.expires_at),
 });

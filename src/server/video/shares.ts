@@ -261,6 +261,8 @@ export type ShareOfVideo = ShareRow & {
   readonly public_id: string;
   readonly prompt: string;
   readonly task_actor_id: number | null;
+  /** User name of the member who created it. */
+  readonly author: string | null;
 };
 
 const BATCH = 500;
@@ -295,7 +297,14 @@ export class ShareStore {
   list(userId: number, now: number, { taskId, page }: { taskId?: string; page?: Page } = {}): Promise<ShareOfVideo[]> {
     let query = this.#ofUser(userId, now, taskId)
       .selectAll('video_shares')
-      .select(['tasks.public_id', 'tasks.prompt', 'tasks.actor_id as task_actor_id']);
+      .select(['tasks.public_id', 'tasks.prompt', 'tasks.actor_id as task_actor_id'])
+      .select((row) =>
+        row
+          .selectFrom('accounts')
+          .select('username')
+          .whereRef('accounts.id', '=', 'video_shares.actor_id')
+          .as('author'),
+      );
     if (page !== undefined) query = query.limit(page.pageSize).offset(page.offset);
     return query.orderBy('video_shares.id', 'desc').execute();
   }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { defined } from '../../contract/objects.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
@@ -26,7 +27,7 @@ import {
 } from './queue-store.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { TaskCompletion } from './task-completion.ts';
-import { isWaiting, type QueuePosition, type Task, type TaskStore } from './task-store.ts';
+import { isWaiting, type QueuePosition, type ShownTask, type Task, type TaskStore } from './task-store.ts';
 
 interface TaskQueueDependencies {
   readonly database: Database<Tables>;
@@ -208,6 +209,12 @@ export class TaskQueue {
       });
     }
     return found;
+  }
+
+  /** Tasks with the positions of those that wait. */
+  async withPositions(tasks: readonly Task[]): Promise<readonly ShownTask[]> {
+    const positions = await this.positionsOf(tasks);
+    return tasks.map((task) => defined({ ...task, queue: positions.get(task.id) }));
   }
 
   /** The position of one task; undefined if it does not wait. */

@@ -303,18 +303,6 @@ export class TaskStore {
     return readLargeListPage(kysely, query, 'seq', page, (each) => each.selectAll());
   }
 
-  /** User names of the members who submitted tasks. */
-  async findActorNames(tasks: readonly Pick<Task, 'actor_id'>[]): Promise<ReadonlyMap<number, string>> {
-    const ids = [...new Set(tasks.flatMap(({ actor_id: id }) => id ?? []))];
-    if (ids.length === 0) return new Map();
-    const rows = await this.#database.kysely
-      .selectFrom('accounts')
-      .select(['id', 'username'])
-      .where('id', 'in', ids)
-      .execute();
-    return new Map(rows.map(({ id, username }) => [id, username ?? '']));
-  }
-
   async #oldestSearched(userId: number): Promise<number> {
     const row = await this.#database.kysely
       .selectFrom('tasks')

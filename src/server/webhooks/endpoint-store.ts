@@ -308,7 +308,8 @@ export class AccountCallbackSecrets {
       if (old === undefined) throw new Error('the secret for callbacks is gone');
       const columns = rotate(vault, callbackSecretCell(ownerId), old, secret, clock.now());
       await endpoints.replaceCallbackSecret(trx, ownerId, columns);
-      await auditLog.record(trx, { ...actor, action: 'webhook.rotate-secret', target: `user:${ownerId}` });
+      const target = `${ownerId === actor.actorId ? 'user' : 'organization'}:${ownerId}`;
+      await auditLog.record(trx, { ...actor, action: 'webhook.rotate-secret', target });
     });
     return secret;
   }

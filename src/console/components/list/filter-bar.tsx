@@ -6,10 +6,11 @@ import { lazy, type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../contract/admin-accounts.ts';
 import { listTasks } from '../../../contract/admin-videos.ts';
+import { adminListOrganizations } from '../../../contract/organizations.ts';
 import { listQuery } from '../../data/admin.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
 import { usableModelsQuery } from '../../data/models.ts';
-import { useChannels, useUserNames } from '../../data/names.ts';
+import { type NameLookup, useChannels, useUserNames } from '../../data/names.ts';
 import { LazyDropdownButton } from '../lazy-dropdown-button.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 
@@ -141,33 +142,74 @@ interface UserFilterProps extends EntityFilterProps {
 }
 
 /** Filters by user, searched by name or e-mail; the URL stores the id. */
-export function UserFilter({ filters, name: filter = 'user_id', label }: UserFilterProps) {
+export function UserFilter({ filters, name = 'user_id', label }: UserFilterProps) {
   const { t } = useTranslation('list');
-  const [search, setSearch] = useState('');
-  const [debounced] = useDebouncedValue(search, DEBOUNCE_MS);
-  const id = filters.value[filter];
-  const name = useUserNames(id === undefined ? [] : [Number(id)]);
-  const users = useQuery({
-    ...listQuery(adminListUsers, { page_size: String(MAX_RESULTS), q: debounced === '' ? undefined : debounced }),
-    placeholderData: keepPreviousData,
-  });
+  const [search, setSearch] = useState<string>();
+  const id = filters.value[name];
+  const nameOf = useUserNames(id === undefined ? [] : [Number(id)]);
+  const users = useQuery(listQuery(adminListUsers, { page_size: String(MAX_RESULTS), q: search }));
   const found = (users.data?.data ?? []).map((user) => ({ value: String(user.id), label: user.username }));
-  const selected = id === undefined ? [] : [{ value: id, label: name(Number(id)) ?? `#${id}` }];
+  return (
+    <SearchFilter
+      filters={filters}
+      name={name}
+      label={label ?? t('user')}
+      found={found}
+      nameOf={nameOf}
+      onSearch={setSearch}
+    />
+  );
+}
+
+/** Filters by organization, searched by name or short name; the URL stores the id. */
+export function OrganizationFilter({ filters }: EntityFilterProps) {
+  const { t } = useTranslation();
+  const [search, setSearch] = useState<string>();
+  const id = filters.value.organization_id;
+  const nameOf = useUserNames(id === undefined ? [] : [Number(id)]);
+  const organizations = useQuery(listQuery(adminListOrganizations, { page_size: String(MAX_RESULTS), q: search }));
+  const found = (organizations.data?.data ?? []).map((each) => ({ value: String(each.id), label: each.name }));
+  return (
+    <SearchFilter
+      filters={filters}
+      name="organization_id"
+      label={t('organization')}
+      found={found}
+      nameOf={nameOf}
+      onSearch={setSearch}
+    />
+  );
+}
+
+interface SearchFilterProps extends FilterFieldProps {
+  /** What the service found. */
+  readonly found: readonly { readonly value: string; readonly label: string }[];
+  /** Name of the selected entity, which may not be among them. */
+  readonly nameOf: NameLookup;
+  /** Called after a short pause; undefined: nothing is searched. */
+  readonly onSearch: (text: string | undefined) => void;
+}
+
+function SearchFilter({ filters, name, label, found, nameOf, onSearch }: SearchFilterProps) {
+  const { t } = useTranslation('list');
+  const search = useDebouncedCallback((text: string) => onSearch(text === '' ? undefined : text), DEBOUNCE_MS);
+  const id = filters.value[name];
+  const selected = id === undefined ? [] : [{ value: id, label: nameOf(Number(id)) ?? `#${id}` }];
   return (
     <Select
-      label={label ?? t('user')}
+      label={label}
       placeholder={t('any')}
       w={{ base: '100%', xs: 170 }}
       data={[...selected, ...found.filter(({ value }) => value !== id)]}
-      // The service already filtered the options; e-mail addresses are not in the labels, so client-side filtering
-      // would drop matches.
+      // The service already filtered the options; e-mail addresses and short names are not in the labels, so
+      // client-side filtering would drop matches.
       filter={({ options }) => options}
       value={id ?? null}
-      onChange={(value) => filters.set(filter, value ?? undefined)}
-      onSearchChange={(text) => setSearch(selected.some(({ label }) => label === text) ? '' : text)}
+      onChange={(value) => filters.set(name, value ?? undefined)}
+      onSearchChange={(text) => search(selected.some((each) => each.label === text) ? '' : text)}
       searchable
       clearable
-      clearButtonProps={{ 'aria-label': label ?? t('user'), tabIndex: -1 }}
+      clearButtonProps={{ 'aria-label': label, tabIndex: -1 }}
     />
   );
 }

@@ -75,6 +75,7 @@ function KeyFacts({ id }: { readonly id: string }) {
     <Panel title={t('apiKeys.facts')}>
       <DescriptionList
         facts={[
+          ...(key.created_by === '' ? [] : [[t('app:member'), key.created_by] as const]),
           [
             t('apiKeys.key'),
             <Stack key="hint" gap={4} align="flex-start">

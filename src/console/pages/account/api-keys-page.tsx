@@ -24,6 +24,7 @@ import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { BulkBar } from '../../components/list/bulk-bar.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
+import { useMemberColumn } from '../../components/member-column.tsx';
 import { ModelsSelect } from '../../components/models-select.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
@@ -105,12 +106,14 @@ interface ApiKeyColumnActions {
 
 function useApiKeyColumns({ onConnect, onEdit, onRotate }: ApiKeyColumnActions): readonly Column<ApiKey>[] {
   const { t } = useTranslation(['account', 'app']);
+  const member = useMemberColumn<ApiKey>((token) => token.created_by);
   return [
     {
       label: t('apiKeys.name'),
       sortKey: 'name',
       cell: (token) => <ApiKeyName token={token} />,
     },
+    ...member,
     {
       label: t('apiKeys.key'),
       cell: (token) => (

@@ -58,7 +58,7 @@ export function DevicesPage() {
 }
 
 function DeviceCard({ device }: { readonly device: Device }) {
-  const { t } = useTranslation('account');
+  const { t } = useTranslation(['account', 'app']);
   const queries = useQueryClient();
   const toasts = useToasts();
   const formatAmount = useFormatCredits();
@@ -105,6 +105,11 @@ function DeviceCard({ device }: { readonly device: Device }) {
           {t('devices.signedIn')}: <RelativeTime at={device.created_time} />,{' '}
           {t('devices.from', { address: device.address })}
         </Text>
+        {device.organization === '' ? null : (
+          <Text size="sm">
+            {t('app:organization')}: {device.organization}
+          </Text>
+        )}
         <Text size="sm">
           {t('devices.scopes')}: {device.scopes.map((scope) => t(`devices.scope.${scope}`)).join(' · ')}
         </Text>

@@ -30,6 +30,7 @@ import { CopyIconButton } from '../../components/copy-button.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
+import { useMemberColumn } from '../../components/member-column.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.ts';
@@ -176,6 +177,7 @@ interface FileTableProps {
 
 function FileTable({ rows, onShow }: FileTableProps) {
   const { t } = useTranslation('files');
+  const member = useMemberColumn<OwnFile>((file) => file.uploaded_by);
   const columns: readonly Column<OwnFile>[] = [
     {
       label: t('name'),
@@ -209,6 +211,7 @@ function FileTable({ rows, onShow }: FileTableProps) {
         </Group>
       ),
     },
+    ...member,
     { label: t('type'), cell: ({ mime_type }) => mime_type.split('/')[1]?.toUpperCase() },
     { label: t('purpose'), cell: ({ purpose }) => t(`purposes.${purpose as 'vision'}`, { defaultValue: purpose }) },
     { label: t('size'), align: 'right', cell: ({ bytes }) => formatBytes(bytes) },

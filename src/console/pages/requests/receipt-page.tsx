@@ -87,13 +87,19 @@ function ReceiptDetails({ receipt }: { readonly receipt: Receipt }) {
 }
 
 function useSummary(receipt: Receipt) {
-  const { t } = useTranslation('requests');
+  const { t } = useTranslation(['requests', 'app']);
   const price = useFormatPrice();
   const sources = receipt.sources.map(({ kind, quota }) => `${t(`sources.${kind}`)} ${price(quota)}`).join(' · ');
   const served = receipt.served_model === '' ? receipt.model : receipt.served_model;
   return [
     [t('model'), served === receipt.model ? receipt.model : `${receipt.model} → ${served}`],
     [t('kind'), t(`kinds.${receipt.kind}`)],
+    ...(receipt.organization === ''
+      ? []
+      : [
+          [t('app:organization'), receipt.organization] as const,
+          [t('app:member'), receipt.submitted_by || '–'] as const,
+        ]),
     [t('began'), formatDateTime(receipt.created_at)],
     [
       t('duration'),

@@ -2,10 +2,10 @@ import { Badge, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import type { Column } from '../../components/data-table.tsx';
-import { RouteLink, UserOrChannelLink } from '../../components/route-link.tsx';
-import { readOrganization } from '../../data/browser-storage.ts';
+import { useMemberColumn } from '../../components/member-column.tsx';
+import { OwnerLink, RouteLink, UserOrChannelLink } from '../../components/route-link.tsx';
 import { formatMilliseconds, formatMoment } from '../../data/format-times.ts';
-import { type NameLookup, useChannelNames, useUserNames } from '../../data/names.ts';
+import { useChannelNames, useUserNames } from '../../data/names.ts';
 import type { RequestEntry } from '../../data/requests.ts';
 import { currentLanguage } from '../../strings/language.ts';
 
@@ -40,8 +40,7 @@ export function useRequestColumns(): {
 export function useOwnRequestColumns(): readonly Column<RequestEntry>[] {
   const { t } = useTranslation('requests');
   const { first, last } = useRequestColumns();
-  const member: readonly Column<RequestEntry>[] =
-    readOrganization() === undefined ? [] : [{ label: t('member'), cell: ({ submitted_by: name }) => name || '–' }];
+  const member = useMemberColumn<RequestEntry>((row) => row.submitted_by);
   return [...first, ...member, { label: t('apiKey'), cell: (row) => <KeyCell row={row} /> }, ...last];
 }
 
@@ -53,7 +52,7 @@ export function useAdminRequestColumns(rows: readonly RequestEntry[]): readonly 
   const channels = useChannelNames();
   return [
     ...first,
-    { label: t('user'), cell: (row) => <OwnerCell row={row} names={users} /> },
+    { label: t('user'), cell: (row) => <OwnerLink {...row} names={users} /> },
     {
       label: t('channel'),
       cell: ({ channel_id: id = 0 }) => <UserOrChannelLink to="channels" id={id === 0 ? null : id} names={channels} />,
@@ -61,21 +60,6 @@ export function useAdminRequestColumns(rows: readonly RequestEntry[]): readonly 
     { label: t('apiKey'), cell: (row) => <KeyCell row={row} />, hideOnPhone: true },
     ...last,
   ];
-}
-
-/** The account, or the organization and the member who called for it. */
-function OwnerCell({ row, names }: { readonly row: RequestEntry; readonly names: NameLookup }) {
-  const { user_id: id = null, organization = '', submitted_by: member } = row;
-  return (
-    <>
-      <UserOrChannelLink to={organization === '' ? 'users' : 'organizations'} id={id} names={names} />
-      {member === '' ? null : (
-        <Text size="xs" c="dimmed" truncate maw={160}>
-          {member}
-        </Text>
-      )}
-    </>
-  );
 }
 
 function ReceiptLink({ row }: { readonly row: RequestEntry }) {

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { CopyIconButton } from '../../components/copy-button.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
+import { useMemberColumn } from '../../components/member-column.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { formatDateTime } from '../../data/format-times.ts';
 import { endShare, type Share } from '../../data/shares.ts';
@@ -28,6 +29,7 @@ export function ShareTable({ shares, withVideo }: ShareTableProps) {
     },
     onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
+  const member = useMemberColumn<Share>((share) => share.created_by);
   const video: Column<Share> = {
     label: t('share.video'),
     cell: ({ task_id: taskId, prompt }) => (
@@ -64,6 +66,7 @@ export function ShareTable({ shares, withVideo }: ShareTableProps) {
           ),
         },
         ...(withVideo ? [video] : []),
+        ...member,
         {
           label: t('share.until'),
           cell: ({ expires_at: at }) => (at === null ? t('share.withVideo') : formatDateTime(at)),

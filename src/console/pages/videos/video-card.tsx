@@ -96,6 +96,7 @@ export const VideoCard = memo(function VideoCard({
                 {formatDuration(video.finish_time - video.submit_time)}
               </>
             ) : null}
+            {video.submitted_by === undefined ? null : ` · ${video.submitted_by}`}
           </Text>
           <CardActions video={video} onReuse={onReuse} onEnlarge={onEnlarge} />
         </Group>

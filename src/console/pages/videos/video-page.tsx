@@ -211,7 +211,7 @@ function ChangeButtons({ taskId }: { readonly taskId: string }) {
 }
 
 function VideoDetails({ video }: { readonly video: VideoDetail }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'app']);
   const marksOf = ({ c2pa, aigc }: NonNullable<VideoDetail['provenance']>): readonly string[] => {
     const marks = [c2pa ? t('provenanceMarks.c2pa') : [], aigc ? t('provenanceMarks.aigc') : []].flat();
     return marks.length === 0 ? [t('provenanceMarks.none')] : marks;
@@ -231,6 +231,9 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
     ],
     ...(video.imported ? ([[t('imported'), t('importedHint')]] satisfies [string, ReactNode][]) : []),
     [t('submitted'), formatDateTime(video.submit_time)],
+    ...(video.submitted_by === undefined
+      ? []
+      : ([[t('app:member'), video.submitted_by]] satisfies [string, ReactNode][])),
     ...(video.finish_time === 0
       ? []
       : ([

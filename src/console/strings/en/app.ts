@@ -16,6 +16,8 @@ export default {
     renews: 'Renews on {{at}}',
     none: 'none',
   },
+  member: 'Member',
+  organization: 'Organization',
   save: 'Save',
   saved: 'Saved',
   edit: 'Edit',

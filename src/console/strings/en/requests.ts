@@ -11,7 +11,6 @@ export default {
   status: 'Status',
   kind: 'Kind',
   user: 'User',
-  member: 'Member',
   channel: 'Channel',
   apiKey: 'API key',
   usage: 'Usage',

@@ -19,6 +19,8 @@ export default {
     renews: '{{at}} 重置',
     none: '无',
   },
+  member: '成员',
+  organization: '组织',
   save: '保存',
   saved: '已保存',
   edit: '编辑',

@@ -13,7 +13,6 @@ export default {
   status: '状态',
   kind: '类型',
   user: '用户',
-  member: '成员',
   channel: '渠道',
   apiKey: 'API 密钥',
   usage: '用量',

@@ -225,13 +225,12 @@ export interface RequestOrigin {
 export interface Actor extends RequestOrigin {
   /** Id of the acting account. */
   readonly actorId: number;
+  /** Id of the account or organization acted for. */
+  readonly ownerId?: number;
 }
 
 /** The author of a change to something an account or organization owns. */
-export interface OwnerActor extends Actor {
-  /** Id of the account or organization. */
-  readonly ownerId: number;
-}
+export type OwnerActor = Actor & { readonly ownerId: number };
 
 /** The origin of a request for the audit log. */
 export const toRequestOrigin = ({ clientIp, id }: RequestContext): RequestOrigin => ({

@@ -4,6 +4,7 @@ const PAGE_BY_TARGET: Readonly<Record<string, string>> = {
   model: 'models',
   ticket: 'tickets',
   beta_application: 'beta-applications',
+  organization: 'organizations',
   'package-card': 'packages',
 };
 

@@ -8,7 +8,13 @@ import { adminListAudit } from '../../../../contract/admin-accounts.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { DataTable } from '../../../components/data-table.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
-import { ChoiceFilter, FilterBar, TextFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
+import {
+  ChoiceFilter,
+  FilterBar,
+  OrganizationFilter,
+  TextFilter,
+  UserFilter,
+} from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
@@ -24,10 +30,12 @@ const NAMESPACES = ['audit', 'admin-settings', 'app'] as const;
 /** Log of changes, with the account that made each. */
 export function AuditLogPage() {
   const { t } = useTranslation(NAMESPACES);
-  const filters = useListFilters(['actor_id', 'action', 'target'], ['time']);
+  const filters = useListFilters(['actor_id', 'organization_id', 'action', 'target'], ['time']);
   const [shown, setShown] = useState<AuditEntry>();
   const entries = useQuery(listQuery(adminListAudit, filters.query));
-  const users = useUserNames(entries.data?.data.flatMap(({ actor_id: id }) => (id === null ? [] : [id])));
+  const users = useUserNames(
+    entries.data?.data.flatMap(({ actor_id, organization_id }) => [actor_id ?? [], organization_id ?? []].flat()),
+  );
   return (
     <Page
       title={t('app:pages.audit')}
@@ -37,6 +45,7 @@ export function AuditLogPage() {
     >
       <FilterBar filters={filters}>
         <UserFilter filters={filters} name="actor_id" label={t('actor')} />
+        <OrganizationFilter filters={filters} />
         <ChoiceFilter filters={filters} name="action" label={t('action')} width={260} choices={listActions(t)} />
         <TextFilter filters={filters} name="target" label={t('target')} placeholder="channel:3" />
       </FilterBar>
@@ -58,6 +67,11 @@ export function AuditLogPage() {
             label: t('actor'),
             cell: ({ actor_id: id }) =>
               id === null ? t('service') : <UserOrChannelLink to="users" id={id} names={users} />,
+          },
+          {
+            label: t('app:organization'),
+            cell: ({ organization_id: id }) => <UserOrChannelLink to="organizations" id={id} names={users} />,
+            hideOnPhone: true,
           },
           { label: t('address'), cell: ({ address }) => address || '–', hideOnPhone: true },
           {

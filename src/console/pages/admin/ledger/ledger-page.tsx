@@ -10,7 +10,7 @@ import { ChoiceFilter, FilterBar, TaskFilter, UserFilter } from '../../../compon
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
-import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
+import { OwnerLink, RouteLink } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { WalletAndPlanAmount } from '../../../components/signed-amount.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
@@ -82,7 +82,7 @@ export function LedgerPage() {
           { label: t('ledger.kind'), cell: (entry) => <EntryKind {...entry} /> },
           {
             label: t('tasks.user'),
-            cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} />,
+            cell: (entry) => <OwnerLink {...entry} names={users} />,
           },
           { label: t('ledger.for'), cell: (entry) => <EntrySource {...entry} /> },
           { label: t('ledger.amount'), align: 'right', cell: (entry) => <WalletAndPlanAmount {...entry} /> },
@@ -189,7 +189,10 @@ interface ExportLedgerProps {
 const PAGE_SIZE = 50;
 /** Limit of the export; a database query is the better tool above it. */
 const MAX_ROWS = 20_000;
-const COLUMNS = ['id', 'created_time', 'user_id', 'kind', 'amount', 'plan_amount', 'task_id', 'request_id'] as const;
+const COLUMNS = [
+  ...(['id', 'created_time', 'user_id', 'organization', 'submitted_by'] as const),
+  ...(['kind', 'amount', 'plan_amount', 'task_id', 'request_id'] as const),
+] as const;
 
 /** Exports the filtered list as CSV, with amounts in quota. */
 function ExportLedger({ filter, total }: ExportLedgerProps) {

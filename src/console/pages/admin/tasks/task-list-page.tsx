@@ -16,8 +16,8 @@ import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { RouteButton, RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
-import { TaskStatusBadge } from '../../../components/task-status.tsx';
+import { OwnerLink, RouteButton, RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
+import { QueuePlaceText, TaskStatusBadge } from '../../../components/task-status.tsx';
 import { type ListItem, listQuery } from '../../../data/admin.ts';
 import { useChannelNames, useUserNames } from '../../../data/names.ts';
 import { TaskCost } from './task-cost.tsx';
@@ -77,7 +77,7 @@ export function TaskListPage() {
           { label: t('tasks.model'), cell: ({ model }) => model },
           {
             label: t('tasks.user'),
-            cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} />,
+            cell: (task) => <OwnerLink {...task} names={users} />,
           },
           {
             label: t('tasks.channel'),
@@ -117,6 +117,7 @@ function TaskStatusCell({ task }: { readonly task: TaskListItem }) {
   return (
     <>
       <TaskStatusBadge status={task.status} />
+      <QueuePlaceText queue={task.queue} />
       {task.status === 'FAILURE' ? (
         <Text size="xs" c="dimmed" lineClamp={1} maw={220} title={task.fail_reason}>
           {task.fail_reason}

@@ -10,9 +10,9 @@ import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { RouteButton, RouteLink, UserOrChannelLink, useRouteId } from '../../../components/route-link.tsx';
+import { OwnerLink, RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { WalletAndPlanAmount } from '../../../components/signed-amount.tsx';
-import { TaskStatusBadge } from '../../../components/task-status.tsx';
+import { QueuePlaceText, TaskStatusBadge } from '../../../components/task-status.tsx';
 import { dataQuery, type Task } from '../../../data/admin.ts';
 import { formatDateTime, formatDuration } from '../../../data/format-times.ts';
 import { type NameLookup, useChannelNames, useUserNames } from '../../../data/names.ts';
@@ -48,7 +48,7 @@ function TaskDetails({ task }: { readonly task: Task }) {
       tabTitle={`${task.task_id} · ${t('tasks.one')}`}
       subtitle={<RouteLink to="/admin/tasks">{t('tasks.all')}</RouteLink>}
       size="xl"
-      actions={<TaskStatusBadge status={task.status} />}
+      actions={<TaskState task={task} />}
     >
       <Stack>
         <div style={{ display: 'flex', alignItems: 'center', gap: 4, minWidth: 0 }}>
@@ -119,13 +119,22 @@ function TaskDetails({ task }: { readonly task: Task }) {
   );
 }
 
+function TaskState({ task }: { readonly task: Task }) {
+  return (
+    <>
+      <QueuePlaceText queue={task.queue} />
+      <TaskStatusBadge status={task.status} />
+    </>
+  );
+}
+
 /** The whole of a longer prompt is among the details. */
 const MAX_TITLE_LENGTH = 100;
 
 function describeTask(task: Task, users: NameLookup, t: ReturnType<typeof useTranslation<'admin'>>['t']) {
   const took = task.finish_time > 0 ? formatDuration(task.finish_time - task.submit_time) : '–';
   return [
-    [t('tasks.user'), <UserOrChannelLink key="user" to="users" id={task.user_id} names={users} />],
+    [t('tasks.user'), <OwnerLink key="user" {...task} names={users} />],
     [t('tasks.model'), task.model === task.upstream_model ? task.model : `${task.model} → ${task.upstream_model}`],
     [
       t('tasks.channel'),
