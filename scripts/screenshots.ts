@@ -7,6 +7,7 @@ import {
   openBrowserFixture,
   signIn,
   waitForContent,
+  waitForExpression,
 } from '../test/browser/browser-fixture.ts';
 import { CONSOLE_PATHS, findLinkedPath, LINKED_PAGES } from '../test/browser/console-paths.ts';
 import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
@@ -79,6 +80,11 @@ async function main(): Promise<void> {
 async function captureScreenshot(page: Page, path: string, file: string, encoderPage: Page): Promise<void> {
   await page.goto(path);
   await waitForContent(page);
+  // While a video loads, its controls show a spinner.
+  await waitForExpression(
+    page,
+    `[...document.querySelectorAll('video')].every(({ networkState }) => networkState !== 2)`,
+  );
   await page.waitForTimeout(400);
   const image = await toWebp(await page.screenshot(), encoderPage);
   writeFileSync(join(OUTPUT_FOLDER, file), image);
