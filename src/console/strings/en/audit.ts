@@ -89,6 +89,8 @@ export default {
     client: 'Client',
     asked_from: 'Requested from',
     organization: 'Organization',
+    task: 'Video',
+    has_password: 'Password',
     title: 'Title',
     title_en: 'English title',
     title_zh: 'Chinese title',

@@ -91,6 +91,8 @@ export default {
     client: '客户端',
     asked_from: '请求来源',
     organization: '组织',
+    task: '视频',
+    has_password: '密码',
     title: '标题',
     title_en: '英文标题',
     title_zh: '中文标题',

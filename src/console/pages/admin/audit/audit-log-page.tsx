@@ -203,7 +203,8 @@ function useDescribeChange(): (change: FieldChange) => string {
     if (text === '') return t('none');
     if (text === 'true' || text === 'false') return t(text === 'true' ? 'yes' : 'no');
     if (AMOUNTS.has(field) && text !== '-1') return credits(Number(text));
-    return field.endsWith('_at') && Number(text) > 0 ? formatDateTime(Number(text) / 1000) : text;
+    if (isSwitch(field) && (text === '0' || text === '1')) return t(text === '1' ? 'yes' : 'no');
+    return toSnakeCase(field).endsWith('_at') && Number(text) > 0 ? formatDateTime(Number(text) / 1000) : text;
   };
   return ({ field, before, after }) => {
     const name = describeField(t, field);
@@ -233,9 +234,14 @@ function describeTarget(t: T, { target, target_name: name, before, after }: Audi
 const describeField = (t: T, field: string): string =>
   isSetting(field)
     ? describeSetting(t, field)
-    : t(`fields.${field as 'name'}`, { defaultValue: field.replaceAll('_', ' ') });
+    : t(`fields.${toSnakeCase(field) as 'name'}`, { defaultValue: toSnakeCase(field).replaceAll('_', ' ') });
+
+/** Entries name some fields as the database does, others as the code does: `expires_at`, `expiresAt`. */
+const toSnakeCase = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 const isSetting = (name: string): boolean => /^[A-Z][A-Z0-9_]+$/.test(name);
+/** A setting that is on or off, and not a number of days, megabytes, credits or codes. */
+const isSwitch = (name: string): boolean => isSetting(name) && !/_(DAYS|MB|QUOTA|ADDRESS)$/.test(name);
 const describeSetting = (t: T, name: string): string =>
   t(`admin-settings:names.${name as 'SITE_NAME'}`, { defaultValue: name });
 
