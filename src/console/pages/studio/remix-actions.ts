@@ -111,6 +111,14 @@ export function useRemixActions(options: RemixOptions): RemixActions {
       },
       model,
     ).draft;
+    if (model.id !== video.model)
+      onNotice(
+        t(`otherModel.${operation}`, {
+          model: own === undefined ? video.model : modelTitle(own),
+          other: modelTitle(model),
+        }),
+      );
+    return fitDraftToModel(toChangeDraft(taskId, video.prompt, operation), model).draft;
   };
   const takeFrame = async (taskId: string): Promise<void> => {
     if (!rolesFor(find(draft.model), draft.operation, 'image').includes('first_frame'))
@@ -138,6 +146,14 @@ export function useRemixActions(options: RemixOptions): RemixActions {
     offered: CHANGE_OPERATIONS.filter((operation) => cheapestModel(models, operation) !== undefined),
   };
 }
+
+/** A form whose source is an earlier video. */
+const toChangeDraft = (taskId: string, prompt: string, operation: ChangeOperation): Draft => ({
+  ...EMPTY_DRAFT,
+  operation,
+  prompt: operation === 'extend' ? prompt : '',
+  inputs: [{ key: crypto.randomUUID(), type: 'video', role: 'source', name: prompt, source: { file_id: taskId } }],
+});
 
 /** The form as submitted for this video, as far as it was stored, adapted to the model's current capabilities. */
 async function draftFromVideo(

@@ -1,5 +1,5 @@
 import { Badge, Button, Card, Group, Skeleton, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -132,12 +132,14 @@ function FeatureCard({ feature: { name, description }, status, apply }: FeatureC
 /** Asks for the reason, and for the feature unless it is given. */
 function ApplicationDialog({ feature: given, onClose }: { readonly feature: string; readonly onClose: () => void }) {
   const { t } = useTranslation('support');
+  const queries = useQueryClient();
   const [feature, setFeature] = useState(given);
   const [reason, setReason] = useDraftText('beta');
   const apply = useSaveAndClose(
     async () => {
       await callApi(applyForBeta, { body: { feature: feature.trim(), reason } });
       setReason('');
+      await queries.invalidateQueries({ queryKey: ['beta'] });
     },
     { onClose, message: t('applied') },
   );
