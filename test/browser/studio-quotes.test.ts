@@ -77,7 +77,7 @@ describe('messages of the studio before and after a submit', {
     await page.goto('/studio?model=kling-v1-6');
     await page.getByRole('textbox', { name: studio.prompt, exact: true }).fill('A lighthouse');
     const hint = page.locator('[data-quote]');
-    assert.match((await hint.textContent()) ?? '', /^Your balance covers \d+ more\.$/);
+    assert.match((await hint.textContent()) ?? '', /^Enough for [\d,]+ more\.$/);
     const { root } = fixture.running;
     await root.ok('POST', '/api/admin/package-cards', {
       package_code: 'daily',

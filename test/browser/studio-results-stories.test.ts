@@ -55,6 +55,9 @@ describe('results, ideas and models of the studio', { skip: chromiumPath === und
 
     const stack = page.getByRole('region', { name: studio.recent });
     assert.equal(await stack.getByRole('article', { name: 'A fox' }).locator('.tile').count(), 2);
+    // Without a stored poster, a result shows its first frame.
+    await stack.locator('.tile').first().scrollIntoViewIfNeeded();
+    await stack.locator('.tile').first().locator('video, img').waitFor({ state: 'attached' });
     await assertAccessible(page, 'stacked results');
 
     // The lightbox keeps the focus, turns its pages by arrow keys, and returns the focus.

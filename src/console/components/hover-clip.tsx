@@ -1,17 +1,21 @@
+import { useInViewport } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { type Video, videoQuery } from '../data/videos.ts';
+import { uploadPoster, type Video, videoQuery } from '../data/videos.ts';
 
 /** Whether the user accepts pictures that move by themselves. */
 export const acceptsMotion = (): boolean => !matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 interface HoverClipProps {
   readonly video: Pick<Video, 'task_id' | 'poster_url'>;
-  /** Shown while there is no poster. */
+  /** Shown while there is no picture. */
   readonly fallback: ReactNode;
 }
 
-/** Poster of a video that plays, muted, while the pointer is on it. The file is requested only then. */
+/**
+ * Poster of a video that plays, muted, while the pointer is on it. The file is requested only then, or to show the first
+ * frame of a video without a poster.
+ */
 export function HoverClip({ video, fallback }: HoverClipProps) {
   const [isPlaying, setPlaying] = useState(false);
   const [hasFailed, setFailed] = useState(false);
@@ -24,11 +28,35 @@ export function HoverClip({ video, fallback }: HoverClipProps) {
       onPointerLeave={() => setPlaying(false)}
     >
       {video.poster_url === '' || hasFailed ? (
-        fallback
+        <FirstFrame video={video} fallback={fallback} />
       ) : (
         <img src={video.poster_url} alt="" loading="lazy" onError={() => setFailed(true)} />
       )}
       {isPlaying && link !== '' ? <video src={link} muted loop playsInline autoPlay aria-hidden /> : null}
+    </span>
+  );
+}
+
+/** The first frame of a video, requested once it is in view, and uploaded as its poster. */
+function FirstFrame({ video: { task_id: id }, fallback }: HoverClipProps) {
+  const { ref, inViewport } = useInViewport<HTMLSpanElement>();
+  const { data } = useQuery({ ...videoQuery(id), enabled: inViewport });
+  const link = data?.play_url ?? '';
+  return (
+    <span ref={ref} className="clip">
+      {link === '' ? (
+        fallback
+      ) : (
+        // At 0 some browsers show no frame before playback starts.
+        <video
+          src={`${link}#t=0.05`}
+          muted
+          playsInline
+          preload="metadata"
+          aria-hidden
+          onSeeked={({ currentTarget }) => uploadPoster(id, currentTarget)}
+        />
+      )}
     </span>
   );
 }

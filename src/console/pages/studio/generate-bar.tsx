@@ -10,6 +10,7 @@ import { withMod } from '../../components/shortcut-keys.ts';
 import { formatRelativeTime } from '../../data/format-times.ts';
 import { useSelf } from '../../data/self.ts';
 import type { VideoBody, VideoQuote } from '../../data/videos.ts';
+import { currentLanguage } from '../../strings/language.ts';
 import { useTotalPrice } from './models.ts';
 import type { useSubmitVideos } from './submit-videos.ts';
 
@@ -60,6 +61,7 @@ export function GenerateBar({ bodies, missing, run, onRun, mini }: GenerateBarPr
         <Button
           id="generate"
           size="md"
+          variant={isShort ? 'light' : 'filled'}
           leftSection={busy ? <Loader size={16} color="currentColor" /> : <IconSparkles size={17} />}
           rightSection={
             <Kbd size="xs" className="run-keys" aria-hidden>
@@ -104,7 +106,9 @@ function AffordableVideosHint({ quote }: { readonly quote: VideoQuote }) {
   const { how_many_now: now, how_many_today: today } = quote;
   const isMoreToday = now !== null && today !== null && today > now;
   const parts = [
-    ...(now === null || now === 0 ? [] : [t(isMoreToday ? 'enoughToday' : 'enoughNow', { now, today })]),
+    ...(now === null || now === 0
+      ? []
+      : [t(isMoreToday ? 'enoughToday' : 'enoughNow', { now: toCount(now), today: toCount(today ?? 0) })]),
     ...quote.windows
       .filter(({ left, limit }) => left < limit)
       .map(({ kind, left, limit, full_again }) =>
@@ -123,3 +127,5 @@ function AffordableVideosHint({ quote }: { readonly quote: VideoQuote }) {
     </Text>
   );
 }
+
+const toCount = (count: number): string => count.toLocaleString(currentLanguage());

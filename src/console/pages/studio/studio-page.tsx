@@ -105,7 +105,7 @@ function ExploreButton() {
   const { t } = useTranslation('studio');
   return (
     <Button
-      size="compact-md"
+      size="compact-sm"
       variant="subtle"
       color="gray"
       leftSection={<IconBulb size={17} />}

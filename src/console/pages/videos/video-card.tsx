@@ -1,26 +1,6 @@
-import {
-  ActionIcon,
-  AspectRatio,
-  Badge,
-  Card,
-  Center,
-  Checkbox,
-  Group,
-  Skeleton,
-  Stack,
-  Text,
-  Tooltip,
-} from '@mantine/core';
-import { useInViewport } from '@mantine/hooks';
-import {
-  IconAlertTriangle,
-  IconArrowBackUp,
-  IconArrowsMaximize,
-  IconDownload,
-  IconFileInfo,
-  IconMovie,
-} from '@tabler/icons-react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { ActionIcon, Badge, Card, Checkbox, Group, Stack, Text, Tooltip } from '@mantine/core';
+import { IconAlertTriangle, IconArrowBackUp, IconDownload, IconFileInfo, IconMovie } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -31,9 +11,8 @@ import { HoverClip } from '../../components/hover-clip.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { TaskProgress, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { VideoPlayer } from '../../components/video-player.tsx';
-import { formatDuration } from '../../data/format-times.ts';
-import { downloadVideo, uploadPoster, type Video, videoQuery } from '../../data/videos.ts';
+import { downloadVideo, type Video } from '../../data/videos.ts';
+import { useModelTitle } from '../studio/models.ts';
 
 interface VideoCardProps {
   readonly video: Video;
@@ -57,6 +36,7 @@ export const VideoCard = memo(function VideoCard({
   onSelect,
 }: VideoCardProps) {
   const { t } = useTranslation('studio');
+  const titleOf = useModelTitle();
   const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
   return (
     <Card p="sm" component="article" aria-label={prompt} className={selected ? 'chosen' : ''}>
@@ -76,9 +56,9 @@ export const VideoCard = memo(function VideoCard({
           {prompt}
         </Text>
         <Group gap={8} wrap="nowrap">
-          <VideoStatusBadge {...video} />
-          <Text size="xs" c="dimmed" truncate flex={1}>
-            {video.model}
+          {video.status === 'SUCCESS' ? null : <VideoStatusBadge {...video} />}
+          <Text size="xs" c="dimmed" truncate flex={1} title={video.model}>
+            {titleOf(video.model)}
           </Text>
           {video.imported ? (
             <Badge size="xs" variant="default" title={t('importedHint')}>
@@ -98,7 +78,7 @@ export const VideoCard = memo(function VideoCard({
             ) : null}
             {video.submitted_by === undefined ? null : ` · ${video.submitted_by}`}
           </Text>
-          <CardActions video={video} onReuse={onReuse} onEnlarge={onEnlarge} />
+          <CardActions video={video} onReuse={onReuse} />
         </Group>
       </Stack>
     </Card>
@@ -106,23 +86,17 @@ export const VideoCard = memo(function VideoCard({
 });
 
 interface CardActionsProps extends Pick<VideoCardProps, 'video' | 'onReuse'> {
-  /** Undefined in the lightbox, which covers dialogs: none can open from it. */
-  readonly onEnlarge?: VideoCardProps['onEnlarge'];
+  /** The lightbox covers dialogs: none can open from it. */
+  readonly isInLightbox?: boolean;
 }
 
 /** Actions on a video, on its card and in the lightbox. */
-export function CardActions({ video, onReuse, onEnlarge }: CardActionsProps) {
+export function CardActions({ video, onReuse, isInLightbox = false }: CardActionsProps) {
   const { t } = useTranslation('studio');
   return (
     <Group gap={2} wrap="nowrap">
       <FavouriteButton id={video.task_id} />
-      {onEnlarge === undefined ? null : <CollectButton id={video.task_id} />}
-      {/* A poster is a button to the lightbox itself. */}
-      {onEnlarge === undefined || video.status !== 'SUCCESS' || video.poster_url !== '' ? null : (
-        <ActionIcon data-hint={t('enlarge')} aria-label={t('enlarge')} onClick={() => onEnlarge(video.task_id)}>
-          <IconArrowsMaximize size={16} />
-        </ActionIcon>
-      )}
+      {isInLightbox ? null : <CollectButton id={video.task_id} />}
       <Tooltip label={t('reuseHint')}>
         <ActionIcon aria-label={t('reuse')} onClick={() => onReuse(video)}>
           <IconArrowBackUp size={17} />
@@ -141,15 +115,11 @@ export function CardActions({ video, onReuse, onEnlarge }: CardActionsProps) {
   );
 }
 
-/**
- * The upper part of a card, of the same height for every state, so that no card leaves a hole beside another. A video
- * without a poster shows the player, which then creates one.
- */
+/** The upper part of a card, of the same height for every state, so that no card leaves a hole beside another. */
 function CardMedia({ video, onEnlarge }: Pick<VideoCardProps, 'video' | 'onEnlarge'>) {
   const { t } = useTranslation('studio');
   if (video.status === 'FAILURE') return <FailureTile video={video} />;
   if (video.status !== 'SUCCESS') return <TaskProgress video={video} />;
-  if (video.poster_url === '') return <LazyPlayer video={video} />;
   return (
     <button
       type="button"
@@ -175,34 +145,6 @@ function FailureTile({ video }: { readonly video: Video }) {
         {t(video.imported ? 'importedCost' : 'refunded', { price: formatCredits(video.quota) })}
       </span>
     </Link>
-  );
-}
-
-/** The player, loaded once the card is visible. */
-function LazyPlayer({ video }: { readonly video: Video }) {
-  const { t } = useTranslation('studio');
-  const { ref, inViewport } = useInViewport();
-  const detail = useQuery({ ...videoQuery(video.task_id), enabled: inViewport });
-  return (
-    <div ref={ref}>
-      {detail.data !== undefined && detail.data.play_url !== '' ? (
-        <VideoPlayer
-          src={detail.data.play_url}
-          title={video.prompt}
-          onFrame={(frame) => uploadPoster(video.task_id, frame)}
-        />
-      ) : (
-        <AspectRatio ratio={16 / 9}>
-          {detail.isLoading ? (
-            <Skeleton radius="md" />
-          ) : (
-            <Center c="dimmed" fz="sm">
-              {detail.data === undefined ? null : t('noFile')}
-            </Center>
-          )}
-        </AspectRatio>
-      )}
-    </div>
   );
 }
 

@@ -120,7 +120,7 @@ function VideoGrid({ videos, selection }: VideoGridProps) {
             videos={videos.filter(({ status }) => status === 'SUCCESS')}
             start={enlarged}
             onClose={() => setEnlarged(undefined)}
-            actions={(video) => <CardActions video={video} onReuse={reuse} />}
+            actions={(video) => <CardActions video={video} onReuse={reuse} isInLightbox />}
           />
         </Suspense>
       )}
