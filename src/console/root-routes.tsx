@@ -7,7 +7,8 @@ import { readUserId } from './data/browser-storage.ts';
 /** An unknown URL keeps the menu for signed-in users. */
 const UnknownAddress = () =>
   readUserId() === undefined ? (
-    <main>
+    <main className="signed-out">
+      <img src="/logo" width={40} height={40} alt="" />
       <NotFound />
     </main>
   ) : (

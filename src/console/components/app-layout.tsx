@@ -131,11 +131,11 @@ const NO_PLAN = 'none';
 
 /** What calls are paid from. The part for plans is loaded for accounts that have one. */
 function SpendableAmount({ packageCode, wallet }: { readonly packageCode: string; readonly wallet: number }) {
-  const amount = <CreditAmount value={wallet} />;
   return packageCode === NO_PLAN ? (
-    amount
+    <CreditAmount value={wallet} />
   ) : (
-    <Suspense fallback={amount}>
+    // The wallet's amount would be replaced by the plan's a moment later.
+    <Suspense>
       <PlanAllowance wallet={wallet} />
     </Suspense>
   );

@@ -82,16 +82,18 @@ export function Navigation() {
       {(mode === 'administration' ? ADMIN_SECTIONS : USER_SECTIONS).map((section) => (
         <NavigationGroup key={section.title} {...section} />
       ))}
-      <a href="/docs" target="_blank" rel="noopener" className="menu-link">
-        <IconBook2 size={18} />
-        {t('pages.apiGuide')}
-      </a>
-      {status?.status_page === true ? (
-        <a href="/status" target="_blank" rel="noopener" className="menu-link">
-          <IconActivityHeartbeat size={18} />
-          {t('pages.serviceStatus')}
+      <div>
+        <a href="/docs" target="_blank" rel="noopener" className="menu-link">
+          <IconBook2 size={18} />
+          {t('pages.apiGuide')}
         </a>
-      ) : null}
+        {status?.status_page === true ? (
+          <a href="/status" target="_blank" rel="noopener" className="menu-link">
+            <IconActivityHeartbeat size={18} />
+            {t('pages.serviceStatus')}
+          </a>
+        ) : null}
+      </div>
     </Stack>
   );
 }

@@ -8,7 +8,8 @@ export default function PlanAllowance({ wallet }: { readonly wallet: number }) {
   const { t } = useTranslation();
   const formatCredits = useFormatCredits();
   const { data: plan } = useQuery(currentPlanQuery);
-  const tightest = plan?.windows.toSorted((a, b) => a.left - b.left)[0];
+  if (plan === undefined) return null;
+  const tightest = plan.windows.toSorted((a, b) => a.left - b.left)[0];
   return tightest !== undefined && tightest.left > 0 ? (
     t(`leftOfPlan.${tightest.kind}`, { left: formatCredits(tightest.left) })
   ) : (

@@ -19,6 +19,7 @@ export function RelativeTime({
     <Text
       component="time"
       inherit
+      style={{ whiteSpace: 'nowrap' }}
       {...text}
       dateTime={new Date(at * 1000).toISOString()}
       onPointerEnter={({ currentTarget }) => {

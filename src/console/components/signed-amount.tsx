@@ -28,7 +28,10 @@ export function WalletAndPlanAmount({ amount, plan_amount: planAmount }: LedgerA
   const { t } = useTranslation('admin');
   const ofPlan = (
     <>
-      {t('tasks.ofPlan')} <SignedAmount value={planAmount} />
+      <SignedAmount value={planAmount} />{' '}
+      <Text component="span" size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+        {t('tasks.ofPlan')}
+      </Text>
     </>
   );
   if (planAmount !== 0 && amount === 0) return ofPlan;

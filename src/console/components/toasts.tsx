@@ -46,8 +46,8 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
       {/* Mantine renders its portal a second time before the first paint. */}
       {createPortal(
         <Stack
+          className="toasts"
           pos="fixed"
-          bottom={16}
           right={16}
           maw="calc(100vw - 32px)"
           w={360}

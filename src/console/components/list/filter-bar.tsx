@@ -111,13 +111,25 @@ interface DayFilterProps {
   readonly end?: boolean;
 }
 
+/** The first and the last day, which stay on one line. */
+export function PeriodFilter({ filters }: { readonly filters: ListFilters }) {
+  const { t } = useTranslation('list');
+  return (
+    <Group gap="xs" wrap="nowrap" w={{ base: '100%', xs: 'auto' }} grow preventGrowOverflow={false}>
+      <DateFilter filters={filters} name="from" label={t('from')} />
+      <DateFilter filters={filters} name="to" label={t('to')} end />
+    </Group>
+  );
+}
+
 /** A day in the local time zone; the URL stores Unix seconds, as the service expects. */
-export function DateFilter({ filters, name, label, end = false }: DayFilterProps) {
+function DateFilter({ filters, name, label, end = false }: DayFilterProps) {
   const seconds = Number(filters.value[name] ?? Number.NaN);
   return (
     <TextInput
       type="date"
       label={label}
+      miw={0}
       w={{ base: '100%', xs: 150 }}
       value={Number.isFinite(seconds) ? new Date(seconds * 1000).toLocaleDateString('sv-SE') : ''}
       onChange={({ currentTarget: { value } }) => {

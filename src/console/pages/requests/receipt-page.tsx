@@ -11,7 +11,7 @@ import { DescriptionList, Panel } from '../../components/panel.tsx';
 import { RouteLink, useRouteId } from '../../components/route-link.tsx';
 import { SignedAmount } from '../../components/signed-amount.tsx';
 import { downloadFile } from '../../data/download-file.ts';
-import { formatDateTime, formatMilliseconds } from '../../data/format-times.ts';
+import { formatDateTime, formatDuration } from '../../data/format-times.ts';
 import { type Receipt, receiptQuery } from '../../data/requests.ts';
 import type requestStrings from '../../strings/en/requests.ts';
 import { currentLanguage } from '../../strings/language.ts';
@@ -101,10 +101,7 @@ function useSummary(receipt: Receipt) {
           [t('app:member'), receipt.submitted_by || '–'] as const,
         ]),
     [t('began'), formatDateTime(receipt.created_at)],
-    [
-      t('duration'),
-      receipt.ended_at === null ? '–' : formatMilliseconds((receipt.ended_at - receipt.created_at) * 1_000),
-    ],
+    [t('duration'), receipt.ended_at === null ? '–' : describeSeconds(receipt.ended_at - receipt.created_at)],
     [t('reserved'), price(receipt.reserved)],
     [t('charged'), price(receipt.charged)],
     [t('refunded'), price(receipt.refunded)],
@@ -209,3 +206,7 @@ function ReceiptLinesTable({ lines, total }: PriceLinesTableProps) {
     </Table.ScrollContainer>
   );
 }
+
+/** Receipts have whole seconds. */
+const describeSeconds = (seconds: number): string =>
+  seconds === 0 ? `< ${formatDuration(1)}` : formatDuration(seconds);

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { REQUEST_KINDS, REQUEST_STATUSES } from '../../../contract/request-kinds.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
-import { ChoiceFilter, DateFilter, FilterBar, ModelFilter } from '../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, ModelFilter, PeriodFilter } from '../../components/list/filter-bar.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { useToasts } from '../../components/toasts.tsx';
@@ -68,8 +68,7 @@ export function RequestLog({ scope, filters, lead, filterFields, columns, rows: 
           width={140}
           choices={REQUEST_KINDS.map((value) => ({ value, label: t(`kinds.${value}`) }))}
         />
-        <DateFilter filters={filters} name="from" label={t('list:from')} />
-        <DateFilter filters={filters} name="to" label={t('list:to')} end />
+        <PeriodFilter filters={filters} />
       </FilterBar>
       <ErrorAlert error={log.error} retry={log.retry} />
       {log.isLive ? (

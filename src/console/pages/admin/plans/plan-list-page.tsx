@@ -64,14 +64,15 @@ export function PlanListPage() {
           {
             label: t('duration'),
             sortKey: 'duration',
-            cell: ({ duration_days: count }) => t('days', { count }),
+            cell: ({ package_code: code, duration_days: count }) => (code === NO_PACKAGE ? '–' : t('days', { count })),
             hideOnPhone: true,
           },
           {
             label: t('price'),
             sortKey: 'price',
             align: 'right',
-            cell: ({ price_amount: price }) => formatListPrice(price, unit, currentLanguage()),
+            cell: ({ package_code: code, price_amount: price }) =>
+              code === NO_PACKAGE ? '–' : formatListPrice(price, unit, currentLanguage()),
           },
           { label: t('enabled'), align: 'right', cell: (card) => <PlanStatus card={card} /> },
         ]}

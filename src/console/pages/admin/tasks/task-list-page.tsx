@@ -7,8 +7,8 @@ import { TASK_STATUS } from '../../../../contract/task-states.ts';
 import {
   ChannelFilter,
   ChoiceFilter,
-  DateFilter,
   FilterBar,
+  PeriodFilter,
   TextFilter,
   UserFilter,
 } from '../../../components/list/filter-bar.tsx';
@@ -54,8 +54,7 @@ export function TaskListPage() {
         <TextFilter filters={filters} name="model" label={t('tasks.model')} width={170} />
         <UserFilter filters={filters} />
         <ChannelFilter filters={filters} />
-        <DateFilter filters={filters} name="from" label={t('tasks.from')} />
-        <DateFilter filters={filters} name="to" label={t('tasks.to')} end />
+        <PeriodFilter filters={filters} />
       </FilterBar>
       <PagedTable
         label={t('app:pages.allVideos')}
