@@ -17,7 +17,7 @@ const FOLDER = fileURLToPath(new URL('../src/sandbox/media/', import.meta.url));
 const SHADER = readFileSync(new URL('./sandbox-scenes.glsl', import.meta.url), 'utf8');
 const SECONDS = 5;
 /** Fast scenes need more frames a second to look smooth; the others would only grow. */
-const FAST_SCENES = ['sea', 'city', 'street', 'reef', 'fire', 'road'];
+const FAST_SCENES = ['sea', 'city', 'street', 'road'];
 const SIZE = [480, 270] as const;
 /** Clips of other shapes are the middle of a wide one, by the variant in their name. */
 const SHAPES: Readonly<Record<string, { readonly size: readonly [number, number]; readonly crop: string }>> = {
@@ -29,11 +29,8 @@ const SOUNDS: Readonly<Record<string, string>> = {
   sea: 'anoisesrc=color=brown:seed=1:amplitude=0.5,tremolo=f=0.25:d=0.8',
   street: 'anoisesrc=color=pink:seed=2:amplitude=0.14,highpass=f=900',
   forest: 'anoisesrc=color=pink:seed=3:amplitude=0.06,lowpass=f=3000',
-  meadow: 'anoisesrc=color=pink:seed=4:amplitude=0.06,lowpass=f=2400',
-  fire: 'anoisesrc=color=brown:seed=5:amplitude=0.5,highpass=f=120,tremolo=f=7:d=0.7',
   city: 'anoisesrc=color=brown:seed=6:amplitude=0.3,lowpass=f=400',
   road: 'anoisesrc=color=brown:seed=7:amplitude=0.6,lowpass=f=260,tremolo=f=11:d=0.2',
-  reef: 'anoisesrc=color=brown:seed=8:amplitude=0.7,lowpass=f=180,tremolo=f=0.3:d=0.6',
   silk: 'aevalsrc=0.06*sin(2*PI*110*t)+0.05*sin(2*PI*165*t)+0.04*sin(2*PI*220.6*t)*sin(0.9*t)',
   planet: 'aevalsrc=0.08*sin(2*PI*55*t)+0.05*sin(2*PI*82.5*t)+0.03*sin(2*PI*164.4*t)*sin(1.2*t)',
   portrait: 'aevalsrc=0.05*sin(2*PI*130.8*t)+0.05*sin(2*PI*196*t)+0.03*sin(2*PI*261.6*t)*sin(1.2*t)',

@@ -308,60 +308,6 @@ vec3 clouds(vec2 p) {
   return c;
 }
 
-vec3 reef(vec2 p) {
-  vec3 top = pick(vec3(.30,.78,.80), vec3(.20,.66,.95), vec3(.42,.38,.92), vec3(.15,.80,.68)), deep = pick(vec3(.02,.16,.24), vec3(.01,.10,.30), vec3(.07,.03,.26), vec3(.0,.16,.17));
-  vec3 c = mix(deep, top, pow(clamp(p.y + 0.52, 0.0, 1.0), 1.5));
-  float angle = (p.x - 0.1) / (1.25 - p.y);
-  float rays = fbm(vec2(angle * 9.0 + time * 0.7, time * 0.6)) * fbm(vec2(angle * 17.0 - time, 3.0));
-  c += top * smoothstep(0.16, 0.50, rays) * 0.60 * smoothstep(-0.5, 0.5, p.y);
-  for (int i = 0; i < 3; i++) {
-    float f = float(i) / 2.0, x = p.x * mix(1.4, 0.9, f) + time * mix(0.03, 0.12, f) + f * 5.0, ground = mix(-0.22, -0.42, f) + 0.16 * fbm(vec2(x * 1.6, f * 3.0));
-    ground += 0.05 * pow(noise(vec2(x * 9.0, f)), 2.0);
-    vec2 q = vec2(x * 6.0, p.y * 15.0);
-    float caustic = pow(1.0 - abs(2.0 * noise(q + vec2(time * 2.0, noise(q * 1.3 - time * 2.0) * 2.0)) - 1.0), 7.0);
-    vec3 rock = mix(deep * 1.5 + top * 0.14, deep * 0.75, f) * (0.7 + 0.7 * fbm(q * 1.2)) + top * caustic * 0.35 * smoothstep(0.25, 0.0, ground - p.y);
-    rock += ACCENT * 0.30 * smoothstep(0.62, 0.8, noise(vec2(x * 12.0, p.y * 22.0))) * smoothstep(0.10, 0.0, ground - p.y);
-    c = mix(c, rock, inside(p.y - ground));
-  }
-  for (int i = 0; i < 34; i++) {
-    float f = float(i), z = 0.45 + 0.55 * hash(f + 2.0), dir = look == 1 ? -1.0 : 1.0;
-    vec2 at = vec2(mod((hash(f) - 0.5) * 1.5 + 1.1 + dir * time * 0.42 * (0.8 + 0.2 * z), 2.2) - 1.1, 0.02 + 0.28 * (hash(f + 4.0) - 0.5) + 0.03 * sin(time * 6.0 + f));
-    vec2 q = (p - at) / (0.050 * z) * vec2(dir, 1.0);
-    if (abs(q.x) > 1.1 || abs(q.y) > 0.7) continue;
-    q.y += 0.10 * sin(q.x * 2.2 - time * 60.0 - f);
-    float body = min(ellipse(q, vec2(0), vec2(0.62, 0.25)), max(abs(q.y) - (-q.x - 0.45) * 0.75, max(-q.x - 0.98, q.x + 0.48)));
-    vec3 fish = mix(mix(deep, top, 0.5), mix(ACCENT, SUN, 0.35), z * z) * (0.62 + 1.0 * smoothstep(-0.2, 0.2, q.y)) * (q.x > 0.36 && q.x < 0.42 ? 0.4 : 1.0);
-    c = mix(c, fish, smoothstep(0.03, -0.03, body) * (0.35 + 0.65 * z));
-  }
-  for (int i = 0; i < 16; i++) {
-    float f = float(i), y = fract(hash(f) + time * (0.35 + 0.2 * hash(f + 1.0)));
-    float d = length(p - vec2(-0.45 + 0.16 * hash(f + 5.0) + 0.012 * sin(y * 40.0 + f), y - 0.5)) - 0.004 - 0.006 * hash(f + 3.0);
-    c += top * 0.6 * smoothstep(0.003, 0.0, abs(d));
-  }
-  return c;
-}
-
-vec3 snow(vec2 p) {
-  vec3 c = mix(mix(HORIZON, vec3(0.86, 0.90, 0.96), 0.5), ZENITH * 0.6 + 0.30, smoothstep(-0.05, 0.5, p.y)), white = mix(vec3(0.93, 0.95, 0.99), SUN, 0.22), blue = mix(vec3(0.50, 0.60, 0.78), ZENITH, 0.30);
-  c += SUN * 0.5 * exp(-length(p - sunAt()) * 4.0);
-  for (int i = 0; i < 4; i++) {
-    float f = float(i) / 3.0, x = p.x + time * mix(0.02, 0.14, f), ground = mix(0.02, -0.24, f) + 0.07 * fbm(vec2(x * 1.4 + f * 5.0, f));
-    float wood = pines(vec2(x, p.y - ground + 0.02), mix(22.0, 7.0, f), f * 9.0 + 2.0) * step(i == 3 ? 0.55 : 0.0, hash(floor(x * mix(22.0, 7.0, f) + f * 9.0 + 2.0)));
-    vec3 tree = mix(blue * 0.9, SHADE * 0.8 + vec3(0.02, 0.05, 0.05), f);
-    tree = mix(tree, white, 0.55 * smoothstep(0.5, 0.75, noise(vec2(x * 60.0, p.y * 44.0))));
-    c = mix(c, mix(tree, HORIZON, 0.55 * (1.0 - f)), wood * 0.95);
-    float shade = fbm(vec2(x * 2.5, (p.y - ground) * 12.0 + f * 4.0));
-    c = mix(c, mix(blue, white, clamp(0.45 + shade * 0.9 - (ground - p.y) * 0.7, 0.0, 1.0)), inside(p.y - ground));
-  }
-  for (int i = 0; i < 3; i++) {
-    float f = float(i), scale = 6.0 + 5.0 * f;
-    vec2 s = vec2(p.x + 0.04 * sin(p.y * 5.0 + time * 4.0 + f), p.y + time * (0.7 - 0.15 * f)) * scale, cell = floor(s);
-    vec2 at = vec2(hash(cell + f), hash(cell + 3.0 + f)) * 0.7 + 0.15;
-    c = mix(c, vec3(1), smoothstep(0.075, 0.02, length(fract(s) - at)) * 0.75 * step(0.35, hash(cell + 9.0)));
-  }
-  return c;
-}
-
 vec3 planet(vec2 p) {
   vec3 c = vec3(0.004, 0.006, 0.014) + stars(p + time * 0.006, 0.10) + ACCENT * 0.10 * pow(fbm(p * 2.4 + 3.0), 3.0) + HORIZON * 0.07 * pow(fbm(p * 1.7 + 9.0), 3.0);
   vec2 at = look == 0 ? vec2(0.20, -0.22) : look == 1 ? vec2(-0.22, -0.06) : look == 2 ? vec2(0.0, -0.60) : vec2(0.30, 0.05);
@@ -438,36 +384,6 @@ vec3 portrait(vec2 p) {
   return mix(c, locks, smoothstep(0.004, -0.004, hair));
 }
 
-vec3 fire(vec2 p) {
-  p = p * 0.66 + vec2(0.0, -0.10);
-  vec3 c = mix(ZENITH * 0.16, vec3(0.006, 0.006, 0.018), smoothstep(-0.2, 0.5, p.y)) + stars(p, 0.05) * smoothstep(0.0, 0.3, p.y);
-  vec3 hot = pick(vec3(1.,.46,.10), vec3(.25,.55,1.), vec3(1.,.24,.42), vec3(.95,.66,.16));
-  c += hot * 0.16 * exp(-length(p - vec2(0, -0.18)) * 3.4);
-  float tree = max(pines(vec2(p.x, p.y + 0.20), 7.0, 2.0), pines(vec2(p.x + 0.07, p.y + 0.24), 4.6, 5.0));
-  c = mix(c, vec3(0.008, 0.010, 0.014) + hot * 0.05 * exp(-abs(p.x) * 2.5), tree);
-  float ground = -0.27 + 0.02 * fbm(vec2(p.x * 5.0, 1.0));
-  vec3 soil = vec3(0.035, 0.028, 0.026) * (0.5 + fbm(p * vec2(20.0, 50.0))) + hot * 0.42 * exp(-length((p - vec2(0, -0.31)) * vec2(1.0, 2.6)) * 4.2) * (0.5 + 0.8 * fbm(p * vec2(24.0, 60.0)));
-  c = mix(c, soil, inside(p.y - ground));
-  vec2 q = p - vec2(0.0, -0.28);
-  float sway = 0.05 * q.y * sin(time * 14.0 + q.y * 9.0);
-  for (int i = 0; i < 3; i++) {
-    float f = float(i), wide = 0.15 - 0.036 * f, tall = 0.50 - 0.12 * f;
-    float n = fbm(vec2(q.x * 7.0 + f * 5.0, q.y * 5.0 - time * 11.0 + f * 3.0));
-    float warp = (n - 0.48) * 0.20 * smoothstep(0.0, 0.25, q.y);
-    float shape = 1.0 - abs(q.x + sway + warp) / (wide * (0.55 + 1.25 * q.y / tall) * smoothstep(1.06, 0.15, q.y / tall + (n - 0.5) * 0.55));
-    float flame = smoothstep(0.0, 0.75, shape) * smoothstep(-0.02, 0.02, q.y) * step(q.y, tall * 1.3);
-    c += mix(hot * vec3(0.9, 0.65, 0.8), mix(SUN, vec3(1.0, 0.95, 0.7), 0.5), f / 2.0) * flame * (0.58 + 0.2 * f);
-  }
-  float logs = min(line(p, vec2(-0.17, -0.325), vec2(0.13, -0.265)), line(p, vec2(0.18, -0.330), vec2(-0.11, -0.270))) - 0.020;
-  c = mix(c, vec3(0.05, 0.030, 0.022) + hot * 0.55 * smoothstep(0.015, 0.0, abs(logs + 0.010)) * (0.4 + fbm(p * 60.0 - time * 2.0)), inside(logs));
-  for (int i = 0; i < 36; i++) {
-    float f = float(i), age = fract(hash(f) + time * (0.9 + 0.6 * hash(f + 1.0)));
-    vec2 at = vec2((hash(f + 2.0) - 0.5) * 0.16 + age * 0.30 * (hash(f + 3.0) - 0.5) + 0.02 * sin(age * 20.0 + f), -0.20 + age * 0.70);
-    c += hot * 1.6 * smoothstep(0.0052, 0.0008, length(p - at)) * (1.0 - age);
-  }
-  return c;
-}
-
 vec3 road(vec2 p) {
   float level = 0.0, bend = 0.55 * sin(time * 2.2 + float(look)) ;
   vec3 c = sky(p - vec2(bend * 0.03, level));
@@ -493,40 +409,6 @@ vec3 road(vec2 p) {
     vec2 foot = vec2((side * 5.2 - 0.9) / (depth * 8.3) + bend * 0.012 * depth * depth * 0.12, level - 0.12 / depth);
     float tall = 0.40 / depth, d = min(line(p, foot, foot + vec2(0, tall)), line(p, foot + vec2(-0.05, 0.36) / depth, foot + vec2(0.05, 0.36) / depth)) - 0.0058 / depth;
     c = mix(c, mix(SHADE * 0.6, HORIZON * 0.7, 1.0 - exp(-depth * 0.10)), inside(d));
-  }
-  return c;
-}
-
-vec3 meadow(vec2 p) {
-  vec3 c = sky(p + vec2(0, 0.06)), green = pick(vec3(.34,.34,.08), vec3(.24,.46,.12), vec3(.28,.20,.22), vec3(.12,.36,.22));
-  for (int i = 0; i < 3; i++) {
-    float f = float(i) / 2.0, top = mix(0.06, -0.03, f) + 0.07 * (fbm(vec2(p.x * 1.5 + f * 7.0 + time * 0.05, f)) - 0.4);
-    c = mix(c, mix(HORIZON * 0.6 + green * 0.35, green * 0.9 + SUN * 0.12, f) * (0.85 + 0.3 * fbm(vec2(p.x * 14.0, p.y * 40.0))), smoothstep(0.004, -0.004, p.y - top));
-  }
-  for (int i = 0; i < 9; i++) {
-    float f = float(i) / 8.0, count = mix(52.0, 7.0, pow(f, 0.75)), base = mix(-0.07, -0.66, f);
-    float wind = 0.05 * sin(time * 9.0 + p.x * 3.0 + f * 4.0) + 0.05 * (noise(vec2(p.x * 2.0 + time * 4.0, f)) - 0.5);
-    for (int j = 0; j < 2; j++) {
-      float up = (p.y - base) * count / 7.0, x = (p.x + time * mix(0.02, 0.12, f)) * count + float(j) * 0.5 + f * 31.0 - wind * up * up * 5.0, id = floor(x), u = fract(x) - 0.5;
-      if (up > 1.45 || up < -0.3) continue;
-      float tall = 0.55 + 0.75 * hash(id + float(j) * 17.0 + f);
-      float lean = (hash(id + 4.0) - 0.5) * 0.8, d = abs(u - lean * 0.35 * up * up) - 0.20 * (1.0 - up / tall);
-      vec3 blade = mix(green * 0.35, green * 1.25 + SUN * 0.30, clamp(up / tall, 0.0, 1.0)) * mix(0.95, 0.60, f) * (0.75 + 0.5 * hash(id + 8.0));
-      float soft = i > 6 ? 0.14 : 0.03;
-      c = mix(c, blade, smoothstep(soft, -soft, d) * step(up, tall) * step(-0.3, up) * (i > 6 ? 0.85 : 1.0));
-      if (hash(id + 2.0 + f) > 0.66 && j == 0) {
-        vec2 head = vec2(u - lean * 0.35 * tall * tall, (up - tall) * 7.0);
-        float petals = 0.27 + 0.06 * cos(atan(head.y, head.x) * 5.0 + id), r = length(head * vec2(1.0, 1.25));
-        vec3 tint = hash(id + 6.0) < 0.45 ? mix(ACCENT, vec3(1.0, 0.4, 0.3), 0.3) : hash(id + 6.0) < 0.75 ? vec3(0.98, 0.93, 0.85) : vec3(1.0, 0.80, 0.25);
-        tint = mix(tint, vec3(0.98, 0.72, 0.15), smoothstep(0.09, 0.05, r)) * (0.75 + 0.35 * smoothstep(-0.1, 0.1, head.y));
-        c = mix(c, tint, smoothstep(soft, -soft * 0.5, r - petals));
-      }
-    }
-  }
-  for (int i = 0; i < 14; i++) {
-    float f = float(i);
-    vec2 at = vec2((hash(f) - 0.5) * 1.9 + time * 0.10, (hash(f + 2.0) - 0.45) * 0.8 + 0.04 * sin(time * 5.0 + f * 2.0));
-    c += SUN * 0.45 * smoothstep(0.008, 0.0, length(p - at));
   }
   return c;
 }

@@ -22,7 +22,7 @@ export interface MediaFile {
 
 /** Scenes in all looks, with the words of a prompt that choose them, in English and Chinese. */
 const SCENES = {
-  street: 'rain|neon|street|paper boat|puddle|雨|霓虹|街|纸船',
+  street: '\\brain|neon|street|paper boat|puddle|雨|霓虹|街|纸船',
   aurora: 'aurora|northern light|stars|starry|night sky|winter night|极光|星空|夜空',
   sea: 'sea|ocean|wave|beach|sail|boat|ship|lake|river|water|surf|海|浪|船|湖|河|水',
   forest: 'forest|tree|wood|jungle|greenhouse|leaf|leaves|deer|bear|森林|树|林|温室|叶|鹿|熊',
@@ -33,14 +33,16 @@ const SCENES = {
   clouds: 'cloud|sky|plane|fly|flight|bird|kite|balloon|eagle|云|天空|飞|鸟|风筝|气球|鹰',
   mountains:
     'mountain|hill|valley|fog|mist|landscape|castle|sunrise|sunset|dawn|dusk|山|谷|雾|风景|城堡|日出|日落|黄昏',
+  portrait:
+    'portrait|\\bface|woman|\\bman\\b|girl|\\bboy|person|people|dancer|actor|hair|肖像|人像|人物|女|男|脸|舞者|孩子',
   silk: 'abstract|ink|paint|smoke|silk|liquid|macro|texture|logo|melt|dream|抽象|墨|颜料|烟|丝绸|液体|微距|梦',
 } as const;
 type Scene = keyof typeof SCENES;
 const SCENE_NAMES = Object.keys(SCENES) as Scene[];
 /** Scenes that also exist in these shapes, in one look. */
 const SHAPED = {
-  '9:16': ['sea', 'city', 'street', 'aurora', 'mountains', 'silk'],
-  '1:1': ['planet', 'sea', 'street', 'silk'],
+  '9:16': ['sea', 'city', 'street', 'aurora', 'mountains', 'portrait', 'silk'],
+  '1:1': ['planet', 'sea', 'street', 'portrait', 'silk'],
 } as const satisfies Record<string, readonly Scene[]>;
 const SUFFIX = { '9:16': 'tall', '1:1': 'square' } as const;
 const LOOKS = 4;

@@ -44,8 +44,8 @@ const toySimulator = defineSimulator({
 test('a clip follows the words of the prompt, the look of its vendor, its shape and its sound', () => {
   const name = (prompt: string, vendor = 'kling') => clip({ prompt, shape: '16:9', audio: true }, vendor).name;
   assert.deepEqual(
-    [name('a boat on the ocean'), name('海边的日落'), name('the skyline')],
-    ['sea-1.mp4', 'sea-1.mp4', 'city-1.mp4'],
+    ['a boat on the ocean', '海边的日落', 'the skyline', '窗边女子特写'].map((each) => name(each)),
+    ['sea-1.mp4', 'sea-1.mp4', 'city-1.mp4', 'portrait-1.mp4'],
   );
   const looks = ['kling', 'sora', 'seedance', 'veo'].map((vendor) => name('a neon street', vendor));
   assert.equal(new Set(looks).size, 4);

@@ -16,16 +16,16 @@ const IDEAS: readonly IdeaId[] = [
   'portrait',
   'sea',
   'city',
-  'product',
   'mountains',
   'silk',
   'road',
-  'fox',
   'planet',
   'forest',
+  'desert',
+  'clouds',
 ];
 
-/** Clips rendered for the sandbox, which are part of this project; an idea without one shows a colour. */
+/** Clips rendered for the sandbox, which are part of this project: one of each idea. */
 const POSTERS = import.meta.glob<string>('../../../sandbox/media/*-1.webp', {
   query: '?url',
   import: 'default',

@@ -43,13 +43,13 @@ export default {
       title: 'Window light',
       prompt: 'Close-up of a woman by a window, turning towards the light and smiling, shallow depth of field',
     },
-    product: {
-      title: 'Product turn',
-      prompt: 'A glass perfume bottle turns on black stone, drops of water, one moving light, macro lens',
+    desert: {
+      title: 'Desert dunes',
+      prompt: 'Wind lifts sand from the crest of a desert dune at noon, slow aerial glide, long shadows, warm haze',
     },
-    fox: {
-      title: 'Fox in the snow',
-      prompt: 'A red fox leaps through fresh snow in slow motion, powder flying, long lens, shallow focus',
+    clouds: {
+      title: 'Above the clouds',
+      prompt: 'Flight above endless clouds in golden light, white peaks drifting past, smooth aerial shot',
     },
   },
 };

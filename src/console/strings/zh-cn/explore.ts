@@ -15,7 +15,7 @@ export default {
     silk: { title: '风中丝绸', prompt: '红色丝绸在暗色影棚中缓缓飘动折叠，慢动作，柔和轮廓光' },
     street: { title: '雨夜街道', prompt: '黄昏雨巷，一只纸船顺水漂流，霓虹倒影，低机位跟拍' },
     portrait: { title: '窗边光影', prompt: '窗边女子特写，转向光线微笑，浅景深' },
-    product: { title: '产品旋转', prompt: '玻璃香水瓶在黑色石面上旋转，水珠，一束移动的光，微距镜头' },
-    fox: { title: '雪中赤狐', prompt: '一只赤狐慢动作跃过新雪，雪粉飞扬，长焦，浅焦' },
+    desert: { title: '沙漠风沙', prompt: '正午沙漠，风从沙丘脊线扬起细沙，缓慢航拍滑行，长影，暖色薄雾' },
+    clouds: { title: '云端飞行', prompt: '金色阳光中飞越白云，云峰缓缓掠过，平稳航拍' },
   },
 } satisfies Translated<typeof en>;
