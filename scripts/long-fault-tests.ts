@@ -21,6 +21,7 @@
  * - models: every listed combination of all video models, and random requests; what they list is accepted, anything
  *   else reserves nothing
  * - junk and cuts: malformed bodies from callers, streams that break at any byte
+ * - flows: clients and wire forms, which `npm test` tries on one database, on both
  * - image: builds the container image and runs it read-only (scripts/try-container-image.ts), if buildah and mmdebstrap
  *   are installed
  * - release: makes a release in a clone (scripts/try-release.ts)
@@ -138,7 +139,9 @@ console.log(
 /** Each word matches part of the path of test files. */
 const WORDS = [
   'faults/',
+  'flows/',
   'fuzz/',
+  'invalid-input/',
   'vendors/listed-models',
   'artifacts/kill-during-copying',
   'batches/killed-batches',

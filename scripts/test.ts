@@ -50,7 +50,7 @@ Object.assign(process.env, services.environment);
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'out', 'compile-cache');
 
 const usesBothDatabases = (path: string): boolean =>
-  readFileSync(join(root, path), 'utf8').includes('forEachDatabase(');
+  /\bfor(?:Each|One)Database\(/.test(readFileSync(join(root, path), 'utf8'));
 const queue: TestRun[] = isSplit
   ? files.flatMap((path): TestRun[] =>
       usesBothDatabases(path) ? splitDatabases.map((database) => ({ paths: [path], database })) : [{ paths: [path] }],

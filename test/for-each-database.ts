@@ -26,11 +26,26 @@ type Suite = (name: DialectName, open: OpenFresh, freshUrl: FreshUrl, emptyUrl: 
  */
 export function forEachDatabase(suite: Suite): void {
   const only = process.env.TEST_DATABASE;
-  if (only !== 'postgres') describe('on sqlite', () => declare('sqlite', freshSqlite, suite));
-  if (only === 'sqlite') return;
-  const absent = !process.env.TEST_POSTGRES_URL && !process.env.CI && !findPostgres();
-  const skip = absent ? 'PostgreSQL is not installed and TEST_POSTGRES_URL is not set' : false;
-  describe('on postgres', { skip }, () => declare('postgres', freshPostgres, suite));
+  if (only !== 'postgres') declareOn.sqlite(suite);
+  if (only !== 'sqlite') declareOn.postgres(suite);
+}
+
+const declareOn: Readonly<Record<DialectName, (suite: Suite) => void>> = {
+  sqlite: (suite) => void describe('on sqlite', () => declare('sqlite', freshSqlite, suite)),
+  postgres(suite) {
+    const absent = !process.env.TEST_POSTGRES_URL && !process.env.CI && !findPostgres();
+    const skip = absent ? 'PostgreSQL is not installed and TEST_POSTGRES_URL is not set' : false;
+    void describe('on postgres', { skip }, () => declare('postgres', freshPostgres, suite));
+  },
+};
+
+/**
+ * Declares the suite for one database only: for tests of a wire form, a client or a program, because the stores behind
+ * them have tests on both. `TEST_DATABASE` names the other one, as `npm run hammer` does for both in parallel.
+ */
+export function forOneDatabase(suite: Suite, preferred: DialectName = 'sqlite'): void {
+  const name = (process.env.TEST_DATABASE as DialectName | undefined) ?? preferred;
+  declareOn[name](suite);
 }
 
 interface Fresh {

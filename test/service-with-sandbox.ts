@@ -45,14 +45,20 @@ export async function startSandboxService(
     readonly env?: Readonly<Record<string, string>>;
     readonly overrides?: AppOverrides;
     readonly sandbox?: Partial<SandboxOptions>;
+    /** A poll period shorter than the setting permits, for tests that wait for many polls. */
+    readonly pollPeriodSeconds?: number;
   } = {},
 ): Promise<SandboxService> {
   const sandbox = await startSandbox({ simulators: ALL_SIMULATORS, ...options.sandbox });
-  const app = await makeApp(parseConfig(testEnvironment(databaseUrl, options.env)), {
-    log: openLog('silent'),
-    passwordCost: CHEAP_PASSWORD_HASHING,
-    ...options.overrides,
-  });
+  const config = parseConfig(testEnvironment(databaseUrl, options.env));
+  const app = await makeApp(
+    { ...config, syncPeriodSeconds: options.pollPeriodSeconds ?? config.syncPeriodSeconds },
+    {
+      log: openLog('silent'),
+      passwordCost: CHEAP_PASSWORD_HASHING,
+      ...options.overrides,
+    },
+  );
   checkResponses(app.http.routes.endpoints);
   const { port } = await app.listen();
   const baseUrl = `http://127.0.0.1:${port}`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, before, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import type { ChatService } from './chat-fixture.ts';
 import { addScriptedModels, startScriptedChat } from './scripted-chat-fixture.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
@@ -22,7 +22,7 @@ const chunk = (content: string, finish: string | null = null) => ({
 const STREAM = `${data(chunk('one'), chunk('', 'stop'), { choices: [], usage: USAGE })}data: [DONE]\n\n`;
 
 /** Which parts of an upstream's response are trusted, and which are not charged. */
-forEachDatabase((_name, _open, freshUrl) => {
+forOneDatabase((_name, _open, freshUrl) => {
   let service: ChatService;
   let upstream: ScriptedUpstream;
   let next: ScriptedUpstream;

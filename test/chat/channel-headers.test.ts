@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, it } from 'node:test';
 import { openLog } from '../../src/server/platform/log.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type ChatService, chatBody, startChat } from './chat-fixture.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
@@ -31,7 +31,7 @@ async function startProxy(credentials: string) {
 
 const ANSWER = { choices: [{ message: { content: 'hi' } }], usage: { prompt_tokens: 1, completion_tokens: 1 } };
 
-forEachDatabase((_name, _open, freshUrl) => {
+forOneDatabase((_name, _open, freshUrl) => {
   let service: ChatService;
   let upstream: ScriptedUpstream;
   let proxy: Awaited<ReturnType<typeof startProxy>>;

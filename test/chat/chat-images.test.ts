@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type ChatService, contentOf, eventsOf, startChat } from './chat-fixture.ts';
 import { startScriptedUpstream } from './scripted-upstream.ts';
 
 const LINK = /^!\[image\]\(http:\/\/127\.0\.0\.1:\d+\/jimeng\/[^ ()]+\)$/;
 
-forEachDatabase((name, _open, freshUrl) => {
+forOneDatabase((name, _open, freshUrl) => {
   let service: ChatService;
   before(async () => {
     service = await startChat(await freshUrl(), { overrides: { chatTimeLimits: { keepAliveMs: 1_000 } } });

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { arbitraryMutatedJson } from '../arbitrary-mutated-json.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type ChatService, chatBody, startChat } from './chat-fixture.ts';
 
 const MB = 1024 * 1024;
@@ -18,7 +18,7 @@ const PATHS = [
   '/v1/images/generations',
 ];
 
-forEachDatabase((name, _open, freshUrl) => {
+forOneDatabase((name, _open, freshUrl) => {
   let service: ChatService;
   before(async () => {
     service = await startChat(await freshUrl());

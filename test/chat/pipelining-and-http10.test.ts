@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type ChatService, chatBody, contentOf, eventsOf, startChat } from './chat-fixture.ts';
 
 /** Decodes one chunked body (RFC 9112 section 7.1) from the start; returns it and the remaining bytes. */
@@ -26,7 +26,7 @@ function unchunk(bytes: Buffer): { body: string; sizes: number[]; rest: Buffer }
   }
 }
 
-forEachDatabase((name, _open, freshUrl) => {
+forOneDatabase((name, _open, freshUrl) => {
   let service: ChatService;
   before(async () => {
     service = await startChat(await freshUrl());

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 
 const image = Buffer.concat([loadMedia('image.png').bytes, Buffer.alloc(6_000_000, 'image')]).toString('base64');
 const AT_ONCE = 8;
 
 describe('a vendor that responds before reading a large image', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let readAll = false;
     const vendor = createServer((request, response) => {

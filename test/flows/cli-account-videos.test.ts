@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { fixtureProgram } from '../fixture-programs.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const QUICK = ['--every', '1'];
@@ -127,8 +127,8 @@ describe('videos of a signed-in user', () => {
   });
 });
 
-describe('videos of an account, on each database', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+describe('videos of an account', () => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: SandboxService;
     const machines: CliMachine[] = [];
     const machine = (env: Record<string, string> = {}): CliMachine => {

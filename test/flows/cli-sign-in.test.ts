@@ -3,11 +3,11 @@ import { existsSync, statSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { CLI_OAUTH_CLIENT } from '../../src/contract/device-auth.ts';
 import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-process-harness.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 describe('signing in from a terminal', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: SandboxService;
     const machines: CliMachine[] = [];
     const machine = (env: Record<string, string> = {}, url = service.baseUrl): CliMachine => {
@@ -139,7 +139,7 @@ describe('signing in from a terminal', () => {
 });
 
 describe('a code that is never confirmed', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     it('expires, with a hint how to continue', async () => {
       const service = await startSandboxService(await freshUrl(), { env: { DEVICE_CODE_TTL_SECONDS: '2' } });
       const mine = new CliMachine(service.baseUrl);

@@ -3,13 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type LiveNotification, Reelgate, ReelgateError } from '../../src/sdk/index.ts';
 import { CliMachine, type ProcessResult } from '../cli-process-harness.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const parse = <T>({ stdout }: ProcessResult): T => JSON.parse(stdout) as T;
 
 describe('notifications and tickets from a terminal', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: SandboxService;
     let mine: CliMachine;
     let reelgate: Reelgate;

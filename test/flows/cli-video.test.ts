@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { FlakyProxy } from '../flaky-proxy.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 interface Failure {
@@ -16,7 +16,7 @@ const SORA = ['--model', 'sora-2', '--every', '1'];
 const hashOf = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
 
 describe('videos from a terminal', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: SandboxService;
     let proxy: FlakyProxy;
     let mine: CliMachine;

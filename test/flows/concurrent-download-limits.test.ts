@@ -8,7 +8,7 @@ import { MAX_DOWNLOADS_EACH } from '../../src/server/video/content.ts';
 import { TestUser } from '../accounts/test-user-client.ts';
 import { ENDLESS_VIDEO_START, smallVideo } from '../artifacts/unique-clip.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { ApiCaller, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 type Host = (request: IncomingMessage, response: ServerResponse) => void;
@@ -28,7 +28,7 @@ const short: Host = (_, response) =>
   response.writeHead(200, { 'content-type': 'video/mp4' }).end(smallVideo('a video'));
 
 describe('T66: concurrent downloads of one account', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let database: ReturnType<typeof openReadOnly>;
     let other: ApiCaller;

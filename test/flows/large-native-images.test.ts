@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type Fields, startVideoService, type VideoService } from './video-fixture.ts';
 
 const IMAGE = '/kling/v1/videos/image2video';
@@ -13,7 +13,7 @@ const large = (fill: string): string =>
 const [first, second] = [large('first'), large('second')];
 
 describe('large images in the formats of Kling and Jimeng', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     before(async () => {
       service = await startVideoService(await freshUrl(), {}, [

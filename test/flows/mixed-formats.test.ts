@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type Fields, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 const image = loadMedia('image.png').bytes.toString('base64');
@@ -9,7 +9,7 @@ const JIMENG = '/jimeng/?Action=';
 const VERSION = '&Version=2022-08-31';
 
 describe('requests in the formats of Kling and Jimeng with unified responses', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     before(async () => {
       service = await startVideoService(await freshUrl(), {}, [

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI, { APIError, BadRequestError, NotFoundError, PermissionDeniedError, toFile } from 'openai';
 import type { Video } from 'openai/resources/videos';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { startVideoService, VENDOR_MODELS, type VideoService } from './video-fixture.ts';
 
 const isVideo = (bytes: ArrayBuffer): boolean => Buffer.from(bytes).toString('latin1', 4, 8) === 'ftyp';
@@ -12,7 +12,7 @@ const image = loadMedia('image.png').bytes;
 
 /** OpenAI's own client in typical use; only its base URL differs. */
 describe('the official openai client', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let openai: OpenAI;
     before(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { Compile } from 'typebox/compile';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type Fields, idOf, startVideoService, VENDOR_MODELS, type VideoService } from './video-fixture.ts';
 
 /** The contract's requirements on one vendor's OpenAI-style object. `undefined`: the key is absent. */
@@ -98,7 +98,7 @@ const isSeconds = (value: unknown): boolean =>
   Number.isInteger(value) && Math.abs(Number(value) - Date.now() / 1000) < 600;
 
 describe('videos of each vendor in both formats', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     before(async () => {
       service = await startVideoService(await freshUrl(), { env: { SYNC_PERIOD_SECONDS: '1' } });

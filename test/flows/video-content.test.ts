@@ -7,7 +7,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { loadMedia } from '../../src/sandbox/media.ts';
 import { ENDLESS_VIDEO_START } from '../artifacts/unique-clip.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { ApiCaller, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 const CLIP = loadMedia('sea-1-silent.mp4').bytes;
@@ -36,7 +36,7 @@ const MAY_PASS = new Set([
 ]);
 
 describe('downloading files', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let database: ReturnType<typeof openReadOnly>;
     let id: string;

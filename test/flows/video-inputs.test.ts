@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import OpenAI, { toFile } from 'openai';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { type Fields, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 const MODELS = [
@@ -24,7 +24,7 @@ const clip = { type: 'video', role: 'reference', url: 'https://media.example/cli
 
 /** A video is priced, reserved and charged by the same facts, whatever it is made from. */
 describe('typed inputs', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     before(async () => {
       service = await startVideoService(await freshUrl(), {}, MODELS);

@@ -7,14 +7,14 @@ import type { Tables } from '../../src/server/tables.ts';
 import { smallVideo } from '../artifacts/unique-clip.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { idOf, startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-fixture.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 
 const PLAYABLE = smallVideo('a film');
 const WITHOUT_MOVIE = Buffer.concat([PLAYABLE.subarray(0, 8), PLAYABLE.subarray(16)]);
 const PAGE = Buffer.from('<!DOCTYPE html><title>Gateway</title>');
 
 describe('a video that its vendor reports as finished', () => {
-  forEachDatabase((_name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let database: Database<Tables>;
     let chosen: (nth: number) => Buffer = () => PLAYABLE;
@@ -27,7 +27,7 @@ describe('a video that its vendor reports as finished', () => {
     };
     before(async () => {
       const url = await freshUrl();
-      service = await startVideoService(url, { sandbox: { fileOf } });
+      service = await startVideoService(url, { sandbox: { fileOf }, pollPeriodSeconds: 0.25 });
       database = openReadOnly(url);
     });
     after(async () => {
