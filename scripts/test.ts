@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { findProgramBundle } from '../bin/find-program-bundle.js';
 import { FIXTURE_BUNDLE } from '../test/fixture-programs.ts';
+import { idleCores } from './testing/idle-cores.ts';
 import { killOrphanProcesses, RUN_ID_VARIABLE } from './testing/kill-orphan-processes.ts';
 import { groupTestFiles, listTestFiles } from './testing/list-test-files.ts';
 import { type FileResult, runTestGroup, type TestRun } from './testing/run-test-group.ts';
@@ -20,6 +21,9 @@ import { SERVER_BUNDLE, writeBundle } from './write-bundle.ts';
 const MAX_RERUN_FILES = Number(process.env['TEST_RERUN_FILES'] ?? '3');
 /** One more than the number of cores, because files wait for timers and child processes about a third of the time. */
 const CONCURRENT_FILES = availableParallelism() + 1;
+/** Limit while cores are idle nevertheless, as many files wait: a file with a browser needs up to 1 GB of memory. */
+const MAX_CONCURRENT_FILES = 2 * availableParallelism() + 1;
+const IDLE_CHECK_MS = 2_000;
 /** Set by `npm run hammer`, whose tests take minutes per database: both databases run concurrently. */
 const isSplit = Boolean(process.env['TEST_SPLIT']);
 
@@ -62,9 +66,28 @@ function record(result: FileResult): void {
   resultsByName.set(result.name, result);
   printFile(result);
 }
-async function work(): Promise<void> {
-  for (let next = queue.shift(); next !== undefined && !stop.signal.aborted; next = queue.shift())
+let running = 0;
+/** @param most groups to run */
+async function work(most = Number.POSITIVE_INFINITY): Promise<void> {
+  running += 1;
+  for (let done = 0; done < most && !stop.signal.aborted; done++) {
+    const next = queue.shift();
+    if (next === undefined) break;
     await runTestGroup(root, next, stop.signal, record);
+  }
+  running -= 1;
+}
+
+/** Runs all groups; while half a core is idle, one more group than otherwise. */
+async function runAll(): Promise<void> {
+  const readIdleCores = idleCores();
+  const extra: Promise<void>[] = [];
+  const timer = setInterval(() => {
+    if (readIdleCores() > 0.5 && running < MAX_CONCURRENT_FILES && queue.length > 0) extra.push(work(1));
+  }, IDLE_CHECK_MS);
+  await Promise.all(Array.from({ length: CONCURRENT_FILES }, () => work()));
+  clearInterval(timer);
+  await Promise.all(extra);
 }
 
 /**
@@ -87,7 +110,7 @@ async function rerunFailed(): Promise<FileResult[]> {
 
 let unstable: FileResult[] = [];
 try {
-  await Promise.all(Array.from({ length: CONCURRENT_FILES }, work));
+  await runAll();
   unstable = await rerunFailed();
 } finally {
   await services.stop();
