@@ -15,16 +15,20 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   process.stdout.write('armed\n');
 });
 
-const app = await makeApp(parseConfig(process.env), {
-  passwordCost: CHEAP_PASSWORD_HASHING,
-  onFaultPoint: (reached) => {
-    if (reached !== point) return;
-    left -= 1;
-    if (left !== 0) return;
-    if (signal === 'SIGSTOP') writeSync(1, 'freezing\n');
-    process.kill(process.pid, signal);
+const config = parseConfig(process.env);
+const app = await makeApp(
+  { ...config, syncPeriodSeconds: Number(process.env.POLL_PERIOD_SECONDS ?? config.syncPeriodSeconds) },
+  {
+    passwordCost: CHEAP_PASSWORD_HASHING,
+    onFaultPoint: (reached) => {
+      if (reached !== point) return;
+      left -= 1;
+      if (left !== 0) return;
+      if (signal === 'SIGSTOP') writeSync(1, 'freezing\n');
+      process.kill(process.pid, signal);
+    },
   },
-});
+);
 const { port } = await app.listen();
 process.stdout.write(`listening ${port}\n`);
 process.on('SIGTERM', () => void app.close(1_000).then(() => process.exit(0)));

@@ -15,10 +15,10 @@ const PROCESSES = Number(process.env.QUEUE_PROCESSES ?? '3');
 const KILLS = Math.max(3, Math.ceil(SUBMITS / 25));
 /** Videos at the vendor at once. */
 const LIMIT = 5;
-const ENV = { SYNC_PERIOD_SECONDS: '1', AMBIGUOUS_SUBMIT_TTL_SECONDS: '5' };
+const ENV = { POLL_PERIOD_SECONDS: '0.25', AMBIGUOUS_SUBMIT_TTL_SECONDS: '5' };
 const MODEL = 'kling-v1-6';
 /** A job ends shortly before its first poll. */
-const TIMING = { queuedMs: 0, runningMs: 900 };
+const TIMING = { queuedMs: 0, runningMs: 220 };
 const PATIENCE_SECONDS = 60 + SUBMITS;
 
 forEachDatabase((name, _open, freshUrl) => {

@@ -11,13 +11,13 @@ import { type CrashingServer, startCrashingServer } from './start-crashing-serve
 import { assertOneJobEach, assertTasksExist, FAULT_POINTS, prepare, submitAll, untilAllEnded } from './submit-steps.ts';
 
 /** Rounds over both databases; `npm run hammer` sets more. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? '20');
+const ROUNDS = Number(process.env.KILL_ROUNDS ?? '12');
 /**
  * Databases in parallel, on each of which the service is killed repeatedly. Most of a round is waiting, so more
  * databases pay off with many rounds.
  */
 const DATABASES = ROUNDS > 40 ? 4 : 2;
-const ENV = { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2', SYNC_PERIOD_SECONDS: '1' };
+const ENV = { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2', POLL_PERIOD_SECONDS: '0.25' };
 const rounds = Array.from({ length: Math.ceil(ROUNDS / 2) }, (_, round) => round);
 
 forEachDatabase((name, _open, freshUrl) => {

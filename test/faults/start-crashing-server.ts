@@ -28,7 +28,11 @@ export interface CrashPlan {
   readonly signal?: 'SIGKILL' | 'SIGSTOP';
 }
 
-/** Starts the service in its own process. */
+/**
+ * Starts the service in its own process.
+ *
+ * @param env settings, and `POLL_PERIOD_SECONDS` for a poll period shorter than the setting permits
+ */
 export async function startCrashingServer(
   databaseUrl: string,
   env: Readonly<Record<string, string>>,
