@@ -20,7 +20,7 @@
  * - upgrades: processes of two releases alternate under load
  * - models: every listed combination of all video models, and random requests; what they list is accepted, anything
  *   else reserves nothing
- * - junk and cuts: malformed bodies from callers, streams that break at any byte
+ * - junk and cuts: malformed bodies from callers, streams and device sign-ins that break at any byte
  * - flows: clients and wire forms, which `npm test` tries on one database, on both
  * - image: builds the container image and runs it read-only (scripts/try-container-image.ts), if buildah and mmdebstrap
  *   are installed
@@ -112,6 +112,7 @@ const strength = {
   QUEUE_PROCESSES: '8',
   CUTS: values.cuts,
   WRONG_CODES: values.codes,
+  LOST_RESPONSE_STEP: '1',
   HISTORIES: values.histories,
   INVALID_SUBMIT_RUNS: values.junk,
   LISTED_REQUESTS: values.models,

@@ -15,7 +15,7 @@ import { makeTestImporter, newSqliteUrl, requestFor, stateOf } from './imported-
 import { writeManyAccounts } from './write-many-accounts.ts';
 
 /** `npm run hammer` sets the number of kills for releases. */
-const KILLS = Number(process.env.IMPORT_KILLS ?? '10');
+const KILLS = Number(process.env.IMPORT_KILLS ?? '6');
 const GENERATION = 'new-api with task ids';
 const PROGRAM = fixtureProgram('importer/test/kill-during-import.fixture.ts');
 

@@ -19,7 +19,7 @@ import { type SandboxService, startSandboxService } from '../service-with-sandbo
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 
 /** Model calls; `npm run hammer` runs more, with another seed. */
-const CALLS = Number(process.env.DEVIATING_CALLS ?? '1000');
+const CALLS = Number(process.env.DEVIATING_CALLS ?? '500');
 const SEED = Number(process.env.DEVIATION_SEED ?? '41');
 /** A failing run prints its call numbers; this variable repeats a single call. */
 const ONLY = process.env.DEVIATING_CALL;

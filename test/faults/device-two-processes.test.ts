@@ -9,7 +9,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { DeviceAuthServerProcess, type OwnerHeaders } from './start-device-server.ts';
 
 /** `npm run hammer` sets more. */
-const ROUNDS = Number(process.env.RACE_ROUNDS ?? '6');
+const ROUNDS = Number(process.env.RACE_ROUNDS ?? '4');
 
 /** Runs many requests at the same time, alternating between the processes. */
 const race = <T>(times: number, run: (index: number) => Promise<T>): Promise<T[]> =>

@@ -12,7 +12,7 @@ import { temporarySqlitePath } from '../temporary-sqlite-path.ts';
 import { assertTransfersKept } from './transfers.ts';
 
 /** Power failures, at random moments; `npm run hammer` has more. */
-const FAILURES = Number(process.env.POWER_FAILURES ?? '60');
+const FAILURES = Number(process.env.POWER_FAILURES ?? '30');
 /** Failures after which the process is killed, and continues on what the disk had left. */
 const FAILURES_PER_PROCESS = 20;
 const SEED = Number(process.env.POWER_SEED ?? '1');

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OutboundRequest } from '../../src/server/platform/outbound/outbound.ts';
 import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-fixture.ts';
-import { forEachDatabase } from '../for-each-database.ts';
+import { forOneDatabase } from '../for-each-database.ts';
 import { openWithShortTimeouts, resolveTestNames } from './impatient-client.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import {
@@ -71,7 +71,7 @@ async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): P
 }
 
 describe('every vendor, three operations, every fault', () => {
-  forEachDatabase((name, _open, freshUrl) => {
+  forOneDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let database: ReturnType<typeof openReadOnly>;
     /** Prompts of submits whose next attempt meets a fault that only a timeout ends. */
@@ -237,11 +237,7 @@ describe('every vendor, three operations, every fault', () => {
       itKeepsTheLedgerConsistent();
     });
 
-    // The effect of a fault on a poll or a file does not depend on the database, so these cases run once.
-    const describeOnce = (title: string, suite: () => void): void => {
-      if (name === 'sqlite') void describe(title, suite);
-    };
-    describeOnce('query', () => {
+    describe('query', () => {
       let rows: Map<string | undefined, Row>;
       before(startService);
       after(stopService);
@@ -279,7 +275,7 @@ describe('every vendor, three operations, every fault', () => {
       itKeepsTheLedgerConsistent();
     });
 
-    describeOnce('content', () => {
+    describe('content', () => {
       const files = new Map<string, { status: number; bytes: number; broken: boolean; type: string; code: string }>();
       before(startService);
       after(stopService);

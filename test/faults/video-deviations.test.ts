@@ -9,7 +9,7 @@ import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoSer
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 
 /** Videos; `npm run hammer` generates more, with another seed. */
-const VIDEOS = Number(process.env.DEVIATING_VIDEOS ?? '300');
+const VIDEOS = Number(process.env.DEVIATING_VIDEOS ?? '150');
 const SEED = Number(process.env.DEVIATION_SEED ?? '41');
 const SHARE = 0.4;
 const BATCH = 1_000;

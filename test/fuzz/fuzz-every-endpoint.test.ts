@@ -4,7 +4,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { startAndFuzzService } from './fuzz-service.ts';
 
 /** Requests on each database; `npm run fuzz` sends more, from other seeds. */
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? '1500');
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? '750');
 const SEED = Number(process.env.FUZZ_SEED ?? '20261121') % 2 ** 31;
 
 describe(`R12: requests generated from every endpoint's own schemas (seed ${SEED})`, () => {

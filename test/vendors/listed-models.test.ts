@@ -20,7 +20,7 @@ import { mp4Of } from './media-samples.ts';
  * accepted by its vendor's simulator, and anything else is refused before anything is reserved. A new model is covered
  * by being listed. `input-ways.test.ts` sends every single combination to the simulators.
  */
-const RANDOM_REQUESTS = Number(process.env.LISTED_REQUESTS ?? '150');
+const RANDOM_REQUESTS = Number(process.env.LISTED_REQUESTS ?? '75');
 const SEED = Number(process.env.LISTED_SEED ?? '20261128');
 /** `npm run hammer` sends the whole product instead of a sample. */
 const IS_WHOLE = process.env.LISTED_PRODUCT === 'whole';

@@ -10,7 +10,7 @@ const race = <T>(times: number, run: (index: number) => Promise<T>): Promise<T[]
   Promise.all(Array.from({ length: times }, (_, index) => run(index)));
 
 /** `npm run hammer` sets more rounds for releases. */
-const ROUNDS = Number(process.env.RACE_ROUNDS ?? '8');
+const ROUNDS = Number(process.env.RACE_ROUNDS ?? '5');
 
 forEachDatabase((dialect, _open, freshUrl) => {
   /** Two processes' worth of the service on PostgreSQL; SQLite has one process. */
