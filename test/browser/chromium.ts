@@ -38,7 +38,7 @@ async function closeIfIdle(own: SharedBrowser): Promise<void> {
 }
 
 /** Starts Debian's Chromium with its own background requests disabled. The caller closes it. */
-export const startChromium = (): Promise<Browser> =>
+const startChromium = (): Promise<Browser> =>
   chromium.launch({
     ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
     args: [

@@ -4,30 +4,33 @@ import { Secret, TOTP } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { PASSWORD } from '../accounts/test-user-client.ts';
 import { type DeviceAuthFixture, startDeviceService } from '../device-auth/device-auth-fixture.ts';
-import { chromiumPath, startChromium } from './chromium.ts';
+import { acquireChromium, chromiumPath } from './chromium.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
 
+/** Each language in both schemes, and at the narrowest width. */
 const VARIANTS: readonly BrowserContextOptions[] = [
   { locale: 'en', colorScheme: 'light', viewport: { width: 320, height: 640 } },
   { locale: 'zh-CN', colorScheme: 'dark', viewport: { width: 320, height: 640 } },
-  { locale: 'en', colorScheme: 'dark', viewport: { width: 390, height: 844 } },
   { locale: 'zh-CN', colorScheme: 'light', viewport: { width: 390, height: 844 } },
   { locale: 'en', colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
-  { locale: 'zh-CN', colorScheme: 'light', viewport: { width: 1280, height: 800 } },
 ];
 
 describe('the authorization pages in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let service: DeviceAuthFixture;
   let browser: Browser;
+  let release: () => void;
   const complaints: string[] = [];
 
   before(async () => {
     service = await startDeviceService('sqlite::memory:');
-    browser = await startChromium();
+    const chromium = await acquireChromium();
+    ({ release } = chromium);
+    browser = await chromium.browser;
     await service.anonymous().register('ada');
   });
   after(async () => {
-    await browser.close();
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    release();
     await service.app.close();
   });
 
