@@ -21,7 +21,8 @@
  * - models: every listed combination of all video models, and random requests; what they list is accepted, anything
  *   else reserves nothing
  * - junk and cuts: malformed bodies from callers, streams and device sign-ins that break at any byte
- * - flows: clients and wire forms, which `npm test` tries on one database, on both
+ * - flows: clients and wire forms, which `npm test` tries on one database, on both; stories of the console, which it
+ *   tells in one language, in both
  * - image: builds the container image and runs it read-only (scripts/try-container-image.ts), if buildah and mmdebstrap
  *   are installed
  * - release: makes a release in a clone (scripts/try-release.ts)
@@ -112,6 +113,7 @@ const strength = {
   QUEUE_PROCESSES: '8',
   CUTS: values.cuts,
   WRONG_CODES: values.codes,
+  ALL_LANGUAGES: '1',
   LOST_RESPONSE_STEP: '1',
   HISTORIES: values.histories,
   INVALID_SUBMIT_RUNS: values.junk,
@@ -147,6 +149,7 @@ const WORDS = [
   'artifacts/kill-during-copying',
   'batches/killed-batches',
   'artifacts/vendor-file-faults',
+  'browser/',
   'operations/database-outages',
   'operations/drain',
   'upgrades/',

@@ -12,9 +12,7 @@ import {
   waitForExpression,
 } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { STRINGS } from './console-strings.ts';
-
-const LANGUAGES = ['en', 'zh-cn'] as const;
+import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 
 describe('the account pages in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let fixture: BrowserFixture;
@@ -26,16 +24,16 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const see = (page: Page, text: string) => page.getByText(text).first().waitFor();
 
+  const story = inTurn();
   for (const language of LANGUAGES) {
     const words = STRINGS[language];
     const suffix = language === 'en' ? 'en' : 'zh';
 
-    it(`enables two-step verification, and signs in with a code and with a backup code (${language})`, async () => {
+    story(language, 'enables two-step verification, and signs in with a code and with a backup code', async () => {
       const username = `mira-${suffix}`;
       const mira = await fixture.running.signUp(username);
       const page = await fixture.open({ language });
-      await signIn(page, username, PASSWORD);
-      await page.goto('/account/security');
+      await signIn(page, username, PASSWORD, '/account/security');
       await button(page, words.account.security.setUp).click();
       await page.getByRole('img', { name: words.account.security.qr }).waitFor();
       const secret = (await page.locator('code').first().textContent()) ?? '';
@@ -68,7 +66,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.context().close();
     });
 
-    it(`redeems a code, however it is formatted, and shows the plan (${language})`, async () => {
+    story(language, 'redeems a code, however it is formatted, and shows the plan', async () => {
       const { root } = fixture.running;
       const code = `plan-${suffix}`;
       const card = { package_code: code, name: `Plan ${suffix}`, level: 1, duration_days: 30, daily_quota: 1_000_000 };
@@ -79,10 +77,8 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       });
       await fixture.running.signUp(`buyer-${suffix}`);
       const page = await fixture.open({ language });
-      await signIn(page, `buyer-${suffix}`, PASSWORD);
-      await page.goto(
-        `/packages?code=${encodeURIComponent(` ${String(codes[0]).toLowerCase().replaceAll('-', ' ')} `)}`,
-      );
+      const typed = encodeURIComponent(` ${String(codes[0]).toLowerCase().replaceAll('-', ' ')} `);
+      await signIn(page, `buyer-${suffix}`, PASSWORD, `/packages?code=${typed}`);
       await see(page, words.plan.none);
       await button(page, words.plan.redeemAction).click();
       await page.getByRole('region', { name: `Plan ${suffix}` }).waitFor();
@@ -95,11 +91,10 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.context().close();
     });
 
-    it(`links a phone, gets a mailbox and the settings for an e-mail program (${language})`, async () => {
+    story(language, 'links a phone, gets a mailbox and the settings for an e-mail program', async () => {
       await fixture.running.signUp(`writer-${suffix}`);
       const page = await fixture.open({ language });
-      await signIn(page, `writer-${suffix}`, PASSWORD);
-      await page.goto('/mailbox');
+      await signIn(page, `writer-${suffix}`, PASSWORD, '/mailbox');
       await page.getByRole('link', { name: words.mailbox.bind }).click();
       const number = language === 'en' ? '+4915111111111' : '+4915122222222';
       await page.getByLabel(words.account.profile.phoneLabel).fill(number);
@@ -123,18 +118,17 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.context().close();
     });
 
-    it(`delivers a ticket to the operators and their reply back, live (${language})`, async () => {
+    story(language, 'delivers a ticket to the operators and their reply back, live', async () => {
       const { root } = fixture.running;
       await fixture.running.signUp(`asker-${suffix}`);
       const page = await fixture.open({ language });
-      await signIn(page, `asker-${suffix}`, PASSWORD);
       // The stream starts after the reply: on a slow connection it may.
       const replied = Promise.withResolvers<void>();
       await page.route('**/api/notifications/stream*', async (route) => {
         await replied.promise;
         await route.continue();
       });
-      await page.goto('/tickets/new');
+      await signIn(page, `asker-${suffix}`, PASSWORD, '/tickets/new');
       await page.getByLabel(words.support.subject).fill(`Colours ${suffix}`);
       await page.getByLabel(words.support.text).fill('Too green.');
       await page.reload();
@@ -169,7 +163,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.context().close();
     });
 
-    it(`names an approved device, lists it, and revokes it (${language})`, async () => {
+    story(language, 'names an approved device, lists it, and revokes it', async () => {
       const keeper = await fixture.running.signUp(`keeper-${suffix}`);
       const issued = await keeper.ok<Record<string, string>>('POST', '/api/auth/device/code', {
         client_id: CLI_OAUTH_CLIENT.id,
@@ -177,9 +171,8 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
         device_id: suffix,
       });
       const page = await fixture.open({ language });
-      await signIn(page, `keeper-${suffix}`, PASSWORD);
       // The user is already signed in: the page only asks for consent.
-      await page.goto(`/authorize?code=${issued.user_code}`);
+      await signIn(page, `keeper-${suffix}`, PASSWORD, `/authorize?code=${issued.user_code}`);
       await page.click('form[action="/authorize/approve"] button');
       assert.equal(await page.inputValue('#name'), 'Edit suite');
       await page.fill('#name', 'Laptop');
@@ -212,9 +205,8 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
   it('ends another session, sends its browser to the sign-in page with the reason, and lists failed sign-ins', async () => {
     await fixture.running.signUp('twice');
     const [here, there] = [await fixture.open(), await fixture.open()];
-    await signIn(here, 'twice', PASSWORD);
-    await signIn(there, 'twice', PASSWORD);
-    await here.goto('/account/security');
+    await signIn(there, 'twice', PASSWORD, '/tickets');
+    await signIn(here, 'twice', PASSWORD, '/account/security');
     const end = button(here, STRINGS.en.account.security.endSession);
     await end.first().waitFor();
     for (let left = await end.count(); left > 0; left -= 1) {
@@ -250,8 +242,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
   it('moves the focus to the content by the skip link', async () => {
     await fixture.running.signUp('keys');
     const page = await fixture.open();
-    await signIn(page, 'keys', PASSWORD);
-    await page.goto('/notifications');
+    await signIn(page, 'keys', PASSWORD, '/notifications');
     await waitForContent(page);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');

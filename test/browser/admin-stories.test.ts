@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { PASSWORD } from '../accounts/test-user-client.ts';
-import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
+import { type BrowserFixture, openBrowserFixture, signIn, signInOnPage, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { inCredits, STRINGS } from './console-strings.ts';
+import { inCredits, inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 
 describe('the administration in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
@@ -17,13 +17,14 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const inDialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true });
   const see = (page: Page, text: string) => page.getByText(text).first().waitFor();
-  const asRoot = async (language: keyof typeof STRINGS): Promise<Page> => {
+  const asRoot = async (language: keyof typeof STRINGS, path: string): Promise<Page> => {
     const page = await fixture.open({ language });
-    await signIn(page, ROOT.username, ROOT.password);
+    await signIn(page, ROOT.username, ROOT.password, path);
     return page;
   };
 
-  for (const language of ['en', 'zh-cn'] as const) {
+  const story = inTurn();
+  for (const language of LANGUAGES) {
     const {
       admin,
       adminAnnouncements,
@@ -39,54 +40,55 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
     } = STRINGS[language];
     const suffix = language === 'en' ? 'en' : 'zh';
 
-    it(`carries a ticket from the user to an administrator and back, each in their own browser (${language})`, async () => {
-      await fixture.running.signUp(`client-${suffix}`);
-      const user = await fixture.open({ language });
-      await signIn(user, `client-${suffix}`, PASSWORD);
-      await user.goto('/tickets/new');
-      await user.getByLabel(support.subject).fill(`Invoice ${suffix}`);
-      await user.getByLabel(support.text).fill('For November, please.');
-      await button(user, support.send).click();
-      await user.waitForURL(/\/tickets\/\d+$/);
+    story(
+      language,
+      'carries a ticket from the user to an administrator and back, each in their own browser',
+      async () => {
+        await fixture.running.signUp(`client-${suffix}`);
+        const user = await fixture.open({ language });
+        await signIn(user, `client-${suffix}`, PASSWORD, '/tickets/new');
+        await user.getByLabel(support.subject).fill(`Invoice ${suffix}`);
+        await user.getByLabel(support.text).fill('For November, please.');
+        await button(user, support.send).click();
+        await user.waitForURL(/\/tickets\/\d+$/);
 
-      const staff = await asRoot(language);
-      await staff.goto('/admin/tickets?unprocessed=true');
-      await staff.getByRole('link', { name: `Invoice ${suffix}` }).click();
-      await see(staff, 'For November, please.');
-      // The draft of an internal note must never become a reply to the user.
-      await staff.getByText(adminTickets.note, { exact: true }).click();
-      await staff.getByLabel(adminTickets.replyNote).fill('Pays late.');
-      await staff.getByText(adminTickets.answer, { exact: true }).click();
-      assert.equal(await staff.getByRole('textbox', { name: adminTickets.reply }).inputValue(), '');
-      await staff.getByText(adminTickets.note, { exact: true }).click();
-      await button(staff, adminTickets.keepNote).click();
-      await staff.getByRole('article').nth(1).waitFor();
-      await staff.getByText(adminTickets.answer, { exact: true }).click();
-      await staff.getByRole('textbox', { name: adminTickets.reply }).fill('It is in your mail.');
-      await staff.keyboard.press('Control+Enter');
-      await staff.getByRole('article').nth(2).waitFor();
+        const staff = await asRoot(language, '/admin/tickets?unprocessed=true');
+        await staff.getByRole('link', { name: `Invoice ${suffix}` }).click();
+        await see(staff, 'For November, please.');
+        // The draft of an internal note must never become a reply to the user.
+        await staff.getByText(adminTickets.note, { exact: true }).click();
+        await staff.getByLabel(adminTickets.replyNote).fill('Pays late.');
+        await staff.getByText(adminTickets.answer, { exact: true }).click();
+        assert.equal(await staff.getByRole('textbox', { name: adminTickets.reply }).inputValue(), '');
+        await staff.getByText(adminTickets.note, { exact: true }).click();
+        await button(staff, adminTickets.keepNote).click();
+        await staff.getByRole('article').nth(1).waitFor();
+        await staff.getByText(adminTickets.answer, { exact: true }).click();
+        await staff.getByRole('textbox', { name: adminTickets.reply }).fill('It is in your mail.');
+        await staff.keyboard.press('Control+Enter');
+        await staff.getByRole('article').nth(2).waitFor();
 
-      // The reply arrives without a reload; the internal note does not.
-      await user.getByRole('article', { name: support.staff }).waitFor();
-      assert.equal(await user.getByText('Pays late.').count(), 0);
-      await user.getByLabel(support.reply).fill('Thank you!');
-      await user.keyboard.press('Control+Enter');
-      await see(user, 'Thank you!');
+        // The reply arrives without a reload; the internal note does not.
+        await user.getByRole('article', { name: support.staff }).waitFor();
+        assert.equal(await user.getByText('Pays late.').count(), 0);
+        await user.getByLabel(support.reply).fill('Thank you!');
+        await user.keyboard.press('Control+Enter');
+        await see(user, 'Thank you!');
 
-      await staff.getByText('Thank you!').waitFor({ timeout: 30_000 });
-      await staff.getByRole('combobox', { name: adminTickets.setStatus }).click();
-      await staff.getByRole('option', { name: support.status.resolved }).click();
-      await see(staff, adminTickets.statusSet);
-      await user.reload();
-      await user.getByText(support.status.resolved, { exact: true }).waitFor();
-      await user.context().close();
-      await staff.context().close();
-    });
+        await staff.getByText('Thank you!').waitFor({ timeout: 30_000 });
+        await staff.getByRole('combobox', { name: adminTickets.setStatus }).click();
+        await staff.getByRole('option', { name: support.status.resolved }).click();
+        await see(staff, adminTickets.statusSet);
+        await user.reload();
+        await user.getByText(support.status.resolved, { exact: true }).waitFor();
+        await user.context().close();
+        await staff.context().close();
+      },
+    );
 
-    it(`adds a user, adds and removes credits, creates codes once, and disables the user (${language})`, async () => {
-      const page = await asRoot(language);
+    story(language, 'adds a user, adds and removes credits, creates codes once, and disables the user', async () => {
+      const page = await asRoot(language, '/admin/users');
       const name = `hand-${suffix}`;
-      await page.goto('/admin/users');
       await button(page, admin.users.make).click();
       await page.getByRole('dialog').getByRole('textbox', { name: admin.users.username }).fill(name);
       await page.getByRole('dialog').locator('input[type=password]').fill(PASSWORD);
@@ -125,8 +127,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       assert.ok(!(await page.content()).includes(code), 'a code is shown once');
 
       const user = await fixture.open({ language });
-      await signIn(user, name, PASSWORD);
-      await user.goto('/packages');
+      await signIn(user, name, PASSWORD, '/packages');
       await user.getByRole('textbox', { name: plan.code }).fill(code.toLowerCase());
       await button(user, plan.redeemAction).click();
       await user.getByRole('region', { name: `Gift ${suffix}` }).waitFor();
@@ -141,7 +142,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await user.locator('input[autocomplete=new-password]').fill('by the link of root');
       await button(user, signInWords.reset.action).click();
       await see(user, signInWords.reset.done);
-      await signIn(user, name, 'by the link of root');
+      await signInOnPage(user, name, 'by the link of root');
 
       await page.goto(`/admin/users/${id}`);
       await button(page, app.edit).click();
@@ -160,12 +161,11 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await page.context().close();
     });
 
-    it(`announces in two languages, decides an application, and shows a client secret once (${language})`, async () => {
+    story(language, 'announces in two languages, decides an application, and shows a client secret once', async () => {
       const reader = await fixture.running.signUp(`reader-${suffix}`);
       await fixture.running.setSiteSetting('BETA_FEATURES', `Boards ${suffix}: several shots`);
       const applicant = await fixture.open({ language });
-      await signIn(applicant, `reader-${suffix}`, PASSWORD);
-      await applicant.goto('/beta-applications');
+      await signIn(applicant, `reader-${suffix}`, PASSWORD, '/beta-applications');
       await see(applicant, 'several shots');
       await button(applicant, support.applyFor.replace('{{name}}', `Boards ${suffix}`)).click();
       await applicant.getByLabel(support.reason).fill('For a film.');
@@ -173,8 +173,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await see(applicant, support.applied);
       assert.equal(await applicant.getByText(support.decision.pending, { exact: true }).count(), 2);
       await applicant.context().close();
-      const page = await asRoot(language);
-      await page.goto('/admin/announcements');
+      const page = await asRoot(language, '/admin/announcements');
       await button(page, adminAnnouncements.make).first().click();
       await page.getByRole('textbox', { name: adminAnnouncements.title }).fill(`News ${suffix}`);
       await page.getByRole('textbox', { name: adminAnnouncements.text }).fill('Something is new.');
@@ -213,8 +212,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
 
   it('keeps filters in the URL across back and forward, and explains an empty result', async () => {
     const { admin, list } = STRINGS.en;
-    const page = await asRoot('en');
-    await page.goto('/admin/users');
+    const page = await asRoot('en', '/admin/users');
     await page.getByRole('textbox', { name: admin.users.search }).fill('nobody-of-this-name');
     await see(page, list.noMatch);
     assert.match(page.url(), /q=nobody-of-this-name/);
@@ -229,7 +227,8 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
   it('shows no admin page to other accounts', async () => {
     await fixture.running.signUp('outsider');
     const page = await fixture.open();
-    await signIn(page, 'outsider', PASSWORD);
+    await signIn(page, 'outsider', PASSWORD, '/tickets');
+    await waitForContent(page);
     assert.equal(await page.getByText(STRINGS.en.app.sections.administration).count(), 0);
     await page.goto('/admin/users');
     await see(page, STRINGS.en.app.notFound.title);

@@ -28,8 +28,7 @@ describe('batches in the console', { skip: chromiumPath === undefined && !proces
     const person = await fixture.running.signUp('vera');
     await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 50_000_000, note: 'start' });
     const page = await fixture.open();
-    await signIn(page, 'vera', PASSWORD);
-    await page.goto('/batches');
+    await signIn(page, 'vera', PASSWORD, '/batches');
     await waitForContent(page);
     await page.getByText(batches.emptyTitle).waitFor();
     const csv = 'custom_id,prompt,model,seconds\n=one,A boat [time=1],sora-2,4\ntwo,,sora-2,4\n';

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { type BrowserFixture, openBrowserFixture, signIn } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { STRINGS } from './console-strings.ts';
+import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 
 const keyOf = (name: string): string => `sk-secret-of-account-${name}`;
@@ -29,13 +29,14 @@ describe('the credentials of a channel in Chromium', { skip: chromiumPath === un
     await upstream.stop();
   });
 
-  for (const language of ['en', 'zh-cn'] as const) {
+  const story = inTurn();
+  for (const language of LANGUAGES) {
     const { adminChannels, app } = STRINGS[language];
     const { credentials, reasons, states, test } = adminChannels;
     const named = (text: string, name: string): string => text.replace('{{name}}', name);
     const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-    it(`are added, tested, rotated, disabled and removed, and never shown (${language})`, async () => {
+    story(language, 'are added, tested, rotated, disabled and removed, and never shown', async () => {
       const { id } = await fixture.running.root.ok<{ id: number }>('POST', '/api/admin/channels', {
         name: `Pool ${language}`,
         vendor: 'openai',
@@ -45,8 +46,7 @@ describe('the credentials of a channel in Chromium', { skip: chromiumPath === un
         options: { private: true },
       });
       const page = await fixture.open({ language });
-      await signIn(page, ROOT.username, ROOT.password);
-      await page.goto(`/admin/channels/${id}`);
+      await signIn(page, ROOT.username, ROOT.password, `/admin/channels/${id}`);
       const table = page.getByRole('table', { name: credentials.title, exact: true });
       const row = (name: string) => table.getByRole('row').filter({ hasText: name });
       await row('#1').waitFor();

@@ -4,7 +4,7 @@ import { callModelApi } from '../call-model-api.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { type BrowserFixture, openBrowserFixture, signIn } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { STRINGS } from './console-strings.ts';
+import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 
 const COMPLETION = {
@@ -35,14 +35,14 @@ describe('a chat provider in Chromium', { skip: chromiumPath === undefined && !p
     await upstream.stop();
   });
 
-  for (const language of ['en', 'zh-cn'] as const) {
+  const story = inTurn('zh-cn');
+  for (const language of LANGUAGES) {
     const { channels, credentials, presets, states, suggest } = STRINGS[language].adminChannels;
-    it(`is chosen from a list and tested, and its models are added until a call works (${language})`, async () => {
+    story(language, 'is chosen from a list and tested, and its models are added until a call works', async () => {
       lab = `lab-${language}`;
       const { root } = fixture.running;
       const page = await fixture.open({ language });
-      await signIn(page, ROOT.username, ROOT.password);
-      await page.goto('/admin/channels/new');
+      await signIn(page, ROOT.username, ROOT.password, '/admin/channels/new');
       const button = (name: string) => page.getByRole('button', { name, exact: true });
       const baseUrl = page.getByLabel(channels.baseUrl, { exact: true });
       const choose = async (name: string): Promise<void> => {

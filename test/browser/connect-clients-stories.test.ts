@@ -31,8 +31,7 @@ describe('from an API key to the first call, in Chromium', {
       const username = `maker-${language}`;
       await fixture.running.signUp(username);
       const page = await fixture.open({ language, width });
-      await signIn(page, username, PASSWORD);
-      await page.goto('/account/tokens');
+      await signIn(page, username, PASSWORD, '/account/tokens');
       await waitForContent(page);
       await page.getByRole('button', { name: account.apiKeys.make }).first().click();
       const dialog = page.getByRole('dialog');

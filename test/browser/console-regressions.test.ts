@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
+import { authenticate, type BrowserFixture, openBrowserFixture, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
@@ -20,7 +20,7 @@ describe('regressions of the console, in Chromium', {
     const { root } = fixture.running;
     await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 499_590_000, note: 'start' });
     page = await fixture.open();
-    await signIn(page, ROOT.username, ROOT.password);
+    await authenticate(page, ROOT.username, ROOT.password);
   });
   after(() => fixture.stop());
 
@@ -132,7 +132,7 @@ describe('regressions of the console, in Chromium', {
 
   it(`shows the whole balance on a phone of ${PHONE_WIDTH} px`, async () => {
     const phone = await fixture.open({ width: PHONE_WIDTH, height: 844 });
-    await signIn(phone, ROOT.username, ROOT.password);
+    await authenticate(phone, ROOT.username, ROOT.password);
     await open('/account/overview', phone);
     const isClipped = `(() => {
       const range = document.createRange();

@@ -1,3 +1,4 @@
+import { it } from 'node:test';
 import enAccount from '../../src/console/strings/en/account.ts';
 import enAdmin from '../../src/console/strings/en/admin.ts';
 import enAdminAnnouncements from '../../src/console/strings/en/admin-announcements.ts';
@@ -72,7 +73,27 @@ import { amountUnitName } from '../../src/contract/amounts.ts';
 export const inCredits = (amount: string, language: 'en' | 'zh-cn'): string =>
   `${amount} ${amountUnitName({ quotaPerCredit: 1, currency: '' }, language)}`;
 
-/** Texts of the console by language and namespace, so that each story runs in both languages. */
+/** Languages of the console. */
+export const LANGUAGES = ['en', 'zh-cn'] as const;
+type Language = (typeof LANGUAGES)[number];
+
+/** Set by `npm run hammer`: every story in both languages. */
+const ALL_LANGUAGES = process.env.ALL_LANGUAGES === '1';
+
+/**
+ * Returns a function that declares a story in one language: the first story in `first`, the next in the other one, and
+ * so on. The steps of a story are the same in both, and the accessibility tests open every page in both.
+ */
+export function inTurn(first: Language = 'en') {
+  const titles: string[] = [];
+  return (language: Language, title: string, story: () => Promise<void>): void => {
+    if (!titles.includes(title)) titles.push(title);
+    const isOwn = (language === first) === (titles.indexOf(title) % 2 === 0);
+    if (isOwn || ALL_LANGUAGES) void it(`${title} (${language})`, story);
+  };
+}
+
+/** Texts of the console by language and namespace. */
 export const STRINGS = {
   en: {
     account: enAccount,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
-import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
+import { authenticate, type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { STRINGS } from './console-strings.ts';
+import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 import { usageOfUsers } from './usage-of-users.ts';
 
@@ -23,13 +23,13 @@ describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && 
   });
   after(() => fixture.stop());
 
-  for (const language of ['en', 'zh-cn'] as const) {
+  const story = inTurn('zh-cn');
+  for (const language of LANGUAGES) {
     const { costs } = STRINGS[language];
 
-    it(`filters own costs by URL, sorts and exports them, and sets and removes a budget (${language})`, async () => {
+    story(language, 'filters own costs by URL, sorts and exports them, and sets and removes a budget', async () => {
       const page = await fixture.open({ language });
-      await signIn(page, 'spender', PASSWORD);
-      await page.goto('/account/overview?days=7');
+      await signIn(page, 'spender', PASSWORD, '/account/overview?days=7');
       await waitForContent(page);
       const table = page.getByRole('table', { name: costs.groups.model });
       const firstName = () => table.locator('tbody tr').first().getByRole('link').textContent();
@@ -65,7 +65,7 @@ describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && 
   it('renders fifty of ten thousand groups, and fifty more on request', async () => {
     const { costs, app } = STRINGS.en;
     const page = await fixture.open();
-    await signIn(page, ROOT.username, ROOT.password);
+    await authenticate(page, ROOT.username, ROOT.password);
     await page.route(
       ({ pathname }) => pathname === '/api/admin/usage',
       (route) => route.fulfill({ json: usageOfUsers(10_000) }),
@@ -83,8 +83,7 @@ describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && 
   it('shows an administrator the cost of each channel and user, and the calls behind it', async () => {
     const { costs, app } = STRINGS.en;
     const page = await fixture.open();
-    await signIn(page, ROOT.username, ROOT.password);
-    await page.goto('/admin/costs?by=user');
+    await signIn(page, ROOT.username, ROOT.password, '/admin/costs?by=user');
     await page.getByRole('link', { name: 'spender' }).first().waitFor();
     await page.goto('/admin/costs?by=channel&from=junk');
     await page.getByRole('table', { name: costs.groups.channel }).getByRole('link', { name: /vidu/ }).click();

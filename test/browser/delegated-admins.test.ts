@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { PASSWORD } from '../accounts/test-user-client.ts';
-import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
+import { authenticate, type BrowserFixture, openBrowserFixture, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
@@ -27,7 +27,7 @@ describe('an administrator who is not root, in Chromium', {
     const clerk = await fixture.running.signUp('clerk');
     await fixture.running.root.ok('PUT', `/api/admin/users/${clerk.id}`, { role: 'admin' });
     page = await fixture.open();
-    await signIn(page, 'clerk', PASSWORD);
+    await authenticate(page, 'clerk', PASSWORD);
   });
   after(() => fixture.stop());
 
@@ -78,7 +78,7 @@ describe('an administrator who is not root, in Chromium', {
   it('ends one session of a user, and no other', async () => {
     const client = await fixture.running.signUp('client');
     const own = await fixture.open();
-    await signIn(own, 'client', PASSWORD);
+    await authenticate(own, 'client', PASSWORD);
     await page.goto(`/admin/users/${client.id}`);
     const sessions = page
       .locator('section')

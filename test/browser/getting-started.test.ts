@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { JOB_TIMINGS } from '../../src/sandbox/jobs.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { kling } from '../../src/sandbox/vendors/kling.ts';
-import { openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
+import { openBrowserFixture, signInOnPage, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { inCredits, STRINGS } from './console-strings.ts';
+import { inCredits, inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 
 const MODEL = 'kling-v3';
@@ -16,8 +16,9 @@ const PROMPT = 'A paper boat drifts down a rainy street';
 describe('from an empty installation to a downloaded video', {
   skip: chromiumPath === undefined && !process.env.CI,
 }, () => {
-  for (const language of ['en', 'zh-cn'] as const)
-    it(`guides the first administrator: channel, credits, video, download (${language})`, async () => {
+  const story = inTurn();
+  for (const language of LANGUAGES)
+    story(language, 'guides the first administrator: channel, credits, video, download', async () => {
       const { admin, adminChannels, studio } = STRINGS[language];
       const vendor = await startSandbox({ simulators: [kling], timing: JOB_TIMINGS.interactive });
       const fixture = await openBrowserFixture({ SANDBOX: '' });
@@ -28,7 +29,7 @@ describe('from an empty installation to a downloaded video', {
         await page.getByRole('link', { name, exact: true }).click();
       };
       try {
-        await signIn(page, ROOT.username, ROOT.password);
+        await signInOnPage(page, ROOT.username, ROOT.password);
         await step(admin.gettingStarted.channelAction);
         await page.waitForURL('**/admin/channels/new');
         await addChannel(page, language, vendor.url('kling'), vendor.credentials('kling'));

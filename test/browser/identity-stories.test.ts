@@ -42,8 +42,7 @@ describe('identity providers in the console', { skip: chromiumPath === undefined
 
   it('root adds a provider, tests it and saves it', async () => {
     const page = await fixture.open();
-    await signIn(page, 'root', 'root-password-1');
-    await page.goto('/admin/settings');
+    await signIn(page, 'root', 'root-password-1', '/admin/settings');
     await waitForContent(page);
     await page.getByRole('button', { name: 'Add an identity provider' }).click();
     await page.getByRole('menuitem', { name: 'OpenID Connect' }).click();
@@ -90,8 +89,7 @@ describe('identity providers in the console', { skip: chromiumPath === undefined
   it('an account with a password links the identity, in Chinese, and signs in with it', async () => {
     const user = await fixture.running.signUp('linker');
     const page = await fixture.open({ language: 'zh-cn' });
-    await signIn(page, 'linker', PASSWORD);
-    await page.goto('/account/security');
+    await signIn(page, 'linker', PASSWORD, '/account/security');
     await page.getByRole('button', { name: '添加 Example SSO' }).click();
     await page.getByRole('dialog').locator('input[type=password]').fill(PASSWORD);
     await page.getByRole('button', { name: '前往 Example SSO' }).click();

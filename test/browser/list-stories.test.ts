@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import {
+  authenticate,
   type BrowserFixture,
   openBrowserFixture,
   signIn,
@@ -22,7 +23,7 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
     fixture = await openBrowserFixture({ RETENTION_AUDIT_DAYS: '90' });
     for (const name of ['ann', 'bob', 'cid']) await fixture.running.signUp(name);
     page = await fixture.open();
-    await signIn(page, ROOT.username, ROOT.password);
+    await authenticate(page, ROOT.username, ROOT.password);
   });
   after(() => fixture.stop());
 
@@ -61,8 +62,7 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
         daily_quota: 1,
       });
     const phone = await fixture.open({ width: 390, height: 844 });
-    await signIn(phone, ROOT.username, ROOT.password);
-    await phone.goto('/admin/packages');
+    await signIn(phone, ROOT.username, ROOT.password, '/admin/packages');
     await waitForContent(phone);
     const first = () =>
       phone

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import organizations from '../../src/console/strings/en/organizations.ts';
 import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
+import { authenticate, type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
@@ -47,8 +47,7 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
   /** Signs a person in and lets them work for the studio. */
   async function openAs(name: keyof typeof people, invitation: string): Promise<Page> {
     const page = await fixture.open();
-    await signIn(page, name, PASSWORD);
-    await page.goto(invitation);
+    await signIn(page, name, PASSWORD, invitation);
     await page.getByRole('button', { name: organizations.accept }).click();
     await page.getByRole('button', { name: organizations.workHere }).click();
     await page.waitForURL(/\/studio/);
@@ -61,8 +60,7 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
   it('shares a plan, limits two members, sends a batch of 300 and lets one person go', async () => {
     const { root, app } = fixture.running;
     const owner = await fixture.open();
-    await signIn(owner, 'olga', PASSWORD);
-    await owner.goto('/account/organizations');
+    await signIn(owner, 'olga', PASSWORD, '/account/organizations');
     await waitForContent(owner);
     await owner.getByRole('button', { name: organizations.create }).first().click();
     await owner.getByRole('textbox', { name: organizations.name, exact: true }).fill('Small Studio');
@@ -120,7 +118,7 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
     assert.ok(tasks.every(({ status, actor_id: by }) => status === 'SUCCESS' && by === people.mia.id));
 
     const zoe = await fixture.open();
-    await signIn(zoe, 'zoe', PASSWORD);
+    await authenticate(zoe, 'zoe', PASSWORD);
     const { key } = await people.zoe.ok<{ key: string }>('POST', '/api/tokens', { name: 'zoe' }, IN_STUDIO);
     await zoe.goto('/account/organizations/studio');
     await zoe.getByRole('button', { name: organizations.leave }).click();
@@ -140,8 +138,7 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
 
   it('is shown to administrators with its costs, closed, and restored by its owner', async () => {
     const admin = await fixture.open();
-    await signIn(admin, 'root', 'root-password-1');
-    await admin.goto('/admin/organizations');
+    await signIn(admin, 'root', 'root-password-1', '/admin/organizations');
     await admin.getByRole('link', { name: 'Small Studio' }).waitFor();
     await admin.getByText('Team', { exact: true }).waitFor();
     await assertAccessible(admin, 'organizations of the administration');
@@ -163,8 +160,7 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
     await admin.getByRole('button', { name: 'Restore' }).waitFor();
 
     const owner = await fixture.open();
-    await signIn(owner, 'olga', PASSWORD);
-    await owner.goto('/account/organizations/studio');
+    await signIn(owner, 'olga', PASSWORD, '/account/organizations/studio');
     await owner.getByText(/It will be deleted on/).waitFor();
     await assertAccessible(owner, 'a closed organization');
     await show(owner, 'closed');

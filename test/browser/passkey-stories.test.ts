@@ -6,7 +6,7 @@ import { manualClock } from '../../src/server/platform/clock.ts';
 import { PASSWORD } from '../accounts/test-user-client.ts';
 import { freePort } from '../operations/server-process.ts';
 import { startTestService, type TestService } from '../test-service.ts';
-import { signIn, waitForContent } from './browser-fixture.ts';
+import { authenticate, waitForContent } from './browser-fixture.ts';
 import { buildConsoleIfOutdated } from './build-console.ts';
 import { acquireChromium, chromiumPath } from './chromium.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
@@ -81,7 +81,7 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
   it('are added, offered in the sign-in form, used for approvals, renamed and removed', async () => {
     await service.signUp('ada');
     const { page, credentials, setPresent } = await open();
-    await signIn(page, 'ada', PASSWORD);
+    await authenticate(page, 'ada', PASSWORD);
     await addPasskey(page, 'Laptop');
     assert.equal((await credentials()).length, 1);
     await assertAccessible(page, 'passkeys');
@@ -151,7 +151,7 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
   it('that the service does not know are refused by the button, which says so', async () => {
     await service.signUp('bob');
     const { page, setPresent } = await open();
-    await signIn(page, 'bob', PASSWORD);
+    await authenticate(page, 'bob', PASSWORD);
     await addPasskey(page, 'Phone');
     await setPresent(false);
     await page.context().clearCookies();
@@ -168,7 +168,7 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
     await service.signUp('kim');
     const { page } = await open('en-US', { width: 390, height: 844 });
     await service.root.ok('POST', '/api/user/2fa/setup');
-    await signIn(page, 'kim', PASSWORD);
+    await authenticate(page, 'kim', PASSWORD);
     const code = await newDeviceCode();
     await service.setSiteSetting('REQUIRE_SECOND_FACTOR', 'all');
     await page.goto('/account/devices');

@@ -60,8 +60,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
   it('the browser creates a poster once; afterwards the gallery loads posters and no video', async () => {
     const { person, id } = await makeVideo('poster-maker', 'A lighthouse in fog');
     const page = await fixture.open();
-    await signIn(page, 'poster-maker', PASSWORD);
-    await page.goto('/videos');
+    await signIn(page, 'poster-maker', PASSWORD, '/videos');
     const card = page.getByRole('article', { name: 'A lighthouse in fog' });
     // The studio may have made the poster already.
     await card.locator('video, img').first().waitFor();
@@ -85,8 +84,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
     for (const prompt of ['A grey owl in the snow', 'A boat [fail]'])
       await person.ok('POST', '/api/videos', { model: 'kling-v1-6', prompt });
     const page = await fixture.open();
-    await signIn(page, 'curator', PASSWORD);
-    await page.goto('/videos');
+    await signIn(page, 'curator', PASSWORD, '/videos');
     const card = (prompt: string) => page.getByRole('article', { name: prompt });
     const button = (name: string) => page.getByRole('button', { name, exact: true });
     for (const prompt of ['A red fox', 'A grey owl']) await card(prompt).locator('.clip img').waitFor();
@@ -163,8 +161,7 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
       const username = `sharer-${language}`;
       const { person, id } = await makeVideo(username, 'A secret prompt');
       const page = await fixture.open({ language, scheme });
-      await signIn(page, username, PASSWORD);
-      await page.goto(`/videos/${id}`);
+      await signIn(page, username, PASSWORD, `/videos/${id}`);
       await page.getByRole('button', { name: studio.share.action, exact: true }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel(studio.share.password).fill('open sesame');

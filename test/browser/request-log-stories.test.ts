@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { STRINGS } from './console-strings.ts';
+import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 
 const VIDEO = { model: 'kling-v1-6', prompt: 'A paper boat on a river' };
@@ -34,13 +34,13 @@ describe('the request log in Chromium', { skip: chromiumPath === undefined && !p
   };
   const rows = (page: Page) => page.locator('main tbody tr');
 
-  for (const language of ['en', 'zh-cn'] as const) {
+  const story = inTurn();
+  for (const language of LANGUAGES) {
     const { requests, list } = STRINGS[language];
 
-    it(`filters by URL, exports the filtered rows, and opens a receipt whose lines add up (${language})`, async () => {
+    story(language, 'filters by URL, exports the filtered rows, and opens a receipt whose lines add up', async () => {
       const page = await fixture.open({ language });
-      await signIn(page, 'maker', PASSWORD);
-      await page.goto('/account/requests?status=ok');
+      await signIn(page, 'maker', PASSWORD, '/account/requests?status=ok');
       await waitForContent(page);
       assert.ok((await rows(page).count()) > 0);
       assert.equal(await rows(page).getByText(requests.statuses.failed, { exact: true }).count(), 0);
@@ -65,11 +65,9 @@ describe('the request log in Chromium', { skip: chromiumPath === undefined && !p
   it('shows calls without a reload as they finish, to the account and to an administrator who filters by name', async () => {
     const { requests, list } = STRINGS.en;
     const own = await fixture.open();
-    await signIn(own, 'maker', PASSWORD);
-    await own.goto('/account/requests?live=true');
+    await signIn(own, 'maker', PASSWORD, '/account/requests?live=true');
     const all = await fixture.open();
-    await signIn(all, ROOT.username, ROOT.password);
-    await all.goto('/admin/requests?live=true');
+    await signIn(all, ROOT.username, ROOT.password, '/admin/requests?live=true');
     await all.getByRole('combobox', { name: list.user }).fill('mak');
     await all.getByRole('option', { name: 'maker' }).click();
     await all.waitForURL(new RegExp(`user_id=${maker.id}`));
@@ -89,8 +87,7 @@ describe('the request log in Chromium', { skip: chromiumPath === undefined && !p
   it('explains an empty result and a missing receipt', async () => {
     const { requests, list, app } = STRINGS.en;
     const page = await fixture.open();
-    await signIn(page, 'maker', PASSWORD);
-    await page.goto('/account/requests?kind=embeddings&after=junk&page=2');
+    await signIn(page, 'maker', PASSWORD, '/account/requests?kind=embeddings&after=junk&page=2');
     await page.getByText(list.noMatch, { exact: true }).waitFor();
     await page.getByRole('button', { name: list.clear }).first().click();
     await rows(page).first().waitFor();

@@ -49,6 +49,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
     for (const [index, text] of OWNING.entries()) await storeOwningText(fixture.running.root, text, index);
     page = await fixture.open();
     await signIn(page, ROOT.username, ROOT.password);
+    await waitForContent(page);
   });
   after(() => fixture.stop());
 
@@ -79,6 +80,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
     const english = page;
     page = await fixture.open({ language: 'zh-cn' });
     await signIn(page, ROOT.username, ROOT.password);
+    await waitForContent(page);
     let seen = 0;
     for (const path of Object.values(CONSOLE_PATHS)) {
       await navigateWithin(page, path);
@@ -97,6 +99,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
     const admin = page;
     page = await fixture.open();
     await signIn(page, 'mallory', PASSWORD);
+    await waitForContent(page);
     for (const path of USER_PATHS) {
       await navigateWithin(page, path);
       assert.ok((await assertInert(path)).includes('<img src=x onerror='), `${path}: not shown at all`);

@@ -6,10 +6,10 @@ import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { PASSWORD } from '../accounts/test-user-client.ts';
 import {
+  authenticate,
   type BrowserFixture,
   type ContextOptions,
   openBrowserFixture,
-  signIn,
   waitForContent,
   waitForExpression,
 } from './browser-fixture.ts';
@@ -56,7 +56,7 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     const person = await fixture.running.signUp(username);
     await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 50_000_000, note: 'start' });
     const page = await fixture.open(options);
-    await signIn(page, username, PASSWORD);
+    await authenticate(page, username, PASSWORD);
     return { page, person };
   };
   const role = (page: Page, name: string) => page.getByRole('combobox', { name: named(studio.roleOf, name) });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PASSWORD } from '../accounts/test-user-client.ts';
-import { type BrowserFixture, openBrowserFixture, signIn } from './browser-fixture.ts';
+import { authenticate, type BrowserFixture, openBrowserFixture } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { STRINGS } from './console-strings.ts';
+import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
 
 describe('messages of the studio before and after a submit', {
@@ -19,13 +19,14 @@ describe('messages of the studio before and after a submit', {
     const person = await fixture.running.signUp(username);
     await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 1_000_000, note: 'start' });
     const page = await fixture.open({ language });
-    await signIn(page, username, PASSWORD);
+    await authenticate(page, username, PASSWORD);
     return { person, page };
   };
   const starts = (text: string): string => text.split('{{')[0]?.trim() ?? text;
 
-  for (const language of ['en', 'zh-cn'] as const) {
-    it(`shows why a vendor refused a request and the remedy, and keeps the whole form (${language})`, async () => {
+  const story = inTurn('zh-cn');
+  for (const language of LANGUAGES) {
+    story(language, 'shows why a vendor refused a request and the remedy, and keeps the whole form', async () => {
       const { studio, failures } = STRINGS[language];
       const { person, page } = await open(`refused-${language}`, language);
       await page.goto('/studio?model=kling-v1-6');

@@ -28,8 +28,7 @@ describe('results, ideas and models of the studio', { skip: chromiumPath === und
     const person = await fixture.running.signUp(username);
     await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 50_000_000, note: 'start' });
     const page = await fixture.open(options);
-    await signIn(page, username, PASSWORD);
-    await page.goto('/studio?model=kling-v1-6');
+    await signIn(page, username, PASSWORD, '/studio?model=kling-v1-6');
     await page.locator('#prompt').waitFor();
     return page;
   };

@@ -10,7 +10,7 @@ import {
   waitForExpression,
 } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { STRINGS } from './console-strings.ts';
+import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
 
 const BALANCE = 50_000_000;
@@ -28,16 +28,16 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     return person;
   };
 
-  for (const language of ['en', 'zh-cn'] as const) {
+  const story = inTurn();
+  for (const language of LANGUAGES) {
     const { failures, studio, app } = STRINGS[language];
     const starts = (text: string) => text.split('{{')[0]?.trim() ?? text;
 
-    it(`generates a video: price first, progress, player, download, reuse (${language})`, async () => {
+    story(language, 'generates a video: price first, progress, player, download, reuse', async () => {
       const username = `maker-${language}`;
       const person = await customer(username);
       const page = await fixture.open({ language });
-      await signIn(page, username, PASSWORD);
-      await page.goto('/studio?model=kling-v1');
+      await signIn(page, username, PASSWORD, '/studio?model=kling-v1');
       await page.getByPlaceholder(studio.promptPlaceholder).fill('A paper boat in the rain');
       const run = page.getByRole('button', { name: new RegExp(`^${starts(studio.runPrice)}.*\\d`) });
       await run.waitFor();
@@ -77,12 +77,11 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
       await page.context().close();
     });
 
-    it(`shows why a video failed and that it was not charged (${language})`, async () => {
+    story(language, 'shows why a video failed and that it was not charged', async () => {
       const username = `loser-${language}`;
       const person = await customer(username);
       const page = await fixture.open({ language });
-      await signIn(page, username, PASSWORD);
-      await page.goto('/studio?model=kling-v1');
+      await signIn(page, username, PASSWORD, '/studio?model=kling-v1');
       await page.getByPlaceholder(studio.promptPlaceholder).fill('A clock melts [fail]');
       await page.getByRole('button', { name: new RegExp(`^${starts(studio.runPrice)}.*\\d`) }).click();
       await page.getByText(starts(studio.refunded)).first().waitFor();
@@ -101,7 +100,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
       await page.context().close();
     });
 
-    it(`names missing input before the button is pressed (${language})`, async () => {
+    story(language, 'names missing input before the button is pressed', async () => {
       await fixture.running.signUp(`poor-${language}`);
       const page = await fixture.open({ language });
       await signIn(page, `poor-${language}`, PASSWORD);
@@ -125,8 +124,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     for (const prompt of ['A red fox in the snow', 'A grey owl in the snow', 'A boat [fail]'])
       await person.ok('POST', '/api/videos', { model: 'kling-v1-6', prompt });
     const page = await fixture.open();
-    await signIn(page, 'collector', PASSWORD);
-    await page.goto('/videos');
+    await signIn(page, 'collector', PASSWORD, '/videos');
     const card = (prompt: string) => page.getByRole('article', { name: prompt });
     const many = (text: string, count: number) => text.replace('{{count}}', String(count));
     const button = (name: string) => page.getByRole('button', { name, exact: true });

@@ -33,8 +33,7 @@ describe('reconciliation in Chromium', { skip: chromiumPath === undefined && !pr
   };
   const openPage = async (language: keyof typeof STRINGS): Promise<Page> => {
     const page = await fixture.open({ language });
-    await signIn(page, ROOT.username, ROOT.password);
-    await page.goto('/admin/reconciliation');
+    await signIn(page, ROOT.username, ROOT.password, '/admin/reconciliation');
     await waitForContent(page);
     return page;
   };

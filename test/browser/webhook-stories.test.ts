@@ -3,11 +3,9 @@ import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import { WebhookReceiver } from '../webhooks/receiver.ts';
-import { type BrowserFixture, openBrowserFixture, signIn, waitForExpression } from './browser-fixture.ts';
+import { authenticate, type BrowserFixture, openBrowserFixture, waitForExpression } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { STRINGS } from './console-strings.ts';
-
-const LANGUAGES = ['en', 'zh-cn'] as const;
+import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 
 describe('webhooks and notifications by e-mail, in Chromium', {
   skip: chromiumPath === undefined && !process.env.CI,
@@ -34,80 +32,85 @@ describe('webhooks and notifications by e-mail, in Chromium', {
     const person = await fixture.running.signUp(username);
     const page = await fixture.open({ language });
     page.setDefaultTimeout(120_000);
-    await signIn(page, username, PASSWORD);
+    await authenticate(page, username, PASSWORD);
     return [person, page];
   };
 
+  const story = inTurn('zh-cn');
   for (const language of LANGUAGES) {
     const words = STRINGS[language];
     const t = words.account.webhooks;
 
-    it(`adds a webhook, shows request and status of a failed delivery, redelivers it and replays events (${language})`, async () => {
-      const hook = `/${language}`;
-      receiver.answer = ({ path }) => (path === hook ? { status: 500, body: 'the disk is full' } : { status: 204 });
-      const [person, page] = await join(`hooks-${language}`, language);
-      await page.goto('/account/webhooks');
-      await button(page, t.add).first().click();
-      const dialog = page.getByRole('dialog');
-      await dialog.getByLabel(t.url).fill(receiver.url(hook));
-      await button(page, t.add).last().click();
-      await see(page, t.secretTitle);
-      assert.match((await dialog.textContent()) ?? '', /whsec_[A-Za-z0-9+/]{40,}/);
-      await button(page, words.account.apiKeys.done).click();
-      await page.getByRole('link', { name: receiver.url(hook) }).click();
-      await see(page, t.noDeliveries);
-      await page.setViewportSize({ width: 320, height: 700 });
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, 'the URL wraps');
-      await page.setViewportSize({ width: 1280, height: 860 });
+    story(
+      language,
+      'adds a webhook, shows request and status of a failed delivery, redelivers it and replays events',
+      async () => {
+        const hook = `/${language}`;
+        receiver.answer = ({ path }) => (path === hook ? { status: 500, body: 'the disk is full' } : { status: 204 });
+        const [person, page] = await join(`hooks-${language}`, language);
+        await page.goto('/account/webhooks');
+        await button(page, t.add).first().click();
+        const dialog = page.getByRole('dialog');
+        await dialog.getByLabel(t.url).fill(receiver.url(hook));
+        await button(page, t.add).last().click();
+        await see(page, t.secretTitle);
+        assert.match((await dialog.textContent()) ?? '', /whsec_[A-Za-z0-9+/]{40,}/);
+        await button(page, words.account.apiKeys.done).click();
+        await page.getByRole('link', { name: receiver.url(hook) }).click();
+        await see(page, t.noDeliveries);
+        await page.setViewportSize({ width: 320, height: 700 });
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, 'the URL wraps');
+        await page.setViewportSize({ width: 1280, height: 860 });
 
-      await button(page, t.test).click();
-      await see(page, 'webhook.test');
-      await see(page, 'status 500');
-      await button(page, t.details).click();
-      await dialog.getByText('status 500').first().waitFor();
-      const shown = (await dialog.textContent()) ?? '';
-      assert.ok(shown.includes(receiver.url(hook)) && shown.includes('webhook.test'), shown);
-      // The receiver's host is listed in WEBHOOK_PRIVATE_HOSTS, so its response bodies are not shown to the account.
-      assert.ok(!shown.includes('the disk is full'), shown);
-      await page.keyboard.press('Escape');
-      await dialog.waitFor({ state: 'detached' });
-      await button(page, t.details).and(page.locator(':focus')).waitFor();
-      await page.keyboard.press('Enter');
-      receiver.answer = () => ({ status: 204 });
-      await button(page, t.retry).click();
-      const table = page.getByRole('table', { name: t.deliveries });
-      await table.getByText(t.status.delivered, { exact: true }).waitFor();
-      const [first, second] = await receiver.waitFor(hook, 2);
-      assert.equal(second?.headers['webhook-id'], first?.headers['webhook-id']);
+        await button(page, t.test).click();
+        await see(page, 'webhook.test');
+        await see(page, 'status 500');
+        await button(page, t.details).click();
+        await dialog.getByText('status 500').first().waitFor();
+        const shown = (await dialog.textContent()) ?? '';
+        assert.ok(shown.includes(receiver.url(hook)) && shown.includes('webhook.test'), shown);
+        // The receiver's host is listed in WEBHOOK_PRIVATE_HOSTS, so its response bodies are not shown to the account.
+        assert.ok(!shown.includes('the disk is full'), shown);
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+        await button(page, t.details).and(page.locator(':focus')).waitFor();
+        await page.keyboard.press('Enter');
+        receiver.answer = () => ({ status: 204 });
+        await button(page, t.retry).click();
+        const table = page.getByRole('table', { name: t.deliveries });
+        await table.getByText(t.status.delivered, { exact: true }).waitFor();
+        const [first, second] = await receiver.waitFor(hook, 2);
+        assert.equal(second?.headers['webhook-id'], first?.headers['webhook-id']);
 
-      // Events of the account are delivered again, with the same ids.
-      const { database, events } = fixture.running.app;
-      await database.transaction((trx) =>
-        events.eventLog.write(trx, { type: 'wallet.low', userId: person.id, subject: 'wallet', data: { left: 1 } }),
-      );
-      const delivered = async (count: number) => {
-        for (;;) {
-          const found = receiver.at(hook).filter(({ body }) => JSON.parse(body).type === 'wallet.low');
-          if (found.length >= count) return found.map(({ headers }) => headers['webhook-id']);
-          await page.waitForTimeout(20);
-        }
-      };
-      await delivered(1);
-      await see(page, 'wallet.low');
-      await page.getByRole('button', { name: t.replay }).click();
-      await page.getByRole('menuitem', { name: t.replayHours.replace('{{hours}}', '1'), exact: true }).click();
-      assert.equal(new Set(await delivered(2)).size, 1);
+        // Events of the account are delivered again, with the same ids.
+        const { database, events } = fixture.running.app;
+        await database.transaction((trx) =>
+          events.eventLog.write(trx, { type: 'wallet.low', userId: person.id, subject: 'wallet', data: { left: 1 } }),
+        );
+        const delivered = async (count: number) => {
+          for (;;) {
+            const found = receiver.at(hook).filter(({ body }) => JSON.parse(body).type === 'wallet.low');
+            if (found.length >= count) return found.map(({ headers }) => headers['webhook-id']);
+            await page.waitForTimeout(20);
+          }
+        };
+        await delivered(1);
+        await see(page, 'wallet.low');
+        await page.getByRole('button', { name: t.replay }).click();
+        await page.getByRole('menuitem', { name: t.replayHours.replace('{{hours}}', '1'), exact: true }).click();
+        assert.equal(new Set(await delivered(2)).size, 1);
 
-      await button(page, t.disable).click();
-      await see(page, t.disabled.byOwner);
-      await button(page, t.remove).click();
-      await dialog.getByRole('button', { name: t.remove, exact: true }).click();
-      await see(page, t.emptyTitle);
-      assert.deepEqual(await person.ok('GET', '/api/webhooks'), []);
-      await page.context().close();
-    });
+        await button(page, t.disable).click();
+        await see(page, t.disabled.byOwner);
+        await button(page, t.remove).click();
+        await dialog.getByRole('button', { name: t.remove, exact: true }).click();
+        await see(page, t.emptyTitle);
+        assert.deepEqual(await person.ok('GET', '/api/webhooks'), []);
+        await page.context().close();
+      },
+    );
 
-    it(`sets notification topics, e-mail topics, quiet hours and a daily digest (${language})`, async () => {
+    story(language, 'sets notification topics, e-mail topics, quiet hours and a daily digest', async () => {
       const texts = words.notifications;
       const [person, page] = await join(`mails-${language}`, language);
       await page.goto('/notifications/settings');
