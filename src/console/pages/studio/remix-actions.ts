@@ -101,23 +101,6 @@ export function useRemixActions(options: RemixOptions): RemixActions {
     if (model === undefined) throw new Error(t(`noneCan.${operation}`));
     const name = own === undefined ? video.model : modelTitle(own);
     if (model.id !== video.model) onNotice(t(`otherModel.${operation}`, { model: name, other: modelTitle(model) }));
-    const source = { key: crypto.randomUUID(), type: 'video', role: 'source', name: video.prompt } as const;
-    return fitDraftToModel(
-      {
-        ...EMPTY_DRAFT,
-        operation,
-        prompt: operation === 'extend' ? video.prompt : '',
-        inputs: [{ ...source, source: { file_id: taskId } }],
-      },
-      model,
-    ).draft;
-    if (model.id !== video.model)
-      onNotice(
-        t(`otherModel.${operation}`, {
-          model: own === undefined ? video.model : modelTitle(own),
-          other: modelTitle(model),
-        }),
-      );
     return fitDraftToModel(toChangeDraft(taskId, video.prompt, operation), model).draft;
   };
   const takeFrame = async (taskId: string): Promise<void> => {

@@ -70,12 +70,6 @@ export const VideoCard = memo(function VideoCard({
         <Group justify="space-between" wrap="nowrap" gap="xs" mt="auto">
           <Text size="xs" c="dimmed" component="div" truncate>
             <RelativeTime at={video.submit_time} />
-            {video.status === 'SUCCESS' ? (
-              <>
-                {' · '}
-                {formatDuration(video.finish_time - video.submit_time)}
-              </>
-            ) : null}
             {video.submitted_by === undefined ? null : ` · ${video.submitted_by}`}
           </Text>
           <CardActions video={video} onReuse={onReuse} />
