@@ -162,7 +162,7 @@ export default {
       'add-secret': 'Secret of a device client added',
       'remove-secret': 'Secret of a device client removed',
     },
-    grant: { approve: 'Application let in', deny: 'Application refused' },
+    grant: { approve: 'Application approved', deny: 'Application refused' },
     mailbox: {
       create: 'Mailbox created',
       read: 'Mailbox password viewed',
