@@ -24,7 +24,7 @@ const PRICES: Row[] = [
   { key: 'ModelPrice', value: '{"sora-2":0.1,"kling-v2-1-master":0.35,"dall-e-3":0.04}' },
   { key: 'CacheRatio', value: '{"gpt-4o":0.5}' },
   { key: 'GroupRatio', value: '{"default":1,"vip":0.8,"sold":0.6}' },
-  { key: 'GroupGroupRatio', value: '{"vip":{"default":0.5}}' },
+  { key: 'GroupGroupRatio', value: '{"default":{"vip":0.5}}' },
   { key: 'AutoGroups', value: '["vip","default"]' },
   { key: 'UserUsableGroups', value: '{"default":"all","vip":"some"}' },
   { key: 'SMTPToken', value: 'a-secret-that-must-not-show' },
@@ -122,10 +122,8 @@ const tokenRows = (): Row[] => [
   token(10, { key: '' }),
   token(11, { user_id: 5, unlimited_quota: false, remain_quota: -5, used_quota: 10, status: 4 }),
   token(12, { user_id: 5, group: 'vip' }),
-  token(13, { user_id: 8 }),
-  token(14, { user_id: 8, group: 'vip' }),
-  token(15, { user_id: 8, group: 'default' }),
-  token(16, { user_id: 5, group: 'auto' }),
+  token(13, { user_id: 8, group: 'vip' }),
+  token(14, { user_id: 5, group: 'auto' }),
 ];
 
 const channel = (id: number, more: Row): Row => ({

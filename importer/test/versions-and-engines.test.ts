@@ -300,14 +300,13 @@ forEachDatabase((name, open, freshUrl) => {
               .map(({ source, text }) => `${source}: ${text}`);
           const channels = /of (\d+) channels/.exec(textsOf('group', /no account/).join())?.[1];
           assert.deepEqual(textsOf('group', /./), [
-            'vip: with keys of the group default its accounts paid prices × 0.5; here the factor of their plan counts',
+            'default: with keys of the group vip its accounts paid prices × 0.5; here the factor of their plan counts',
             `sold: no account is in it, so that it becomes no plan (prices × 0.6, 0 of ${channels} channels, named by 0 keys)`,
           ]);
           const here = "here its owner's plan counts";
           const expected = [
-            `12: it used the group vip (prices × 0.8); ${here}`,
-            `15: it used the group default (prices × 0.5); ${here}`,
-            `16: it tried the groups of the setting AutoGroups in turn (vip, default); ${here}`,
+            `12: it used the group vip (prices × 0.5); ${here}`,
+            `14: it tried the groups of the setting AutoGroups in turn (vip, default); ${here}`,
           ];
           assert.deepEqual(textsOf('key', /plan counts/), GENERATIONS.indexOf(generation) >= 2 ? expected : []);
         });
