@@ -25,7 +25,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
     service = await startDeviceService('sqlite::memory:');
     const chromium = await acquireChromium();
     ({ release } = chromium);
-    browser = await chromium.browser;
+    browser = chromium.browser;
     await service.anonymous().register('ada');
   });
   after(async () => {
