@@ -162,7 +162,8 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     const stage = page.getByRole('article', { name: 'A harbour at noon' });
     await stage.locator('video').waitFor();
     await stage.getByRole('button', { name: studio.operations.edit, exact: true }).click();
-    await page.getByText(/^kling-v1 cannot edit videos\. .+ is selected/).waitFor();
+    const notice = page.getByText(/^Kling 1\.0 cannot edit videos\. .+ is selected/);
+    await notice.waitFor();
     await waitForExpression(page, `document.activeElement.id === 'prompt'`);
     await page.locator('.inputs select').first().waitFor();
     assert.deepEqual(await rolesOf(page), ['source']);
@@ -179,6 +180,7 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     const before = await quota();
     await button.click();
     await page.getByRole('article', { name: 'Make it night' }).locator('video').waitFor();
+    assert.equal(await notice.count(), 0, 'a notice about a form ends with its submit');
     assert.equal((((await quota()) - before) / 500_000).toFixed(2), shown);
     const versions = page.getByRole('region', { name: studio.lineage });
     await versions.getByRole('link', { name: 'A harbour at noon' }).click();

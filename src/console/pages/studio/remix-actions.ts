@@ -82,7 +82,7 @@ export function useRemixActions(options: RemixOptions): RemixActions {
   };
   const fromVideo = async (taskId: string): Promise<{ readonly draft: Draft; readonly isWhole: boolean }> => {
     const { draft: next, lostInputs } = await draftFromVideo(queries, taskId);
-    if (lostInputs > 0) onNotice(t('lostInputs'));
+    onNotice(lostInputs > 0 ? t('lostInputs') : '');
     return { draft: { ...next, compare: [] }, isWhole: lostInputs === 0 };
   };
   const restart = async (taskId: string, hasNewSeed: boolean): Promise<void> => {
@@ -100,7 +100,7 @@ export function useRemixActions(options: RemixOptions): RemixActions {
     const model = own !== undefined && canDo(own, operation) ? own : cheapestModel(models, operation);
     if (model === undefined) throw new Error(t(`noneCan.${operation}`));
     const name = own === undefined ? video.model : modelTitle(own);
-    if (model.id !== video.model) onNotice(t(`otherModel.${operation}`, { model: name, other: modelTitle(model) }));
+    onNotice(model === own ? '' : t(`otherModel.${operation}`, { model: name, other: modelTitle(model) }));
     return fitDraftToModel(toChangeDraft(taskId, video.prompt, operation), model).draft;
   };
   const takeFrame = async (taskId: string): Promise<void> => {

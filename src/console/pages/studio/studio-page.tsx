@@ -41,6 +41,7 @@ export function StudioPage() {
   const [onStage] = useVideosOnStage(shown);
   const showStarted = (taskIds: readonly string[]): void => {
     show(taskIds);
+    setNotice('');
     // Waits until the new video is on the stage.
     if (isNarrow()) setTimeout(scrollToStage, 100);
   };
