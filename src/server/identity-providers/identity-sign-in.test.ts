@@ -9,6 +9,7 @@ import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { type Deviation, FakeProvider } from '../../../test/identity-providers/fake-provider.ts';
 import { SignInBrowser } from '../../../test/identity-providers/sign-in-browser.ts';
+import { fetchMetrics, METRICS_TOKEN } from '../../../test/operations/fetch-metrics.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
 import type { Identity, IdentityProvider } from '../../contract/identity-providers.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
@@ -52,7 +53,7 @@ forEachDatabase((name, _open, freshUrl) => {
       other = await FakeProvider.start('another-client');
       sneaky.provider = await FakeProvider.start();
       const url = await freshUrl();
-      service = await startTestService(url, { OIDC_PROVIDERS: JSON.stringify(providers()) });
+      service = await startTestService(url, { OIDC_PROVIDERS: JSON.stringify(providers()), METRICS_TOKEN });
       replica =
         name === 'postgres'
           ? await startTestService(url, {
@@ -493,6 +494,8 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await post(token)).statusCode, 400, 'a replayed token');
       assert.equal((await post(await company.logoutToken({ claims: { sub: 'leaver' } }))).statusCode, 200);
       assert.equal(await second.account(), undefined);
+      const signOuts = /identity_sign_ins_total\{provider="company",outcome="signed_out"\} (\d+)/;
+      assert.equal(signOuts.exec(await fetchMetrics(service.url))?.[1], '2');
     });
 
     it('PASSWORD_SIGN_IN=0 leaves passwords to root alone, and reveals nobody', async () => {
