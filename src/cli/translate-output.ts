@@ -66,6 +66,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['Changed member #.', '已修改成员 #。'],
   ['No open invitations.', '没有未接受的邀请。'],
   ['Withdrew invitation #.', '已撤销邀请 #。'],
+  ['The link works once, until #.', '链接仅可使用一次，有效期至 #。'],
   ['Joined #. Act for it with "#".', '已加入 #，可用“#”以其身份操作。'],
   ['Removed member #.', '已移出成员 #。'],
   ['No API keys. Create one with "#".', '没有 API 密钥，可用“#”创建。'],

@@ -47,7 +47,7 @@ describe('organizations in a terminal', () => {
     await run('olga', 'orgs', 'set', 'studio', id, '--role', 'admin', '--spend-limit', 'none');
     assert.match(await run('olga', 'orgs', 'members', 'studio'), /^\d+\tmia\t.*\tadmin\t.*\tnone$/m);
     assert.equal((await machines.olga.run('orgs', 'set', 'studio', id)).code, 2, 'nothing to change');
-    await run('olga', 'orgs', 'invite', 'studio');
+    assert.match(await run('olga', 'orgs', 'invite', 'studio'), /^http:\S+#rgin_\w+\n?$/);
     const [open] = parseJsonOutput<{ id: number }[]>(
       await machines.olga.run('orgs', 'invitations', 'studio', '--json'),
     );

@@ -10,7 +10,7 @@ import {
 import { parseCredits, parseRowId, parseSpendLimit, type TypedSpendLimit } from '../argument-parsers.ts';
 import { formatSpendLimit, loadAmountUnit, loadCreditFormat, toSpendLimit } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
-import { dateTime, formatTable, relativeTime } from '../output.ts';
+import { dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
 import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -208,7 +208,8 @@ function addInvitationCommands(orgs: Command, run: RunCommand): void {
         const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
           reelgate.organizations.invite(slug, defined({ role, email, spendLimit: limit }), { headers }),
         );
-        session.output.result(made, `${made.url}\nIt works once, until ${dateTime(made.expires_at)}.`);
+        session.output.info(`The link works once, until ${formatDateTime(made.expires_at)}.`);
+        session.output.result(made, made.url);
       }),
     );
 
