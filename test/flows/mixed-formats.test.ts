@@ -91,7 +91,7 @@ describe('requests in the formats of Kling and Jimeng with unified responses', (
       await refused(path, { model_name: 'kling-v1-6', prompt: 'x', duration: true }, /duration must be a string/);
       await refused(path, { model_name: 'kling-v1-6', prompt: 'x', duration: '5.5' }, /duration/);
       await refused(path, { model_name: 'kling-v1-6', prompt: 'x', callback_url: 'ftp://a.example/' }, /callback_url/);
-      await refused(path, { model_name: 'sora-2', prompt: 'x' }, /no model of this vendor/);
+      await refused(path, { model_name: 'sora-2', prompt: 'x' }, /not a model of this vendor/);
       await refused(path, { model_name: 'kling-v1-6' }, /prompt is required/);
     });
 
@@ -125,7 +125,7 @@ describe('requests in the formats of Kling and Jimeng with unified responses', (
       await refused(path, { prompt: 'x' }, /req_key/);
       await refused(path, { ...body, image_urls: 'https://a.example/a.png' }, /image_urls/);
       await refused(path, { ...body, frames: 'all' }, /frames/);
-      await refused(path, { ...body, req_key: 'kling-v1-6' }, /no model of this vendor/);
+      await refused(path, { ...body, req_key: 'kling-v1-6' }, /not a model of this vendor/);
       await refused(`${JIMENG}CVSync2AsyncGetResult${VERSION}`, { req_key: 'jimeng_t2v_v30' }, /task_id/);
     });
 
