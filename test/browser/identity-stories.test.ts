@@ -51,14 +51,14 @@ describe('identity providers in the console', { skip: chromiumPath === undefined
     await dialog.getByLabel('Name on the button').fill('Example SSO');
     await dialog.getByLabel('Id, part of its URLs').fill('sso');
     await dialog.getByLabel('Issuer', { exact: false }).first().fill(issuer);
-    await dialog.getByLabel('Client id').fill(client_id);
+    await dialog.getByLabel('Client ID').fill(client_id);
     await dialog.locator('input[type=password]').fill('wrong-secret');
     await dialog.getByRole('button', { name: 'Test' }).click();
-    await dialog.getByText(/Client id and secret: .*invalid_client/).waitFor();
+    await dialog.getByText(/Client ID and secret: .*invalid_client/).waitFor();
     await dialog.locator('input[type=password]').fill(client_secret);
     await dialog.getByRole('switch', { name: 'Create accounts' }).check();
     await dialog.getByRole('button', { name: 'Test' }).click();
-    await dialog.getByText('Client id and secret: works').waitFor();
+    await dialog.getByText('Client ID and secret: OK').waitFor();
     await assertAccessible(page, 'identity provider dialog');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('The setting was saved.').waitFor();

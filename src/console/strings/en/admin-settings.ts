@@ -122,7 +122,7 @@ export default {
     issuerHint: 'URL whose /.well-known/openid-configuration describes the identity provider.',
     redirect: 'Redirect URI to register there',
     logout: 'Back-channel logout URI, if it supports that',
-    clientId: 'Client id',
+    clientId: 'Client ID',
     clientSecret: 'Client secret',
     secretHint: 'Leave empty to keep the stored one.',
     autoCreate: 'Create accounts',
