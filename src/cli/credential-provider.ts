@@ -81,7 +81,11 @@ function readTokenOwnerId(): number {
   return Number(id);
 }
 
-function notSignedInError({ baseUrl, organization }: SignedInService, purpose: CredentialPurpose): ReelgateError {
+/** The error of a command that needs a sign-in, for the account or the organization it acts for. */
+export function notSignedInError(
+  { baseUrl, organization }: SignedInService,
+  purpose: CredentialPurpose,
+): ReelgateError {
   if (organization !== undefined)
     return new ReelgateError(
       `You are not signed in for ${organization}. Run "reelgate login --org ${organization}" and choose it when you confirm.`,

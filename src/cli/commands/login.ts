@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { DeviceCode, DeviceTokens, Reelgate } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
+import { notSignedInError } from '../credential-provider.ts';
 import type { StoredCredentials } from '../credentials.ts';
 import { formatSpendLimit, loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
@@ -257,14 +258,14 @@ export function addWhoamiCommand(program: Command, run: RunCommand): void {
     .description('Show the account, its balance and how you are signed in')
     .action((_options: unknown, command: Command) =>
       run(command, async (context) => {
-        const { credentialStore, baseUrl, signInKey } = context;
+        const { credentialStore, signInKey } = context;
         const { REELGATE_ACCESS_TOKEN, REELGATE_API_KEY } = process.env;
         const signIn = await credentialStore.read(signInKey);
         if (REELGATE_ACCESS_TOKEN || signIn !== undefined)
           return printAccount(context, REELGATE_ACCESS_TOKEN ? 'REELGATE_ACCESS_TOKEN' : 'device sign-in');
         if (REELGATE_API_KEY) return printApiKey(context);
         await loadCreditFormat(context.reelgate);
-        throw new ReelgateError(`You are not signed in to ${baseUrl}.`, { code: 'unauthorized', status: 401 });
+        throw notSignedInError(context, 'account');
       }),
     );
 }
