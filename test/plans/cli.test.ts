@@ -39,7 +39,7 @@ describe('reelgate plans and redeem', () => {
       description: 'For\u001b[31m people\nwho make much',
     });
     const { stdout } = await anonymous.run('plans');
-    assert.match(stdout, /^basic\tA card\t1\t9\.5\t30\t0\.002 credits a day\t\n/m);
+    assert.match(stdout, /^basic\tA card\t1\t9\.50 credits\t30\t0\.002 credits a day\t\n/m);
     assert.match(
       stdout,
       /^pro\t.*\t0\.004 credits per 5 hours, at most 0\.018 credits a week\tFor\ufffd\[31m people who make much$/m,
