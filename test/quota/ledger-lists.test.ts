@@ -81,6 +81,8 @@ describe('ledger and usage lists', () => {
       assert.deepEqual(Object.keys(rows[0] ?? {}), [
         'id',
         'user_id',
+        'organization',
+        'submitted_by',
         'kind',
         'amount',
         'plan_amount',
