@@ -85,7 +85,7 @@ describe('names in the administration in Chromium', { skip: chromiumPath === und
     await values.fill('5');
     await values.press('Enter');
     await page.getByRole('button', { name: STRINGS.en.app.save, exact: true }).click();
-    await page.getByText(STRINGS.en.app.saved).waitFor();
+    await page.getByText(STRINGS.en.app.saved, { exact: true }).waitFor();
     const { price } = await fixture.running.root.ok<{ price: { lines: { when: object }[] } }>(
       'GET',
       '/api/admin/models/kling-v1-6',
