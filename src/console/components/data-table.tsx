@@ -17,6 +17,7 @@ import { IconChevronDown, IconChevronUp, IconSelector } from '@tabler/icons-reac
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { formatSort, parseSort, type Sort } from '../../contract/responses.ts';
+import { readOrganization } from '../data/browser-storage.ts';
 import { nextSort, sortRows } from './list/sort-rows.ts';
 
 /** One column of a table: its label and the content of its cells. */
@@ -31,6 +32,12 @@ export interface Column<Row> {
   readonly sortValue?: (row: Row) => string | number | null;
   /** Hidden on phones; the row's detail page shows the value. */
   readonly hideOnPhone?: boolean;
+}
+
+/** Column with the member who created a row, while the console works for an organization; none for the own account. */
+export function useMemberColumn<Row>(memberOf: (row: Row) => string | undefined): readonly Column<Row>[] {
+  const { t } = useTranslation();
+  return readOrganization() === undefined ? [] : [{ label: t('member'), cell: (row) => memberOf(row) || '–' }];
 }
 
 interface DataTableProps<Row> {

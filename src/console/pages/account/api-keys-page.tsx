@@ -19,12 +19,17 @@ import { useTranslation } from 'react-i18next';
 import { createToken, revokeToken, TOKEN_SORTS, updateToken } from '../../../contract/api-tokens.ts';
 import { AmountInput } from '../../components/amount-input.tsx';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
-import { type Column, DataTable, type RowSelection, useRowSelection } from '../../components/data-table.tsx';
+import {
+  type Column,
+  DataTable,
+  type RowSelection,
+  useMemberColumn,
+  useRowSelection,
+} from '../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { BulkBar } from '../../components/list/bulk-bar.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
-import { useMemberColumn } from '../../components/member-column.tsx';
 import { ModelsSelect } from '../../components/models-select.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';

@@ -1,8 +1,7 @@
 import { Badge, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
-import type { Column } from '../../components/data-table.tsx';
-import { useMemberColumn } from '../../components/member-column.tsx';
+import { type Column, useMemberColumn } from '../../components/data-table.tsx';
 import { OwnerLink, RouteLink, UserOrChannelLink } from '../../components/route-link.tsx';
 import { formatMilliseconds, formatMoment } from '../../data/format-times.ts';
 import { useChannelNames, useUserNames } from '../../data/names.ts';
