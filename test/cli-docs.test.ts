@@ -6,7 +6,7 @@ import { EXIT } from '../src/cli/errors.ts';
 import { createProgram } from '../src/cli/program.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
-const documents = ['README.md', 'README.zh-CN.md', 'docs/cli.md', 'docs/cli-scripts.md', 'docs/mail.md'];
+const documents = ['README.md', 'README.zh-CN.md', 'docs/cli.md', 'docs/mail.md'];
 
 /** All commands and command groups, as their full names. */
 function pathsOf(command: Command, before: readonly string[] = []): string[] {
@@ -16,16 +16,6 @@ function pathsOf(command: Command, before: readonly string[] = []): string[] {
   });
 }
 const paths = pathsOf(createProgram(false));
-
-test('docs/cli.md lists every command', () => {
-  const text = read('docs/cli.md');
-  const groups = paths.filter((path) => paths.some((other) => other.startsWith(`${path} `)));
-  for (const path of paths.filter((each) => !groups.includes(each))) {
-    const [group = '', verb] = path.split(' ');
-    const line = text.split('\n').find((each) => each.startsWith('|') && each.includes(`reelgate ${group}`));
-    assert.ok(line !== undefined && (verb === undefined || new RegExp(`[ \`]${verb}[ \`]`).test(text)), path);
-  }
-});
 
 test('documents name only existing commands and options', () => {
   for (const document of documents)
@@ -52,7 +42,7 @@ test('documents name only existing commands and options', () => {
     }
 });
 
-test('docs/cli-scripts.md and the help list every exit status', () => {
-  const table = [...read('docs/cli-scripts.md').matchAll(/^\| (\d+) \|/gm)].map(([, status]) => Number(status));
+test('docs/cli.md and the help list every exit status', () => {
+  const table = [...read('docs/cli.md').matchAll(/^\| (\d+) \|/gm)].map(([, status]) => Number(status));
   assert.deepEqual(table, Object.values(EXIT));
 });

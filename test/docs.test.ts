@@ -38,9 +38,9 @@ test('the OpenTelemetry variables are documented', () => {
 
 test('every figure in a document is in the table of figures, or says that it is a limit or was measured once', () => {
   const figures = readFigures(read('bench/README.md'));
-  const generated = new Set(Object.keys(renderDocs()));
+  const isGenerated = (text: string): boolean => text.startsWith('<!-- Made by');
   const problems = documents
-    .filter((path) => !generated.has(path) && path !== CHANGELOG)
+    .filter((path) => !isGenerated(read(path)) && path !== CHANGELOG)
     .flatMap((path) => {
       const text = read(path);
       const isFilled = fillFigures(text, figures) === text;
@@ -250,6 +250,8 @@ test('the code block check catches a block without a comment and one that names 
 const MAX_LINES = 100;
 /** Generated reference tables that may be longer, because people search them as a whole. */
 const LONG_TABLES: Readonly<Record<string, string>> = {
+  'docs/cli.md': 'all commands: readers do not know which there are',
+  'docs/clients.md': 'all clients and fields: readers look for theirs',
   'docs/config.md': 'all settings: readers do not know the group of a setting',
   'docs/errors.md': 'all error codes: readers of a code do not know which capability returns it',
   'docs/models.md': 'all models: readers of a name do not know its vendor',

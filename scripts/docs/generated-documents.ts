@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { ERRORS, type ErrorDefinition } from '../../src/contract/error-codes.ts';
 import { EN } from '../../src/contract/messages/en.ts';
 import {
@@ -8,6 +9,8 @@ import {
   START_SETTINGS,
 } from '../../src/server/platform/setting-definitions.ts';
 import type { Setting } from '../../src/server/platform/setting-readers.ts';
+import { renderCommandTable } from './command-table.ts';
+import { renderDialectTables } from './dialect-tables.ts';
 import { renderModels } from './models.ts';
 
 const GENERATED = '<!-- Made by `npm run docs` from the code; changes here are overwritten. -->';
@@ -18,8 +21,22 @@ export function renderDocs(): Record<string, string> {
     'docs/errors.md': renderErrors(),
     'docs/config.md': renderConfig(),
     'docs/models.md': `${GENERATED}\n\n${renderModels()}`,
+    'docs/cli.md': fillTables('docs/cli.md', { commands: renderCommandTable() }),
+    'docs/clients.md': fillTables('docs/clients.md', renderDialectTables()),
     '.env.example': renderEnvExample(),
   };
+}
+
+/** The document with these tables, each after its mark ``<!-- Made by `npm run docs`: NAME -->`` in place of the last. */
+function fillTables(path: string, tables: Readonly<Record<string, string>>): string {
+  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  return Object.entries(tables).reduce((before, [name, rows]) => {
+    const mark = `<!-- Made by \`npm run docs\`: ${name} -->\n`;
+    const [prose, after] = before.split(mark);
+    if (prose === undefined || after === undefined) throw new Error(`${path} has no place for the table "${name}".`);
+    const rest = after.replace(/^\n*(?:\|.*\n)*\n*/, '');
+    return `${prose}${mark}\n${rows}\n${rest === '' ? '' : '\n'}${rest}`;
+  }, text);
 }
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

@@ -93,8 +93,8 @@ for (const document of ['README.md', 'README.zh-CN.md'])
     assert.match(await shell(`${setup}\n${ask}`), /"role":"assistant"/);
   });
 
-it('the script, server commands and program of docs/cli-scripts.md', async () => {
-  const [script = '', onServer = '', program = ''] = blocksOf('docs/cli-scripts.md');
+it('the script, server commands and program of docs/cli.md', async () => {
+  const [script = '', onServer = '', program = ''] = blocksOf('docs/cli.md');
   await shell(fillIn(script));
   assert.ok(statSync(join(folder, 'kite.mp4')).size > 1000);
 

@@ -54,13 +54,7 @@ it('no example that people copy names a retired model', () => {
       ),
   );
   assert.ok(ended.length > 0);
-  const examples = [
-    'README.md',
-    'README.zh-CN.md',
-    'docs/cli-scripts.md',
-    'src/cli/program.ts',
-    'scripts/quickstart.ts',
-  ];
+  const examples = ['README.md', 'README.zh-CN.md', 'docs/cli.md', 'src/cli/program.ts', 'scripts/quickstart.ts'];
   for (const path of examples) {
     const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
     for (const { id } of ended) assert.doesNotMatch(text, new RegExp(`\\b${id}\\b`), `${path} names ${id}`);

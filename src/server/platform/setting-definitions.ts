@@ -282,7 +282,7 @@ export const SHARED_SETTINGS = {
     description: 'Time zone of the site (IANA name such as Asia/Shanghai), in which spend limits renew.',
   }),
   OIDC_PROVIDERS: identityProviders({
-    description: 'JSON list of identity providers that sign people in (docs/oidc.md); empty: none.',
+    description: 'JSON list of identity providers that sign people in (docs/sign-in.md); empty: none.',
   }),
   PASSWORD_SIGN_IN: flag({
     default: '1',
