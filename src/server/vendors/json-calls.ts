@@ -22,8 +22,18 @@ import type {
   SubmitOutcome,
   VideoRequest,
 } from './adapter.ts';
-import { isSuccessWord, readTaskState } from './task-state.ts';
-import { asArray, asCode, asId, asText, asUrl, isForeignId, ownEntry, toRawResponse } from './untrusted-json.ts';
+import {
+  asArray,
+  asCode,
+  asId,
+  asText,
+  asUrl,
+  isForeignId,
+  isSuccessWord,
+  ownEntry,
+  readTaskState,
+  toRawResponse,
+} from './untrusted-json.ts';
 
 /**
  * Helpers for adapters of vendors with JSON over HTTP: a key in a header, a task id as the whole handle, one GET for a

@@ -1,8 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import type { VendorId } from '../../contract/model-kinds.ts';
-import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter.ts';
+import {
+  type CredentialField,
+  listCredentialForms,
+  type ModelCapability,
+  type ModelLifecycle,
+  type VendorAdapter,
+  type VendorProfile,
+} from './adapter.ts';
 import { anthropic, gemini, openai } from './chat-vendors.ts';
-import { type CredentialField, listCredentialForms } from './credential-forms.ts';
 import { hailuo } from './hailuo/adapter.ts';
 import { jimeng } from './jimeng/adapter.ts';
 import { kling } from './kling/adapter.ts';

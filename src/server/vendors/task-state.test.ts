@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { classifyFailureWord, isSuccessWord, readTaskState } from './task-state.ts';
+import { classifyFailureWord, isSuccessWord, readTaskState } from './untrusted-json.ts';
 
 test('case, tense and separators of a status word do not matter', () => {
   for (const word of ['Success', 'SUCCEED', 'succeeded', 'Done', ' COMPLETED ', 'finished', 'JOB_STATE_SUCCEEDED'])

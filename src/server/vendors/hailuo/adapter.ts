@@ -11,6 +11,7 @@ import { DAY_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, PollFailed, type VendorError, withoutVersion } from '../../upstreams/upstream.ts';
 import {
+  API_KEY_CREDENTIALS,
   billedSeconds,
   type Json,
   type QueryOutcome,
@@ -19,7 +20,6 @@ import {
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
   acceptedSubmit,
   applyExtraFields,
@@ -45,16 +45,17 @@ import {
 } from '../json-calls.ts';
 import { isSameMedia, type MediaText, toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asCode,
   asId,
   asText,
   asUrl,
+  classifyFailureWord,
   firstUrl,
   isForeignId,
   isSuccessStatus,
   ownEntry,
+  readTaskState,
   toRawResponse,
 } from '../untrusted-json.ts';
 import {

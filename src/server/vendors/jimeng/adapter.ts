@@ -5,16 +5,16 @@ import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import type { FailureCause, TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext, VendorError } from '../../upstreams/upstream.ts';
-import type {
-  ImageGeneration,
-  ImageModel,
-  ImageOutcome,
-  Json,
-  QueryOutcome,
-  VendorAdapter,
-  VideoRequest,
+import {
+  type ImageGeneration,
+  type ImageModel,
+  type ImageOutcome,
+  type Json,
+  KEY_PAIR_CREDENTIALS,
+  type QueryOutcome,
+  type VendorAdapter,
+  type VideoRequest,
 } from '../adapter.ts';
-import { KEY_PAIR_CREDENTIALS } from '../credential-forms.ts';
 import {
   acceptedSubmit,
   applyExtraFields,
@@ -39,16 +39,17 @@ import {
 } from '../json-calls.ts';
 import { fileOf, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,
   asCode,
   asId,
   asText,
   asUrl,
+  classifyFailureWord,
   firstUrl,
   isSuccessStatus,
   ownEntry,
+  readTaskState,
   toRawResponse,
 } from '../untrusted-json.ts';
 import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, JIMENG_WAYS, type JimengModel } from './models.ts';

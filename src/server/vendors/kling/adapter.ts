@@ -12,16 +12,17 @@ import {
   withoutVersion,
 } from '../../upstreams/upstream.ts';
 import {
+  API_KEY_CREDENTIALS,
   type BilledFacts,
   billedUnits,
   type Json,
+  KEY_PAIR_CREDENTIALS,
   type MediaInput,
   type QueryOutcome,
   type RequestJson,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-forms.ts';
 import {
   acceptedSubmit,
   applyExtraFields,
@@ -45,7 +46,6 @@ import {
 } from '../json-calls.ts';
 import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media.ts';
 import { createMetadataParser, parseSeconds, rejectField } from '../metadata.ts';
-import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,
   asCode,
@@ -53,10 +53,12 @@ import {
   asText,
   asUnixSeconds,
   asUrl,
+  classifyFailureWord,
   firstUrl,
   isForeignId,
   isSuccessStatus,
   ownEntry,
+  readTaskState,
   toRawResponse,
 } from '../untrusted-json.ts';
 import { KLING_MODELS, MAX_IMAGE_BYTES, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO, TEXT_OR_FRAMES } from './models.ts';

@@ -4,16 +4,16 @@ import { asObject, defined } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl, type VendorError } from '../../upstreams/upstream.ts';
-import type {
-  MediaFile,
-  MediaInput,
-  ModelCapability,
-  QueryOutcome,
-  RequestJson,
-  VendorAdapter,
-  VideoRequest,
+import {
+  API_KEY_CREDENTIALS,
+  type MediaFile,
+  type MediaInput,
+  type ModelCapability,
+  type QueryOutcome,
+  type RequestJson,
+  type VendorAdapter,
+  type VideoRequest,
 } from '../adapter.ts';
-import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
   acceptedSubmit,
   addressOf,
@@ -44,8 +44,16 @@ import {
 } from '../json-calls.ts';
 import { toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { classifyFailureWord, readTaskState } from '../task-state.ts';
-import { asPercent, asText, asUrl, isSuccessStatus, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import {
+  asPercent,
+  asText,
+  asUrl,
+  classifyFailureWord,
+  isSuccessStatus,
+  ownEntry,
+  readTaskState,
+  toRawResponse,
+} from '../untrusted-json.ts';
 import {
   type FrameChoice,
   MAX_INLINE_BYTES,

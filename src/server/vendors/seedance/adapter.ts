@@ -5,6 +5,7 @@ import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl, type VendorError } from '../../upstreams/upstream.ts';
 import {
+  API_KEY_CREDENTIALS,
   billedUnits,
   type Json,
   type QueryOutcome,
@@ -14,7 +15,6 @@ import {
   type VendorDrafts,
   type VideoRequest,
 } from '../adapter.ts';
-import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
   acceptedSubmit,
   addressOf,
@@ -46,8 +46,15 @@ import {
 } from '../json-calls.ts';
 import { type MediaText, toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { classifyFailureWord, readTaskState } from '../task-state.ts';
-import { asArray, asPercent, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
+import {
+  asArray,
+  asPercent,
+  asText,
+  classifyFailureWord,
+  isSuccessStatus,
+  readTaskState,
+  toRawResponse,
+} from '../untrusted-json.ts';
 import { familyOf, type ModelFamily, SEEDANCE_MODELS, SEEDANCE_RATIOS, WIDEST_WAYS } from './models.ts';
 
 /** The body of `POST /contents/generations/tasks` (Volcengine Ark, "Create a video generation task"). */

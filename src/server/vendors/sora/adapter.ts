@@ -10,19 +10,19 @@ import {
   openaiUrl,
   type VendorError,
 } from '../../upstreams/upstream.ts';
-import type {
-  Artifact,
-  Json,
-  MediaFile,
-  MediaInput,
-  ModelCapability,
-  PriceSource,
-  QueryOutcome,
-  SubmitOutcome,
-  VendorAdapter,
-  VideoRequest,
+import {
+  API_KEY_CREDENTIALS,
+  type Artifact,
+  type Json,
+  type MediaFile,
+  type MediaInput,
+  type ModelCapability,
+  type PriceSource,
+  type QueryOutcome,
+  type SubmitOutcome,
+  type VendorAdapter,
+  type VideoRequest,
 } from '../adapter.ts';
-import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import { usd } from '../currency.ts';
 import {
   addressOf,
@@ -49,8 +49,17 @@ import {
 } from '../json-calls.ts';
 import { fileOf, toMediaUrl } from '../media.ts';
 import { parseSeconds, rejectField } from '../metadata.ts';
-import { classifyFailureWord, readTaskState } from '../task-state.ts';
-import { asId, asPercent, asText, asUnixSeconds, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import {
+  asId,
+  asPercent,
+  asText,
+  asUnixSeconds,
+  asUrl,
+  classifyFailureWord,
+  ownEntry,
+  readTaskState,
+  toRawResponse,
+} from '../untrusted-json.ts';
 
 /**
  * OpenAI's videos (`/v1/videos`), implemented today by gateways and resellers;

@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { defined } from '../../../contract/objects.ts';
 import { type AdapterContext, PollFailed } from '../../upstreams/upstream.ts';
-import type { Json, RequestInput, VendorAdapter } from '../adapter.ts';
-import { API_KEY_CREDENTIALS, SecretText } from '../credential-forms.ts';
+import { API_KEY_CREDENTIALS, type Json, type RequestInput, SecretText, type VendorAdapter } from '../adapter.ts';
 import { GEMINI_BASE_URL, gemini, isGeminiUrl } from './gemini.ts';
 import {
   billedVideoTokens,

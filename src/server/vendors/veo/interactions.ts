@@ -29,8 +29,17 @@ import {
   unwrapTask,
 } from '../json-calls.ts';
 import { knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { classifyFailureWord, normaliseStateWord, readTaskState } from '../task-state.ts';
-import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
+import {
+  asArray,
+  asId,
+  asText,
+  asUrl,
+  classifyFailureWord,
+  isSuccessStatus,
+  normaliseStateWord,
+  readTaskState,
+  toRawResponse,
+} from '../untrusted-json.ts';
 import { fileIdOf, geminiFile, geminiRequest } from './gemini.ts';
 import {
   isRefusalText,

@@ -10,13 +10,13 @@ import {
   type VendorError,
 } from '../../upstreams/upstream.ts';
 import {
+  API_KEY_CREDENTIALS,
   billedUnits,
   type QueryOutcome,
   type RequestInput,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
   acceptedSubmit,
   applyExtraFields,
@@ -39,15 +39,16 @@ import {
 } from '../json-calls.ts';
 import { toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,
   asId,
   asText,
   asUrl,
+  classifyFailureWord,
   firstUrl,
   isForeignId,
   isSuccessStatus,
+  readTaskState,
   toRawResponse,
 } from '../untrusted-json.ts';
 import { hasPath, pathOf, REFERENCE_MODE, VIDU_MODELS, VIDU_RATIOS, VIDU_WAYS, type ViduPath } from './models.ts';

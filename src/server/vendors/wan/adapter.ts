@@ -5,13 +5,13 @@ import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl, type VendorError } from '../../upstreams/upstream.ts';
 import {
+  API_KEY_CREDENTIALS,
   billedSeconds,
   type QueryOutcome,
   type RequestJson,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
   acceptedSubmit,
   addressOf,
@@ -43,8 +43,7 @@ import {
 } from '../json-calls.ts';
 import { isSameMedia, type MediaText, toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { classifyFailureWord, readTaskState } from '../task-state.ts';
-import { asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
+import { asText, classifyFailureWord, isSuccessStatus, readTaskState, toRawResponse } from '../untrusted-json.ts';
 import {
   IMAGE_COUNTS,
   MAX_EDITED_SECONDS,

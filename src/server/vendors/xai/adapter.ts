@@ -3,8 +3,13 @@ import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl, type VendorError } from '../../upstreams/upstream.ts';
-import type { MediaInput, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
-import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
+import {
+  API_KEY_CREDENTIALS,
+  type MediaInput,
+  type QueryOutcome,
+  type VendorAdapter,
+  type VideoRequest,
+} from '../adapter.ts';
 import {
   acceptedSubmit,
   addressOf,
@@ -31,8 +36,7 @@ import {
 } from '../json-calls.ts';
 import { toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { classifyFailureWord, readTaskState } from '../task-state.ts';
-import { asId, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
+import { asId, asText, classifyFailureWord, isSuccessStatus, readTaskState, toRawResponse } from '../untrusted-json.ts';
 import { MAX_AUDIO_BYTES, XAI_MODELS, XAI_RATIOS } from './models.ts';
 
 /**
