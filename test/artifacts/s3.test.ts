@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { HOUR_MS } from '../../src/contract/time-units.ts';
 import { ArtifactStore } from '../../src/server/artifacts/artifact-store.ts';
 import { createFileStorage } from '../../src/server/artifacts/create-storage.ts';
-import { moveToS3 } from '../../src/server/artifacts/move-to-s3.ts';
+import { moveToS3 } from '../../src/server/commands/move-artifacts.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { forEachDatabase } from '../for-each-database.ts';

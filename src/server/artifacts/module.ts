@@ -8,15 +8,14 @@ import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { ArtifactCopier, CopiesUnderWay, type VideoSources } from './artifact-copier.ts';
+import { ArtifactCopier, CopiesUnderWay, ExpiryNotices, type VideoSources } from './artifact-copier.ts';
 import { ArtifactReader } from './artifact-reader.ts';
-import { ArtifactRemover } from './artifact-remover.ts';
 import { ArtifactStore, ExpiryNoticeStore, RemovalStore, StorageUsageStore, type Usage } from './artifact-store.ts';
 import { createFileStorage } from './create-storage.ts';
-import { ExpiryNotices } from './expiry-notices.ts';
 import { IncomingFileDirectory } from './file-storage.ts';
 import { type PosterOutcome, type PosterOwner, Posters } from './posters.ts';
 import {
+  ArtifactRemover,
   accountStorageLimits,
   type PlanStorage,
   type StorageLimits,
