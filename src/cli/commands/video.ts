@@ -2,7 +2,15 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { defined } from '../../contract/objects.ts';
 import { type FailureCause, OPENAI_STATUS } from '../../contract/task-states.ts';
-import type { OwnVideo, OwnVideoDetail, ShareInfo, Video } from '../../sdk/index.ts';
+import type {
+  CreateVideoRequest,
+  OwnVideo,
+  OwnVideoDetail,
+  ShareInfo,
+  Video,
+  VideoDuration,
+  VideoQuote,
+} from '../../sdk/index.ts';
 import { parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { usesApiKey } from '../credential-provider.ts';
@@ -20,6 +28,8 @@ import {
   authorColumn,
   dateTime,
   formatBytes,
+  formatDateTime,
+  formatDuration,
   formatKeyValues,
   formatTable,
   type Rendering,
@@ -27,9 +37,9 @@ import {
   type Style,
   styled,
 } from '../output.ts';
-import { showQuote } from '../quote.ts';
 import type { RunCommand } from '../run-command.ts';
-import { formatVideoStatus } from '../video-status.ts';
+import { findTypicalGenerationTime } from '../typical-time.ts';
+import { formatVideoStatus } from '../video-progress.ts';
 
 interface CreateOptions extends WaitOptions, GenerationOptions {
   readonly model?: string;
@@ -435,3 +445,41 @@ const formatShares = (shares: readonly ShareInfo[]): Rendering =>
       has_password ? 'yes' : 'no',
     ]),
   );
+
+const count = (howMany: number | null): string => (howMany === null ? 'any number' : String(howMany));
+
+/** Prints the estimated cost of a video and the number of videos the account can afford. Nothing is started. */
+async function showQuote(context: CommandContext, request: CreateVideoRequest): Promise<void> {
+  const { reelgate, output } = context;
+  const quote = await reelgate.videos.quote(request).catch((error: unknown) => {
+    throw addOptionToError(error);
+  });
+  const [credits, typical] = await Promise.all([
+    loadCreditFormat(reelgate),
+    findTypicalGenerationTime(context, request.model),
+  ]);
+  output.result({ ...quote, typical: typical ?? null }, formatQuote(quote, typical, credits));
+}
+
+const formatQuote = (quote: VideoQuote, typical: VideoDuration | undefined, credits: CreditFormat): Rendering =>
+  formatKeyValues({
+    Cost: credits(quote.quota),
+    'From the allowance': quote.windows.length === 0 ? undefined : credits(quote.from_allowance),
+    'From the balance': credits(quote.from_wallet),
+    'You can make': `${count(quote.how_many_now)} now, ${count(quote.how_many_today)} today`,
+    ...Object.fromEntries(
+      quote.windows.map((window) => [
+        `Allowance of the ${window.kind}`,
+        `${credits(window.left)} of ${credits(window.limit)} left, full again ${formatDateTime(window.full_again)}`,
+      ]),
+    ),
+    Balance: credits(quote.balance),
+    'Left of the key': quote.key_left === null ? undefined : credits(quote.key_left),
+    ...Object.fromEntries(
+      quote.spend_limits.map((limit) => [
+        `Spend limit of the ${limit.of}`,
+        `${credits(limit.left)} of ${credits(limit.amount)} left, renews ${formatDateTime(limit.renews_at)}`,
+      ]),
+    ),
+    'Usually takes': typical === undefined ? undefined : formatDuration(typical.p50_seconds),
+  });
