@@ -35,7 +35,7 @@ import {
   TransactionContext,
   type TransactionOptions,
 } from './database.ts';
-import { DiskFullState } from './disk-full.ts';
+import { DiskFullState } from './migrate.ts';
 import { type NamedQuery, withDirectExecutor } from './sql.ts';
 
 /** Longest wait for a free connection of the pool, or for the server to accept a connection. */

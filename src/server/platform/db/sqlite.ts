@@ -24,8 +24,8 @@ import {
   runAfterCommitActions,
   TransactionContext,
 } from './database.ts';
-import { DiskFullState } from './disk-full.ts';
 import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './group-commit.ts';
+import { DiskFullState } from './migrate.ts';
 import { LocklessSqliteCompiler, type NamedQuery, setDirectExecutor, withDirectExecutor } from './sql.ts';
 
 /** Opens a SQLite file. */
