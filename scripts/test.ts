@@ -4,12 +4,11 @@
  * `npm test -- quota faults` runs the files whose path contains one of the words.
  */
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { findProgramBundle } from '../bin/find-program-bundle.js';
 import { FIXTURE_BUNDLE } from '../test/fixture-programs.ts';
-import { idleCores } from './testing/idle-cores.ts';
 import { killOrphanProcesses, RUN_ID_VARIABLE } from './testing/kill-orphan-processes.ts';
 import { groupTestFiles, listTestFiles } from './testing/list-test-files.ts';
 import { type FileResult, runTestGroup, type TestRun } from './testing/run-test-group.ts';
@@ -166,4 +165,24 @@ function failuresOf({ name, report }: FileResult): string {
 
 function printList(title: string, lines: readonly string[]): void {
   if (lines.length > 0) console.log(`\n${title} (${lines.length})\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}
+
+/** Returns a function that tells how many cores of the machine were idle on average since its previous call. */
+function idleCores(): () => number {
+  let before = sumTimes();
+  return () => {
+    const now = sumTimes();
+    const [idle, all] = [now.idle - before.idle, now.all - before.all];
+    before = now;
+    return all === 0 ? 0 : (idle / all) * cpus().length;
+  };
+}
+
+function sumTimes(): { readonly idle: number; readonly all: number } {
+  let [idle, all] = [0, 0];
+  for (const { times } of cpus()) {
+    idle += times.idle;
+    all += times.idle + times.user + times.nice + times.sys + times.irq;
+  }
+  return { idle, all };
 }
