@@ -27,7 +27,7 @@ import type { Modules } from './modules.ts';
 import { addAnnouncementAdminRoutes, addNotificationRoutes } from './notifications/routes.ts';
 import { addOrganizationRoutes, addTransferRoutes } from './organizations/routes.ts';
 import { VERSION } from './package-root.ts';
-import type { FindPlanTerms } from './plans/catalog.ts';
+import type { FindPlanTerms } from './plans/plan-store.ts';
 import { addPlanAdminRoutes, addPlanRoutes } from './plans/routes.ts';
 import { createClientIpResolver, createIpCheck } from './platform/client-ip.ts';
 import type { PortLifecycle } from './platform/http/lifecycle.ts';

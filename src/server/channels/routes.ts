@@ -7,7 +7,7 @@ import { type Capability, listVendors, type VendorRow } from '../../contract/mod
 import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
-import type { FindPlanTerms } from '../plans/catalog.ts';
+import type { FindPlanTerms } from '../plans/plan-store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -1,7 +1,7 @@
 import { defined } from '../../contract/objects.ts';
 import { type ChatPrice, findPricedSize, isChatPrice, UnpricedError } from '../../contract/pricing.ts';
 import type { Channel, ResolvedModel } from '../channels/directory.ts';
-import type { FindPlanTerms } from '../plans/catalog.ts';
+import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';

@@ -2,7 +2,7 @@ import { leftOf } from '../../contract/spend-limits.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { SpendLimitState, SpendSubject } from '../quota/spend-limits.ts';
 import type { PlanAllowances, WindowUsage } from './allowances.ts';
-import { grantsAllowance } from './catalog.ts';
+import { grantsAllowance } from './plan-store.ts';
 
 interface AffordableCallCountsDependencies {
   readonly allowances: Pick<PlanAllowances, 'currentUsage'>;

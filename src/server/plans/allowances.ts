@@ -7,14 +7,17 @@ import { prepareQuery } from '../platform/db/sql.ts';
 import type { Allowances, AllowanceTerms } from '../quota/ledger.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import {
+  type AccountPlans,
   allowedModels,
   assertModelAllowed,
+  type CurrentPlan,
+  findCurrentPlan,
   grantsAllowance,
   type PlanTerms,
+  type SubscriptionStore,
   spendLimitOf,
   termsOf,
-} from './catalog.ts';
-import { type AccountPlans, type CurrentPlan, findCurrentPlan, type SubscriptionStore } from './subscription-store.ts';
+} from './plan-store.ts';
 
 interface PlanAllowancesDependencies {
   readonly subscriptions: SubscriptionStore;

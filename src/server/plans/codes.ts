@@ -17,7 +17,6 @@ import {
 import { hashToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { PlanCatalogStore, PlanRow } from './catalog.ts';
 import {
   type CodeFilter,
   type CodeListItem,
@@ -29,6 +28,7 @@ import {
   normalizeCode,
   type RedemptionCodeStore,
 } from './code-store.ts';
+import type { PlanCatalogStore, PlanRow } from './plan-store.ts';
 import { toCodeListItem } from './presenter.ts';
 import type { GrantResult, Subscriptions } from './subscriptions.ts';
 

@@ -8,10 +8,10 @@ import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { AffordableCallCounts } from './affordable-calls.ts';
 import { AllowanceUsageStore, PlanAllowances } from './allowances.ts';
-import { PlanAdminService, PlanCatalogStore } from './catalog.ts';
 import { RedemptionCodeStore } from './code-store.ts';
 import { CodeRedemption, RedemptionCodeAdminService } from './codes.ts';
-import { SubscriptionStore } from './subscription-store.ts';
+import { PlanAdminService } from './plan-admin.ts';
+import { PlanCatalogStore, SubscriptionStore } from './plan-store.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 interface AllowancesDependencies {

@@ -3,9 +3,8 @@ import { defined } from '../../contract/objects.ts';
 import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/plans.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { usagePace, type WindowUsage } from './allowances.ts';
-import { allowedModels, type PlanRow, spendLimitOf } from './catalog.ts';
 import type { CodeListItem } from './code-store.ts';
-import type { CurrentPlan } from './subscription-store.ts';
+import { allowedModels, type CurrentPlan, type PlanRow, spendLimitOf } from './plan-store.ts';
 import type { GrantResult } from './subscriptions.ts';
 
 /** A plan as shown publicly. */

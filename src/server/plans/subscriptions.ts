@@ -9,17 +9,18 @@ import type { Database } from '../platform/db/database.ts';
 import type { Actor } from '../platform/http/request-context.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AllowanceUsageStore } from './allowances.ts';
-import { PLAN_ENABLED, type PlanCatalogStore } from './catalog.ts';
 import {
   type ExpiringSubscription,
   findCurrentPlan,
+  PLAN_ENABLED,
+  type PlanCatalogStore,
   placementOf,
   type SubscribedPlan,
   type SubscriptionStore,
   type SubscriptionTimeline,
   timelineAt,
   toExpiry,
-} from './subscription-store.ts';
+} from './plan-store.ts';
 
 /** Outcome of granting or ending a plan. */
 export interface GrantResult {

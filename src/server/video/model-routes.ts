@@ -8,7 +8,7 @@ import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import * as videoEndpoints from '../../contract/video-inputs.ts';
 import type { ChannelDirectory, Retirement } from '../channels/directory.ts';
-import type { FindPlanTerms } from '../plans/catalog.ts';
+import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

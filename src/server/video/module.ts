@@ -9,7 +9,7 @@ import type { ChannelDirectory } from '../channels/directory.ts';
 import type { EventWriter } from '../event-log/event-log.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
-import type { FindPlanTerms } from '../plans/catalog.ts';
+import type { FindPlanTerms } from '../plans/plan-store.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';

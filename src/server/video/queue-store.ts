@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { defined, isObject } from '../../contract/objects.ts';
-import type { PlanTerms } from '../plans/catalog.ts';
+import type { PlanTerms } from '../plans/plan-store.ts';
 import { Base64Text } from '../platform/base64.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery, wasChanged } from '../platform/db/sql.ts';

@@ -16,7 +16,7 @@ import { toSeconds } from '../../contract/time-units.ts';
 import { IMAGE_FIELDS, STANDARD_FIELDS } from '../../contract/video.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
-import type { FindPlanTerms, PlanTerms } from '../plans/catalog.ts';
+import type { FindPlanTerms, PlanTerms } from '../plans/plan-store.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { defined } from '../../contract/objects.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
-import type { FindPlanTerms } from '../plans/catalog.ts';
+import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -15,7 +15,7 @@ import { defined } from '../../contract/objects.ts';
 import { minimumVideoPrice, type VideoPrice } from '../../contract/pricing.ts';
 import type * as contract from '../../contract/video-inputs.ts';
 import type { ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
-import type { FindPlanTerms } from '../plans/catalog.ts';
+import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Live } from '../platform/config.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY_MS } from '../../contract/time-units.ts';
-import { placementOf, type Subscription, timelineAt } from './subscription-store.ts';
+import { placementOf, type Subscription, timelineAt } from './plan-store.ts';
 
 test('when a subscription expires, the queued one with the highest level starts at that moment', () => {
   const holding = (id: number, level: number, state: 'active' | 'waiting', days: number): Subscription => ({

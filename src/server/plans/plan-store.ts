@@ -1,10 +1,177 @@
-import { type Insertable, type SelectQueryBuilder, sql } from 'kysely';
-import { NO_PACKAGE } from '../../contract/plans.ts';
+import { type Insertable, type Selectable, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
+import { NO_PACKAGE, type PLAN_SORTS } from '../../contract/plans.ts';
+import type { Page, Sort } from '../../contract/responses.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
+import { modelNotAllowedError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import { jsonRows, prepareQuery, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { PlanRow } from './catalog.ts';
+
+/** A plan. */
+export type PlanRow = Selectable<Tables['plans']>;
+
+/** Order of a list of plans. */
+export type PlanSort = Sort<(typeof PLAN_SORTS)[number]>;
+
+/** Value of `plans.status`. */
+export const PLAN_ENABLED = 1;
+
+const SORT_COLUMNS = { level: 'level', name: 'name', duration: 'duration_days', price: 'price_amount' } as const;
+const BY_LEVEL: PlanSort = { key: 'level', descending: false };
+
+/** All plans, including the built-in "no package" plan. */
+export class PlanCatalogStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  find(id: number): Promise<PlanRow | undefined> {
+    return this.#database.kysely.selectFrom('plans').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  findByCode(code: string, db: Executor = this.#database.kysely): Promise<PlanRow | undefined> {
+    return db.selectFrom('plans').selectAll().where('package_code', '=', code).executeTakeFirst();
+  }
+
+  /**
+   * Reads a plan and locks it until the commit, so that it cannot be removed while an account is being subscribed to
+   * it.
+   */
+  lock(trx: Trx, id: number): Promise<PlanRow | undefined> {
+    return trx.selectFrom('plans').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+  }
+
+  /** Enabled plans that can be bought or redeemed, by level. */
+  listPurchasable(): Promise<PlanRow[]> {
+    return this.#database.kysely
+      .selectFrom('plans')
+      .selectAll()
+      .where('status', '=', PLAN_ENABLED)
+      .where('purchasable', '=', 1)
+      .where('package_code', '<>', NO_PACKAGE)
+      .orderBy('level')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** All plans, by level unless sorted. */
+  async list({ pageSize, offset }: Page, sort: PlanSort = BY_LEVEL): Promise<{ rows: PlanRow[]; total: number }> {
+    const { kysely } = this.#database;
+    const [rows, count] = await Promise.all([
+      kysely
+        .selectFrom('plans')
+        .selectAll()
+        .orderBy(SORT_COLUMNS[sort.key], sort.descending ? 'desc' : 'asc')
+        .orderBy('id')
+        .limit(pageSize)
+        .offset(offset)
+        .execute(),
+      kysely
+        .selectFrom('plans')
+        .select((row) => row.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
+  /** @returns the new id; undefined when the code is already in use */
+  async insert(trx: Trx, plan: Insertable<Tables['plans']>): Promise<number | undefined> {
+    const row = await trx
+      .insertInto('plans')
+      .values(plan)
+      .onConflict((conflict) => conflict.column('package_code').doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    await announceTerms(trx, plan);
+    return row?.id;
+  }
+
+  async update(trx: Trx, id: number, change: Updateable<Tables['plans']>): Promise<void> {
+    await trx.updateTable('plans').set(change).where('id', '=', id).execute();
+    await announceTerms(trx, change);
+  }
+
+  async delete(trx: Trx, id: number): Promise<void> {
+    await trx.deleteFrom('plans').where('id', '=', id).execute();
+  }
+
+  /** Whether an account has an unended subscription to the plan, or an unused code grants it. */
+  async isInUse(trx: Trx, id: number): Promise<boolean> {
+    const subscribed = await trx
+      .selectFrom('subscriptions')
+      .select('id')
+      .where('plan_id', '=', id)
+      .where('state', '<>', 'ended')
+      .limit(1)
+      .executeTakeFirst();
+    if (subscribed !== undefined) return true;
+    const namedByCode = await trx
+      .selectFrom('redemption_codes')
+      .select('id')
+      .where('plan_id', '=', id)
+      .where('state', '=', 'unused')
+      .limit(1)
+      .executeTakeFirst();
+    return namedByCode !== undefined;
+  }
+}
+
+/** Makes every process reload whether any plan has terms, which is part of the catalog that each request checks. */
+async function announceTerms(trx: Trx, change: Updateable<Tables['plans']>): Promise<void> {
+  const { price_factor, channels, concurrent_tasks, queued_tasks } = change;
+  if ([price_factor, channels, concurrent_tasks, queued_tasks].every((term) => term === undefined)) return;
+  await trx.updateTable('catalog_version').set({ version: sql<number>`version + 1` }).execute();
+}
+
+/** Models a plan permits; empty: all. */
+export const allowedModels = (plan: PlanRow): string[] => JSON.parse(plan.models) as string[];
+
+/** @throws AppError `model_not_allowed` */
+export function assertModelAllowed(plan: PlanRow, model: string): void {
+  const models = allowedModels(plan);
+  if (models.length > 0 && !models.includes(model)) throw modelNotAllowedError(model);
+}
+
+/** Effects of a plan other than allowances and models. */
+export interface PlanTerms {
+  /** Factor on prices. */
+  readonly factor: number;
+  /** Ids of the channels that serve subscribers of the plan; undefined: all. */
+  readonly channels: ReadonlySet<number> | undefined;
+  /** A larger level starts earlier where videos wait. */
+  readonly level: number;
+  /** Videos in progress at once; undefined: any number. */
+  readonly concurrentTasks: number | undefined;
+  /** Videos that may wait; undefined: the default. */
+  readonly queuedTasks: number | undefined;
+}
+
+/**
+ * The terms of an account's plan; undefined when no plan has any terms.
+ * @param model the model that the same request has already resolved, which saves a read
+ */
+export type FindPlanTerms = (userId: number, model?: { readonly id: string }) => Promise<PlanTerms | undefined>;
+
+/** The terms of a plan. */
+export function termsOf({ price_factor: factor, channels, level, ...plan }: PlanRow): PlanTerms {
+  const ids = JSON.parse(channels) as number[];
+  return {
+    factor,
+    channels: ids.length === 0 ? undefined : new Set(ids),
+    level,
+    concurrentTasks: plan.concurrent_tasks ?? undefined,
+    queuedTasks: plan.queued_tasks ?? undefined,
+  };
+}
+
+/** The spend limit of accounts without their own. */
+export const spendLimitOf = ({ spend_limit_amount: amount, spend_limit_period: period }: PlanRow) =>
+  amount === null || period === null ? undefined : { amount, period };
+
+/** Whether a plan grants quota of its own. */
+export const grantsAllowance = (plan: PlanRow): boolean =>
+  (plan.refresh_interval_seconds > 0 ? plan.interval_quota : plan.daily_quota) > 0;
 
 /** A subscription with the current version of its plan. */
 export interface SubscribedPlan extends Subscription {
