@@ -4,7 +4,7 @@ import type { LongPage } from '../../contract/responses.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows, readLargeListPage } from '../platform/db/sql.ts';
-import type { RequestOrigin } from '../platform/http/request-context.ts';
+import type { RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuditTables } from './tables.ts';
 

@@ -4,7 +4,7 @@ import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { RequestOrigin } from '../platform/http/request-context.ts';
+import type { RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import type { BufferedResponse, OutboundClient } from '../platform/outbound/outbound.ts';
 import { normalizeName, normalizeTypedCode } from '../platform/text.ts';

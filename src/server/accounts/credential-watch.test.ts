@@ -5,7 +5,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Role } from '../../contract/account-fields.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Caller } from '../platform/http/request-context.ts';
+import type { Caller } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { CredentialRevocationWatch } from './credential-watch.ts';

@@ -1,7 +1,7 @@
 import { ENABLED, type Role } from '../../contract/account-fields.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Caller } from '../platform/http/request-context.ts';
+import type { Caller } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import { RevocationWatch } from '../platform/revocation-watch.ts';
 import type { Tables } from '../tables.ts';

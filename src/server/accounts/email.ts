@@ -8,7 +8,7 @@ import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { isUniqueViolation } from '../platform/db/sql.ts';
-import type { Actor, RequestOrigin } from '../platform/http/request-context.ts';
+import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Account, AccountAccess, AccountStore } from './account-store.ts';

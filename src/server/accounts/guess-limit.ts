@@ -2,7 +2,7 @@ import { DAY_MS } from '../../contract/time-units.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller, LoginClient } from '../platform/http/request-context.ts';
+import type { AccountCaller, LoginClient } from '../platform/http/route-registry.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { AttemptLimit } from './rate-limits.ts';

@@ -2,7 +2,7 @@ import { MAX_OVERLAP_SECONDS } from '../../contract/api-tokens.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Actor, RequestOrigin } from '../platform/http/request-context.ts';
+import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import { hashToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuditLog } from './audit-log.ts';

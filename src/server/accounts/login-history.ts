@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import { PeriodicWriter } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows, type OldRows, readLargeListPage } from '../platform/db/sql.ts';
-import type { LoginClient } from '../platform/http/request-context.ts';
+import type { LoginClient } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 

@@ -5,7 +5,7 @@ import type { Assertion } from '../../contract/passkey-credentials.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller, LoginClient } from '../platform/http/request-context.ts';
+import type { AccountCaller, LoginClient } from '../platform/http/route-registry.ts';
 import { normalizeName } from '../platform/text.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';

@@ -3,7 +3,7 @@ import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/sql.ts';
-import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
+import type { AccountCaller, RequestOrigin } from '../platform/http/route-registry.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { AccountStore } from './account-store.ts';

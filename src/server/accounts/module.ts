@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts';
 import { PeriodicWriter } from '../platform/concurrency.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Authenticator } from '../platform/http/request-context.ts';
+import type { Authenticator } from '../platform/http/route-registry.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';

@@ -4,7 +4,7 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { type Clock, isTimeZone } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { isUniqueViolation } from '../platform/db/sql.ts';
-import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
+import type { AccountCaller, RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';

@@ -5,7 +5,7 @@ import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
+import type { AccountCaller, RequestOrigin } from '../platform/http/route-registry.ts';
 import { type Metrics, recordingOutcome } from '../platform/metrics.ts';
 import { hashToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';

@@ -2,7 +2,7 @@ import type { PresenceProof } from '../../contract/passkey-credentials.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller } from '../platform/http/request-context.ts';
+import type { AccountCaller } from '../platform/http/route-registry.ts';
 import type { Tables } from '../tables.ts';
 import type { LoginService } from './login-service.ts';
 import type { SecondFactors } from './second-factors.ts';

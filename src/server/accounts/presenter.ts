@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { toSpendLimitState } from '../../contract/account-fields.ts';
 import type { Session } from '../../contract/accounts.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { AccountCaller } from '../platform/http/request-context.ts';
+import type { AccountCaller } from '../platform/http/route-registry.ts';
 import type { Account } from './account-store.ts';
 import type { Profile } from './registration.ts';
 import type { SessionService } from './sessions.ts';

@@ -8,7 +8,7 @@ import type { ErrorCode } from '../../contract/error-codes.ts';
 import type { Audience, OauthScope } from '../../contract/oauth.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { manualClock } from '../platform/clock.ts';
-import type { Credentials } from '../platform/http/request-context.ts';
+import type { Credentials } from '../platform/http/route-registry.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import {
   type DeviceAccessToken,

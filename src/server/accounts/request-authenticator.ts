@@ -15,7 +15,7 @@ import type {
   Credentials,
   ModelCaller,
   Owner,
-} from '../platform/http/request-context.ts';
+} from '../platform/http/route-registry.ts';
 import type { KeyLimits } from '../platform/limits/rate-limits.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
 import { hashToken } from '../platform/tokens.ts';

@@ -13,11 +13,11 @@ import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import {
   type AccountCaller,
   ownerOf,
+  type RouteRegistry,
   toActor,
   toLoginClient,
   toRequestOrigin,
-} from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+} from '../platform/http/route-registry.ts';
 import type { LoginAttemptRow } from './login-history.ts';
 import type { Accounts } from './module.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';

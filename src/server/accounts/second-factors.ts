@@ -3,7 +3,7 @@ import type { Assertion } from '../../contract/passkey-credentials.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller } from '../platform/http/request-context.ts';
+import type { AccountCaller } from '../platform/http/route-registry.ts';
 import type { Executor, Tables } from '../tables.ts';
 import type { PasskeyService } from './passkeys.ts';
 import type { TwoFactorService } from './two-factor.ts';

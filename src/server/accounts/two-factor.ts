@@ -4,7 +4,7 @@ import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
+import type { AccountCaller, RequestOrigin } from '../platform/http/route-registry.ts';
 import { normalizeTypedCode } from '../platform/text.ts';
 import { hashToken, randomText } from '../platform/tokens.ts';
 import type { SealContext, SealedColumn, Vault } from '../platform/vault.ts';

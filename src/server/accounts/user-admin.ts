@@ -7,7 +7,7 @@ import { AppError, invalidRequest, notExistError } from '../platform/app-error.t
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { isUniqueViolation } from '../platform/db/sql.ts';
-import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
+import type { AccountCaller, RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Ledger, WalletAdjustment } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountAccess, AccountColumns, AccountStore } from './account-store.ts';

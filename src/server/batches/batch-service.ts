@@ -7,7 +7,7 @@ import type { FileService } from '../files/file-service.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Owner } from '../platform/http/request-context.ts';
+import type { Owner } from '../platform/http/route-registry.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Tables } from '../tables.ts';
 import type { BatchRow, BatchStore, NamedBatch } from './batch-store.ts';

@@ -14,7 +14,7 @@ import { DAY_MS } from '../../contract/time-units.ts';
 import type { FileService } from '../files/file-service.ts';
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
 import { type AppError, isAppError } from '../platform/app-error.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { isWellFormedText } from '../platform/text.ts';
 import type { Video } from '../video/module.ts';
 import type { BatchOwner, BatchService } from './batch-service.ts';

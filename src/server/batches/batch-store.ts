@@ -2,7 +2,7 @@ import type { Insertable, Selectable, Updateable } from 'kysely';
 import { defined } from '../../contract/objects.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { Owner } from '../platform/http/request-context.ts';
+import type { Owner } from '../platform/http/route-registry.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { LineState } from './tables.ts';
 

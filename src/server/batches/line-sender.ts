@@ -4,7 +4,7 @@ import { asObject, defined } from '../../contract/objects.ts';
 import type { Chat } from '../chat/module.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';

@@ -10,8 +10,8 @@ import {
   type ModelCaller,
   ownerOf,
   promptReaderOf,
-} from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+  type RouteRegistry,
+} from '../platform/http/route-registry.ts';
 import { tryParse } from '../platform/json.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { BatchOwner } from './batch-service.ts';

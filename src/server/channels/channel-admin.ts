@@ -8,7 +8,7 @@ import { type Page, type Sort, sortRowsBy } from '../../contract/responses.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import { maskSecrets } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { Vault } from '../platform/vault.ts';

@@ -11,7 +11,7 @@ import { type Page, type Sort, sortRowsBy } from '../../contract/responses.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import { toLocalizedMessage } from '../platform/http/schema-validation.ts';
 import type { Trx } from '../tables.ts';
 import type { CatalogStore, ModelRow } from './catalog.ts';

@@ -21,7 +21,7 @@ import { AppError, isAppError } from '../platform/app-error.ts';
 import { memoizeByObject, upToEntries } from '../platform/cache.ts';
 import { type Database, DatabaseUnavailableError, RowsLockedError } from '../platform/db/database.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import type { Admission } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { CallDetail, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';

@@ -3,7 +3,7 @@ import { asObject, defined } from '../../contract/objects.ts';
 import type { CallOutcome, Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import { type AdapterContext, toAccountIds, type VendorError } from '../upstreams/upstream.ts';

@@ -4,7 +4,7 @@ import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Authenticator, ModelCaller } from '../platform/http/request-context.ts';
+import type { Authenticator, ModelCaller } from '../platform/http/route-registry.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import { parseRequestJson } from '../platform/json.ts';
 import type { ApiKeyLimiter } from '../platform/limits/rate-limits.ts';

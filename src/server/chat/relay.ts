@@ -4,7 +4,7 @@ import type { Channel, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { type Admission, type ApiKeyLimiter, type LimitedKey, toQuotaHeaders } from '../platform/limits/rate-limits.ts';
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
 import type { RequestLog } from '../request-log/request-log.ts';

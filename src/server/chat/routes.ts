@@ -11,7 +11,7 @@ import {
   type ModelCaller,
   ownerOf,
   type RequestContext,
-} from '../platform/http/request-context.ts';
+} from '../platform/http/route-registry.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import { ClientResponse } from './client-response.ts';
 import {

@@ -1,7 +1,7 @@
 import { asObject } from '../../contract/objects.ts';
 import type { Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError } from '../platform/app-error.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import { toAccountIds, toUpstreamModelName } from '../upstreams/upstream.ts';
 import type { Dialect } from './dialects.ts';

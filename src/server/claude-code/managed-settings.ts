@@ -7,7 +7,7 @@ import type { TwoFactorService } from '../accounts/two-factor.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller, Actor } from '../platform/http/request-context.ts';
+import type { AccountCaller, Actor } from '../platform/http/route-registry.ts';
 import type { SettingsStore } from '../site-settings/settings.ts';
 import type { Executor, Tables } from '../tables.ts';
 

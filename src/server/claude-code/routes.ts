@@ -9,8 +9,7 @@ import type { DeviceAuth } from '../device-auth/module.ts';
 import type { TokenPair } from '../device-auth/tokens.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Live } from '../platform/config.ts';
-import { toActor, toRequestOrigin } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { type RouteRegistry, toActor, toRequestOrigin } from '../platform/http/route-registry.ts';
 import type { ManagedSettings } from './managed-settings.ts';
 import type { ClaudeCodeUsage } from './usage.ts';
 

@@ -1,7 +1,7 @@
 import type { AmountUnit } from '../../contract/amounts.ts';
 import type { ClaudeCodeUsageAnswer } from '../../contract/claude-code.ts';
 import { defined } from '../../contract/objects.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { SpendLimitState } from '../quota/spend-limits.ts';
 

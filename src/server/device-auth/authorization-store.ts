@@ -8,7 +8,7 @@ import type { TokenStore } from '../accounts/tokens.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery, wasChanged } from '../platform/db/sql.ts';
-import type { RequestOrigin } from '../platform/http/request-context.ts';
+import type { RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { DeviceCodeStore } from './code-store.ts';
 

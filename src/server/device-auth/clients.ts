@@ -8,7 +8,7 @@ import { AppError, invalidRequest, notExistError } from '../platform/app-error.t
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery, wasChanged } from '../platform/db/sql.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import { hashToken, isSameSecret, randomText, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 

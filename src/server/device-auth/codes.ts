@@ -21,7 +21,7 @@ import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller, LoginClient, RequestOrigin } from '../platform/http/request-context.ts';
+import type { AccountCaller, LoginClient, RequestOrigin } from '../platform/http/route-registry.ts';
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import { normalizeTypedCode, truncateCodePoints } from '../platform/text.ts';
 import { hashToken, randomText } from '../platform/tokens.ts';

@@ -8,8 +8,7 @@ import { DAY_MS } from '../../contract/time-units.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { redirectingPageHeaders, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
-import { toRequestOrigin } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { type RouteRegistry, toRequestOrigin } from '../platform/http/route-registry.ts';
 import {
   type AuthorizationRequest,
   readRequest,

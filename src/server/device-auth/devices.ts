@@ -4,7 +4,7 @@ import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { notExistError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Actor, RequestOrigin } from '../platform/http/request-context.ts';
+import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';

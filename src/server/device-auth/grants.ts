@@ -9,7 +9,7 @@ import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { RequestOrigin } from '../platform/http/request-context.ts';
+import type { RequestOrigin } from '../platform/http/route-registry.ts';
 import { hashToken, randomText } from '../platform/tokens.ts';
 import type { Tables } from '../tables.ts';
 import type { ValidRequest } from './authorization-request.ts';

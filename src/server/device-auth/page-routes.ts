@@ -18,8 +18,12 @@ import type { Live, SiteSettings } from '../platform/config.ts';
 import { SCRIPTED_PAGE_HEADERS, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { showErrorsAsPage } from '../platform/http/error-responses.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
-import { type RequestContext, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import {
+  type RequestContext,
+  type RouteRegistry,
+  toLoginClient,
+  toRequestOrigin,
+} from '../platform/http/route-registry.ts';
 import { createSigner, randomToken, type Signer } from '../platform/tokens.ts';
 import type { ClientService } from './clients.ts';
 import type { DeviceCodeRow } from './code-store.ts';

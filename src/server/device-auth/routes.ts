@@ -12,8 +12,13 @@ import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
-import { type AccountCaller, toActor, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import {
+  type AccountCaller,
+  type RouteRegistry,
+  toActor,
+  toLoginClient,
+  toRequestOrigin,
+} from '../platform/http/route-registry.ts';
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import { type ClientListItem, parseScopes } from './clients.ts';
 import { logInForDevice } from './codes.ts';

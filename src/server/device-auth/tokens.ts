@@ -11,7 +11,7 @@ import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { RequestOrigin } from '../platform/http/request-context.ts';
+import type { RequestOrigin } from '../platform/http/route-registry.ts';
 import { type Metrics, recordingOutcome, type TokenGrant } from '../platform/metrics.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';

@@ -15,7 +15,7 @@ import type { ReceivedFile } from '../artifacts/upload-storage.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Owner, RequestContext } from '../platform/http/request-context.ts';
+import type { Owner, RequestContext } from '../platform/http/route-registry.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { createSigner, randomText, type Signer } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';

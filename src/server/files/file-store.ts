@@ -2,7 +2,7 @@ import type { ExpressionBuilder, ExpressionWrapper, Selectable, SqlBool } from '
 import type { FilePurpose } from '../../contract/file-purposes.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { Owner } from '../platform/http/request-context.ts';
+import type { Owner } from '../platform/http/route-registry.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 /** A row of `files`. */

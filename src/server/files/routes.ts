@@ -1,8 +1,7 @@
 import type { FileObject } from '../../contract/files.ts';
 import * as endpoints from '../../contract/files.ts';
 import { done, ok } from '../../contract/responses.ts';
-import { limitedAuthorOf, ownerOf, promptReaderOf } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { limitedAuthorOf, ownerOf, promptReaderOf, type RouteRegistry } from '../platform/http/route-registry.ts';
 import { sendFile, toFileRequest } from '../platform/http/send-file.ts';
 import type { FileService } from './file-service.ts';
 

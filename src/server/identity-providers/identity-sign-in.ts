@@ -14,7 +14,7 @@ import { AppError, isAppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller, LoginClient, RequestOrigin } from '../platform/http/request-context.ts';
+import type { AccountCaller, LoginClient, RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { truncateCodePoints } from '../platform/text.ts';

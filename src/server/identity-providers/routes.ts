@@ -9,8 +9,12 @@ import type { Live } from '../platform/config.ts';
 import { html, STANDALONE_PAGE_HEADERS, standalonePage } from '../platform/html.ts';
 import { showErrorsAsPage } from '../platform/http/error-responses.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
-import { type RequestContext, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import {
+  type RequestContext,
+  type RouteRegistry,
+  toLoginClient,
+  toRequestOrigin,
+} from '../platform/http/route-registry.ts';
 import { randomToken } from '../platform/tokens.ts';
 import type { IdentityBrowser, IdentityOutcome } from './identity-sign-in.ts';
 import type { IdentityProviders } from './module.ts';

@@ -4,7 +4,7 @@ import { AppError, isAppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { KeyedMutex, SingleFlight } from '../platform/concurrency.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
 import { candidateLocalParts, isLocalPart, isReserved, withoutSeparators } from './local-parts.ts';
 import type { CheckResult, MailBackend, MailProtocol, PresentedPassword } from './mail-backend.ts';

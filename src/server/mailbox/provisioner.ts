@@ -1,7 +1,7 @@
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import {
   BackendError,

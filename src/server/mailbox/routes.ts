@@ -2,8 +2,12 @@ import * as endpoints from '../../contract/mailbox.ts';
 import { formatMessage, type MessageKey } from '../../contract/messages/format-message.ts';
 import { isObject } from '../../contract/objects.ts';
 import { ok } from '../../contract/responses.ts';
-import { type AccountCaller, type RequestContext, toActor } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import {
+  type AccountCaller,
+  type RequestContext,
+  type RouteRegistry,
+  toActor,
+} from '../platform/http/route-registry.ts';
 import type { AppPassword, MailboxRequest, MailboxService, OwnMailbox } from './mailbox-service.ts';
 
 /** Connection settings for mail programs. */

@@ -15,7 +15,7 @@ import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { DatabaseUnavailableError } from '../platform/db/database.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Ledger } from '../quota/ledger.ts';

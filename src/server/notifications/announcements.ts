@@ -4,7 +4,7 @@ import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { ReadStateStore } from './inbox.ts';
 import type { ChangeSignals, NotificationRow, NotificationStore } from './notification-store.ts';

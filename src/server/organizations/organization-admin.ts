@@ -6,7 +6,7 @@ import type { AccountStore } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import type { Ledger, WalletAdjustment } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import type { OrganizationStore } from './organization-store.ts';

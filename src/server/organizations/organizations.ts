@@ -19,7 +19,7 @@ import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Actor, RequestOrigin } from '../platform/http/request-context.ts';
+import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';

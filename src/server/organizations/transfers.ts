@@ -7,7 +7,7 @@ import type { Artifacts } from '../artifacts/module.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { OnFaultPoint } from '../video/task-completion.ts';

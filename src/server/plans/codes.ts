@@ -7,7 +7,7 @@ import { AppError, invalidRequest, notExistError } from '../platform/app-error.t
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller, Actor } from '../platform/http/request-context.ts';
+import type { AccountCaller, Actor } from '../platform/http/route-registry.ts';
 import {
   assertWithinLimit,
   type RateLimiter,

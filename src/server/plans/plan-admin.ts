@@ -5,7 +5,7 @@ import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import type { Tables } from '../tables.ts';
 
 import { PLAN_ENABLED, type PlanCatalogStore, type PlanRow, type PlanSort } from './plan-store.ts';

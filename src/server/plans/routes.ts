@@ -1,7 +1,6 @@
 import * as endpoints from '../../contract/plans.ts';
 import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
-import { toActor } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { type RouteRegistry, toActor } from '../platform/http/route-registry.ts';
 import type { CodeFilter } from './code-store.ts';
 import type { Plans } from './module.ts';
 import { toAdminPackageCard, toCodeListItem, toGrantResponse, toOwnPackage, toPackageCard } from './presenter.ts';

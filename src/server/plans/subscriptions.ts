@@ -6,7 +6,7 @@ import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AllowanceUsageStore } from './allowances.ts';
 import {

@@ -1,7 +1,6 @@
 import { ok } from '../../contract/responses.ts';
 import * as endpoints from '../../contract/site-settings.ts';
-import { toActor } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { type RouteRegistry, toActor } from '../platform/http/route-registry.ts';
 import type { Site } from './module.ts';
 
 /** Registers root's endpoints of the site settings. */

@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts';
 import { type Config, type Live, type SiteSettings, toCamelCase } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import { SETTINGS, SITE_SETTINGS, type SiteSettingName } from '../platform/setting-definitions.ts';
 import { ConfigError, type Setting } from '../platform/setting-readers.ts';

@@ -8,7 +8,7 @@ import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { Actor } from '../platform/http/request-context.ts';
+import type { Actor } from '../platform/http/route-registry.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { listMatching, toMatchOrder } from './paged-list.ts';
 

@@ -7,8 +7,7 @@ import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts'
 import type { Artifacts } from '../artifacts/module.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Caller, RequestContext } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { Caller, RequestContext, RouteRegistry } from '../platform/http/route-registry.ts';
 import { sendFile, toFileRequest } from '../platform/http/send-file.ts';
 import {
   type AccelRedirect,

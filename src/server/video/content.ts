@@ -2,7 +2,7 @@ import { finished, type Readable } from 'node:stream';
 import type { ArtifactReader } from '../artifacts/artifact-reader.ts';
 import { AppError } from '../platform/app-error.ts';
 import { createClientIpResolver, createIpCheck } from '../platform/client-ip.ts';
-import type { RequestContext } from '../platform/http/request-context.ts';
+import type { RequestContext } from '../platform/http/route-registry.ts';
 import { verifyPartialContent, verifyVideoBody } from '../platform/media.ts';
 import type { OutboundResponse } from '../platform/outbound/outbound.ts';
 import { createSigner, type Signer } from '../platform/tokens.ts';

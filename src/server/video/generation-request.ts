@@ -5,7 +5,7 @@ import { defined, isObject } from '../../contract/objects.ts';
 import { type GenerationBody, STANDARD_FIELDS, VideoBody } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { type BodyImages, JsonRejectedError, NO_IMAGES, parseRequestJson } from '../platform/json.ts';
 import { sniffMedia } from '../platform/media-length.ts';

@@ -10,8 +10,7 @@ import * as videoEndpoints from '../../contract/video-inputs.ts';
 import type { ChannelDirectory, Retirement } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { ModelCaller, RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Allowances } from '../quota/ledger.ts';
 import type { VideoModels } from './video-models.ts';
 

@@ -7,7 +7,7 @@ import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import { BadVideoError, beginsLikePage, VideoCheck } from '../platform/media.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';

@@ -19,8 +19,8 @@ import {
   type ModelCaller,
   ownerOf,
   type RequestContext,
-} from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+  type RouteRegistry,
+} from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import type { Json } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';

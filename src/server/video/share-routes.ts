@@ -11,8 +11,13 @@ import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Live } from '../platform/config.ts';
 import { html, languageLinks, type Markup, PLAYER_PAGE_HEADERS, standalonePage } from '../platform/html.ts';
 import { showErrorsAsPage } from '../platform/http/error-responses.ts';
-import { type AccountCaller, limitedAuthorOf, type RequestContext, toActor } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import {
+  type AccountCaller,
+  limitedAuthorOf,
+  type RequestContext,
+  type RouteRegistry,
+  toActor,
+} from '../platform/http/route-registry.ts';
 import { toFileRequest } from '../platform/http/send-file.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { ContentDelivery } from './content.ts';

@@ -12,7 +12,7 @@ import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { OwnerActor } from '../platform/http/request-context.ts';
+import type { OwnerActor } from '../platform/http/route-registry.ts';
 import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import { RevocationWatch } from '../platform/revocation-watch.ts';

@@ -22,7 +22,7 @@ import { memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { runWithinTime } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { ModelCaller, Owner, RequestContext } from '../platform/http/request-context.ts';
+import type { ModelCaller, Owner, RequestContext } from '../platform/http/route-registry.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { NO_IMAGES } from '../platform/json.ts';
 import { type ApiKeyLimiter, tooManyTasksError, toQuotaHeaders } from '../platform/limits/rate-limits.ts';

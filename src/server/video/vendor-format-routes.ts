@@ -2,8 +2,7 @@ import * as endpoints from '../../contract/video-formats.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { toJimengBody } from '../platform/http/error-responses.ts';
-import type { ModelCaller, RequestContext } from '../platform/http/request-context.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { ModelCaller, RequestContext, RouteRegistry } from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import {
   externalIdOf,

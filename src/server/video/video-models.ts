@@ -18,7 +18,7 @@ import type { ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Live } from '../platform/config.ts';
-import type { ModelCaller } from '../platform/http/request-context.ts';
+import type { ModelCaller } from '../platform/http/route-registry.ts';
 import type { Allowances } from '../quota/ledger.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';

@@ -7,7 +7,7 @@ import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { OwnerActor } from '../platform/http/request-context.ts';
+import type { OwnerActor } from '../platform/http/route-registry.ts';
 import type { SealContext, SealedColumn, Vault } from '../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { CALLBACK } from './tables.ts';

@@ -10,7 +10,7 @@ import type { EventRow, EventStore } from '../event-log/event-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
-import type { OwnerActor } from '../platform/http/request-context.ts';
+import type { OwnerActor } from '../platform/http/route-registry.ts';
 import type { ConcurrencySlots } from '../platform/limits/counters.ts';
 import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
 import { assertPublicUrl } from '../platform/outbound/guard.ts';

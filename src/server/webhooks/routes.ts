@@ -1,8 +1,7 @@
 import { done, list, ok, toLimit, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import * as endpoints from '../../contract/webhooks.ts';
-import { toActor } from '../platform/http/request-context.ts';
-import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';
+import { type Input, type RouteRegistry, toActor } from '../platform/http/route-registry.ts';
 import type { DeliveryRow } from './delivery-store.ts';
 import type { EndpointRow } from './endpoint-store.ts';
 import { parseTypes } from './endpoints.ts';

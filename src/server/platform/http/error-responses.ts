@@ -10,7 +10,7 @@ import { html, STANDALONE_PAGE_HEADERS, START_PAGE_LINKS, standalonePage } from 
 import type { Log } from '../log.ts';
 import { BadVideoError } from '../media.ts';
 import { OutboundError } from '../outbound/outbound.ts';
-import { isOpenAiSdk } from './request-context.ts';
+import { isOpenAiSdk } from './route-registry.ts';
 
 /** Error types by HTTP status (docs.claude.com/en/api/errors). */
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import cookie from '@fastify/cookie';
 import Fastify, { type FastifyReply } from 'fastify';
 import { createLoginCookies, renewSessionCookies } from './login-cookies.ts';
-import type { Caller } from './request-context.ts';
+import type { Caller } from './route-registry.ts';
 
 const SESSION = { kind: 'session', userId: 1, role: 'user', sessionId: 2 } as const;
 

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { describe, it } from 'node:test';
 import type { FastifyRequest } from 'fastify';
 import { openLog } from '../log.ts';
-import { RequestContext } from './request-context.ts';
+import { RequestContext } from './route-registry.ts';
 
 const contextOf = (parts: object): RequestContext =>
   new RequestContext({ id: 'r1', headers: {}, cookies: {}, ...parts } as unknown as FastifyRequest, {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { RequestContext } from './request-context.ts';
+import type { RequestContext } from './route-registry.ts';
 
 /** The parts of a request that select which bytes of a file are sent. */
 export function toFileRequest({ headers, disconnected }: RequestContext) {

@@ -9,8 +9,7 @@ import { AppError } from '../app-error.ts';
 import { openLog } from '../log.ts';
 import { OutboundError } from '../outbound/outbound.ts';
 import { NO_TRACING, type Span, type SpanAttributes, type SpanOptions, type Tracing } from '../tracing/tracing.ts';
-import type { RequestContext } from './request-context.ts';
-import type { Handler } from './route-registry.ts';
+import type { Handler, RequestContext } from './route-registry.ts';
 import { AllowedMethods, createHttpServer, type HttpServer, traceRequest } from './server.ts';
 import { parseAnswer, plain, startHttp } from './start-http-server.fixture.ts';
 

@@ -31,8 +31,7 @@ import {
   parseRequestTarget,
 } from './guards.ts';
 import { PortLifecycle, type RequestHandler } from './lifecycle.ts';
-import { type Authenticator, type Caller, RequestContext } from './request-context.ts';
-import { bodyLimitOf, RouteRegistry } from './route-registry.ts';
+import { type Authenticator, bodyLimitOf, type Caller, RequestContext, RouteRegistry } from './route-registry.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
