@@ -26,11 +26,11 @@ import {
   withImages,
   withoutDataUrlPrefix,
 } from './request-inputs.ts';
-import { parseTerms } from './task-completion.ts';
+import { isImportedEndedTask } from './tables.ts';
 import {
-  isImportedEndedTask,
   openAiStatusOf,
   parseTaskArtifact,
+  parseTerms,
   type ShownTask,
   type SubmitResult,
   type Task,

@@ -27,8 +27,8 @@ import {
   typeOfMedia,
   withRoles,
 } from './request-inputs.ts';
-import { parseTerms } from './task-completion.ts';
 import type { Task, TaskStore } from './task-store.ts';
+import { parseTerms } from './task-store.ts';
 
 /** A file this service keeps: an upload, or a video made here. */
 interface InputFile {

@@ -27,7 +27,7 @@ import { TaskUpstreams, UpstreamCalls } from '../upstreams/upstream.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
 import { addReconciliationRoutes, addTaskAdminRoutes, type LedgerHistory } from './admin-routes.ts';
-import { AttemptRunner, ChannelTaskLimitStore, FailedAttemptRecorder } from './attempts.ts';
+import { AttemptRunner, ChannelTaskLimitStore, FailedAttemptRecorder, TaskLimitStore } from './attempts.ts';
 import { addCollectionRoutes, CollectionStore, FavouriteStore } from './collections.ts';
 import { AccelRedirect, ContentDelivery, DownloadSlots, PlayLinks } from './content.ts';
 import { addContentRoutes, addPosterRoutes } from './content-routes.ts';
@@ -39,7 +39,6 @@ import { type FindInputFile, InputResolver, SourceVideos } from './input-resolve
 import { addModelRoutes, addVideoModelRoutes } from './model-routes.ts';
 import { makePollScheduler, type PollScheduler } from './poll-scheduler.ts';
 import { RefreshingTaskReader, ResultCheck, TaskFollower, TaskPoller } from './poller.ts';
-import { TaskLimitStore } from './queue-store.ts';
 import {
   DifferenceNotices,
   Reconciliation,

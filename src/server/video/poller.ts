@@ -15,7 +15,7 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Tables } from '../tables.ts';
 import { PollFailed, toAccountIds, type VendorError } from '../upstreams/upstream.ts';
 import type { QueryOutcome } from '../vendors/adapter.ts';
-import { type TaskCompletion, videoSpanOptions } from './task-completion.ts';
+import type { TaskCompletion } from './task-completion.ts';
 import type { TaskQueue } from './task-queue.ts';
 import {
   type Failure,
@@ -29,6 +29,7 @@ import {
   truncateBase64,
   type VideoUpstream,
   type VideoUpstreams,
+  videoSpanOptions,
 } from './task-store.ts';
 import type { UrlRefresher, VendorFiles } from './vendor-files.ts';
 

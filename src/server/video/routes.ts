@@ -37,10 +37,10 @@ import {
 } from './generation-request.ts';
 import { parseWait, type RefreshingTaskReader, type TaskFollower } from './poller.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
+import { isImportedEndedTask } from './tables.ts';
 import type { TaskQueue } from './task-queue.ts';
 import type { DurationStatistics } from './task-reports.ts';
 import {
-  isImportedEndedTask,
   type ShownTask,
   type SubmitResult,
   type Task,

@@ -34,7 +34,7 @@ import { toUpstreamModelName, UnsupportedRequestError } from '../upstreams/upstr
 import type { Json, ModelCapability, RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
-import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
+import type { AttemptRunner, ChannelTaskLimitStore, TaskLimitStore, TaskLimits } from './attempts.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import {
   type ClaimKeyInTransaction,
@@ -43,17 +43,19 @@ import {
   toIdempotencyClaim,
 } from './idempotency.ts';
 import { findDraft, type InputResolver, withUploads } from './input-resolver.ts';
-import { type Lane, type TaskLimitStore, type TaskLimits, takeApart } from './queue-store.ts';
+import { type Lane, takeApart } from './queue-store.ts';
 import { type MediaUse, withImages } from './request-inputs.ts';
 import { NO_TOKEN } from './tables.ts';
-import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';
+import type { OnFaultPoint } from './task-completion.ts';
 import { channelsKey, laneOf, servingChannels, type TaskQueue } from './task-queue.ts';
 import {
+  formatTerms,
   type NewTask,
   newTaskRow,
   type SubmitResult,
   type Task,
   type TaskStore,
+  type TaskTerms,
   toSubmitResult,
   truncateBase64,
 } from './task-store.ts';

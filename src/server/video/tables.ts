@@ -455,3 +455,24 @@ async function createReconciliations(
     .unique()
     .execute();
 }
+
+/** Range of numbers reserved for one import: far above the ids of any source. */
+const NUMBERS_OF_AN_IMPORT = 2 ** 40;
+
+/**
+ * The `seq` of a task that ended in another program. Negative, below all tasks created here, because `seq` ascends with
+ * the creation time; imported tasks keep the order of their source.
+ *
+ * @param sourceId id of its row in the source
+ * @throws RangeError for an id larger than any source has
+ */
+export function importedEndedTaskSeq(importId: number, sourceId: number): number {
+  if (sourceId < 0 || sourceId >= NUMBERS_OF_AN_IMPORT) throw new RangeError(`the source has a task ${sourceId}`);
+  return sourceId - importId * NUMBERS_OF_AN_IMPORT;
+}
+
+/** Whether a task ended in another program: its cost was paid there and is in no ledger here. */
+export const isImportedEndedTask = ({ seq }: { readonly seq: number }): boolean => seq < 0;
+
+/** First number of the import that a historical task belongs to. */
+export const firstSeqOfImport = (seq: number): number => Math.floor(seq / NUMBERS_OF_AN_IMPORT) * NUMBERS_OF_AN_IMPORT;

@@ -2,7 +2,7 @@ import { BATCH_CLIENT } from '../../contract/batches.ts';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
 import { isObject } from '../../contract/objects.ts';
-import { type CallFacts, isChatPrice, type Price, priceCall, UnpricedError } from '../../contract/pricing.ts';
+import { isChatPrice, priceCall, UnpricedError } from '../../contract/pricing.ts';
 import type { RequestStatus } from '../../contract/request-kinds.ts';
 import { type FailureCause, isTerminal, OPENAI_STATUS } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time-units.ts';
@@ -11,13 +11,22 @@ import type { EventWriter, NewEvent } from '../event-log/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { SpanOptions, Tracing } from '../platform/tracing/tracing.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { CallDetail, Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import type { BilledFacts } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { NO_TOKEN } from './tables.ts';
-import { type Failure, type NewTask, progressOf, type Task, type TaskChange, type TaskStore } from './task-store.ts';
+import {
+  type Failure,
+  parseTerms,
+  progressOf,
+  type Task,
+  type TaskChange,
+  type TaskStore,
+  type TaskTerms,
+  videoSpanOptions,
+} from './task-store.ts';
 
 interface TaskCompletionDependencies {
   readonly database: Database<Tables>;
@@ -190,19 +199,6 @@ function failureNotice(
   } as const;
 }
 
-/** The price terms of a task, frozen at submission. */
-export interface TaskTerms {
-  readonly price: Price;
-  readonly facts: CallFacts;
-}
-
-/** Serializes the terms for `tasks.pricing`. */
-export const formatTerms = (terms: TaskTerms): string => JSON.stringify(terms);
-
-/** Undefined for a task older than stored terms. */
-export const parseTerms = (text: string): TaskTerms | undefined =>
-  text === '' ? undefined : (JSON.parse(text) as TaskTerms);
-
 type LoggedTask = Pick<
   Task,
   'channel_id' | 'upstream_model' | 'pricing' | 'price' | 'client' | 'created_at' | 'error_code'
@@ -316,26 +312,6 @@ function metadataOf(request: string): object | null {
   const body: unknown = JSON.parse(request);
   const metadata = isObject(body) ? body.metadata : undefined;
   return isObject(metadata) && JSON.stringify(metadata).length <= MAX_METADATA_LENGTH ? metadata : null;
-}
-
-type TracedTask = Pick<NewTask, 'id' | 'vendor' | 'model' | 'traceparent'>;
-
-/**
- * Options of a video's span. Whichever process records it and whenever, the span belongs to the trace of the submit.
- */
-export function videoSpanOptions(step: 'submit' | 'poll' | 'settle', task: TracedTask): SpanOptions {
-  return {
-    name: step === 'submit' ? `generate_content ${task.model}` : `${step} ${task.model}`,
-    kind: step === 'settle' ? 'internal' : 'client',
-    ...(task.traceparent === null ? {} : { parent: task.traceparent }),
-    attributes: {
-      'gen_ai.operation.name': 'generate_content',
-      'gen_ai.provider.name': task.vendor,
-      'gen_ai.request.model': task.model,
-      'gen_ai.output.type': 'video',
-      'reelgate.task.id': task.id,
-    },
-  };
 }
 
 /** Named points between the steps that move a video's money; tests stop the process there. */

@@ -11,9 +11,9 @@ import type { Log } from '../platform/log.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
+import { DEFAULT_QUEUED_TASKS, type TaskLimitStore, type TaskLimits } from './attempts.ts';
 import type { InputResolver } from './input-resolver.ts';
 import {
-  DEFAULT_QUEUED_TASKS,
   type HeldRequest,
   type Lane,
   type LaneGroup,
@@ -21,8 +21,6 @@ import {
   type OpenTasks,
   putTogether,
   type QueuedTask,
-  type TaskLimitStore,
-  type TaskLimits,
   TaskQueueStore,
 } from './queue-store.ts';
 import { NO_TOKEN } from './tables.ts';

@@ -9,8 +9,8 @@ import type { Database } from '../platform/db/database.ts';
 import { containsText, firstKeySince, type KeyBounds, readLargeListPage, type TimedRows } from '../platform/db/sql.ts';
 import type { ReceiptTask } from '../request-log/receipts.ts';
 import type { Tables } from '../tables.ts';
-import { parseTerms } from './task-completion.ts';
-import { firstSeqOfImport, hasStatus, MAX_SEARCHED_TASKS, type Task, toSearchTerms } from './task-store.ts';
+import { firstSeqOfImport } from './tables.ts';
+import { hasStatus, MAX_SEARCHED_TASKS, parseTerms, type Task, toSearchTerms } from './task-store.ts';
 
 /** A failed submit attempt. */
 export interface FailedAttempt {

@@ -1,5 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { VENDORS, type VendorId } from '../../contract/model-kinds.ts';
+import type { CallFacts, Price } from '../../contract/pricing.ts';
 import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import {
   COARSE_PROGRESS,
@@ -12,6 +13,7 @@ import type { Channel } from '../channels/directory.ts';
 import type { Database } from '../platform/db/database.ts';
 import { containsText, prepareInsert, prepareQuery, readLargeListPage, wasChanged } from '../platform/db/sql.ts';
 import { cutText, toWellFormedText } from '../platform/text.ts';
+import type { SpanOptions } from '../platform/tracing/tracing.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { ErrorReason, TaskUpstream, TaskUpstreams, VendorError } from '../upstreams/upstream.ts';
 import type { Artifact, Json, VendorAdapter } from '../vendors/adapter.ts';
@@ -628,27 +630,6 @@ export type VideoUpstreams = TaskUpstreams<VendorId, VendorAdapter, Channel>;
 /** The upstream of one video task. */
 export type VideoUpstream = TaskUpstream<VendorAdapter, Channel>;
 
-/** Range of numbers reserved for one import: far above the ids of any source. */
-const NUMBERS_OF_AN_IMPORT = 2 ** 40;
-
-/**
- * The `seq` of a task that ended in another program. Negative, below all tasks created here, because `seq` ascends with
- * the creation time; imported tasks keep the order of their source.
- *
- * @param sourceId id of its row in the source
- * @throws RangeError for an id larger than any source has
- */
-export function importedEndedTaskSeq(importId: number, sourceId: number): number {
-  if (sourceId < 0 || sourceId >= NUMBERS_OF_AN_IMPORT) throw new RangeError(`the source has a task ${sourceId}`);
-  return sourceId - importId * NUMBERS_OF_AN_IMPORT;
-}
-
-/** Whether a task ended in another program: its cost was paid there and is in no ledger here. */
-export const isImportedEndedTask = ({ seq }: { readonly seq: number }): boolean => seq < 0;
-
-/** First number of the import that a historical task belongs to. */
-export const firstSeqOfImport = (seq: number): number => Math.floor(seq / NUMBERS_OF_AN_IMPORT) * NUMBERS_OF_AN_IMPORT;
-
 /**
  * The result of a submit: the task and the vendor's response, which each format renders in its own way. Can be stored
  * as JSON.
@@ -674,3 +655,36 @@ export const toSubmitResult = (
   { public_id, vendor, model, status, created_at, handle, external_id }: SubmitResult['task'],
   raw: Json,
 ): SubmitResult => ({ task: { public_id, vendor, model, status, created_at, handle, external_id }, raw });
+
+/** The price terms of a task, frozen at submission. */
+export interface TaskTerms {
+  readonly price: Price;
+  readonly facts: CallFacts;
+}
+
+/** Serializes the terms for `tasks.pricing`. */
+export const formatTerms = (terms: TaskTerms): string => JSON.stringify(terms);
+
+/** Undefined for a task older than stored terms. */
+export const parseTerms = (text: string): TaskTerms | undefined =>
+  text === '' ? undefined : (JSON.parse(text) as TaskTerms);
+
+type TracedTask = Pick<NewTask, 'id' | 'vendor' | 'model' | 'traceparent'>;
+
+/**
+ * Options of a video's span. Whichever process records it and whenever, the span belongs to the trace of the submit.
+ */
+export function videoSpanOptions(step: 'submit' | 'poll' | 'settle', task: TracedTask): SpanOptions {
+  return {
+    name: step === 'submit' ? `generate_content ${task.model}` : `${step} ${task.model}`,
+    kind: step === 'settle' ? 'internal' : 'client',
+    ...(task.traceparent === null ? {} : { parent: task.traceparent }),
+    attributes: {
+      'gen_ai.operation.name': 'generate_content',
+      'gen_ai.provider.name': task.vendor,
+      'gen_ai.request.model': task.model,
+      'gen_ai.output.type': 'video',
+      'reelgate.task.id': task.id,
+    },
+  };
+}
