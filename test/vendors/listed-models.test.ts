@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { seededRandom } from '../seeded-random.ts';
-import {
-  type Body,
-  inputsOf,
-  type ListedModel,
-  listedBody,
-  productOf,
-  unlistedBodies,
-  waysOf,
-} from './listed-requests.ts';
+import { inputsOf, type ListedModel, listedBody, waysOf } from './listed-requests.ts';
 import { type ListedService, send, startListedService } from './listed-service.ts';
+import { accept, type ListedWalk, refuse, unlistedOf, walkListed } from './listed-walk.ts';
 import { mp4Of } from './media-samples.ts';
 
 /**
@@ -37,7 +35,18 @@ const BY_NAME = [
   ['runway', 'gen5'],
   ['xai', 'grok-imagine-video-1.5-lite'],
 ] as const;
-const MAX_UNLISTED = IS_WHOLE ? Number.POSITIVE_INFINITY : 8;
+
+/** Walks a share of the whole product in a process of its own. */
+async function walkShare(share: number, shares: number): Promise<ListedWalk> {
+  const program = join(import.meta.dirname, 'listed-product.fixture.ts');
+  const child = spawn(process.execPath, ['--max-semi-space-size=64', program, ...[share, shares, SEED].map(String)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, WITHOUT_TEST_RUNNER: '1' },
+  });
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  assert.equal(code, 0, `share ${share} of ${shares}`);
+  return JSON.parse(output) as ListedWalk;
+}
 
 describe('listed models', () => {
   forEachDatabase((name, _open, freshUrl) => {
@@ -50,57 +59,30 @@ describe('listed models', () => {
     after(() => service.stop());
     const random = seededRandom(SEED);
 
-    /** Quotes and submits; the fault, or undefined. */
-    const accept = async (body: Body, problems: string[], { receipt: isShown = false } = {}): Promise<number> => {
-      const quote = await send(service.caller, '/v1/videos/quote', body);
-      const submit = await send(service.caller, '/v1/videos', body);
-      if (isShown && submit.status === 200) {
-        const id = String(submit.answer.id ?? submit.answer.task_id);
-        const { body: receipt } = await service.caller.request('GET', `/v1/videos/${id}/receipt`);
-        if (receipt.reserved !== quote.answer.quota) problems.push(`${id}: ${receipt.reserved}, ${quote.answer.quota}`);
-      }
-      if (quote.status === 200 && submit.status === 200) return Number(quote.answer.quota);
-      const answers = `${quote.status} ${quote.message}, ${submit.status} ${submit.message}`;
-      problems.push(`${JSON.stringify(body)}: ${answers.slice(0, 400)}`);
-      return 0;
-    };
-    const refuse = async (body: Body, param: RegExp, problems: string[]): Promise<void> => {
-      const path = random() < 0.2 ? '/v1/videos/quote' : '/v1/videos';
-      const { status, message, param: named } = await send(service.caller, path, body);
-      if (status !== 400 || !param.test(named))
-        problems.push(`${path} ${JSON.stringify(body)}: ${status} ${named} ${message.slice(0, 300)}`);
-    };
-    /** Upstreams of a passed-through format may offer other lengths, sizes and modes than the vendor did. */
-    const adapterOf = (vendor: string) => VENDOR_ADAPTERS.find(({ name: each }) => each === vendor);
-    const isOpen = (vendor: string) => adapterOf(vendor)?.passthrough === true;
-    const unlisted = (model: ListedModel) =>
-      [...unlistedBodies(model, service.uploads, adapterOf(model.vendor)?.formFields.ratio)]
-        .filter(([, param]) => !isOpen(model.vendor) || param.test('inputs'))
-        .map((each) => [random(), each] as const)
-        .toSorted(([one], [other]) => one - other)
-        .map(([, each]) => each);
-
-    for (const { name: vendor, title, models, formFields } of VENDOR_ADAPTERS) {
-      it(`quotes, reserves and accepts what models of ${title} list, and refuses the rest`, async () => {
-        const problems: string[] = [];
-        const listed = service.models.filter((model) => model.vendor === vendor);
-        assert.equal(listed.length, models.length);
-        const product = { ratioField: formFields.ratio, isWhole: IS_WHOLE };
-        const before = await service.balance();
-        let [quoted, sent] = [0, 0];
-        for (const model of listed) {
-          for (const way of waysOf(model))
-            for (const body of productOf(model, way, service.uploads, product)) {
-              quoted += await accept(body, problems);
-              sent += 1;
-            }
-          for (const [body, param] of unlisted(model).slice(0, MAX_UNLISTED)) await refuse(body, param, problems);
+    if (IS_WHOLE)
+      it('quotes, reserves and accepts all that models list, and refuses the rest', async () => {
+        const shares = availableParallelism();
+        const walks = await Promise.all(Array.from({ length: shares }, (_, share) => walkShare(share, shares)));
+        for (const { name: vendor, title } of VENDOR_ADAPTERS) {
+          const own = walks.flatMap(({ counts }) => counts[vendor] ?? []);
+          const sum = (key: 'accepted' | 'refused') => own.reduce((total, count) => total + count[key], 0);
+          console.log(`${title}: ${sum('accepted')} combinations accepted, ${sum('refused')} others refused`);
+          assert.ok(sum('accepted') > 0 && sum('refused') > 0);
         }
-        console.log(`${title}: ${sent} combinations of ${listed.length} models`);
-        assert.deepEqual(problems.slice(0, 20), []);
-        assert.equal(before - (await service.balance()), quoted);
+        for (const { quoted, reserved, problems } of walks) {
+          assert.deepEqual(problems, []);
+          assert.equal(reserved, quoted);
+        }
       });
-    }
+    else
+      for (const { name: vendor, title, models } of VENDOR_ADAPTERS)
+        it(`quotes, reserves and accepts what models of ${title} list, and refuses the rest`, async () => {
+          const listed = service.models.filter((model) => model.vendor === vendor);
+          assert.equal(listed.length, models.length);
+          const { quoted, reserved, problems } = await walkListed(service, listed, { random, isWhole: false });
+          assert.deepEqual(problems.slice(0, 20), []);
+          assert.equal(reserved, quoted);
+        });
 
     it('uploads a large file to a vendor that cannot reach this service', async () => {
       const file = await service.upload('large.mp4', mp4Of(3, 6_000_000));
@@ -147,12 +129,12 @@ describe('listed models', () => {
         for (const way of ways)
           for (const counts of ['min', 'max'] as const) {
             const inputs = inputsOf(way, service.uploads, counts);
-            await accept({ model: id, prompt: 'a boat', operation: way.operation, inputs }, problems);
+            await accept(service, { model: id, prompt: 'a boat', operation: way.operation, inputs }, problems);
           }
         assert.equal(before - (await service.balance()), 2_000 * ways.length, id);
-        await refuse({ model: id, prompt: 'a boat', mode: 'no-such-mode' }, /^mode$/, problems);
+        await refuse(service, [{ model: id, prompt: 'a boat', mode: 'no-such-mode' }, /^mode$/], problems);
         const mask = { type: 'image', role: 'mask', file_id: service.uploads.image };
-        await refuse({ model: id, prompt: 'a boat', inputs: [mask] }, /^inputs\[0\]\.role$/, problems);
+        await refuse(service, [{ model: id, prompt: 'a boat', inputs: [mask] }, /^inputs\[0\]\.role$/], problems);
         assert.equal(before - (await service.balance()), 2_000 * ways.length, id);
       }
       assert.deepEqual(problems, []);
@@ -169,11 +151,11 @@ describe('listed models', () => {
         const way = ways[Math.floor(random() * ways.length)];
         if (way !== undefined && random() < 0.5) {
           const body = listedBody(model, way, service.uploads, { random, counts: random });
-          counts.quoted += await accept(body, problems, { receipt: true });
+          counts.quoted += await accept(service, body, problems, { receipt: true });
           counts.accepted += 1;
         } else {
-          const [first] = unlisted(model);
-          if (first !== undefined) await refuse(...first, problems);
+          const [first] = unlistedOf(model, service.uploads, random);
+          if (first !== undefined) await refuse(service, first, problems);
           counts.refused += 1;
         }
       }
