@@ -75,6 +75,7 @@ const LISTS: readonly (readonly [string, Run, RegExp | undefined, 'short'?])[] =
   ['all videos of a model', allVideos({ model: 'sora-2' }), /tasks_by_model/],
   ['all videos that failed', allVideos({ status: 'FAILURE' }), /tasks_failed/],
   ['all unfinished videos', allVideos({ unfinished: true }), /tasks_unfinished/],
+  ['all videos that have not started', allVideos({ status: 'NOT_START' }), /tasks_unfinished/],
   ['all submitted videos', allVideos({ status: 'SUBMITTED' }), /tasks_unfinished/],
   ['all videos of a month', allVideos({ from: NOW - 60 * DAY_MS, to: NOW - 30 * DAY_MS }), undefined],
   ['the ledger', ledger({}), undefined],

@@ -226,6 +226,11 @@ describe('videos that wait for a slot', () => {
         '/api/admin/tasks?status=NOT_START&page_size=1',
       );
       assert.equal(listed[0]?.queue?.position, 3);
+      const open = await service.operator.requestData<Video[]>('GET', '/api/admin/tasks?unfinished=true');
+      assert.deepEqual(
+        open.map(({ queue }) => queue?.position),
+        [3, 2, 1, undefined],
+      );
       const shown = await service.operator.requestData<Video>('GET', `/api/admin/tasks/${two.video.id}`);
       assert.equal(shown.queue?.position, 2);
       const cancelled = await callModelApi(service.baseUrl, key, 'POST', `/v1/videos/${one.video.id}/cancel`, {});

@@ -4,6 +4,9 @@ import type { FailureCause, TaskStatus } from '../../contract/task-states.ts';
 import { addIndex, type Migration, type MigrationTransaction, required } from '../platform/db/migrate.ts';
 import type { Dialect } from '../platform/db/sql.ts';
 
+/** SQL condition of tasks that have not ended: those that wait have no time of a next poll. */
+export const UNFINISHED = "next_poll_at is not null or status = 'NOT_START'";
+
 /** `token_id` of tasks that a person started in the console. */
 export const NO_TOKEN = 0;
 
@@ -171,6 +174,12 @@ export const videoMigrations: readonly Migration[] = [
     }),
   },
   { id: '0034-collections', up: createCollections },
+  {
+    // Replaces the index of this name, which did not contain tasks that wait.
+    id: '0120-unfinished-tasks',
+    outsideTransaction: true,
+    up: addIndex({ name: 'tasks_unfinished', table: 'tasks', columns: ['seq'], where: UNFINISHED }),
+  },
 ];
 
 async function createTasks(trx: MigrationTransaction, { int64, text, bool, autoIncrement }: Dialect): Promise<void> {

@@ -10,7 +10,7 @@ import { containsText, firstKeySince, type KeyBounds, readLargeListPage, type Ti
 import type { ReceiptTask } from '../request-log/receipts.ts';
 import type { Tables } from '../tables.ts';
 import { firstSeqOfImport } from './tables.ts';
-import { hasStatus, MAX_SEARCHED_TASKS, parseTerms, type Task, toSearchTerms } from './task-store.ts';
+import { hasStatus, isUnfinished, MAX_SEARCHED_TASKS, parseTerms, type Task, toSearchTerms } from './task-store.ts';
 
 /** A failed submit attempt. */
 export interface FailedAttempt {
@@ -231,7 +231,7 @@ function conditions(
     ...(model === undefined ? [] : [eb('model', '=', model)]),
     ...(userId === undefined ? [] : [eb('user_id', '=', userId)]),
     ...(channelId === undefined ? [] : [eb('channel_id', '=', channelId)]),
-    ...(filter.unfinished === true ? [eb('next_poll_at', 'is not', null)] : []),
+    ...(filter.unfinished === true ? [isUnfinished] : []),
     ...(ranges === undefined
       ? []
       : [eb.or(ranges.map(([first, end]) => eb.and([eb('seq', '>=', first), eb('seq', '<', end)])))]),

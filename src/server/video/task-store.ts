@@ -17,6 +17,7 @@ import type { SpanOptions } from '../platform/tracing/tracing.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { ErrorReason, TaskUpstream, TaskUpstreams, VendorError } from '../upstreams/upstream.ts';
 import type { Artifact, Json, VendorAdapter } from '../vendors/adapter.ts';
+import { UNFINISHED } from './tables.ts';
 
 /** A row of `tasks`. */
 export type Task = Selectable<Tables['tasks']>;
@@ -49,8 +50,6 @@ export interface TaskFilter {
   readonly favourite?: boolean;
   /** With `userId`: those of this collection of the account. */
   readonly collectionId?: number;
-  readonly channelId?: number;
-  readonly unfinished?: boolean;
 }
 
 /** Maximum number of prompts one search reads: prompts have no index. */
@@ -273,7 +272,6 @@ export class TaskStore {
     const { kysely } = this.#database;
     let query = kysely.selectFrom('tasks').where('deleted', '=', 0);
     if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
-    if (filter.channelId !== undefined) query = query.where('channel_id', '=', filter.channelId);
     if (filter.status !== undefined) query = query.where(hasStatus(filter.status));
     if (filter.model !== undefined) query = query.where('model', '=', filter.model);
     if (filter.from !== undefined) query = query.where('created_at', '>=', filter.from);
@@ -300,8 +298,6 @@ export class TaskStore {
           .where('collections.user_id', '=', userId),
       );
     }
-    if (filter.unfinished === true)
-      query = query.where((eb) => eb.or([eb('next_poll_at', 'is not', null), eb('status', '=', 'NOT_START')]));
     return readLargeListPage(kysely, query, 'seq', page, (each) => each.selectAll());
   }
 
@@ -348,6 +344,9 @@ export class TaskStore {
     return wasChanged(result);
   }
 }
+
+/** Whether a task is being sent or polled, or waits for a slot; worded like the index. */
+export const isUnfinished = sql<boolean>`(${sql.raw(UNFINISHED)})`;
 
 /**
  * A literal in the SQL instead of a parameter, so that the planner can use the partial indexes of failed and unfinished
