@@ -92,6 +92,16 @@ const Relative = Type.Object({
   prompt: Type.String(),
   status: Type.Enum(TASK_STATUS),
 });
+export const Provenance = Type.Object({
+  c2pa: Type.Enum(['absent', 'present', 'valid', 'invalid'], {
+    description:
+      'C2PA manifest of the file. valid: its signature and hashes match the file, whoever signed it; invalid: they do not; present: of a kind that is not checked here.',
+  }),
+  signer: Type.String({
+    description: 'Organization or name in the certificate of a valid manifest, which anyone may have made.',
+  }),
+  aigc: Type.Boolean({ description: 'The file has the metadata AIGC of GB 45438.' }),
+});
 const VideoDetail = Type.Object({
   ...VideoRow.properties,
   start_time: Type.Integer(),
@@ -101,16 +111,9 @@ const VideoDetail = Type.Object({
   play_url: Type.String(),
   stored: Type.Boolean({ description: 'A copy of the file is kept here.' }),
   stored_until: Type.Integer({ description: 'When that copy is removed, Unix seconds; 0: never, or there is none.' }),
-  provenance: Type.Union(
-    [
-      Type.Object({
-        c2pa: Type.Boolean({ description: 'The file has a C2PA manifest; its signature is not verified.' }),
-        aigc: Type.Boolean({ description: 'The file has the metadata AIGC of GB 45438.' }),
-      }),
-      Type.Null(),
-    ],
-    { description: 'Provenance marks of the stored copy; null: there is no copy.' },
-  ),
+  provenance: Type.Union([Provenance, Type.Null()], {
+    description: 'Provenance marks of the stored copy; null: there is no copy.',
+  }),
   source: Type.Union([Relative, Type.Null()], {
     description: 'The video it was made from, and by which operation; null: none, or it was deleted.',
   }),

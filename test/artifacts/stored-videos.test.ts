@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,14 +66,22 @@ describe('stored videos, through the whole service', () => {
       };
       const plain = await finished('a video without marks');
       await untilStored(plain);
-      assert.deepEqual(await marksOf(plain), { c2pa: false, aigc: false });
+      assert.deepEqual(await marksOf(plain), { c2pa: 'absent', signer: '', aigc: false });
       // A box `uuid` with a C2PA manifest behind `ftyp`.
       const manifest = Buffer.from(`0000002075756964${'d8fec3d61b0e483c92975828877ec481'}${'00'.repeat(8)}`, 'hex');
       const first = CLIP.readUInt32BE(0);
       served = Buffer.concat([CLIP.subarray(0, first), manifest, CLIP.subarray(first)]);
       const marked = await finished('a video with a manifest');
       await untilStored(marked);
-      assert.deepEqual(await marksOf(marked), { c2pa: true, aigc: false });
+      assert.deepEqual(await marksOf(marked), { c2pa: 'present', signer: '', aigc: false });
+      served = readFileSync(join(import.meta.dirname, 'signed/es256.mp4'));
+      const signed = await finished('a video whose manifest is valid');
+      await untilStored(signed);
+      assert.deepEqual(await marksOf(signed), { c2pa: 'valid', signer: 'Example Camera Works', aigc: false });
+      const { kysely } = service.app.database;
+      const kept = kysely.selectFrom('artifacts').select('provenance').where('provenance', 'is not', null);
+      assert.equal((await kept.execute()).length, 3, 'a file is read once');
+      assert.deepEqual(Buffer.from(await (await contentOf(signed)).arrayBuffer()), served);
       served = CLIP;
     });
 

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { LRUCache } from 'lru-cache';
-import { upToEntries } from '../platform/cache.ts';
+import { SingleFlight } from '../platform/concurrency.ts';
 import type { Log } from '../platform/log.ts';
 import { isSingleRange, resolveRange } from '../platform/media.ts';
 import type { CopiesUnderWay } from './artifact-copier.ts';
@@ -33,13 +32,10 @@ const ETAG_LENGTH = 32;
 /** A reader that starts further ahead of a copy in progress is served by the vendor. */
 const MAX_AHEAD_BYTES = 4 * 1024 * 1024;
 
-/** Files never change, so their metadata is read once. */
-const MAX_PROVENANCES = 10_000;
-
 /** Opens stored copies for readers. */
 export class ArtifactReader {
   readonly #dependencies: ArtifactReaderDependencies;
-  readonly #provenance = new LRUCache<string, Provenance>(upToEntries(MAX_PROVENANCES));
+  readonly #provenance = new SingleFlight<Provenance>();
   constructor(dependencies: ArtifactReaderDependencies) {
     this.#dependencies = dependencies;
   }
@@ -59,15 +55,17 @@ export class ArtifactReader {
     const { store, files } = this.#dependencies;
     const row = files && (await store.findByTask(taskId));
     if (files === undefined || row?.state !== 'stored') return undefined;
-    const known = this.#provenance.get(row.id);
-    if (known !== undefined) return known;
+    if (row.provenance !== null) return JSON.parse(row.provenance) as Provenance;
     const read = async (start: number, end: number): Promise<Buffer> => {
       const body = await files.open(row.id, start, end);
       return body === undefined ? Buffer.alloc(0) : buffer(body);
     };
-    const found = await findProvenance(read, row.bytes);
-    this.#provenance.set(row.id, found);
-    return found;
+    // Checking a manifest reads the whole file, so the result is kept.
+    return this.#provenance.run(row.id, async () => {
+      const found = await findProvenance({ read, bytes: row.bytes });
+      await store.keepProvenance(row, JSON.stringify(found));
+      return found;
+    });
   }
 
   /** Opens the stored poster of a video, if there is one. */

@@ -155,6 +155,7 @@ export class ArtifactStore {
           stored_at: copy.storedAt,
           expires_at: copy.expiresAt,
           is_announced: 0,
+          provenance: null,
         })
         .returning(['user_id', 'variant', 'bytes'])
         .executeTakeFirst();
@@ -206,6 +207,16 @@ export class ArtifactStore {
         .executeTakeFirst();
       if (wasChanged(result)) await countCopies(trx, [row], -1);
     });
+  }
+
+  /** Keeps what the file says about its origin, unless the file was replaced meanwhile. */
+  async keepProvenance({ id, sha256 }: Pick<ArtifactRow, 'id' | 'sha256'>, provenance: string): Promise<void> {
+    await this.#database.kysely
+      .updateTable('artifacts')
+      .set({ provenance })
+      .where('id', '=', id)
+      .where('sha256', '=', sha256)
+      .execute();
   }
 
   /** Stored copies in the order of their ids. */

@@ -1,13 +1,10 @@
-/** Marks of generated content that a video file carries about itself. They are found, not verified. */
-export interface Provenance {
-  /** A C2PA manifest, the signed history of the file. */
-  readonly c2pa: boolean;
-  /** The metadata `AIGC` of GB 45438. */
-  readonly aigc: boolean;
-}
+import type { Static } from 'typebox';
+import type { Provenance as ProvenanceSchema } from '../../contract/video.ts';
+import type { FileBox, VideoFile } from './c2pa-file-hash.ts';
+import { checkManifest, type ManifestCheck } from './c2pa-manifest.ts';
 
-/** Reads the bytes `start` to `end`, both inclusive; fewer at the end of the file. */
-export type ReadBytes = (start: number, end: number) => Promise<Buffer>;
+/** Marks of generated content that a video file carries about itself. */
+export type Provenance = Static<typeof ProvenanceSchema>;
 
 /** `uuid` of the box with a manifest (C2PA specification, "Embedding manifests into BMFF-based assets"). */
 const C2PA_UUID = Buffer.from('d8fec3d61b0e483c92975828877ec481', 'hex');
@@ -17,24 +14,48 @@ const HEADER_BYTES = 32;
 const MAX_BOXES = 64;
 /** Metadata is at the end of `moov`, whose tables grow with the length of the video. */
 const MAX_MOVIE_BYTES = 4 * 1024 * 1024;
+const MAX_MANIFEST_BYTES = 16 * 1024 * 1024;
 const AIGC_KEY = Buffer.from('AIGC');
+/** Version, flags, the word `manifest` and the offset of further boxes, in front of the manifest store. */
+const MANIFEST_PREFIX = Buffer.from('\0\0\0\0manifest\0');
+const OFFSET_BYTES = 8;
 
-/** Finds the marks in the boxes of an MP4 file of `bytes` bytes. */
-export async function findProvenance(read: ReadBytes, bytes: number): Promise<Provenance> {
-  let [c2pa, aigc] = [false, false];
-  for (let [at, boxes] = [0, 0]; at + 8 <= bytes && boxes < MAX_BOXES; boxes += 1) {
-    const header = await read(at, Math.min(at + HEADER_BYTES, bytes) - 1);
-    const size = sizeOf(header, bytes - at);
+/** Finds the marks in the boxes of an MP4 file, and checks whether its C2PA manifest belongs to it. */
+export async function findProvenance(file: VideoFile): Promise<Provenance> {
+  const boxes: FileBox[] = [];
+  let manifest: (FileBox & { readonly content: number }) | undefined;
+  let aigc = false;
+  let at = 0;
+  while (at + 8 <= file.bytes && boxes.length < MAX_BOXES) {
+    const header = await file.read(at, Math.min(at + HEADER_BYTES, file.bytes) - 1);
+    const size = sizeOf(header, file.bytes - at);
     if (size === undefined) break;
-    const type = header.toString('latin1', 4, 8);
-    if (type === 'uuid' && header.indexOf(C2PA_UUID) === headerLengthOf(header)) c2pa = true;
-    if (type === 'moov') {
-      const end = at + size;
-      aigc ||= (await read(Math.max(at, end - MAX_MOVIE_BYTES), end - 1)).includes(AIGC_KEY);
-    }
+    const box = { type: header.toString('latin1', 4, 8), start: at, size };
+    boxes.push(box);
+    const content = headerLengthOf(header);
+    if (box.type === 'uuid' && header.indexOf(C2PA_UUID) === content)
+      manifest ??= { ...box, content: at + content + C2PA_UUID.length };
+    if (box.type === 'moov')
+      aigc ||= (await file.read(Math.max(at, at + size - MAX_MOVIE_BYTES), at + size - 1)).includes(AIGC_KEY);
     at += size;
   }
-  return { c2pa, aigc };
+  if (manifest === undefined) return { c2pa: 'absent', signer: '', aigc };
+  const isComplete = at === file.bytes;
+  const { state, signer } = isComplete ? await checkBox(file, manifest, boxes) : UNCHECKED;
+  return { c2pa: state, signer, aigc };
+}
+
+const UNCHECKED: ManifestCheck = { state: 'present', signer: '' };
+
+async function checkBox(
+  file: VideoFile,
+  { start, size, content }: FileBox & { readonly content: number },
+  boxes: readonly FileBox[],
+): Promise<ManifestCheck> {
+  if (size > MAX_MANIFEST_BYTES) return UNCHECKED;
+  const bytes = await file.read(content, start + size - 1);
+  const isStore = bytes.subarray(0, MANIFEST_PREFIX.length).equals(MANIFEST_PREFIX);
+  return isStore ? checkManifest(bytes.subarray(MANIFEST_PREFIX.length + OFFSET_BYTES), file, boxes) : UNCHECKED;
 }
 
 const headerLengthOf = (header: Buffer): number => (header.readUInt32BE(0) === 1 ? 16 : 8);

@@ -30,6 +30,8 @@ export interface ArtifactTables {
     expires_at: number | null;
     /** 1: its owner was notified of the expiry. */
     is_announced: Generated<0 | 1>;
+    /** JSON of what the file says about its origin; null until somebody asks, and for other files than videos. */
+    provenance: Generated<string | null>;
   };
   /** Sums over the stored copies of an account, changed in the transaction that changes their rows. */
   artifact_usage: {
@@ -87,6 +89,12 @@ export const artifactMigrations: readonly Migration[] = [
           .addColumn('bytes', int64, required)
           .addColumn('files', int64, required)
           .execute();
+    },
+  },
+  {
+    id: '0119-artifact-provenance',
+    up: async ({ schema }, { text }) => {
+      await schema.alterTable('artifacts').addColumn('provenance', text).execute();
     },
   },
 ];

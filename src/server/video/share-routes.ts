@@ -63,8 +63,8 @@ ${expiresAt === null ? undefined : html`<p class="note hint">${texts.until(forma
 }
 
 /** The marks of generated content in the file, as on the video's own page. */
-function describeMarks({ c2pa, aigc }: Provenance, { origin, marks }: ShareTexts): string {
-  const found = [...(c2pa ? [marks.c2pa] : []), ...(aigc ? [marks.aigc] : [])];
+function describeMarks({ c2pa, signer, aigc }: Provenance, { origin, marks }: ShareTexts): string {
+  const found = [...(c2pa === 'absent' ? [] : [marks.c2pa[c2pa](signer)]), ...(aigc ? [marks.aigc] : [])];
   return origin(found.length === 0 ? marks.none : found.join(marks.separator));
 }
 
@@ -149,7 +149,16 @@ const EN = {
   download: 'Download',
   until: (date: string) => `This link works until ${date}.`,
   origin: (marks: string) => `Origin: ${marks}.`,
-  marks: { c2pa: 'C2PA manifest', aigc: 'AIGC metadata', none: 'no mark in the file', separator: ', ' },
+  marks: {
+    c2pa: {
+      present: (_signer: string) => 'C2PA manifest',
+      valid: (signer: string) => `C2PA manifest signed by “${signer}”, unchanged since`,
+      invalid: (_signer: string) => 'C2PA manifest that does not match the file',
+    },
+    aigc: 'AIGC metadata',
+    none: 'no mark in the file',
+    separator: ', ',
+  },
   lockedTitle: 'This video needs a password',
   lockedLead: 'The person who sent you the link has the password too.',
   password: 'Password',
@@ -171,7 +180,16 @@ const SHARE_TEXTS: Readonly<Record<Locale, ShareTexts>> = {
     download: '下载',
     until: (date) => `此链接有效期至 ${date}。`,
     origin: (marks) => `来源标识：${marks}。`,
-    marks: { c2pa: 'C2PA 清单', aigc: 'AIGC 元数据', none: '文件中没有标识', separator: '、' },
+    marks: {
+      c2pa: {
+        present: () => 'C2PA 清单',
+        valid: (signer) => `C2PA 清单（由“${signer}”签名，此后未被修改）`,
+        invalid: () => '与文件不符的 C2PA 清单',
+      },
+      aigc: 'AIGC 元数据',
+      none: '文件中没有标识',
+      separator: '、',
+    },
     lockedTitle: '观看此视频需要密码',
     lockedLead: '请向发送链接的人索取密码。',
     password: '密码',

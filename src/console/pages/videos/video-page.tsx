@@ -212,8 +212,9 @@ function ChangeButtons({ taskId }: { readonly taskId: string }) {
 
 function VideoDetails({ video }: { readonly video: VideoDetail }) {
   const { t } = useTranslation(['studio', 'app']);
-  const marksOf = ({ c2pa, aigc }: NonNullable<VideoDetail['provenance']>): readonly string[] => {
-    const marks = [c2pa ? t('provenanceMarks.c2pa') : [], aigc ? t('provenanceMarks.aigc') : []].flat();
+  const marksOf = ({ c2pa, signer, aigc }: NonNullable<VideoDetail['provenance']>): readonly string[] => {
+    const manifest = c2pa === 'absent' ? [] : t(`provenanceMarks.c2pa.${c2pa}`, { signer });
+    const marks = [manifest, aigc ? t('provenanceMarks.aigc') : []].flat();
     return marks.length === 0 ? [t('provenanceMarks.none')] : marks;
   };
   const rows: [string, ReactNode][] = [

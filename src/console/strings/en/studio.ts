@@ -355,6 +355,14 @@ export default {
   help: 'Get support',
   noFile: 'The vendor no longer stores this video.',
   provenance: 'Origin',
-  provenanceMarks: { c2pa: 'C2PA manifest', aigc: 'AIGC metadata', none: 'No mark in the file' },
+  provenanceMarks: {
+    c2pa: {
+      present: 'C2PA manifest',
+      valid: 'C2PA manifest signed by “{{signer}}”, unchanged since',
+      invalid: 'C2PA manifest that does not match the file',
+    },
+    aigc: 'AIGC metadata',
+    none: 'No mark in the file',
+  },
   noPrompt: 'No prompt',
 };

@@ -352,6 +352,14 @@ export default {
   help: '联系客服',
   noFile: '供应商未保存此视频文件。',
   provenance: '来源标识',
-  provenanceMarks: { c2pa: 'C2PA 清单', aigc: 'AIGC 元数据', none: '文件中没有标识' },
+  provenanceMarks: {
+    c2pa: {
+      present: 'C2PA 清单',
+      valid: 'C2PA 清单（由“{{signer}}”签名，此后未被修改）',
+      invalid: '与文件不符的 C2PA 清单',
+    },
+    aigc: 'AIGC 元数据',
+    none: '文件中没有标识',
+  },
   noPrompt: '无提示词',
 } satisfies Translated<typeof en>;

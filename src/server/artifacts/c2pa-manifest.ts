@@ -1,0 +1,245 @@
+import { constants, createHash, timingSafeEqual, verify, X509Certificate } from 'node:crypto';
+import { type FileBox, type HashExclusion, hashOfBoxes, type VideoFile } from './c2pa-file-hash.ts';
+import { type Cbor, type CborMap, decodeCbor, encodeCborArray } from './cbor.ts';
+
+/**
+ * Checks the C2PA manifest of an MP4 file (C2PA specification 2.2): the signature of its claim, the hashes of its
+ * assertions and the hash of the file. Whether the signer is to be trusted is not checked: that needs a list of
+ * trusted certificates, which changes.
+ */
+
+/** What a manifest says about its file. */
+export interface ManifestCheck {
+  /** `present`: this service cannot check this kind of manifest. */
+  readonly state: 'present' | 'valid' | 'invalid';
+  /** Organization or name in the certificate of the signature; empty unless the manifest is valid. */
+  readonly signer: string;
+}
+
+/** A manifest that follows a part of the specification which is not implemented here. */
+class UnsupportedManifestError extends Error {
+  override readonly name = 'UnsupportedManifestError';
+}
+
+const STANDARD_MANIFEST = '63326d6100110010800000aa00389b71';
+const BINDING = /^c2pa\.hash\.bmff\.v[23](__\d+)?$/;
+const DIGESTS: Readonly<Record<string, string>> = { sha256: 'sha256', sha384: 'sha384', sha512: 'sha512' };
+interface Algorithm {
+  readonly digest: string | null;
+  readonly type: string;
+  /** Of a signature in COSE's form; some programs write DER instead. */
+  readonly bytes?: number;
+}
+/** COSE algorithms (RFC 9053 and 8230) by their numbers. */
+const ALGORITHMS: Readonly<Record<string, Algorithm>> = {
+  '-7': { digest: 'sha256', type: 'ec', bytes: 64 },
+  '-35': { digest: 'sha384', type: 'ec', bytes: 96 },
+  '-36': { digest: 'sha512', type: 'ec', bytes: 132 },
+  '-37': { digest: 'sha256', type: 'rsa' },
+  '-38': { digest: 'sha384', type: 'rsa' },
+  '-39': { digest: 'sha512', type: 'rsa' },
+  '-8': { digest: null, type: 'ed25519' },
+};
+
+/** @param store the manifest store: the content of the file's C2PA box */
+export async function checkManifest(store: Buffer, file: VideoFile, boxes: readonly FileBox[]): Promise<ManifestCheck> {
+  try {
+    const [root] = readSuperBoxes(store);
+    const active = root?.children.at(-1);
+    if (active === undefined) return INVALID;
+    if (active.type !== STANDARD_MANIFEST) throw new UnsupportedManifestError();
+    const claim = active.children.find(({ label }) => /^c2pa\.claim(\.v\d+)?$/.test(label))?.content('cbor');
+    const signature = active.children.find(({ label }) => label === 'c2pa.signature')?.content('cbor');
+    if (claim === undefined || signature === undefined) return INVALID;
+    const certificate = signerOf(signature, claim);
+    const binding = certificate && findBinding(active, toMap(decodeCbor(claim)));
+    if (certificate === undefined || binding === undefined) return INVALID;
+    const isWhole = await matchesFile(binding, file, boxes);
+    return isWhole ? { state: 'valid', signer: nameOf(certificate) } : INVALID;
+  } catch (error) {
+    if (error instanceof UnsupportedManifestError) return { state: 'present', signer: '' };
+    // Whatever a file contains, it is read as a manifest that says nothing.
+    if (error instanceof RangeError || error instanceof TypeError || hasCode(error)) return INVALID;
+    throw error;
+  }
+}
+
+const INVALID: ManifestCheck = { state: 'invalid', signer: '' };
+/** Errors of OpenSSL, for certificates and keys that are none. */
+const hasCode = (error: unknown): boolean =>
+  /^ERR_(OSSL|CRYPTO|INVALID_ARG)/.test((error as { code?: string }).code ?? '');
+
+/** A superbox of JUMBF (ISO 19566-5). */
+interface SuperBox {
+  /** Hexadecimal UUID. */
+  readonly type: string;
+  readonly label: string;
+  /** Everything behind the header, which hashes cover. */
+  readonly body: Buffer;
+  readonly children: readonly SuperBox[];
+  /** Content of the first box of a type. */
+  content(type: string): Buffer | undefined;
+}
+
+const MAX_DEPTH = 8;
+const MAX_BOXES = 10_000;
+
+function readSuperBoxes(bytes: Buffer): readonly SuperBox[] {
+  let left = MAX_BOXES;
+  const read = (content: Buffer, depth: number): readonly SuperBox[] => {
+    if (depth > MAX_DEPTH) throw new RangeError('boxes are nested too deeply');
+    return boxesOf(content).flatMap(([type, body]) => {
+      if (type !== 'jumb') return [];
+      left -= 1;
+      if (left < 0) throw new RangeError('too many boxes');
+      const [[first, description] = ['', Buffer.alloc(0)], ...others] = boxesOf(body);
+      if (first !== 'jumd' || description.length < 17) throw new RangeError('a superbox without description');
+      // Behind the UUID, a bit of the flags announces the label.
+      const hasLabel = (description.readUInt8(16) & 2) !== 0;
+      const end = description.indexOf(0, 17);
+      return {
+        type: description.toString('hex', 0, 16),
+        label: hasLabel && end >= 0 ? description.toString('utf8', 17, end) : '',
+        body,
+        children: read(body, depth + 1),
+        content: (wanted: string) => others.find(([each]) => each === wanted)?.[1],
+      };
+    });
+  };
+  return read(bytes, 0);
+}
+
+function boxesOf(bytes: Buffer): readonly (readonly [type: string, body: Buffer])[] {
+  const boxes: (readonly [string, Buffer])[] = [];
+  for (let at = 0; at + 8 <= bytes.length; ) {
+    const short = bytes.readUInt32BE(at);
+    const header = short === 1 ? 16 : 8;
+    const size = short === 0 ? bytes.length - at : short === 1 ? Number(bytes.readBigUInt64BE(at + 8)) : short;
+    // Padding behind the store is permitted.
+    if (size < header) break;
+    if (size > bytes.length - at) throw new RangeError('a box ends behind its parent');
+    boxes.push([bytes.toString('latin1', at + 4, at + 8), bytes.subarray(at + header, at + size)]);
+    at += size;
+  }
+  return boxes;
+}
+
+/** The certificate whose key signed the claim; undefined if the signature does not match. */
+function signerOf(signature: Buffer, claim: Buffer): X509Certificate | undefined {
+  const [protectedBytes, unprotectedHeader, , value] = toList(decodeCbor(signature));
+  const encoded = toBytes(protectedBytes);
+  const headers = toMap(decodeCbor(encoded));
+  const unprotected = toMap(unprotectedHeader);
+  const algorithm = ALGORITHMS[String(headers.get('1'))];
+  if (algorithm === undefined) throw new UnsupportedManifestError();
+  const chain = [headers, unprotected]
+    .map((map) => map.get('33') ?? map.get('x5chain'))
+    .find((each) => each !== undefined);
+  const certificates = (Buffer.isBuffer(chain) ? [chain] : toList(chain)).map(
+    (each) => new X509Certificate(toBytes(each)),
+  );
+  const [certificate] = certificates;
+  if (certificate === undefined) return undefined;
+  const isChain = certificates.every((each, index) => {
+    const issuer = certificates[index + 1];
+    return issuer === undefined || each.verify(issuer.publicKey);
+  });
+  const { publicKey } = certificate;
+  if (!isChain || !(publicKey.asymmetricKeyType ?? '').startsWith(algorithm.type)) return undefined;
+  const signed = encodeCborArray(['Signature1', encoded, Buffer.alloc(0), claim]);
+  const bytes = toBytes(value);
+  const dsaEncoding = bytes.length === algorithm.bytes ? 'ieee-p1363' : 'der';
+  const pss = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
+  const key = { key: publicKey, dsaEncoding, ...(algorithm.type === 'rsa' ? pss : {}) } as const;
+  return verify(algorithm.digest, signed, key, bytes) ? certificate : undefined;
+}
+
+/** The assertion with the hash of the file; undefined if any assertion of the claim is missing or was changed. */
+function findBinding(manifest: SuperBox, claim: CborMap): CborMap | undefined {
+  const assertions = manifest.children.find(({ label }) => label === 'c2pa.assertions')?.children ?? [];
+  const named = ['assertions', 'created_assertions', 'gathered_assertions'].flatMap((key) =>
+    toList(claim.get(key) ?? []),
+  );
+  const bindings: SuperBox[] = [];
+  for (const reference of named.map(toMap)) {
+    const path = /^self#jumbf=(?:\/c2pa\/([^/]+)\/)?c2pa\.assertions\/([^/]+)$/.exec(toText(reference.get('url')));
+    const isOwn = path !== null && (path[1] === undefined || path[1] === manifest.label);
+    const assertion = isOwn ? assertions.find(({ label }) => label === path[2]) : undefined;
+    if (assertion === undefined) return undefined;
+    const digest = digestOf(reference.get('alg') ?? claim.get('alg'));
+    if (!areEqual(createHash(digest).update(assertion.body).digest(), toBytes(reference.get('hash')))) return undefined;
+    if (BINDING.test(assertion.label)) bindings.push(assertion);
+  }
+  // Another kind of binding than that of MP4 files.
+  if (bindings.length === 0 && assertions.some(({ label }) => label.startsWith('c2pa.hash.')))
+    throw new UnsupportedManifestError();
+  const content = bindings[0]?.content('cbor');
+  if (bindings.length !== 1 || content === undefined) return undefined;
+  const binding = toMap(decodeCbor(content));
+  return binding.has('alg') ? binding : new Map([...binding, ['alg', claim.get('alg')]]);
+}
+
+async function matchesFile(binding: CborMap, file: VideoFile, boxes: readonly FileBox[]): Promise<boolean> {
+  // Hashes of single fragments, for streams.
+  if (binding.get('merkle') !== undefined) throw new UnsupportedManifestError();
+  const exclusions = toList(binding.get('exclusions') ?? [])
+    .map(toMap)
+    .map(toExclusion);
+  const hash = createHash(digestOf(binding.get('alg')));
+  await hashOfBoxes(hash, file, boxes, exclusions);
+  return areEqual(hash.digest(), toBytes(binding.get('hash')));
+}
+
+function toExclusion(map: CborMap): HashExclusion {
+  // One of the top-level boxes of a type, or all of them.
+  const path = /^\/(.{4})(?:\[(\d+)\])?$/.exec(toText(map.get('xpath')));
+  const isSimple = ['version', 'flags', 'exact'].every((key) => map.get(key) == null);
+  if (path === null || !isSimple) throw new UnsupportedManifestError();
+  const length = map.get('length');
+  return {
+    type: path[1] ?? '',
+    index: path[2] === undefined ? undefined : Number(path[2]),
+    length: length == null ? undefined : toNumber(length),
+    data: toList(map.get('data') ?? [])
+      .map(toMap)
+      .map((each) => ({
+        offset: toNumber(each.get('offset')),
+        value: toBytes(each.get('value')),
+      })),
+    subset:
+      map.get('subset') == null
+        ? undefined
+        : toList(map.get('subset'))
+            .map(toMap)
+            .map((each) => ({
+              offset: toNumber(each.get('offset')),
+              length: toNumber(each.get('length')),
+            })),
+  };
+}
+
+function digestOf(name: Cbor): string {
+  const digest = name == null ? 'sha256' : DIGESTS[toText(name)];
+  if (digest === undefined) throw new UnsupportedManifestError();
+  return digest;
+}
+
+function nameOf({ subject }: X509Certificate): string {
+  const find = (key: string): string | undefined =>
+    subject
+      .split('\n')
+      .find((line) => line.startsWith(`${key}=`))
+      ?.slice(key.length + 1);
+  return (find('O') ?? find('CN') ?? '').slice(0, 100);
+}
+
+const areEqual = (one: Buffer, other: Buffer): boolean => one.length === other.length && timingSafeEqual(one, other);
+
+const wrong = (what: string): never => {
+  throw new RangeError(`${what} expected`);
+};
+const toMap = (value: Cbor): CborMap => (value instanceof Map ? value : wrong('a map'));
+const toList = (value: Cbor): readonly Cbor[] => (Array.isArray(value) ? value : wrong('a list'));
+const toBytes = (value: Cbor): Buffer => (Buffer.isBuffer(value) ? value : wrong('bytes'));
+const toText = (value: Cbor): string => (typeof value === 'string' ? value : wrong('a text'));
+const toNumber = (value: Cbor): number => (typeof value === 'number' && value >= 0 ? value : wrong('a number'));
