@@ -92,6 +92,12 @@ const Relative = Type.Object({
   prompt: Type.String(),
   status: Type.Enum(TASK_STATUS),
 });
+const ListedVideo = Type.Object({
+  ...VideoRow.properties,
+  source: Type.Union([Relative, Type.Null()], {
+    description: 'The video it was made from, and by which operation; null: none, or it was deleted.',
+  }),
+});
 export const Provenance = Type.Object({
   c2pa: Type.Enum(['absent', 'present', 'valid', 'invalid'], {
     description:
@@ -103,7 +109,7 @@ export const Provenance = Type.Object({
   aigc: Type.Boolean({ description: 'The file has the metadata AIGC of GB 45438.' }),
 });
 const VideoDetail = Type.Object({
-  ...VideoRow.properties,
+  ...ListedVideo.properties,
   start_time: Type.Integer(),
   /** Whether the quota was refunded. */
   refunded: Type.Boolean(),
@@ -113,9 +119,6 @@ const VideoDetail = Type.Object({
   stored_until: Type.Integer({ description: 'When that copy is removed, Unix seconds; 0: never, or there is none.' }),
   provenance: Type.Union([Provenance, Type.Null()], {
     description: 'Provenance marks of the stored copy; null: there is no copy.',
-  }),
-  source: Type.Union([Relative, Type.Null()], {
-    description: 'The video it was made from, and by which operation; null: none, or it was deleted.',
   }),
   children: Type.Array(Relative, { description: 'Videos made from it, newest first.' }),
   /** The request parameters, for submitting the video again. */
@@ -425,7 +428,7 @@ export const listOwnVideos = endpoint({
     favourite: Type.Optional(Type.Enum(['', 'true'])),
     collection: Type.Optional(Type.String({ pattern: '^([1-9][0-9]{0,15})?$', description: 'Id of a collection.' })),
   }),
-  response: LongListOf(VideoRow),
+  response: LongListOf(ListedVideo),
 });
 export const getOwnVideo = endpoint({
   organization: 'member',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { PASSWORD } from '../accounts/test-user-client.ts';
 import {
   authenticate,
@@ -39,6 +39,16 @@ const dropImages = (page: Page, names: readonly string[]): Promise<unknown> =>
     const options = { dataTransfer: data, bubbles: true, cancelable: true };
     document.querySelector('h1').dispatchEvent(new DragEvent('drop', options));
   })()`);
+
+/** Types of the top-level boxes of an MP4 file, which must fill it. */
+function boxTypesOf(file: Buffer): readonly string[] {
+  const types: string[] = [];
+  let at = 0;
+  for (; at + 8 <= file.length; at += Math.max(8, file.readUInt32BE(at)))
+    types.push(file.toString('latin1', at + 4, at + 8));
+  assert.equal(at, file.length, 'the boxes fill the file');
+  return types;
+}
 
 describe('inputs of the studio and files', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let fixture: BrowserFixture;
@@ -202,6 +212,72 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
       made.map(({ operation }) => operation),
       ['extend', 'edit'],
     );
+    await page.context().close();
+  });
+
+  it('makes a film: a character, a still, two extensions and an edit, with all versions linked, and downloads it', async () => {
+    const { page, person } = await open('filmmaker', { width: 1440, height: 900 });
+    let spent = 0;
+    /** Generates for the price on the button; returns the article of the finished video. */
+    const make = async (prompt: string) => {
+      await page.locator('#prompt').fill(prompt);
+      const button = page.getByRole('button', { name: price });
+      await button.waitFor();
+      spent += Number(/[\d.]+(?= credits)/.exec((await button.textContent()) ?? '')?.[0]);
+      await button.click();
+      const stage = page.locator('#stage').getByRole('article', { name: prompt });
+      await stage.locator('video').waitFor();
+      return stage;
+    };
+    const start = async (stage: Locator, operation: 'edit' | 'extend') => {
+      await stage.getByRole('button', { name: studio.operations[operation], exact: true }).click();
+      await waitForExpression(page, `document.querySelector('input[value=${operation}]')?.checked === true`);
+      assert.deepEqual(await rolesOf(page), ['source']);
+    };
+    await page.goto('/studio?model=kling-v3-omni');
+    await dropImages(page, ['fox.png']);
+    await role(page, 'fox.png').selectOption('reference');
+    await make('The fox waits at a crossing');
+    await page.getByRole('button', { name: named(studio.removeInput, 'fox.png') }).click();
+    await dropImages(page, ['still.png']);
+    await role(page, 'still.png').waitFor();
+    assert.deepEqual(await rolesOf(page), ['first_frame']);
+    const opening = await make('Rain begins');
+    await start(opening, 'extend');
+    const second = await make('The fox crosses the street');
+    await start(second, 'extend');
+    const third = await make('It looks back once');
+    await start(third, 'edit');
+    const last = await make('Make it night');
+    const { used_quota: used } = await person.ok<{ used_quota: number }>('GET', '/api/user/self');
+    assert.equal((used / 500_000).toFixed(2), spent.toFixed(2));
+
+    await last.getByRole('link', { name: studio.open }).click();
+    await page.waitForURL(/\/videos\/task_/);
+    await waitForExpression(page, `document.querySelector('video')?.duration > 0`);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: studio.download }).click(),
+    ]);
+    assert.match(download.suggestedFilename(), /^task_.*\.mp4$/);
+    const types = boxTypesOf(readFileSync(await download.path()));
+    assert.deepEqual([types[0], types.includes('moov'), types.includes('mdat')], ['ftyp', true, true]);
+
+    const versions = page.getByRole('region', { name: studio.lineage });
+    for (const [label, parent, child] of [
+      [studio.madeFrom.edit, 'It looks back once', 'Make it night'],
+      [studio.madeFrom.extend, 'The fox crosses the street', 'It looks back once'],
+      [studio.madeFrom.extend, 'Rain begins', 'The fox crosses the street'],
+    ] as const) {
+      await versions.getByText(label).waitFor();
+      await versions.getByRole('link', { name: parent }).click();
+      await page.getByRole('heading', { level: 1, name: parent }).waitFor();
+      await versions.getByRole('link', { name: child }).waitFor();
+    }
+    await page.getByRole('link', { name: studio.seeAll }).click();
+    await page.getByRole('article').nth(4).waitFor();
+    const card = page.getByRole('article', { name: 'Make it night' });
+    await card.getByRole('link', { name: `${studio.madeFrom.edit}: It looks back once` }).waitFor();
     await page.context().close();
   });
 

@@ -365,6 +365,17 @@ export function addOwnerVideoRoutes(
     return (task: Task) => defined({ submitted_by: task.actor_id === null ? undefined : authorOf(task).submitted_by });
   };
 
+  /** The videos of the account from which videos were made. */
+  const findSources = async (tasks: readonly Task[], caller: AccountCaller) => {
+    const found = await store.findMany(tasks.flatMap(({ remixed_from: id }) => id ?? []));
+    const shown = found.filter(({ user_id, deleted }) => user_id === caller.userId && deleted === 0);
+    const byId = new Map(shown.map((task) => [task.id, hidePrompt(task, caller)]));
+    return (task: Task) => {
+      const source = byId.get(task.remixed_from ?? '');
+      return source === undefined ? null : toRelative(source, task);
+    };
+  };
+
   routes.add(endpoints.listOwnVideos, async ({ query, caller }) => {
     const filter = {
       ...toTaskFilter(query),
@@ -373,9 +384,17 @@ export function addOwnerVideoRoutes(
     };
     const { rows: tasks, ...page } = await store.page(filter, toLongPage(query));
     const rows = await queue.withPositions(tasks);
-    const [posterOf, submitterOf] = await Promise.all([findPosters(rows, caller), findSubmitters(rows)]);
+    const [posterOf, submitterOf, sourceOf] = await Promise.all([
+      findPosters(rows, caller),
+      findSubmitters(rows),
+      findSources(rows, caller),
+    ]);
     return longList(
-      rows.map((task) => ({ ...toVideoRow(hidePrompt(task, caller), posterOf(task)), ...submitterOf(task) })),
+      rows.map((task) => ({
+        ...toVideoRow(hidePrompt(task, caller), posterOf(task)),
+        ...submitterOf(task),
+        source: sourceOf(task),
+      })),
       page,
     );
   });
@@ -385,15 +404,14 @@ export function addOwnerVideoRoutes(
     if (found === undefined) throw notExistError('task');
     const task = await reader.withCurrentState(found);
     const shown = hidePrompt(task, caller);
-    const [expiry, provenance, posterOf, source, children, submitterOf] = await Promise.all([
+    const [expiry, provenance, posterOf, sourceOf, children, submitterOf] = await Promise.all([
       artifacts.findExpiry(task.id),
       artifacts.storedFiles.findProvenance(task.id),
       findPosters([task], caller),
-      task.remixed_from === null ? undefined : store.findById(task.remixed_from),
+      findSources([task], caller),
       task.status === 'SUCCESS' ? store.findChildren(task) : [],
       findSubmitters([task]),
     ]);
-    const isShown = source !== undefined && source.user_id === caller.userId && source.deleted === 0;
     return ok({
       ...toVideoRow(shown, posterOf(task)),
       ...submitterOf(task),
@@ -403,7 +421,7 @@ export function addOwnerVideoRoutes(
       stored: expiry !== undefined,
       stored_until: toSeconds(expiry ?? 0),
       provenance: provenance ?? null,
-      source: isShown ? toRelative(hidePrompt(source, caller), task) : null,
+      source: sourceOf(task),
       children: children.map((child) => toRelative(hidePrompt(child, caller), child)),
       request: JSON.parse(shown.request),
     });

@@ -221,6 +221,12 @@ export class TaskStore {
     return this.#database.kysely.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
+  /** Without duplicates, in no order. */
+  async findMany(ids: readonly string[]): Promise<Task[]> {
+    if (ids.length === 0) return [];
+    return this.#database.kysely.selectFrom('tasks').selectAll().where('id', 'in', ids).execute();
+  }
+
   findForUser(publicId: string, userId: number): Promise<Task | undefined> {
     return this.#database.kysely
       .selectFrom('tasks')

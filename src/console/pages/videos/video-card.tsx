@@ -1,4 +1,4 @@
-import { ActionIcon, Badge, Card, Checkbox, Group, Stack, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, Anchor, Badge, Card, Checkbox, Group, Stack, Text, Tooltip } from '@mantine/core';
 import { IconAlertTriangle, IconArrowBackUp, IconDownload, IconFileInfo, IconMovie } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -55,6 +55,7 @@ export const VideoCard = memo(function VideoCard({
         <Text size="sm" lineClamp={2} title={video.prompt} mih="2lh" style={{ overflowWrap: 'anywhere' }}>
           {prompt}
         </Text>
+        {video.source === null ? null : <SourceLink source={video.source} />}
         <Group gap={8} wrap="nowrap">
           {video.status === 'SUCCESS' ? null : <VideoStatusBadge {...video} />}
           <Text size="xs" c="dimmed" truncate flex={1} title={video.model}>
@@ -78,6 +79,24 @@ export const VideoCard = memo(function VideoCard({
     </Card>
   );
 });
+
+/** The video from which this one was made. */
+function SourceLink({ source }: { readonly source: NonNullable<Video['source']> }) {
+  const { t } = useTranslation('studio');
+  const { task_id: taskId, operation, prompt } = source;
+  const text = `${t(`madeFrom.${operation}`)}: ${prompt === '' ? t('noPrompt') : prompt}`;
+  return (
+    <Anchor
+      size="xs"
+      c="dimmed"
+      truncate
+      title={text}
+      renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId }} {...props} />}
+    >
+      {text}
+    </Anchor>
+  );
+}
 
 interface CardActionsProps extends Pick<VideoCardProps, 'video' | 'onReuse'> {
   /** The lightbox covers dialogs: none can open from it. */
