@@ -14,7 +14,7 @@ import { STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
 
-const { admin, account, adminPlans, adminSettings, app, list } = STRINGS.en;
+const { admin, account, adminModels, adminPlans, adminSettings, app, list } = STRINGS.en;
 
 describe('lists and settings in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let fixture: BrowserFixture;
@@ -175,6 +175,9 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
       .getByText(/^¥[\d.]+ × 5 s = |^¥[\d.]+$/)
       .first()
       .waitFor();
+    await page.locator('[data-confirmed=true]').getByRole('link', { name: adminModels.price.list }).waitFor();
+    await page.goto('/admin/models/kling-v1');
+    await page.locator('[data-confirmed=false]').getByText(adminModels.price.unconfirmed).waitFor();
     await page.goto('/admin/packages/new');
     const amount = adminPlans.credits;
     await page

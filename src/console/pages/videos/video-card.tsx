@@ -52,10 +52,17 @@ export const VideoCard = memo(function VideoCard({
             onChange={() => onSelect(video)}
           />
         )}
-        <Text size="sm" lineClamp={2} title={video.prompt} mih="2lh" style={{ overflowWrap: 'anywhere' }}>
-          {prompt}
+        <Text size="sm" component="div" mih="2lh">
+          <Text
+            size="sm"
+            lineClamp={video.source === null ? 2 : 1}
+            title={video.prompt}
+            style={{ overflowWrap: 'anywhere' }}
+          >
+            {prompt}
+          </Text>
+          {video.source === null ? null : <SourceLink source={video.source} />}
         </Text>
-        {video.source === null ? null : <SourceLink source={video.source} />}
         <Group gap={8} wrap="nowrap">
           {video.status === 'SUCCESS' ? null : <VideoStatusBadge {...video} />}
           <Text size="xs" c="dimmed" truncate flex={1} title={video.model}>
@@ -90,6 +97,7 @@ function SourceLink({ source }: { readonly source: NonNullable<Video['source']> 
       size="xs"
       c="dimmed"
       truncate
+      display="block"
       title={text}
       renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId }} {...props} />}
     >

@@ -272,7 +272,11 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
         <FactTable
           rows={describeParameters(video.request).map(([name, value]) => [
             parameterName(name),
-            typeof value === 'boolean' ? t(value ? 'parameterOn' : 'parameterOff') : String(value),
+            typeof value === 'boolean'
+              ? t(value ? 'parameterOn' : 'parameterOff')
+              : name === 'operation'
+                ? t(`operations.${value as 'edit'}`, { defaultValue: String(value) })
+                : String(value),
           ])}
         />
         <details>

@@ -41,6 +41,9 @@ export default {
     title: 'Price',
     own: 'Separate price',
     ownHint: 'Off: it costs what {{name}} costs.',
+    confirmed: 'The initial price follows the vendor’s list, as compared on {{day}}.',
+    unconfirmed: 'No page of the vendor confirms the initial price.',
+    list: 'Price list',
     perSecond: 'Price per second',
     perCall: 'Price per video',
     rates: {

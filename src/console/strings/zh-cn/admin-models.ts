@@ -44,6 +44,9 @@ export default {
     title: '价格',
     own: '单独定价',
     ownHint: '关闭则与 {{name}} 同价。',
+    confirmed: '初始价格依据供应商的价目表（{{day}} 核对）。',
+    unconfirmed: '初始价格未得到供应商任何页面的证实。',
+    list: '价目表',
     perSecond: '每秒视频价格',
     perCall: '每个视频价格',
     rates: {

@@ -92,6 +92,7 @@ export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps)
         <>
           <PriceFields kind={draft.kind} draft={draft.price} onChange={(price) => set({ price })} />
           <PricePreview kind={draft.kind} price={toPrice(draft.price, draft.kind, perUnit)} />
+          <ListedPrice vendor={draft.vendor} id={draft.aliasOf || draft.id} />
         </>
       )}
       {draft.kind === 'video' ? <MediaSchemaEditor text={draft.schema} onChange={(schema) => set({ schema })} /> : null}
@@ -241,6 +242,30 @@ function toFormula(
   });
   const sum = shown.length === 0 ? formatRate(0) : shown.join(' + ');
   return [times.length > 0 && shown.length > 1 ? `(${sum})` : sum, ...times].join(' × ');
+}
+
+/** Where the initial price of a known model comes from, and whether a page of the vendor confirms it. */
+function ListedPrice({ vendor, id }: { readonly vendor: string; readonly id: string }) {
+  const { t } = useTranslation('admin-models');
+  const listed = useVendors()
+    .find(({ name }) => name === vendor)
+    ?.models.find((model) => model.id === id)?.price_source;
+  if (listed == null) return null;
+  const { source, confirmed_on: day, note } = listed;
+  return (
+    <Text size="xs" c="dimmed" data-confirmed={day !== null}>
+      {day === null ? <strong>{t('price.unconfirmed')}</strong> : t('price.confirmed', { day })}{' '}
+      <Anchor href={source} target="_blank" rel="noreferrer" size="xs" style={{ overflowWrap: 'anywhere' }}>
+        {t('price.list')}
+      </Anchor>
+      {note === '' ? null : (
+        <>
+          {' · '}
+          <span lang="en">{note}</span>
+        </>
+      )}
+    </Text>
+  );
 }
 
 interface PricePreviewProps {
