@@ -190,8 +190,9 @@ const redirect = (reply: FastifyReply, url: string): FastifyReply =>
  * @throws invalid_request
  */
 function assertOwnPath(path: string, baseUrl: string): string {
-  const url = /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.includes('\\') ? URL.parse(path, baseUrl) : null;
-  if (url === null || url.origin !== new URL(baseUrl).origin || /^\/(?:auth|api)(?:\/|$)/.test(url.pathname))
+  const url = /^\/[\x21-\x7e]*$/.test(path) && !path.includes('\\') ? URL.parse(path, baseUrl) : null;
+  // Resolved, because `/.//host` becomes `//host`, which a browser takes for another site.
+  if (url === null || url.origin !== new URL(baseUrl).origin || /^\/(?:\/|(?:auth|api)(?:\/|$))/.test(url.pathname))
     throw invalidRequest('return_to must be a path of this service', 'return_to');
   return `${url.pathname}${url.search}${url.hash}`;
 }
