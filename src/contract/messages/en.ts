@@ -14,6 +14,7 @@ export const EN = {
   header_too_large: 'The request line or the headers are too long.',
   misdirected: 'Unknown host name.',
   unauthorized: 'Sign in first: the credential is missing, wrong or expired.',
+  user_header_wrong: 'The header {header} must contain the user id that the credential belongs to.',
   invalid_api_key: 'The API key is missing, wrong or revoked.',
   forbidden: 'You don’t have access to this.',
   play_link_expired: 'This link to the video has expired. Open the page of the video for a new one.',

@@ -15,6 +15,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   header_too_large: '请求行或请求头过长。',
   misdirected: '本服务器不为该主机名提供服务。',
   unauthorized: '请先登录：凭证缺失、错误或已过期。',
+  user_header_wrong: '请求头 {header} 必须填写该凭证所属的用户 ID。',
   invalid_api_key: 'API 密钥缺失、错误或已被撤销。',
   forbidden: '您无权执行此操作。',
   play_link_expired: '该播放链接已过期，请重新打开视频页面。',

@@ -5,6 +5,7 @@ import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { isModelPolicy, MODEL_POLICIES } from '../../contract/endpoint.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
+import { formatMessage } from '../../contract/messages/format-message.ts';
 import type { Audience, OauthScope } from '../../contract/oauth.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { manualClock } from '../platform/clock.ts';
@@ -181,6 +182,28 @@ describe('request authenticator', () => {
         assert.equal(await ask('account', { headers, session }), 'unauthorized', String(header));
       }
       assert.equal(await ask('account', { headers: { 'service-api-user': String(id) }, session }), 'yes');
+    });
+
+    it('names the missing or wrong header of the user id, if the credential is right', async () => {
+      const own = 'The header Service-Api-User must contain the user id that the credential belongs to.';
+      const program = await user.withManagementToken();
+      for (const person of [user, program])
+        for (const header of ['', String(user.id + 1)])
+          assert.equal(
+            await person.fails(401, 'GET', '/api/user/self', undefined, { 'service-api-user': header }),
+            own,
+          );
+      const { id } = user;
+      user.id = 0;
+      assert.equal(await user.fails(401, 'GET', '/api/user/self'), own);
+      user.id = id;
+      assert.equal(
+        await user.fails(401, 'GET', '/api/user/self', undefined, {
+          'service-api-user': '',
+          authorization: 'Bearer x',
+        }),
+        formatMessage('unauthorized', 'en'),
+      );
     });
 
     it('does not fall back to a cookie after an invalid bearer value', async () => {

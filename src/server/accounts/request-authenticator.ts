@@ -120,7 +120,11 @@ export class RequestAuthenticator implements Authenticator {
     const found = await this.#findCredential(token);
     if (found === undefined || found.status !== ENABLED) throw new AppError('unauthorized');
     const { caller } = found;
-    if (headers[userHeader] !== String(caller.userId)) throw new AppError('unauthorized');
+    if (headers[userHeader] !== String(caller.userId))
+      throw new AppError('unauthorized', {
+        messageKey: 'user_header_wrong',
+        params: { header: toCommonSpelling(userHeader) },
+      });
     if (!withoutSecondFactor) await secondFactors.assertNotMissing(caller.userId, caller.role);
     if (caller.kind === 'device') deviceTokens.recordUse(caller.authorizationId, clientIp);
     const membership = await this.#findMembership(found, headers[ORGANIZATION_HEADER.toLowerCase()]);
@@ -267,6 +271,10 @@ export class RequestAuthenticator implements Authenticator {
     };
   }
 }
+
+/** `Service-Api-User`, as documents write the name of a header. */
+const toCommonSpelling = (header: string): string =>
+  header.replaceAll(/(?<![a-z0-9])[a-z]/g, (letter) => letter.toUpperCase());
 
 /** @throws account_disabled, organization_closed */
 function assertEnabled(status: number | undefined): void {
