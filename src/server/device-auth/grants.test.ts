@@ -434,11 +434,22 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       await fixture.refresh('rgrt_wrong');
       await fixture.exchange('wrong', 'x'.repeat(43));
       await fixture.grant('ada', { scope: 'mcp', resource: `${fixture.issuer}/mcp` });
+      const reused = { grant: 'refresh_token', outcome: 'reused' };
+      assert.notEqual(sumOf(before, 'token_requests_total', reused), undefined, 'an increase from 0 can be seen');
+      const stolen = await fixture.grant('ada');
+      await fixture.refresh(stolen.refresh_token);
+      await fixture.refresh(stolen.refresh_token);
+      fixture.service.clock.advance(60_001);
+      // Only the first one ends something.
+      for (let use = 0; use < 2; use += 1) await fixture.refresh(stolen.refresh_token);
       const now = await scrape();
       for (const [name, labels, increase] of [
-        ['token_requests_total', { grant: 'authorization_code', outcome: 'ok' }, 2],
+        ['token_requests_total', { grant: 'authorization_code', outcome: 'ok' }, 3],
         ['token_requests_total', { grant: 'authorization_code', outcome: 'authorization_code_invalid' }, 1],
-        ['token_requests_total', { grant: 'refresh_token', outcome: 'ok' }, 1],
+        ['token_requests_total', { grant: 'refresh_token', outcome: 'ok' }, 2],
+        ['token_requests_total', { grant: 'refresh_token', outcome: 'refresh_token_spent' }, 3],
+        ['token_requests_total', reused, 1],
+        ['token_requests_total', { grant: 'authorization_code', outcome: 'reused' }, 0],
         ['token_requests_total', { grant: 'refresh_token', outcome: 'refresh_token_invalid' }, 1],
         ['sign_ins', { kind: 'api' }, 1],
         ['sign_ins', { kind: 'mcp' }, 1],

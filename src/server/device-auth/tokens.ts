@@ -12,7 +12,7 @@ import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RequestOrigin } from '../platform/http/route-registry.ts';
-import { type Metrics, recordingOutcome, type TokenGrant } from '../platform/metrics.ts';
+import { type Metrics, REUSED, recordingOutcome, type TokenGrant } from '../platform/metrics.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
@@ -164,7 +164,7 @@ export class DeviceTokenService {
     const client = await this.authenticate(credentials, origin);
     const now = clock.now();
     const row = await codes.findByHash(hashAuthorizationCode(code), now);
-    if (row?.status === 'used') await this.#revokeAfterReuse(row.id, 'device.code-reuse', codeReuseNotice, origin);
+    if (row?.status === 'used') await this.#revokeAfterReuse(row.id, 'authorization_code', origin);
     if (row === undefined || row.status !== 'approved' || row.expires_at <= now || !isComplete(row))
       throw new AppError('authorization_code_invalid');
     if (
@@ -176,7 +176,7 @@ export class DeviceTokenService {
     if (audience !== undefined && audience !== row.audience) throw new AppError('invalid_target');
     const issued = await database.transaction((trx) => this.#issueTokens(trx, row, client, origin));
     if (issued !== undefined) return issued;
-    await this.#revokeAfterReuse(row.id, 'device.code-reuse', codeReuseNotice, origin);
+    await this.#revokeAfterReuse(row.id, 'authorization_code', origin);
     throw new AppError('authorization_code_invalid');
   }
 
@@ -322,7 +322,7 @@ export class DeviceTokenService {
       const ageMs = now - row.used_at;
       const isOtherNetwork = toIpLimitKey(row.last_address ?? '') !== toIpLimitKey(origin.address);
       if (ageMs > reuseWindowMs && (!isSharedFile(row) || isOtherNetwork))
-        await this.#revokeAfterReuse(authorizationId, 'device.refresh-reuse', reuseNotice, origin);
+        await this.#revokeAfterReuse(authorizationId, 'refresh_token', origin);
       else if (isSharedFile(row)) await delay(Math.max(0, STORE_MS - ageMs));
       throw new AppError('refresh_token_spent');
     }
@@ -336,21 +336,20 @@ export class DeviceTokenService {
    * Revokes all tokens of a device whose used refresh_token reappeared too late for a race or a lost response, or whose
    * authorization code reappeared: it may be stolen.
    */
-  async #revokeAfterReuse(
-    authorizationId: number,
-    action: AuditAction,
-    toNotice: typeof reuseNotice,
-    origin: RequestOrigin,
-  ): Promise<void> {
-    const { database, clients, notifier, revocation, auditLog } = this.#dependencies;
-    await database.transaction(async (trx) => {
-      for (const revoked of await revocation.revoke(trx, { id: authorizationId })) {
+  async #revokeAfterReuse(authorizationId: number, grant: keyof typeof REUSE, origin: RequestOrigin): Promise<void> {
+    const { database, clients, notifier, revocation, auditLog, metrics } = this.#dependencies;
+    const { action, toNotice } = REUSE[grant];
+    const ended = await database.transaction(async (trx) => {
+      const devices = await revocation.revoke(trx, { id: authorizationId });
+      for (const revoked of devices) {
         const { id, user_id: userId, client_name: clientName } = revoked;
         const registeredName = await clients.findName(trx, revoked.client_id);
         await notifier.notify(trx, toNotice({ id, userId, clientName, registeredName }));
         await auditRevocation(auditLog, trx, revoked, action, origin);
       }
+      return devices.length;
     });
+    if (ended > 0) metrics.recordTokenRequest(grant, REUSED);
   }
 
   /** Ends a sign-in that has reached its maximum lifetime; the device must be approved again. */
@@ -377,6 +376,14 @@ export class DeviceTokenService {
     return id === undefined ? undefined : { llm_token_id: id };
   }
 }
+
+/** How the reuse of a code or refresh_token is audited and reported to the owner. */
+const REUSE = {
+  authorization_code: { action: 'device.code-reuse', toNotice: codeReuseNotice },
+  refresh_token: { action: 'device.refresh-reuse', toNotice: reuseNotice },
+} as const satisfies Partial<
+  Record<TokenGrant, { readonly action: AuditAction; readonly toNotice: typeof reuseNotice }>
+>;
 
 /**
  * Whether the programs of a sign-in share a credential file, as all terminals of Claude Code on a computer do. The

@@ -30,7 +30,7 @@ export interface Metrics {
   recordToolCall(tool: string, outcome: string): void;
   /** Records an operation at the mail server that hosts the mailboxes. */
   recordMailServerCall(outcome: string): void;
-  /** Records a request for tokens. `grant`: OAuth grant type; `outcome`: `ok` or an error code. */
+  /** Records a request for tokens. `grant`: OAuth grant type; `outcome`: `ok`, an error code, or `REUSED`. */
   recordTokenRequest(grant: TokenGrant, outcome: string): void;
   /** Records a use of a passkey: `ok` or an error code. */
   recordPasskeyUse(outcome: string): void;
@@ -49,6 +49,9 @@ export interface Metrics {
 
 /** Grants of the token endpoints. */
 export type TokenGrant = 'authorization_code' | 'device_code' | 'refresh_token';
+
+/** Counted besides the error code of a request whose code or refresh_token had been used before, which ended a sign-in. */
+export const REUSED = 'reused';
 
 /** Runs `work` and records `ok`, or the code of its error. */
 export async function recordingOutcome<R>(record: (outcome: string) => void, work: () => Promise<R>): Promise<R> {
@@ -156,12 +159,16 @@ function addSignInCounters(
   );
   const tokenRequests = counter(
     'token_requests_total',
-    'Requests for tokens of devices and applications: ok or the code of the error.',
+    'Requests for tokens of devices and applications: ok or the code of the error; reused besides it, if a used one ended a sign-in.',
     ['grant', 'outcome'],
   );
   const passkeyUses = counter('passkey_uses_total', 'Uses of passkeys: ok or the code of the error.', ['outcome']);
   return {
-    recordTokenRequest: (grant, outcome) => tokenRequests.labels(grant, outcome).inc(),
+    recordTokenRequest(grant, outcome) {
+      // From 0, so that an alert sees the first one as an increase.
+      if (grant !== 'device_code') tokenRequests.labels(grant, REUSED).inc(0);
+      tokenRequests.labels(grant, outcome).inc();
+    },
     recordPasskeyUse: (outcome) => passkeyUses.labels(outcome).inc(),
     recordIdentitySignIn(provider, outcome) {
       for (const each of IDENTITY_FAILURES) identitySignIns.labels(provider, each).inc(0);
