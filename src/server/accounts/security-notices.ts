@@ -53,6 +53,13 @@ const TEXTS = {
       'zh-CN': '您的通行密钥和两步验证均已移除，所有登录均已退出，请重新设置。如果不是您要求的，请告知管理员。',
     },
   },
+  'role-changed': {
+    title: { en: 'Your role was changed', 'zh-CN': '您的角色已更改' },
+    content: {
+      en: 'All sessions, devices and applications were signed out, and your management access token has ended. Sign in again. If you did not expect this, ask the administrator.',
+      'zh-CN': '所有会话、设备和应用均已退出登录，管理访问令牌已失效，请重新登录。如果您对此并不知情，请询问管理员。',
+    },
+  },
   'first-confirmation': {
     title: { en: 'Your e-mail address was confirmed for the first time', 'zh-CN': '您的邮箱地址已首次确认' },
     content: {

@@ -104,12 +104,13 @@ export class UserAdminService {
    * stays root, and the last administrator stays one, so that no claim locks everybody out.
    */
   async mapRole(trx: Trx, account: Account, isAdmin: boolean, provider: string, origin: RequestOrigin): Promise<void> {
-    const { accounts, loginRevocation, auditLog } = this.#dependencies;
+    const { accounts, loginRevocation, auditLog, notices } = this.#dependencies;
     const role = isAdmin ? 'admin' : 'user';
     if (account.role === 'root' || account.role === role) return;
     if (!isAdmin && (await accounts.listAdministrators(trx)).every((id) => id === account.id)) return;
     await accounts.update(trx, account.id, { role });
     await loginRevocation.revokeAll(trx, account.id, 'role_changed');
+    await notices.notify(trx, account.id, 'role-changed');
     await auditLog.record(trx, {
       action: 'user.map-role',
       target: `user:${account.id}`,
@@ -221,6 +222,7 @@ export class UserAdminService {
     if (reason !== undefined) {
       const isOwn = caller.kind === 'session' && caller.userId === id;
       await loginRevocation.revokeAll(trx, id, reason, isOwn ? caller.sessionId : undefined);
+      if (reason === 'role_changed') await notices.notify(trx, id, 'role-changed');
     }
     await auditLog.record(trx, {
       actorId: caller.userId,

@@ -23,12 +23,15 @@ forEachDatabase((_name, open) => {
     return rows.map(({ actor_id, before: old, after: now }) => ({ actor: actor_id, old, now }));
   };
 
-  it('T34: notifies the owner of a password set by an administrator, and of no other change', async () => {
+  it('T34: notifies the owner of a password or role set by an administrator, and of no other change', async () => {
     const person = await service.newUser('ada');
     await root.ok('PUT', `/api/admin/users/${person.id}`, { display_name: 'Countess', email: 'ada@example.org' });
     assert.deepEqual(told(person.id), []);
     await root.ok('PUT', `/api/admin/users/${person.id}`, { password: 'another fine password' });
     assert.deepEqual(told(person.id), ['Your password was changed']);
+    await root.ok('PUT', `/api/admin/users/${person.id}`, { role: 'admin' });
+    await root.ok('PUT', `/api/admin/users/${person.id}`, { role: 'admin' });
+    assert.deepEqual(told(person.id), ['Your password was changed', 'Your role was changed']);
   });
 
   it('confirms an address only if an administrator enters one', async () => {

@@ -213,9 +213,14 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   it('T134: devices list it, and ending it there, a ban or an administrator ends the access', async () => {
     const dora = await service.newUser('dora');
     const root = await service.root();
+    const told = async () => JSON.stringify((await dora.send('GET', '/api/notifications/')).body.data);
     const end: Readonly<Record<string, (id: number) => Promise<unknown>>> = {
       owner: (id) => dora.ok('DELETE', `/api/user/devices/${id}`),
-      administrator: (id) => root.ok('DELETE', `/api/admin/claude-code/${id}`),
+      administrator: async (id) => {
+        assert.doesNotMatch(await told(), /administrator ended/, 'what the owner ends needs no notice');
+        await root.ok('DELETE', `/api/admin/claude-code/${id}`);
+        assert.match(await told(), /An administrator ended this sign-in: Claude Code\./);
+      },
       ban: () => root.ok('PUT', `/api/admin/users/${dora.id}`, { status: 2 }),
     };
     for (const [who, run] of Object.entries(end)) {

@@ -161,6 +161,47 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual(await audited('missing'), []);
   });
 
+  it('notifies the owners of what a removed client had, and audits it', async () => {
+    const gone = await create({ name: 'Short-lived', client_id: 'short-lived' });
+    const [bea, cyd] = [await service.newUser('bea'), await service.newUser('cyd')];
+    const signInAs = async (person: TestUser, client_name = '') => {
+      const code = await service.code({ client_id: gone.client_id, client_name });
+      await person.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
+      assert.equal((await service.poll(code.device_code, gone)).success, true);
+    };
+    for (const name of ['One', '', 'Three', 'Four', 'Five', 'Six', 'Seven']) await signInAs(bea, name);
+    await signInAs(cyd);
+    await signInAs(root);
+    await root.ok('DELETE', `${PATH}/short-lived`);
+    const told = async (person: TestUser, language = 'en') =>
+      (
+        await person.ok<{ title: string; content: string; target_url: string }[]>(
+          'GET',
+          '/api/notifications/',
+          undefined,
+          { 'accept-language': language },
+        )
+      ).filter(({ title }) => /An administrator ended|管理员已结束/.test(title));
+    assert.deepEqual(
+      (await told(bea)).map(({ content, target_url }) => [content, target_url]),
+      [
+        [
+          'An administrator removed the client Short-lived, which ended these sign-ins: Short-lived (“One”), Short-lived, Short-lived (“Three”), Short-lived (“Four”), Short-lived (“Five”) and 2 more. Its tokens no longer work. If you did not expect this, ask the administrator.',
+          '/account/devices',
+        ],
+      ],
+    );
+    assert.match(
+      (await told(cyd, 'zh-CN'))[0]?.content ?? '',
+      /^管理员已移除客户端 Short-lived，以下登录随之结束：Short-lived。/,
+    );
+    assert.deepEqual(await told(root), [], 'who removed it knows');
+    const ends = await root.ok<AuditRow[]>('GET', '/api/admin/audit?action=device.end&page_size=50');
+    const owners = ends.filter(({ before }) => (before as { client: string }).client === 'short-lived');
+    assert.equal(owners.length, 9);
+    assert.ok(owners.every(({ actor_id }) => actor_id === root.id));
+  });
+
   it('T20: ends everything of a removed client, and restores nothing when its id is registered again', async () => {
     const gone = await create({ name: 'Gone', client_id: 'gone' });
     const kept = await create({ name: 'Kept', client_id: 'kept' });

@@ -155,13 +155,19 @@ export class ClientService {
     });
   }
 
-  /** Removes a client; `revokeDependents` ends its sign-ins in the same transaction. @throws not_exist */
-  async remove(actor: Actor, id: string, revokeDependents: (trx: Trx) => Promise<unknown>): Promise<void> {
+  /**
+   * Removes a client; `revokeDependents` ends its sign-ins in the same transaction, given its name. @throws not_exist
+   */
+  async remove(
+    actor: Actor,
+    id: string,
+    revokeDependents: (trx: Trx, name: string) => Promise<unknown>,
+  ): Promise<void> {
     const { database, store } = this.#dependencies;
     await database.transaction(async (trx) => {
       const before = await this.#lockExisting(trx, id);
       await store.delete(trx, id);
-      await revokeDependents(trx);
+      await revokeDependents(trx, before.name);
       await this.#audit(trx, actor, id, 'delete', { before });
     });
   }

@@ -514,6 +514,45 @@ export function reuseNotice(device: Device & { readonly userId: number }): Notic
   };
 }
 
+/** Names listed in one notification. */
+const MAX_LISTED = 5;
+
+const listNames = (devices: readonly Device[], separator: string, toRest: (count: number) => string): string => {
+  const rest = devices.length - MAX_LISTED;
+  const names = devices.slice(0, MAX_LISTED).map(nameOf);
+  return names.join(separator) + (rest > 0 ? toRest(rest) : '');
+};
+
+/**
+ * Notifies the owner of sign-ins that an administrator ended, so that they know why programs stopped working.
+ *
+ * @param removedClient name of the client, if the administrator removed it as a whole
+ */
+export function endedNotice(userId: number, devices: readonly Device[], removedClient?: string): Notice {
+  const en = listNames(devices, ', ', (count) => ` and ${count} more`);
+  const chinese = listNames(devices, '、', (count) => `，另有 ${count} 项`);
+  const cause = {
+    en:
+      removedClient === undefined
+        ? 'An administrator ended this sign-in'
+        : `An administrator removed the client ${removedClient}, which ended these sign-ins`,
+    'zh-CN':
+      removedClient === undefined ? '管理员已结束以下登录' : `管理员已移除客户端 ${removedClient}，以下登录随之结束`,
+  };
+  return {
+    userId,
+    topic: 'security',
+    type: 'system',
+    title: { en: 'An administrator ended a sign-in of yours', 'zh-CN': '管理员已结束您的登录' },
+    content: {
+      en: `${cause.en}: ${en}. Its tokens no longer work. If you did not expect this, ask the administrator.`,
+      'zh-CN': `${cause['zh-CN']}：${chinese}。相关令牌已失效。如果您对此并不知情，请询问管理员。`,
+    },
+    targetUrl: DEVICES_PAGE,
+    relatedId: devices[0]?.id ?? 0,
+  };
+}
+
 /** Purpose of a login for a device code; its subject is the code. */
 export const LOGIN_PURPOSE = 'device';
 

@@ -2,20 +2,24 @@ import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
 import type { Page } from '../../contract/responses.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
+import type { Notifier } from '../notifications/notifier.ts';
 import { notExistError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import type { Tables } from '../tables.ts';
-import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { AuthorizationFilter, AuthorizationStore, RevokedAuthorization } from './authorization-store.ts';
 import { auditRevocation, type DeviceRevocation } from './authorization-store.ts';
+import type { ClientService } from './clients.ts';
 import type { DeviceCodeStore } from './code-store.ts';
-import { toSingleLine } from './codes.ts';
+import { endedNotice, toSingleLine } from './codes.ts';
 
 interface DevicesDependencies {
   readonly database: Database<Tables>;
   readonly authorizations: AuthorizationStore;
   readonly codes: DeviceCodeStore;
+  readonly clients: Pick<ClientService, 'findName' | 'remove'>;
+  readonly notifier: Notifier;
   readonly access: Pick<AccountAccess, 'assertCanManage'>;
   readonly auditLog: AuditLog;
   readonly revocation: DeviceRevocation;
@@ -74,18 +78,51 @@ export class DevicesService {
     return this.#revoke({ id, user_id: userId }, { ...origin, actorId: userId });
   }
 
-  /** Ends one sign-in of a client, of an account that the actor may manage. @throws not_exist, rank_too_low */
+  /**
+   * Ends one sign-in of a client, of an account that the actor may manage, and notifies its owner. @throws not_exist,
+   * rank_too_low
+   */
   revokeOfClient(actor: Actor, id: number, clientId: string): Promise<void> {
     return this.#revoke({ id, client_id: clientId }, actor);
   }
 
-  async #revoke(filter: AuthorizationFilter, { actorId, ...origin }: Actor): Promise<void> {
-    const { database, access, auditLog, revocation } = this.#dependencies;
+  /** Removes a client with its codes and sign-ins, and notifies their owners. @throws not_exist */
+  async removeClient(actor: Actor, clientId: string): Promise<void> {
+    const { clients, codes, revocation } = this.#dependencies;
+    await clients.remove(actor, clientId, async (trx, name) => {
+      await codes.deleteOfClient(trx, clientId);
+      await this.#report(trx, await revocation.revoke(trx, { client_id: clientId }), actor, name);
+    });
+  }
+
+  async #revoke(filter: AuthorizationFilter, actor: Actor): Promise<void> {
+    const { database, access, revocation } = this.#dependencies;
     await database.transaction(async (trx) => {
       const [revoked] = await revocation.revoke(trx, filter);
       if (revoked === undefined) throw notExistError('device');
-      if (revoked.user_id !== actorId) await access.assertCanManage(trx, actorId, revoked.user_id);
-      await auditRevocation(auditLog, trx, revoked, 'device.end', origin, actorId);
+      if (revoked.user_id !== actor.actorId) await access.assertCanManage(trx, actor.actorId, revoked.user_id);
+      await this.#report(trx, [revoked], actor);
     });
+  }
+
+  /**
+   * Audits ended sign-ins, and notifies each of their owners once, except the actor.
+   *
+   * @param removedClient name of the client, if it was removed with them
+   */
+  async #report(
+    trx: Trx,
+    ended: readonly RevokedAuthorization[],
+    { actorId, ...origin }: Actor,
+    removedClient?: string,
+  ): Promise<void> {
+    const { clients, auditLog, notifier } = this.#dependencies;
+    for (const each of ended) await auditRevocation(auditLog, trx, each, 'device.end', origin, actorId);
+    for (const [userId, own] of Map.groupBy(ended, (each) => each.user_id)) {
+      if (userId === actorId) continue;
+      const registeredName = removedClient ?? (await clients.findName(trx, own[0]?.client_id ?? ''));
+      const devices = own.map(({ id, client_name: clientName }) => ({ id, clientName, registeredName }));
+      await notifier.notify(trx, endedNotice(userId, devices, removedClient));
+    }
   }
 }

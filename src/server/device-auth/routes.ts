@@ -253,7 +253,7 @@ const DEVICE_SCOPES: readonly OauthScope[] = ['account', 'models'];
 /** Administration of official clients. */
 function addDeviceClientAdminRoutes(
   routes: RouteRegistry,
-  { clients, codeStore, revocation }: Pick<DeviceAuth, 'clients' | 'codeStore' | 'revocation'>,
+  { clients, devices }: Pick<DeviceAuth, 'clients' | 'devices'>,
 ): void {
   routes.add(adminDeviceClientsEndpoints.adminListDeviceClients, async ({ query }) => {
     const { rows, total } = await clients.list(toPage(query), parseSort(query.sort));
@@ -277,10 +277,7 @@ function addDeviceClientAdminRoutes(
   });
 
   routes.add(adminDeviceClientsEndpoints.adminDeleteDeviceClient, async ({ params, caller, request }) => {
-    await clients.remove(toActor(caller, request), params.id, async (trx) => {
-      await codeStore.deleteOfClient(trx, params.id);
-      await revocation.revoke(trx, { client_id: params.id });
-    });
+    await devices.removeClient(toActor(caller, request), params.id);
     return done();
   });
 
