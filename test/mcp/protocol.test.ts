@@ -187,6 +187,8 @@ describe('the wire forms of the Model Context Protocol', () => {
       { 'mcp-protocol-version': '2025-11-25' },
     );
     assert.deepEqual([mismatch.status, mismatch.body.error?.code], [400, -32020]);
+    const other = await post({ jsonrpc: '2.0', method: 'notifications/x' }, headersOf('tools/call'));
+    assert.deepEqual([other.status, other.body.error?.code], [400, -32020]);
   });
 
   it('serves POST with a key only, and names where a token comes from', async () => {

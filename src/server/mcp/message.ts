@@ -83,7 +83,7 @@ export function parseMessage(body: unknown, headers: Headers): RpcRequest | RpcN
   if ('id' in body && id === undefined) throw new RpcError('invalidRequest', 'id must be a string or an integer.');
   if (!isObject(params)) throw new RpcError('invalidRequest', 'params must be an object.', { id });
   if (id === undefined) {
-    assertNotificationVersion(params, headers);
+    assertNotificationHeaders({ method, params }, headers);
     return { kind: 'notification', method, params };
   }
   return { kind: 'request', id, method, params, envelope: readEnvelope({ id, method, params }, headers) };
@@ -191,12 +191,16 @@ function assertHandshakeVersion(version: string | undefined, id?: RpcId): void {
     throw unsupportedVersion(version, [...ENVELOPE_VERSIONS, ...HANDSHAKE_VERSIONS], id);
 }
 
-function assertNotificationVersion(params: UntrustedObject, headers: Headers): void {
+/** A notification may lack the headers; those it has must agree with the body. */
+function assertNotificationHeaders({ method, params }: Pick<RpcRequest, 'method' | 'params'>, headers: Headers): void {
   const version = versionOf(headers);
+  const { 'mcp-method': namedMethod } = headers;
   const claimed = isObject(params._meta) ? params._meta[PROTOCOL_VERSION] : undefined;
   if (claimed !== undefined && typeof claimed !== 'string')
     throw new RpcError('invalidParams', `${PROTOCOL_VERSION} in _meta must be a string.`);
   if (claimed !== undefined && version !== undefined && claimed !== version)
     throw mismatch(`MCP-Protocol-Version is ${version}, the body has ${claimed}`);
+  if (namedMethod !== undefined && namedMethod !== method && hasEnvelopes(version ?? claimed))
+    throw mismatch(`Mcp-Method is ${namedMethod}, the body has ${method}`);
   if (!hasEnvelopes(version)) assertHandshakeVersion(version);
 }
