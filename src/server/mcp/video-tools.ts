@@ -213,7 +213,8 @@ export class VideoTools {
       size: shown.size,
       quota: task.price,
       created_at: toSeconds(task.created_at),
-      completed_at: shown.completed_at,
+      // Some vendors state fractions of a second.
+      completed_at: shown.completed_at === null ? null : Math.floor(Number(shown.completed_at)),
       source_video_id: source?.public_id ?? null,
       url: task.status === 'SUCCESS' ? url : null,
       error: shown.error === null ? null : { code: String(shown.error.code), message: String(shown.error.message) },
