@@ -14,6 +14,7 @@ import { makeEvents } from './event-log/module.ts';
 import { toFileLimits } from './files/file-check.ts';
 import { FileService } from './files/file-service.ts';
 import type { Foundation } from './foundation.ts';
+import { IdentityStore } from './identity-providers/identity-store.ts';
 import { makeIdentityProviders } from './identity-providers/module.ts';
 import { makeMail } from './mail/module.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
@@ -121,6 +122,7 @@ export async function makeModules(
     onRevoked: (trx, devices) => devicePasswordNotices.notifyEnded(trx, devices),
   });
   const webhookEndpoints = new EndpointStore(database);
+  const identities = new IdentityStore(database);
   const accounts = makeAccounts({
     ...foundation,
     limits: rateLimits,
@@ -134,6 +136,7 @@ export async function makeModules(
     memberships,
     linkedLogins: [deviceAccess],
     standingAccess: [{ revokeAll: (trx, userId) => webhookEndpoints.deleteOfUser(trx, userId) }],
+    identities: { revokeAll: (trx, userId) => identities.deleteOfUser(trx, userId) },
   });
   const deviceAuth = makeDeviceAuth({
     config,

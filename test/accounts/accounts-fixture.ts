@@ -101,6 +101,7 @@ export async function startAccounts(
     },
     linkedLogins: [],
     standingAccess: [],
+    identities: { revokeAll: async () => {} },
     ...options.dependencies,
   });
   const { fastify, routes } = await createHttpServer({

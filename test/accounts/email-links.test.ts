@@ -86,13 +86,26 @@ forEachDatabase((_name, _open, freshUrl) => {
         last_used_at: null,
       })
       .execute();
+    const identity = { provider: 'x', issuer: 'https://id.example', sub: 'prepared', email: null, last_used_at: null };
+    await kysely
+      .insertInto('identities')
+      .values({ ...identity, user_id: userId, created_at: 1 })
+      .execute();
     assert.equal((await asKey(earlier.key)).status, 200);
     await confirm('prepared@example.org');
     assert.equal((await asKey(earlier.key)).status, 401);
     assert.equal((await person.send('GET', '/api/user/self')).status, 401);
     const left = await Promise.all(
       (
-        ['sessions', 'user_tokens', 'webhook_endpoints', 'webhook_account_secrets', 'bindings', 'passkeys'] as const
+        [
+          'sessions',
+          'user_tokens',
+          'webhook_endpoints',
+          'webhook_account_secrets',
+          'bindings',
+          'passkeys',
+          'identities',
+        ] as const
       ).map((table) => kysely.selectFrom(table).selectAll().where('user_id', '=', userId).execute()),
     );
     assert.deepEqual(left.flat(), []);
@@ -105,6 +118,45 @@ forEachDatabase((_name, _open, freshUrl) => {
     await confirm('later@example.org');
     assert.equal((await asKey(later.key)).status, 200);
     await person.ok('GET', `/api/webhooks/${later.id}`);
+  });
+
+  it('the first confirmation keeps passkeys and identities for their owner, and where there are no passwords', async () => {
+    const { kysely } = service.app.database;
+    const waysInOf = (userId: number) =>
+      Promise.all(
+        (['passkeys', 'identities'] as const).map(
+          async (table) => (await kysely.selectFrom(table).selectAll().where('user_id', '=', userId).execute()).length,
+        ),
+      );
+    const prepare = async (username: string) => {
+      const person = await service.join(username);
+      const user = { user_id: person.id, created_at: 1, last_used_at: null };
+      const passkey = { credential_id: username, public_key: 'a', algorithm: -7, counter: 0, transports: '[]' };
+      const flags = { aaguid: '', backup_eligible: 0, backed_up: 0, rp_id: 'ai.example.org', name: 'x' } as const;
+      await kysely
+        .insertInto('passkeys')
+        .values({ ...user, ...passkey, ...flags })
+        .execute();
+      const identity = { provider: 'x', issuer: 'https://id.example', sub: username, email: null };
+      await kysely
+        .insertInto('identities')
+        .values({ ...user, ...identity })
+        .execute();
+      return { person, token: tokenOf((await service.mailsTo(`${username}@example.org`)).at(-1)) };
+    };
+    const [own, other] = [await prepare('own-browser'), await prepare('other-browser')];
+    await own.person.ok('POST', CONFIRM, { token: own.token });
+    await own.person.logIn('own-browser');
+    const { body } = await own.person.send('GET', '/api/notifications');
+    assert.match(JSON.stringify(body.data), /Passkeys and linked identities were kept/);
+    assert.deepEqual(await waysInOf(own.person.id), [1, 1]);
+    await own.person.ok('POST', CONFIRM, { token: other.token });
+    assert.deepEqual(await waysInOf(other.person.id), [0, 0], 'the browser is signed in to another account');
+    const locked = await prepare('locked-in');
+    await service.setSiteSetting('PASSWORD_SIGN_IN', '0');
+    await service.visitor().ok('POST', CONFIRM, { token: locked.token });
+    await service.setSiteSetting('PASSWORD_SIGN_IN', null);
+    assert.deepEqual(await waysInOf(locked.person.id), [1, 1]);
   });
 
   it('T29: stores no token in clear text', async () => {

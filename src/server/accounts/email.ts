@@ -20,8 +20,10 @@ import type { PasskeyStore } from './passkey-store.ts';
 import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
 import type { AccountRateLimits } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
+import type { SessionService } from './sessions.ts';
 import { CREDENTIAL_PREFIX, type TokenStore } from './tokens.ts';
 import type { TwoFactorStore } from './two-factor.ts';
+import type { WaysIn } from './ways-in.ts';
 
 const CONFIRMATION_MS = DAY_MS;
 const CONFIRMATION_MAIL = 'email-confirmation';
@@ -42,6 +44,10 @@ interface EmailConfirmationDependencies {
   readonly twoFactors: Pick<TwoFactorStore, 'disable'>;
   readonly passkeys: Pick<PasskeyStore, 'deleteOfUser'>;
   readonly knownSources: Pick<KnownSourceStore, 'deleteOfUser'>;
+  /** Linked identities of identity providers. */
+  readonly identities: LinkedLogins;
+  readonly waysIn: Pick<WaysIn, 'isPasswordAllowed'>;
+  readonly sessions: Pick<SessionService, 'find'>;
   /** Access other capabilities hold for an account without a login: webhooks. */
   readonly standingAccess: readonly LinkedLogins[];
   readonly notices: SecurityNotices;
@@ -124,12 +130,14 @@ export class EmailConfirmationService {
    * Confirms the address of a link for login. Another account that has the same address unconfirmed can no longer log
    * in with it, because the mail proves who owns the address.
    *
+   * @param session of the browser that opened the link
    * @throws link_invalid also if the account's address has changed since, email_taken
    */
-  async confirm(token: string, origin: RequestOrigin): Promise<void> {
-    const { database } = this.#dependencies;
+  async confirm(token: string, session: string | undefined, origin: RequestOrigin): Promise<void> {
+    const { database, sessions } = this.#dependencies;
+    const viewer = session === undefined ? undefined : await sessions.find(session);
     await database
-      .transaction((trx) => this.#apply(trx, hashToken(token), origin))
+      .transaction((trx) => this.#apply(trx, hashToken(token), viewer?.user_id, origin))
       .catch((error: unknown) => {
         // Another account confirmed the same address concurrently; the unique index rejected this one.
         if (isUniqueViolation(error)) throw new AppError('email_taken', { cause: error });
@@ -137,7 +145,7 @@ export class EmailConfirmationService {
       });
   }
 
-  async #apply(trx: Trx, hash: string, origin: RequestOrigin): Promise<void> {
+  async #apply(trx: Trx, hash: string, viewerId: number | undefined, origin: RequestOrigin): Promise<void> {
     const { accounts, tokens, clock, auditLog } = this.#dependencies;
     const now = clock.now();
     const token = await tokens.consume(trx, hash, 'confirm', now);
@@ -147,7 +155,7 @@ export class EmailConfirmationService {
     await accounts.releaseUnconfirmedEmail(trx, token.email, account.id);
     if (await accounts.isLoginEmailTaken(trx, token.email, account.id)) throw new AppError('email_taken');
     const isFirst = (await accounts.findEmail(account.id, trx))?.email_confirmed_at == null;
-    if (isFirst) await this.#endEarlierAccess(trx, account.id, now);
+    if (isFirst) await this.#endEarlierAccess(trx, account, viewerId === account.id, now);
     await accounts.update(trx, account.id, { login_email: token.email, email_confirmed_at: now });
     await tokens.deleteOfUser(trx, account.id, 'confirm');
     // Reset links sent to the previously confirmed address.
@@ -163,19 +171,24 @@ export class EmailConfirmationService {
 
   /**
    * Ends access created before the address was confirmed. Anyone could have registered in the owner's name and prepared
-   * a way in that would outlive the owner's new password.
+   * a way in that would outlive the owner's new password. Passkeys and identities are kept if the browser is signed in
+   * to the account, so that no one else prepared it, and where there are no passwords, since nothing else is a way in.
    */
-  async #endEarlierAccess(trx: Trx, userId: number, now: number): Promise<void> {
-    const { loginRevocation, keys, bindings, twoFactors, passkeys, knownSources, standingAccess, notices } =
-      this.#dependencies;
+  async #endEarlierAccess(trx: Trx, { id: userId, role }: Account, isSignedIn: boolean, now: number): Promise<void> {
+    const { loginRevocation, keys, bindings, twoFactors, passkeys, identities } = this.#dependencies;
+    const { waysIn, knownSources, standingAccess, notices } = this.#dependencies;
+    const keepsWaysIn = isSignedIn || !waysIn.isPasswordAllowed(role);
     await loginRevocation.revokeAll(trx, userId, 'email_confirmed');
     await keys.revokeAll(trx, userId, now);
     await bindings.deleteOfUser(trx, userId);
     await twoFactors.disable(trx, userId);
-    await passkeys.deleteOfUser(trx, userId);
+    if (!keepsWaysIn) {
+      await passkeys.deleteOfUser(trx, userId);
+      await identities.revokeAll(trx, userId);
+    }
     await knownSources.deleteOfUser(trx, userId);
     for (const each of standingAccess) await each.revokeAll(trx, userId);
-    await notices.notify(trx, userId, 'first-confirmation');
+    await notices.notify(trx, userId, keepsWaysIn ? 'first-confirmation-kept' : 'first-confirmation');
   }
 
   async #renderConfirmation(mail: RenderedMail): Promise<MailText | undefined> {

@@ -96,6 +96,8 @@ export interface AccountsDependencies {
   readonly linkedLogins: readonly LinkedLogins[];
   /** Access without a login that ends when the account's e-mail is confirmed for the first time. */
   readonly standingAccess: readonly LinkedLogins[];
+  /** Linked identities, which must end with the other access prepared before an address was confirmed. */
+  readonly identities: LinkedLogins;
 }
 
 /** The part of this capability that other capabilities and app.ts use. */
@@ -203,6 +205,9 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     passkeys: passkeyStore,
     knownSources: knownSourceStore,
     standingAccess: dependencies.standingAccess,
+    identities: dependencies.identities,
+    waysIn,
+    sessions,
   });
   const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
   const secondFactors = new SecondFactors({ database, settings, twoFactors, passkeys, waysIn });

@@ -149,7 +149,7 @@ function addEmailRoutes(
   });
 
   routes.add(emailConfirmationEndpoints.confirmEmail, async ({ body, request }) => {
-    await emailConfirmations.confirm(body.token, toRequestOrigin(request));
+    await emailConfirmations.confirm(body.token, request.session, toRequestOrigin(request));
     return done();
   });
 

@@ -63,9 +63,17 @@ const TEXTS = {
   'first-confirmation': {
     title: { en: 'Your e-mail address was confirmed for the first time', 'zh-CN': '您的邮箱地址已首次确认' },
     content: {
-      en: 'The account may have been created with your address by another person, so everything created until now has ended: sessions, devices, API keys, the management access token, webhooks, bindings, passkeys and two-step verification. If you did not choose the password yourself, reset it now, then create what you need again.',
+      en: 'The account may have been created with your address by another person, so everything created until now has ended: sessions, devices, API keys, the management access token, webhooks, bindings, passkeys, linked identities and two-step verification. If you did not choose the password yourself, reset it now, then create what you need again.',
       'zh-CN':
-        '此前创建账号的可能不是您本人，因此之前的一切均已失效：会话、设备、API 密钥、管理访问令牌、Webhook、绑定、通行密钥以及两步验证。如果密码不是您自己设置的，请立即重置密码，然后重新创建所需内容。',
+        '此前创建账号的可能不是您本人，因此之前的一切均已失效：会话、设备、API 密钥、管理访问令牌、Webhook、绑定、通行密钥、已关联的身份以及两步验证。如果密码不是您自己设置的，请立即重置密码，然后重新创建所需内容。',
+    },
+  },
+  'first-confirmation-kept': {
+    title: { en: 'Your e-mail address was confirmed for the first time', 'zh-CN': '您的邮箱地址已首次确认' },
+    content: {
+      en: 'What was created before has ended: sessions, devices, API keys, the management access token, webhooks, bindings and two-step verification. Passkeys and linked identities were kept: check them under Security, and remove those that are not yours.',
+      'zh-CN':
+        '此前创建的会话、设备、API 密钥、管理访问令牌、Webhook、绑定以及两步验证均已失效。通行密钥和已关联的身份予以保留：请在“安全”页面核对，并移除不属于您的项目。',
     },
   },
   'reset-link': {

@@ -83,6 +83,12 @@ export class IdentityStore {
       .executeTakeFirst();
   }
 
+  /** Unlinks the identities of an account; one at a provider that creates accounts gets a new one at its next sign-in. */
+  async deleteOfUser(trx: Trx, userId: number): Promise<void> {
+    await trx.deleteFrom('identities').where('user_id', '=', userId).execute();
+    await trx.deleteFrom('identity_sessions').where('user_id', '=', userId).execute();
+  }
+
   async insertSignIn(signIn: PendingSignIn): Promise<void> {
     await this.#database.kysely.insertInto('identity_sign_ins').values(signIn).execute();
   }
