@@ -143,7 +143,7 @@ export class LoginService {
         throw new AppError('wrong_login');
       if (account.status !== ENABLED) throw new AppError('account_disabled');
       const purpose = login.purpose ?? PLAIN_LOGIN;
-      if (!(await secondFactors.mustFollowPassword(account.id, account.role, trx)))
+      if (!(await secondFactors.mustFollow(account.id, account.role, trx)))
         return this.#startSession(trx, account, { client: login.client, twoStep: false, isKnownSource }, purpose);
       return { step: 'second', pending: await this.#addPendingLogin(trx, account.id, purpose) };
     });
@@ -151,7 +151,7 @@ export class LoginService {
 
   /** @throws login_expired if the account was removed, account_disabled */
   async logInVerified({ userId, client, hasSecondFactor, purpose }: VerifiedLogin): Promise<LoginOutcome> {
-    const { database, accounts, twoFactors, knownSources, loginHistory } = this.#dependencies;
+    const { database, accounts, secondFactors, knownSources, loginHistory } = this.#dependencies;
     const source = await knownSources.identify(userId, client);
     const facts = { client, twoStep: false, isKnownSource: source.knownSourceKey !== undefined };
     return database.transaction<LoginOutcome>(async (trx) => {
@@ -161,7 +161,7 @@ export class LoginService {
         loginHistory.recordFailure({ userId, ...facts }, 'disabled');
         throw new AppError('account_disabled');
       }
-      if (hasSecondFactor || !(await twoFactors.isEnabled(userId, trx)))
+      if (hasSecondFactor || !(await secondFactors.mustFollow(userId, account.role, trx)))
         return this.#startSession(trx, account, facts, purpose);
       return { step: 'second', pending: await this.#addPendingLogin(trx, userId, purpose) };
     });

@@ -371,6 +371,32 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
+  it('T173: asks for the passkey after an identity where a second factor is required', async () => {
+    const settings = { requireSecondFactor: 'off' as 'off' | 'all' };
+    const service = await start(await open(), { settings });
+    const ada = await service.newUser('ada');
+    const own = new SoftwareAuthenticator(ORIGIN);
+    await addPasskey(ada, own);
+    const logIn = async (hasSecondFactor: boolean) =>
+      service.accounts.logins.logInVerified({
+        userId: ada.id,
+        client: { address: '192.0.2.1', userAgent: '', session: undefined, knownDevice: undefined },
+        hasSecondFactor,
+        purpose: { name: 'login', subject: '' },
+      });
+    assert.equal((await logIn(false)).step, 'done');
+    settings.requireSecondFactor = 'all';
+    assert.equal((await logIn(true)).step, 'done');
+    const outcome = await logIn(false);
+    assert.equal(outcome.step, 'second');
+    const browser = service.anonymous();
+    if (outcome.step === 'second') browser.cookies.set('pending_login', outcome.pending);
+    const credential = own.use(await beginUse(browser));
+    const login = await browser.send('POST', '/api/user/login/2fa', { credential });
+    assert.deepEqual(login.body.data, { id: ada.id, username: 'ada', display_name: 'ada', role: 'user' });
+    await service.close();
+  });
+
   it('an account without password, code and passkey adds one within ten minutes of its login', async () => {
     const service = await start(await open());
     const ada = await service.newUser('ada');

@@ -59,10 +59,10 @@ export class SecondFactors {
   }
 
   /**
-   * Whether a login with a password needs a second step: with two-step verification always, with a passkey only if a
-   * second factor is required.
+   * Whether a login by password or identity needs a second step: with two-step verification always, with a passkey only
+   * if a second factor is required.
    */
-  async mustFollowPassword(userId: number, role: Role, db: Executor): Promise<boolean> {
+  async mustFollow(userId: number, role: Role, db: Executor): Promise<boolean> {
     if (await this.#dependencies.twoFactors.isEnabled(userId, db)) return true;
     return this.isRequiredOf(role) && this.hasPasskey(userId, db);
   }
