@@ -29,7 +29,7 @@ import {
   toProof,
   type Viewer,
 } from './page-routes.ts';
-import { type GrantFields, grantView, loginView, secondStepView } from './views.ts';
+import { type GrantFields, grantView, loginView, secondFactorView, secondStepView } from './views.ts';
 
 interface ConsentRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'approvalCheck' | 'clients' | 'grants' | 'memberships'>;
@@ -75,6 +75,8 @@ export function addConsentRoutes(
     const visit = visits.open(request, reply, '', query.lang, requested.slice(0, endpoints.MAX_REQUEST_LENGTH));
     return pages.withRequest(visit, requested, async (valid) => {
       const viewer = await chooser.findViewer(request);
+      if (viewer !== undefined && (await chooser.lacksFactor(viewer)))
+        return sendPage(visit, 200, secondFactorView(visit.context));
       if (viewer !== undefined) return pages.showGrant(visit, valid, viewer);
       const isSecondStep = query.step === PAGE_STEPS.secondStep;
       return sendPage(visit, 200, isSecondStep ? secondStepView(visit.context) : loginView(visit.context));
@@ -99,6 +101,7 @@ export function addConsentRoutes(
       return approve().then(
         (code) => redirectToClient(visit, toRedirect(valid, baseUrl, { code })),
         (error: unknown) => {
+          if (isAppError(error, 'second_factor_required')) return sendPage(visit, 403, secondFactorView(visit.context));
           if (!isAppError(error) || !SECOND_STEP_ERRORS.has(error.code)) throw error;
           const message = formatMessage(error.code, visit.locale);
           return pages.showGrant(visit, valid, viewer, body, { error: message, field: 'secondStep' });

@@ -481,9 +481,9 @@ export class PageChooser {
     const viewer = await this.findViewer(request);
     if (status !== 'pending') return this.#renderOutcome(context, status, code, viewer, step);
     if (viewer === undefined) return step === PAGE_STEPS.secondStep ? secondStepView(context) : loginView(context);
-    const { id, role } = viewer.account;
+    const { id } = viewer.account;
     if (code.claimed_by !== null && code.claimed_by !== id) return outcomeView(context, 'done');
-    if (await this.#dependencies.secondFactors.isMissing(id, role)) return secondFactorView(context);
+    if (await this.lacksFactor(viewer)) return secondFactorView(context);
     if (!(await this.#dependencies.codes.bind(code, id))) return outcomeView(context, 'done');
     return this.#renderConsent(context, request, code, viewer, error);
   }
@@ -512,6 +512,11 @@ export class PageChooser {
       managedSettings: await this.#dependencies.findManagedSettings(code.client_id),
     };
     return consentView(context, details, { error });
+  }
+
+  /** Whether the viewer must set up a second factor before any decision. */
+  lacksFactor({ account }: Viewer): Promise<boolean> {
+    return this.#dependencies.secondFactors.isMissing(account.id, account.role);
   }
 
   /** The ways in which an account can repeat its second step. */

@@ -154,14 +154,36 @@ forEachDatabase((_dialect, _open, freshUrl) => {
 
   it('T173: leads to setting up a required second factor, and does not approve before', async () => {
     const root = service.anonymous();
-    await service.newUser('kim');
+    const kim = await service.newUser('kim');
     const { browser, user_code } = await open();
     await browser.logIn('kim');
     const approval = browser.fields('approve');
     await root.logIn('root', 'root-password-1');
+    const application = {
+      client_id: 'late-app',
+      name: 'Late',
+      type: 'public',
+      redirect_uris: ['https://app.example/cb'],
+    };
+    await root.ok('POST', '/api/admin/device-clients', application);
     await root.ok('PUT', '/api/admin/settings/REQUIRE_SECOND_FACTOR', { value: 'all' });
     await browser.go('POST', '/authorize/approve', approval);
     assert.match(browser.html, /href="\/sign-in\/second-factor\?back=%2Fauthorize%3Fcode%3D/);
     assert.equal(await service.status(user_code), 'pending');
+    const request = new URLSearchParams({
+      client_id: 'late-app',
+      redirect_uri: 'https://app.example/cb',
+      response_type: 'code',
+      scope: 'models',
+      code_challenge: 'x'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+    const tab = new ScriptlessBrowser(service);
+    tab.cookies.set('session', kim.cookies.get('session') ?? '');
+    await tab.go('GET', `/oauth/authorize?${request}`);
+    assert.match(tab.html, /Set up a second factor first/);
+    assert.doesNotMatch(tab.html, /action="\/oauth\/authorize\/approve"/);
+    const back = /second-factor\?back=([^"]*)"/.exec(tab.html)?.[1] ?? '';
+    assert.match(decodeURIComponent(back), /^\/oauth\/authorize\?client_id=late-app&/);
   });
 });

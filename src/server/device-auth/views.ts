@@ -482,7 +482,7 @@ const reportForm = (view: PageContext): Markup => html`<p>${view.texts.reportLea
 /** The page that sends a viewer without a required second factor to the console to set one up. */
 export function secondFactorView(view: PageContext): string {
   const { texts } = view;
-  const back = encodeURIComponent(pagePath(view.code, view.locale));
+  const back = encodeURIComponent(ownPath(view));
   return layout(
     view,
     texts.factorTitle,

@@ -401,6 +401,9 @@ forEachDatabase((name, _open, freshUrl) => {
       const { location } = await visitor.signIn(company, 'closed', { sub: 'two-step' }, { returnTo: '/videos' });
       assert.equal(location, '/sign-in?back=%2Fvideos&step=code');
       assert.equal(await visitor.account(), undefined);
+      const application = '/oauth/authorize?client_id=x&lang=en';
+      const toApplication = await browser().signIn(company, 'closed', { sub: 'two-step' }, { returnTo: application });
+      assert.equal(toApplication.location, `${application}&step=code`, 'the page asks for the code itself');
       const code = totp.generate({ timestamp: Date.now() + 30_000 });
       await visitor.user.ok('POST', '/api/user/login/2fa', { code });
       assert.equal((await visitor.account())?.id, owner.id);

@@ -32,6 +32,8 @@ interface IdentityRouteDependencies {
 const BROWSER_COOKIE = 'identity_browser';
 const MAX_COOKIE_LENGTH = 100;
 const SIGN_IN_PAGE = '/sign-in';
+/** Pages that ask for the second step themselves. */
+const PAGES_WITH_STEP = ['/authorize', '/oauth/authorize', SIGN_IN_PAGE];
 const SECURITY_PAGE = '/account/security';
 /** The console then finds the account by the cookie. */
 const AFTER_SIGN_IN = `${SIGN_IN_PAGE}?signed_in=true`;
@@ -174,7 +176,7 @@ function finish(reply: FastifyReply, cookies: LoginCookies, outcome: IdentityOut
   }
   cookies.setPending(reply, outcome.pending);
   const { pathname, searchParams } = new URL(returnTo, 'http://localhost');
-  const isPageWithStep = pathname === '/authorize' || pathname === SIGN_IN_PAGE;
+  const isPageWithStep = PAGES_WITH_STEP.includes(pathname);
   const query = isPageWithStep ? searchParams : new URLSearchParams({ back: returnTo });
   query.set('step', 'code');
   return `${isPageWithStep ? pathname : SIGN_IN_PAGE}?${query}`;
