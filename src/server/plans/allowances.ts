@@ -292,12 +292,14 @@ interface UsagePace {
   readonly runsOutAt: number;
 }
 
-/** The pace is averaged over at least this share of a window: an hour of a day, seven of a week. */
-const MIN_PACE_SHARE = 1 / 24;
+/**
+ * The pace is averaged over at least this share of a window, six hours of a day: a burst of calls at its start is not
+ * yet a pace.
+ */
+const MIN_PACE_SHARE = 1 / 4;
 
 /** The rate at which a window is used, averaged since its start. */
 export function usagePace(window: Window, used: number, unixMs: number): UsagePace {
-  // A forecast from the first call of a window would be absurdly high.
   const elapsed = Math.max((window.endsAt - window.startsAt) * MIN_PACE_SHARE, unixMs - window.startsAt);
   const perMs = used / elapsed;
   const left = Math.max(0, window.limit - used);
