@@ -213,6 +213,22 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     bad: { 'src/server/chat/relay.ts': 'await globalThis.fetch(url);' },
     good: { 'src/server/platform/outbound/client.ts': 'await globalThis.fetch(url);' },
   },
+  'the console formats times and numbers in data/format-*.ts': {
+    bad: {
+      'src/console/pages/costs/costs-page.tsx': 'new Intl.NumberFormat(language).format(count);',
+      'src/console/pages/costs/day.ts': 'date.toLocaleDateString();',
+    },
+    good: { 'src/console/data/format-times.ts': 'new Intl.DateTimeFormat(language).format(date);' },
+  },
+  'the console joins texts with the punctuation of their language': {
+    bad: {
+      'src/console/pages/plan/a.tsx': "<Text>{t('wallet')}: <Credits /></Text>",
+      'src/console/pages/plan/b.tsx': 'label={`$' + "{t('note')} ($" + "{t('app:optional')})`}",
+      'src/console/pages/plan/c.tsx': "title={models.join(', ')}",
+      'src/console/pages/plan/d.tsx': "{t('models', { count })}:",
+    },
+    good: { 'src/console/pages/plan/e.tsx': "<Text>{t('wallet') + formatColon()}{t(a)} {c}</Text>" },
+  },
   'only platform/db asks which engine it is': {
     bad: {
       'src/server/quota/ledger.ts': "const rows = dialect === 'sqlite' ? a : b;",

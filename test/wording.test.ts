@@ -83,6 +83,7 @@ const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
   [/消息应用|通讯应用/, '即时通讯'],
   [/设备代码/, '设备验证码'],
   [/续写/, '续拍'],
+  [/[\u4e00-\u9fff](?:[:;,!?]| ?\()|[;,!?)][\u4e00-\u9fff“]|\([\u4e00-\u9fff]/, '全角标点：；，！？（）'],
 ];
 
 /** Words the glossary excludes, per language. */
@@ -109,6 +110,7 @@ const EXCEPTIONS: readonly (readonly [place: string, begins: string, why: string
   ['en/connect-clients.hints', '', 'clients call their own settings providers'],
   ['en/admin-announcements.targetHint', 'A page of this console', 'an address'],
   ['zh-cn/admin-channels.credentials', 'API Key', "the vendors' own name for it"],
+  ['zh-cn/admin-channels.channels.extraHeadersHint', '每行一项', 'a header is written with a half-width colon'],
 ];
 
 interface Entry {

@@ -85,13 +85,14 @@ const studioRoute = createRoute({
   path: '/studio',
   /**
    * `again`: a task whose parameters fill the form; `edit`, `extend`: a task to edit or extend; `file`: an uploaded file
-   * to use; `idea`: an idea whose prompt fills the form; `model`: the model to select; `show`: the videos on the stage.
+   * to use; `frame`: a task whose last frame is the first of the next; `idea`: an idea whose prompt fills the form; `model`: the model to select; `show`: the videos on the stage.
    */
   validateSearch: ({
     again,
     edit,
     extend,
     file,
+    frame,
     idea,
     model,
     show,
@@ -100,6 +101,7 @@ const studioRoute = createRoute({
     edit?: string;
     extend?: string;
     file?: string;
+    frame?: string;
     idea?: string;
     model?: string;
     show?: string;
@@ -109,6 +111,7 @@ const studioRoute = createRoute({
     ...parseText('edit', edit, 200),
     ...parseText('extend', extend, 200),
     ...parseText('file', file, 200),
+    ...parseText('frame', frame, 200),
     ...parseText('idea', idea, 40),
     ...parseText('model', model, 200),
   }),

@@ -138,6 +138,26 @@ export const rules: Rule[] = [
       ),
   },
   {
+    name: 'the console formats times and numbers in data/format-*.ts',
+    why: 'pages show one format each for times, durations, counts and amounts, in the language of the page',
+    find: (files) =>
+      findText(
+        files,
+        /\bIntl\.(DateTimeFormat|NumberFormat|RelativeTimeFormat)\b|\.toLocale(Date|Time)?String\(/,
+        (path) => !path.startsWith('src/console/') || /^src\/console\/data\/(format-|field-values)/.test(path),
+      ),
+  },
+  {
+    name: 'the console joins texts with the punctuation of their language',
+    why: 'Chinese has full-width colons, commas and parentheses: data/format-punctuation.ts',
+    find: (files) =>
+      findText(
+        files,
+        /\bt\((?:[^()]|\([^()]*\))*\)\}(?:[:,;] ?(?:[<{$`]|$)| \()|\.join\('[,:;] '\)/,
+        (path) => !/^src\/console\/.*\.tsx$/.test(path) || path.includes('.test.'),
+      ),
+  },
+  {
     name: 'no function above 80 lines without a reason',
     why: 'what does not fit on a screen cannot be understood at once',
     find: (files) =>

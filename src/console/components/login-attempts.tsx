@@ -8,6 +8,7 @@ import type { Session } from '../../contract/accounts.ts';
 import { adminListLogins, type LoginAttempt, listLogins } from '../../contract/logins.ts';
 import { defined } from '../../contract/objects.ts';
 import { callApi } from '../data/api-client.ts';
+import { formatNames } from '../data/format-punctuation.ts';
 import { formatDateTime } from '../data/format-times.ts';
 import { type Column, DataTable } from './data-table.tsx';
 import { ErrorAlert } from './error-alert.tsx';
@@ -122,7 +123,7 @@ function describeBrowser(userAgent: string): string {
   const find = (names: readonly (readonly [RegExp, string])[]) =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1];
   const known = [find(BROWSERS), find(SYSTEMS)].filter((each) => each !== undefined);
-  return known.length === 0 ? userAgent.slice(0, 40) || '–' : known.join(', ');
+  return known.length === 0 ? userAgent.slice(0, 40) || '–' : formatNames(known);
 }
 
 interface SessionRowProps {

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import type { MouseEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { formatColon } from '../data/format-punctuation.ts';
 import {
   markAllRead,
   markRead,
@@ -42,7 +43,7 @@ export function NotificationItem({ item, short = false, onOpen }: ItemProps) {
       </Indicator>
       <Box flex={1} miw={0}>
         <Text size="sm" fw={item.is_read ? 400 : 650} style={{ overflowWrap: 'anywhere' }} lineClamp={short ? 2 : 4}>
-          {item.is_read ? null : <VisuallyHidden>{t('unread')}: </VisuallyHidden>}
+          {item.is_read ? null : <VisuallyHidden>{t('unread') + formatColon()}</VisuallyHidden>}
           {item.title}
         </Text>
         <Text

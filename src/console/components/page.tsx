@@ -22,7 +22,7 @@ export function Page({ title, tabTitle = title, subtitle, actions, size = 'lg', 
     document.title = `${tabTitle} · ${siteName}`;
   }, [tabTitle, siteName]);
   return (
-    <Box maw={WIDTHS[size]}>
+    <Box maw={WIDTHS[size]} className="page">
       <Group justify="space-between" align="flex-start" mb="lg" gap="sm">
         <Box maw={680}>
           <Title order={1} ref={heading} tabIndex={-1} style={{ overflowWrap: 'anywhere' }}>
@@ -34,7 +34,11 @@ export function Page({ title, tabTitle = title, subtitle, actions, size = 'lg', 
             </Text>
           )}
         </Box>
-        {actions === undefined ? null : <Group gap="xs">{actions}</Group>}
+        {actions === undefined ? null : (
+          <Group gap="xs" className="page-actions">
+            {actions}
+          </Group>
+        )}
       </Group>
       {children}
     </Box>
@@ -95,7 +99,7 @@ export function EmptyState({
             {children}
           </Text>
         )}
-        {action}
+        {action === undefined ? null : <div className="empty-action">{action}</div>}
       </Stack>
     </Center>
   );

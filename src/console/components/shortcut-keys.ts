@@ -5,17 +5,10 @@ const isMac = /mac|iphone|ipad/i.test(navigator.platform);
 export const withMod = (key: string): string => (isMac ? `⌘ ${key}` : `Ctrl ${key}`);
 
 /** Keys of the studio without a modifier, and what each does: a key of the texts `shortcuts`. */
-const STUDIO_KEYS = {
-  '/': 'prompt',
-  M: 'model',
-  C: 'compare',
-  H: 'recent',
-  R: 'reuse',
-  V: 'vary',
-  E: 'extend',
-  D: 'edit',
-  L: 'lastFrame',
-} as const;
+const STUDIO_KEYS = { '/': 'prompt', M: 'model', C: 'compare', H: 'recent' } as const;
+
+/** Those that act on a video, in the studio and on the page of one. */
+const VIDEO_KEYS = { R: 'reuse', V: 'vary', E: 'extend', D: 'edit', L: 'lastFrame' } as const;
 
 type ShortcutName =
   | 'search'
@@ -24,7 +17,8 @@ type ShortcutName =
   | 'send'
   | 'newLine'
   | 'turn'
-  | (typeof STUDIO_KEYS)[keyof typeof STUDIO_KEYS];
+  | (typeof STUDIO_KEYS)[keyof typeof STUDIO_KEYS]
+  | (typeof VIDEO_KEYS)[keyof typeof VIDEO_KEYS];
 
 /** A shortcut as listed. */
 export interface Shortcut {
@@ -39,16 +33,20 @@ const ON_EVERY_PAGE: readonly Shortcut[] = [
   { keys: '?', name: 'list', isSingle: true },
 ];
 
+const toShortcuts = (keys: Readonly<Record<string, ShortcutName>>): readonly Shortcut[] =>
+  Object.entries(keys).map(([key, name]) => ({ keys: key, name, isSingle: true }) as const);
+
 /** Shortcuts of single pages, by the start of their path. */
 const ON_PAGES: readonly (readonly [path: string, shortcuts: readonly Shortcut[]])[] = [
   [
     '/studio',
     [
       { keys: withMod('Enter'), name: 'submit' },
-      ...Object.entries(STUDIO_KEYS).map(([keys, name]) => ({ keys, name, isSingle: true }) as const),
+      ...toShortcuts({ ...STUDIO_KEYS, ...VIDEO_KEYS }),
       { keys: '← →', name: 'turn' },
     ],
   ],
+  ['/videos/task_', toShortcuts(VIDEO_KEYS)],
   ['/videos', [{ keys: '← →', name: 'turn' }]],
   [
     '/playground',
@@ -63,7 +61,9 @@ const ON_PAGES: readonly (readonly [path: string, shortcuts: readonly Shortcut[]
 
 /** The shortcuts that act on a page, those of the page first. */
 export const shortcutsOf = (path: string): readonly Shortcut[] => [
-  ...ON_PAGES.flatMap(([start, shortcuts]) => (path === start || path.startsWith(`${start}/`) ? shortcuts : [])),
+  ...ON_PAGES.flatMap(([start, shortcuts]) =>
+    path === start || path.startsWith(start.endsWith('_') ? start : `${start}/`) ? shortcuts : [],
+  ),
   ...ON_EVERY_PAGE,
 ];
 
@@ -80,6 +80,10 @@ export const single = (act: () => void): (() => void) =>
   outsideDialogs(() => {
     if (hasSingleKeys()) act();
   });
+
+/** Clicks the button with the given `aria-keyshortcuts`. */
+export const pressOnKey = (key: string): (() => void) =>
+  single(() => document.querySelector<HTMLElement>(`[aria-keyshortcuts="${key}"]`)?.click());
 
 /** Ignores shortcuts while a dialog is open. */
 export const outsideDialogs = (act: () => void) => (): void => {

@@ -2,7 +2,7 @@ import { Select, SimpleGrid, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { SPEND_PERIODS, type SpendLimit } from '../../contract/spend-limits.ts';
 import type { SpendLimitDraft } from '../data/field-values.ts';
-import { formatDateTime } from '../data/format-times.ts';
+import { formatDeadline } from '../data/format-times.ts';
 import { AmountInput } from './amount-input.tsx';
 import { useFormatCredits } from './credit-amount.tsx';
 
@@ -47,7 +47,7 @@ export function SpendLimitText({ limit: { amount, spent, period, renews_at } }: 
   const { t } = useTranslation();
   const quota = useFormatCredits();
   return (
-    <Text span inherit title={t('spendLimit.renews', { at: formatDateTime(renews_at) })}>
+    <Text span inherit title={t('spendLimit.renews', { at: formatDeadline(renews_at) })}>
       {t(`spendLimit.used.${period}`, { spent: quota(spent), amount: quota(amount) })}
     </Text>
   );

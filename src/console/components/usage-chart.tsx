@@ -3,7 +3,9 @@ import { BarChart } from '@mantine/charts';
 import { Group, Text } from '@mantine/core';
 import { memo, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { currentLanguage } from '../strings/language.ts';
+import { formatCount } from '../data/format-count.ts';
+import { formatNames } from '../data/format-punctuation.ts';
+import { formatChartDay } from '../data/format-times.ts';
 import { useFormatAmountNumber } from './credit-amount.tsx';
 import { evenlySpacedTicks, toChartSeries, type UsageMeasure, type UsagePoint } from './usage-chart-data.ts';
 
@@ -28,14 +30,11 @@ export const UsageChart = memo(function UsageChart({ rows, measure, days, nowMs,
     () => toChartSeries(rows, measure, { days, nowMs, others: t('usage.others') }),
     [rows, measure, days, nowMs, t],
   );
-  const formatValue = (value: number): string =>
-    measure === 'quota' ? formatAmount(value) : new Intl.NumberFormat(currentLanguage()).format(value);
-  const dayFormat = new Intl.DateTimeFormat(currentLanguage(), { month: 'short', day: 'numeric', timeZone: 'UTC' });
-  const formatDay = (day: string): string => dayFormat.format(new Date(`${day}T00:00:00Z`));
-  const labels = data.map((each) => formatDay(String(each.day)));
+  const formatValue = (value: number): string => (measure === 'quota' ? formatAmount(value) : formatCount(value));
+  const labels = data.map((each) => formatChartDay(String(each.day)));
   return (
     <>
-      <div role="img" aria-label={t('usage.plotLabel', { days, models: models.join(', ') })}>
+      <div role="img" aria-label={t('usage.plotLabel', { days, models: formatNames(models) })}>
         <BarChart
           h={height}
           type="stacked"

@@ -5,14 +5,23 @@ import { formatRecentPast, spaceNumber } from './format-recent-past.ts';
 /** Month, day and time of the day; the same in every time of the console. */
 const MINUTE = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
 
-/** Date and minute: `Nov 28, 2026, 04:29`. @param seconds Unix seconds */
-export function formatDateTime(seconds: number): string {
-  return new Intl.DateTimeFormat(currentLanguage(), { year: 'numeric', ...MINUTE }).format(seconds * 1000);
-}
+/**
+ * When something happened, to the second; the year only of another year: `Nov 28, 04:29:33`, `Nov 28, 2025, 04:29:33`.
+ * @param seconds Unix seconds
+ */
+export const formatDateTime = (seconds: number, nowMs: number = Date.now()): string =>
+  formatInstant(seconds, nowMs, { ...MINUTE, second: '2-digit' });
 
-/** Time to the second, without the year, for lists of recent events. @param seconds Unix seconds */
-export function formatMoment(seconds: number): string {
-  return new Intl.DateTimeFormat(currentLanguage(), { ...MINUTE, second: '2-digit' }).format(seconds * 1000);
+/** When something begins or ends in the future: like `formatDateTime`, to the minute. @param seconds Unix seconds */
+export const formatDeadline = (seconds: number, nowMs: number = Date.now()): string =>
+  formatInstant(seconds, nowMs, MINUTE);
+
+function formatInstant(seconds: number, nowMs: number, options: Intl.DateTimeFormatOptions): string {
+  const date = new Date(seconds * 1000);
+  const isThisYear = date.getFullYear() === new Date(nowMs).getFullYear();
+  return new Intl.DateTimeFormat(currentLanguage(), isThisYear ? options : { year: 'numeric', ...options }).format(
+    date,
+  );
 }
 
 /** `3.8 s`, `2 min 5 s`: every duration of the console, in the language of the page. */
@@ -29,6 +38,12 @@ export const formatEstimate = (seconds: number): string =>
 export function formatDate(seconds: number): string {
   return new Intl.DateTimeFormat(currentLanguage(), { dateStyle: 'medium' }).format(seconds * 1000);
 }
+
+/** A day of a chart, without its year: `Nov 28`. @param day in UTC, `2026-11-28` */
+export const formatChartDay = (day: string): string =>
+  new Intl.DateTimeFormat(currentLanguage(), { month: 'short', day: 'numeric', timeZone: 'UTC' }).format(
+    new Date(`${day}T00:00:00Z`),
+  );
 
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_536_000],

@@ -121,13 +121,23 @@ const DELAY_BETWEEN_FILES_MS = 400;
 
 /** Downloads a video in the browser. The URL is requested on click, because it is valid for a few minutes only. */
 export async function downloadVideo(queries: QueryClient, id: string): Promise<void> {
-  const { play_url: address } = await queries.fetchQuery(videoQuery(id));
+  const { play_url: address, prompt } = await queries.fetchQuery(videoQuery(id));
   // An empty URL: neither the vendor nor this service still stores the file.
   if (address === '') return;
   const link = document.createElement('a');
   link.href = address;
-  link.download = `${id}.mp4`;
+  link.download = videoFileName(prompt, id);
   link.click();
+}
+
+const MAX_NAME_LENGTH = 60;
+
+/** Name of a downloaded video, by its prompt: `paper-boat-drifts-down-a-rainy-street.mp4`. */
+function videoFileName(prompt: string, id: string): string {
+  const words = prompt.toLowerCase().match(/[\p{L}\p{N}]{1,60}/gu) ?? [];
+  const end = words.findIndex((_, index) => words.slice(0, index + 1).join('-').length > MAX_NAME_LENGTH);
+  const name = words.slice(0, end < 0 ? words.length : end).join('-');
+  return `${name || id}.mp4`;
 }
 
 /** Downloads several videos sequentially. */

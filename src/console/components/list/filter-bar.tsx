@@ -8,6 +8,7 @@ import { adminListUsers } from '../../../contract/admin-accounts.ts';
 import { listTasks } from '../../../contract/admin-videos.ts';
 import { adminListOrganizations } from '../../../contract/organizations.ts';
 import { listQuery } from '../../data/admin.ts';
+import { formatDateField } from '../../data/field-values.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
 import { usableModelsQuery } from '../../data/models.ts';
 import { type NameLookup, useChannels, useUserNames } from '../../data/names.ts';
@@ -131,7 +132,7 @@ function DateFilter({ filters, name, label, end = false }: DayFilterProps) {
       label={label}
       miw={0}
       w={{ base: '100%', xs: 150 }}
-      value={Number.isFinite(seconds) ? new Date(seconds * 1000).toLocaleDateString('sv-SE') : ''}
+      value={Number.isFinite(seconds) ? formatDateField(seconds) : ''}
       onChange={({ currentTarget: { value } }) => {
         const at = new Date(`${value}T${end ? '23:59:59' : '00:00:00'}`).getTime();
         filters.set(name, Number.isFinite(at) ? String(Math.floor(at / 1000)) : undefined);

@@ -4,6 +4,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ADMIN_PAGE_SIZE, type ListResponse } from '../../data/admin.ts';
+import { formatCount } from '../../data/format-count.ts';
 import { type Column, DataTable, type RowSelection } from '../data-table.tsx';
 import { ErrorAlert } from '../error-alert.tsx';
 import { EmptyState } from '../page.tsx';
@@ -58,7 +59,7 @@ export function PagedTable<Row>(props: PagedTableProps<Row>) {
       {data === undefined ? null : (
         <Text size="xs" c="dimmed" mt="xs" role="status">
           {data.total_is_minimum === true
-            ? t('totalIsMinimum', { total: data.total.toLocaleString() })
+            ? t('totalIsMinimum', { total: formatCount(data.total) })
             : t('total', { count: data.total })}
         </Text>
       )}

@@ -12,10 +12,11 @@ import { RouteButton, RouteLink, useRouteId } from '../../components/route-link.
 import { SpendLimitText } from '../../components/spend-limit.tsx';
 import { LazyUsageChart } from '../../components/usage-panel.tsx';
 import { costsQuery, performanceQuery } from '../../data/costs.ts';
+import { formatCount, formatPercent } from '../../data/format-count.ts';
+import { formatNames } from '../../data/format-punctuation.ts';
 import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/format-times.ts';
 import { apiKeyQuery } from '../../data/keys.ts';
 import { requestsQuery } from '../../data/requests.ts';
-import { currentLanguage } from '../../strings/language.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { dayCountOf, toDayRange } from '../costs/day-range.ts';
 import { useOwnRequestColumns } from '../requests/request-columns.tsx';
@@ -99,7 +100,7 @@ function KeyFacts({ id }: { readonly id: string }) {
           ],
           [t('apiKeys.expires'), expires === null ? t('apiKeys.never') : formatDate(expires)],
           [t('apiKeys.used'), usedAt === null ? t('apiKeys.notUsed') : formatRelativeTime(usedAt)],
-          [t('apiKeys.models'), key.models.length === 0 ? t('apiKeys.allModels') : key.models.join(', ')],
+          [t('apiKeys.models'), key.models.length === 0 ? t('apiKeys.allModels') : formatNames(key.models)],
         ]}
       />
     </Panel>
@@ -116,12 +117,11 @@ function KeyFigures({ id }: { readonly id: string }) {
   const costs = useQuery(costsQuery('own', range, 'day,model', filter));
   const performance = useQuery(performanceQuery('own', range, 'token', filter));
   const figures = performance.data?.[0];
-  const percent = new Intl.NumberFormat(currentLanguage(), { style: 'percent', maximumFractionDigits: 1 }).format;
   const ms = (value: number | null | undefined): string => (value == null ? '–' : formatMilliseconds(value));
   const cards = [
     [t('cost'), costs.data === undefined ? '' : credits(costs.data.total.quota)],
-    [t('calls'), costs.data === undefined ? '' : (figures?.requests ?? 0).toLocaleString(currentLanguage())],
-    [t('success'), figures === undefined ? '–' : percent(figures.success_rate)],
+    [t('calls'), costs.data === undefined ? '' : formatCount(figures?.requests ?? 0)],
+    [t('success'), figures === undefined ? '–' : formatPercent(figures.success_rate)],
     [t('latency'), `${ms(figures?.p50_ms)} / ${ms(figures?.p95_ms)}`],
     [t('firstToken'), `${ms(figures?.first_token_p50_ms)} / ${ms(figures?.first_token_p95_ms)}`],
   ] as const;

@@ -46,6 +46,7 @@ import {
   toSpendLimitBody,
   toSpendLimitDraft,
 } from '../../data/field-values.ts';
+import { formatNames } from '../../data/format-punctuation.ts';
 import { formatDate } from '../../data/format-times.ts';
 import { type ApiKey, type ApiKeyBody, apiKeysQuery, PAGE_SIZE } from '../../data/keys.ts';
 import { useStatus } from '../../data/self.ts';
@@ -64,7 +65,7 @@ export function ApiKeysPage() {
   const tokens = useQuery({ ...apiKeysQuery(page, filters.query.sort), placeholderData: keepPreviousData });
   const columns = useApiKeyColumns({ onConnect: setConnected, onEdit: setDialog, onRotate: setRotated });
   const make = (
-    <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog('new')}>
+    <Button data-create leftSection={<IconPlus size={16} />} onClick={() => setDialog('new')}>
       {t('apiKeys.make')}
     </Button>
   );
@@ -133,8 +134,8 @@ function useApiKeyColumns({ onConnect, onEdit, onRotate }: ApiKeyColumnActions):
     {
       label: t('apiKeys.models'),
       cell: ({ models }) => (
-        <Text size="sm" maw={200} truncate title={models.join(', ')}>
-          {models.length === 0 ? t('apiKeys.allModels') : models.join(', ')}
+        <Text size="sm" maw={200} truncate title={formatNames(models)}>
+          {models.length === 0 ? t('apiKeys.allModels') : formatNames(models)}
         </Text>
       ),
     },

@@ -25,6 +25,7 @@ import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
+import { formatColon, formatLabelled } from '../../data/format-punctuation.ts';
 import { formatDate } from '../../data/format-times.ts';
 import { type Device, devicesQuery, PAGE_SIZE } from '../../data/sessions.ts';
 
@@ -34,7 +35,7 @@ export function DevicesPage() {
   const [page, setPage] = useState(1);
   const devices = useQuery({ ...devicesQuery(page), placeholderData: keepPreviousData });
   const confirm = (
-    <Button component="a" href="/authorize" variant="default">
+    <Button data-create component="a" href="/authorize" variant="default">
       {t('devices.open')}
     </Button>
   );
@@ -98,20 +99,21 @@ function DeviceCard({ device }: { readonly device: Device }) {
       </Group>
       <Stack gap={4} mt="md" fz="sm">
         <Text size="sm">
-          {t('devices.lastUsed')}: <RelativeTime at={device.last_used_time} />{' '}
-          {device.last_used_address === '' ? '' : t('devices.from', { address: device.last_used_address })}
+          {t('devices.lastUsed') + formatColon()}
+          <RelativeTime at={device.last_used_time} />
+          {device.last_used_address === '' ? '' : ` · ${t('devices.from', { address: device.last_used_address })}`}
         </Text>
         <Text size="sm" c="dimmed">
-          {t('devices.signedIn')}: <RelativeTime at={device.created_time} />,{' '}
+          {t('devices.signedIn') + formatColon()}
+          <RelativeTime at={device.created_time} />
+          {' · '}
           {t('devices.from', { address: device.address })}
         </Text>
         {device.organization === '' ? null : (
-          <Text size="sm">
-            {t('app:organization')}: {device.organization}
-          </Text>
+          <Text size="sm">{formatLabelled(t('app:organization'), device.organization)}</Text>
         )}
         <Text size="sm">
-          {t('devices.scopes')}: {device.scopes.map((scope) => t(`devices.scope.${scope}`)).join(' · ')}
+          {formatLabelled(t('devices.scopes'), device.scopes.map((scope) => t(`devices.scope.${scope}`)).join(' · '))}
         </Text>
         {device.spend_limit === null ? null : (
           <Text size="sm">
@@ -123,8 +125,8 @@ function DeviceCard({ device }: { readonly device: Device }) {
         )}
         <Text size="sm" c="dimmed">
           {device.expires_at === null
-            ? `${t('devices.expires')}: ${formatDate(device.expires_time)}`
-            : `${t('devices.ends')}: ${formatDate(device.expires_at)}`}
+            ? formatLabelled(t('devices.expires'), formatDate(device.expires_time))
+            : formatLabelled(t('devices.ends'), formatDate(device.expires_at))}
         </Text>
         <Text size="xs" c="dimmed" truncate title={device.user_agent}>
           {device.user_agent}

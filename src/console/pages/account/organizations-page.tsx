@@ -17,7 +17,11 @@ export function OrganizationsPage() {
   const { t } = useTranslation('organizations');
   const organizations = useQuery(organizationsQuery);
   const [isCreating, setCreating] = useState(false);
-  const create = <Button onClick={() => setCreating(true)}>{t('create')}</Button>;
+  const create = (
+    <Button data-create onClick={() => setCreating(true)}>
+      {t('create')}
+    </Button>
+  );
   return (
     <Page title={t('title')} subtitle={t('lead')} actions={create}>
       <ErrorAlert error={organizations.error} retry={() => void organizations.refetch()} />

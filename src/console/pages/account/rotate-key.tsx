@@ -8,7 +8,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { useFormValues } from '../../components/save-form.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatDateTime } from '../../data/format-times.ts';
+import { formatDeadline } from '../../data/format-times.ts';
 import type { ApiKey } from '../../data/keys.ts';
 
 /** Choices of how long the old secret still works, in hours. */
@@ -38,7 +38,7 @@ export function RotateKeyDialog({ apiKey, onClose }: RotateKeyDialogProps) {
       <OneTimeSecretDialog title={title} onClose={onClose}>
         <Stack>
           <Text size="sm">
-            {end === null ? t('apiKeys.rotate.doneNow') : t('apiKeys.rotate.done', { at: formatDateTime(end) })}
+            {end === null ? t('apiKeys.rotate.doneNow') : t('apiKeys.rotate.done', { at: formatDeadline(end) })}
           </Text>
           <CopyField text={rotate.data.key} />
           <Group justify="flex-end">
@@ -76,7 +76,7 @@ export function OldSecrets({ apiKey }: { readonly apiKey: Pick<ApiKey, 'id' | 'o
     <Stack gap={4} align="flex-start">
       {apiKey.old_keys.map((old) => (
         <Text key={old.expires_at} size="xs" c="dimmed">
-          {t('apiKeys.rotate.old', { hint: old.key_hint, at: formatDateTime(old.expires_at) })}{' '}
+          {t('apiKeys.rotate.old', { hint: old.key_hint, at: formatDeadline(old.expires_at) })}{' '}
           {t('apiKeys.rotate.lastUse')} <RelativeTime at={old.last_used_time} never={t('apiKeys.notUsed')} />
         </Text>
       ))}

@@ -7,7 +7,7 @@ import { CreditAmount, useFormatCredits } from '../../components/credit-amount.t
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
 import { SpendLimitText } from '../../components/spend-limit.tsx';
-import { formatDate, formatDateTime } from '../../data/format-times.ts';
+import { formatDate, formatDeadline } from '../../data/format-times.ts';
 import { currentPlanQuery } from '../../data/plans.ts';
 import { useSelf } from '../../data/self.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
@@ -37,7 +37,7 @@ export function UsagePage() {
           {self?.spend_limit ? (
             <StatCard
               name={t('usage.spendLimit')}
-              note={t('usage.renews', { at: formatDateTime(self.spend_limit.renews_at) })}
+              note={t('usage.renews', { at: formatDeadline(self.spend_limit.renews_at) })}
             >
               <SpendLimitText limit={self.spend_limit} />
             </StatCard>

@@ -8,6 +8,7 @@ import { DataTable } from '../../components/data-table.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
+import { formatNames } from '../../data/format-punctuation.ts';
 import { type Webhook, webhooksQuery } from '../../data/webhooks.ts';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
@@ -18,7 +19,7 @@ export function WebhookListPage() {
   const filters = useListFilters([]);
   const webhooks = useQuery(webhooksQuery);
   const add = (
-    <Button leftSection={<IconPlus size={16} />} onClick={() => setIsAdding(true)}>
+    <Button data-create leftSection={<IconPlus size={16} />} onClick={() => setIsAdding(true)}>
       {t('webhooks.add')}
     </Button>
   );
@@ -60,7 +61,7 @@ export function WebhookListPage() {
             },
             {
               label: t('webhooks.events'),
-              cell: ({ events }) => (events.length === 0 ? t('webhooks.allEvents') : events.join(', ')),
+              cell: ({ events }) => (events.length === 0 ? t('webhooks.allEvents') : formatNames(events)),
             },
             { label: t('webhooks.state'), cell: (webhook) => <WebhookState webhook={webhook} /> },
             {

@@ -15,6 +15,7 @@ import { DescriptionList, SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
+import { formatNames } from '../../data/format-punctuation.ts';
 import { deliveriesQuery, type Webhook, type WebhookDelivery, webhookQuery } from '../../data/webhooks.ts';
 import { WebhookDialog, WebhookSecretDialog } from './webhook-dialog.tsx';
 import { WebhookState } from './webhook-list-page.tsx';
@@ -48,7 +49,7 @@ export function WebhookPage() {
 
 function WebhookSettings({ webhook }: { readonly webhook: Webhook }) {
   const { t } = useTranslation('account');
-  const events = webhook.events.length === 0 ? t('webhooks.allEvents') : webhook.events.join(', ');
+  const events = webhook.events.length === 0 ? t('webhooks.allEvents') : formatNames(webhook.events);
   return (
     <SettingsSection title={t('webhooks.settings')} aside={<WebhookState webhook={webhook} />}>
       <DescriptionList

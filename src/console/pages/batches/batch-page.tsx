@@ -22,7 +22,7 @@ import {
   downloadResults,
   hasEnded,
 } from '../../data/batches.ts';
-import { formatDateTime } from '../../data/format-times.ts';
+import { formatDateTime, formatDeadline } from '../../data/format-times.ts';
 import { BatchProgress, BatchStatus } from './batch-status.tsx';
 
 /** One batch: its progress, what it costs, its lines, and the changes its owner can make. */
@@ -148,7 +148,7 @@ function BatchFacts({ batch }: { readonly batch: Batch }) {
         {budget === null ? format(spent) : t('ofBudget', { spent: format(spent), budget: format(budget) })}
       </Fact>
       <Fact label={t('created')}>{formatDateTime(batch.created_at)}</Fact>
-      {hasEnded(batch) || expires === null ? null : <Fact label={t('expires')}>{formatDateTime(expires)}</Fact>}
+      {hasEnded(batch) || expires === null ? null : <Fact label={t('expires')}>{formatDeadline(expires)}</Fact>}
       {retryOf === null ? null : (
         <Fact label={t('repeats')}>
           <Anchor

@@ -11,6 +11,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { checkSheet, type Sheet } from '../../data/batches.ts';
+import { formatColon, formatNames } from '../../data/format-punctuation.ts';
 import { usableModelsQuery } from '../../data/models.ts';
 
 interface SheetPanelProps {
@@ -213,7 +214,7 @@ function SheetRow({ sheet, row, index, edits, onEdit }: SheetRowProps) {
         ))}
         {row.dropped.length === 0 ? null : (
           <Text size="xs" c="dimmed">
-            {t('dropped', { columns: row.dropped.join(', ') })}
+            {t('dropped', { columns: formatNames(row.dropped) })}
           </Text>
         )}
       </Table.Td>
@@ -225,7 +226,7 @@ function SheetRow({ sheet, row, index, edits, onEdit }: SheetRowProps) {
             <TextInput
               size="xs"
               miw={column === 'prompt' ? 220 : 90}
-              aria-label={`${column}, ${t('row')} ${row.line}`}
+              aria-label={formatNames([column, `${t('row')} ${row.line}`])}
               value={edits.get(key) ?? row.cells[position] ?? ''}
               error={edits.has(key) ? undefined : error}
               onChange={(event) => onEdit(key, event.currentTarget.value)}
@@ -251,9 +252,11 @@ function SheetTotals({ sheet }: { readonly sheet: Sheet }) {
         )}
       </Text>
       <Text size="sm">
-        {t('total')}: <CreditAmount value={sheet.quota} fw={600} />
+        {t('total') + formatColon()}
+        <CreditAmount value={sheet.quota} fw={600} />
         {' · '}
-        {t('balance')}: <CreditAmount value={sheet.balance} />
+        {t('balance') + formatColon()}
+        <CreditAmount value={sheet.balance} />
       </Text>
     </Group>
   );

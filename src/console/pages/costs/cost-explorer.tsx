@@ -23,11 +23,11 @@ import {
   performanceQuery,
 } from '../../data/costs.ts';
 import { downloadRowsAsCsv } from '../../data/download-file.ts';
+import { formatCount, formatPercent, formatPercentChange } from '../../data/format-count.ts';
 import { formatMilliseconds } from '../../data/format-times.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
 import { useChannelNames, useUserNames } from '../../data/names.ts';
 import type { RequestScope } from '../../data/requests.ts';
-import { currentLanguage } from '../../strings/language.ts';
 import { dayCountOf, formatDay, PRESET_DAYS, rangeBefore, toDayRange } from './day-range.ts';
 import { keyOf, relativeChange, toGroupCosts } from './group-costs.ts';
 
@@ -134,13 +134,12 @@ function Totals({
 }) {
   const { t } = useTranslation('costs');
   const credits = useFormatCredits();
-  const count = new Intl.NumberFormat(currentLanguage()).format;
   const tokensOf = (figures: TotalFigures): number => figures.prompt_tokens + figures.completion_tokens;
   const averageOf = ({ quota, requests }: TotalFigures): number => (requests === 0 ? 0 : Math.round(quota / requests));
   const rows: readonly (readonly [string, (figures: TotalFigures) => number, (value: number) => string])[] = [
     [t('spent'), ({ quota }) => quota, credits],
-    [t('calls'), ({ requests }) => requests, count],
-    [t('tokens'), tokensOf, count],
+    [t('calls'), ({ requests }) => requests, formatCount],
+    [t('tokens'), tokensOf, formatCount],
     [t('average'), averageOf, credits],
   ];
   return (
@@ -238,8 +237,6 @@ function GroupName({ scope, by, range, group: { key, name, share } }: GroupNameP
 /** Columns for usage, performance and cost of a group. */
 function useFigureColumns(): readonly Column<ShownGroup>[] {
   const { t } = useTranslation('costs');
-  const count = new Intl.NumberFormat(currentLanguage()).format;
-  const percent = new Intl.NumberFormat(currentLanguage(), { style: 'percent', maximumFractionDigits: 1 }).format;
   const column = (
     label: string,
     sortKey: string,
@@ -252,20 +249,20 @@ function useFigureColumns(): readonly Column<ShownGroup>[] {
       t('calls'),
       'calls',
       ({ requests }) => requests,
-      ({ requests }) => count(requests),
+      ({ requests }) => formatCount(requests),
     ),
     column(
       t('tokens'),
       'tokens',
       ({ tokens }) => tokens,
-      ({ tokens }) => (tokens === 0 ? '–' : count(tokens)),
+      ({ tokens }) => (tokens === 0 ? '–' : formatCount(tokens)),
       true,
     ),
     column(
       t('success'),
       'success',
       ({ figures }) => figures?.success_rate ?? null,
-      ({ figures }) => (figures === undefined ? '–' : percent(figures.success_rate)),
+      ({ figures }) => (figures === undefined ? '–' : formatPercent(figures.success_rate)),
     ),
     column(
       t('latency'),
@@ -278,7 +275,7 @@ function useFigureColumns(): readonly Column<ShownGroup>[] {
       t('share'),
       'share',
       ({ share }) => share,
-      ({ share }) => percent(share),
+      ({ share }) => formatPercent(share),
       true,
     ),
     column(
@@ -351,16 +348,11 @@ function RangePicker({ filters, range }: { readonly filters: ListFilters; readon
   );
 }
 
-const percentFormat = (language: string) =>
-  new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' });
-/** Made once: a formatter takes longer than the row that shows its number. */
-const percentFormats = { en: percentFormat('en'), 'zh-cn': percentFormat('zh-CN') };
-
 /** A relative change with its sign; neither direction is good or bad by itself, so it has no colour. */
 function RelativeChange({ value }: { readonly value: number | null }) {
   const { t } = useTranslation('costs');
   if (value === null) return null;
-  const percent = percentFormats[currentLanguage()].format(value);
+  const percent = formatPercentChange(value);
   return (
     <Text span inherit fw={600} title={t('changeHint')} style={{ whiteSpace: 'nowrap' }}>
       {percent}

@@ -34,7 +34,7 @@ import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.ts
 import { useToasts } from '../../components/toasts.tsx';
 import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.ts';
 import { deleteFile, filesPagesQuery, type OwnFile } from '../../data/files.ts';
-import { formatDateTime, formatRelativeTime } from '../../data/format-times.ts';
+import { formatDeadline, formatRelativeTime } from '../../data/format-times.ts';
 import { ACCEPTED_MEDIA, inputTypeOf } from '../../data/media-types.ts';
 import { formatBytes, StorageUsage, storageQuery } from '../videos/storage-usage.tsx';
 
@@ -106,7 +106,7 @@ function UploadButton({ onFiles }: { readonly onFiles: (files: readonly File[]) 
   return (
     <FileButton accept={`${ACCEPTED_MEDIA},.jsonl`} multiple onChange={onFiles}>
       {(props) => (
-        <Button {...props} leftSection={<IconUpload size={16} />}>
+        <Button data-create {...props} leftSection={<IconUpload size={16} />}>
           {t('upload')}
         </Button>
       )}
@@ -216,7 +216,7 @@ function FileTable({ rows, onShow }: FileTableProps) {
     { label: t('size'), align: 'right', cell: ({ bytes }) => formatBytes(bytes) },
     {
       label: t('expires'),
-      cell: ({ expires_at }) => <span title={formatDateTime(expires_at)}>{formatRelativeTime(expires_at)}</span>,
+      cell: ({ expires_at }) => <span title={formatDeadline(expires_at)}>{formatRelativeTime(expires_at)}</span>,
     },
     { label: t('actions'), hideLabel: true, align: 'right', cell: (file) => <FileActions file={file} /> },
   ];

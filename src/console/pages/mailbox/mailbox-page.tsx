@@ -28,6 +28,7 @@ import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
+import { formatLabelled, formatNames } from '../../data/format-punctuation.ts';
 import { useSelf } from '../../data/self.ts';
 
 /** Secrets are fetched when the page opens and dropped when the user leaves it. */
@@ -215,7 +216,7 @@ function ServerSettings({ data }: { readonly data: AppPassword }) {
         ))}
       </SimpleGrid>
       <Text size="xs" c="dimmed" mt="xs">
-        {t('protocols', { list: data.protocols.map((each) => each.toUpperCase()).join(', ') })}
+        {t('protocols', { list: formatNames(data.protocols.map((each) => each.toUpperCase())) })}
       </Text>
     </div>
   );
@@ -230,7 +231,7 @@ function SettingRow({ name, value }: { readonly name: string; readonly value: st
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         {value}
       </Text>
-      <CopyIconButton text={value} label={`${name}: ${value}`} />
+      <CopyIconButton text={value} label={formatLabelled(name, value)} />
     </Group>
   );
 }
@@ -249,7 +250,10 @@ function RevealableSecretText({ label, text }: { readonly label: string; readonl
           {shown ? text : '•'.repeat(16)}
         </Code>
         <Tooltip label={shown ? t('hide') : t('show')}>
-          <ActionIcon aria-label={`${shown ? t('hide') : t('show')}: ${label}`} onClick={() => setShown(!shown)}>
+          <ActionIcon
+            aria-label={formatLabelled(shown ? t('hide') : t('show'), label)}
+            onClick={() => setShown(!shown)}
+          >
             {shown ? <IconEyeOff size={16} /> : <IconEye size={16} />}
           </ActionIcon>
         </Tooltip>

@@ -11,6 +11,7 @@ import { SettingsSection } from '../../components/panel.tsx';
 import { SaveForm, useFormValues } from '../../components/save-form.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
+import { formatLabelled } from '../../data/format-punctuation.ts';
 import { type MailSettings, mailSettingsQuery, preferencesQuery } from '../../data/notifications.ts';
 
 type Channel = 'topics' | 'mail';
@@ -87,14 +88,14 @@ function TopicSwitch({ name, channel, isOn, isLocked, onChange }: TopicSwitchPro
   return (
     <Group gap={6} wrap="nowrap">
       <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-        {isLocked ? `${channel}: ${t('always')}` : channel}
+        {isLocked ? formatLabelled(channel, t('always')) : channel}
       </Text>
       {isLocked ? (
         <IconLock size={15} aria-hidden />
       ) : (
         <Switch
           checked={isOn}
-          aria-label={`${name}: ${channel}`}
+          aria-label={formatLabelled(name, channel)}
           onChange={({ currentTarget: { checked } }) => onChange(checked)}
         />
       )}

@@ -28,7 +28,8 @@ import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatDate, formatDateTime } from '../../data/format-times.ts';
+import { formatColon } from '../../data/format-punctuation.ts';
+import { formatDate, formatDeadline } from '../../data/format-times.ts';
 import {
   type CurrentPlan,
   currentPlanQuery,
@@ -82,7 +83,7 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
   const none = current.package_code === NO_PACKAGE;
   const until =
     current.expires_at === 0 ? null : (
-      <Text size="sm" c="dimmed" title={formatDateTime(current.expires_at)}>
+      <Text size="sm" c="dimmed" title={formatDeadline(current.expires_at)}>
         {t('until')} <RelativeTime at={current.expires_at} />
       </Text>
     );
@@ -101,11 +102,12 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
           </SimpleGrid>
         )}
         <Text size="sm">
-          {t('wallet')}: <CreditAmount value={current.wallet} fw={600} />
+          {t('wallet') + formatColon()}
+          <CreditAmount value={current.wallet} fw={600} />
         </Text>
         {current.models.length === 0 ? null : (
           <Group gap={6}>
-            <Text size="sm">{t('models')}:</Text>
+            <Text size="sm">{t('models') + formatColon()}</Text>
             {current.models.map((model) => (
               <Badge key={model} color="gray">
                 {model}
@@ -121,7 +123,7 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
             <List size="sm">
               {current.waiting.map(({ package_code, name, duration_days, starts_at }) => (
                 <List.Item key={`${package_code}${starts_at}`}>
-                  {t('waitingItem', { name, count: duration_days, moment: formatDateTime(starts_at) })}
+                  {t('waitingItem', { name, count: duration_days, moment: formatDeadline(starts_at) })}
                 </List.Item>
               ))}
             </List>

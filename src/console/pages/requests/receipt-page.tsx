@@ -11,10 +11,10 @@ import { DescriptionList, Panel } from '../../components/panel.tsx';
 import { RouteLink, useRouteId } from '../../components/route-link.tsx';
 import { SignedAmount } from '../../components/signed-amount.tsx';
 import { downloadFile } from '../../data/download-file.ts';
+import { formatDecimal } from '../../data/format-count.ts';
 import { formatDateTime, formatDuration } from '../../data/format-times.ts';
 import { type Receipt, receiptQuery } from '../../data/requests.ts';
 import type requestStrings from '../../strings/en/requests.ts';
-import { currentLanguage } from '../../strings/language.ts';
 
 const COLORS = { open: 'blue', charged: 'teal', refunded: 'gray' } as const;
 
@@ -148,6 +148,7 @@ const saveReceipt = (receipt: Receipt): void =>
 type LineLabel = keyof typeof requestStrings.lines;
 const TOKEN_LABELS: ReadonlySet<string> = new Set(['input', 'output', ...Object.keys(TOKEN_PARTS)]);
 const MILLION = 1_000_000;
+const MAX_DECIMALS = 6;
 
 interface PriceLinesTableProps {
   readonly lines: Receipt['lines'];
@@ -159,7 +160,7 @@ interface PriceLinesTableProps {
 function ReceiptLinesTable({ lines, total }: PriceLinesTableProps) {
   const { t } = useTranslation('requests');
   const price = useFormatPrice();
-  const number = new Intl.NumberFormat(currentLanguage(), { maximumFractionDigits: 6 }).format;
+  const number = (value: number): string => formatDecimal(value, MAX_DECIMALS);
   return (
     <Table.ScrollContainer
       minWidth={380}

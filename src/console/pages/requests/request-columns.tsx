@@ -3,10 +3,11 @@ import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { type Column, useMemberColumn } from '../../components/data-table.tsx';
 import { OwnerLink, RouteLink, UserOrChannelLink } from '../../components/route-link.tsx';
-import { formatMilliseconds, formatMoment } from '../../data/format-times.ts';
+import { formatCount } from '../../data/format-count.ts';
+import { formatNames } from '../../data/format-punctuation.ts';
+import { formatDateTime, formatMilliseconds } from '../../data/format-times.ts';
 import { useChannelNames, useUserNames } from '../../data/names.ts';
 import type { RequestEntry } from '../../data/requests.ts';
-import { currentLanguage } from '../../strings/language.ts';
 
 const COLORS = { ok: 'teal', failed: 'red', cancelled: 'gray' } as const;
 
@@ -63,14 +64,14 @@ export function useAdminRequestColumns(rows: readonly RequestEntry[]): readonly 
 
 function ReceiptLink({ row }: { readonly row: RequestEntry }) {
   const { t } = useTranslation('requests');
-  const moment = formatMoment(row.time);
+  const moment = formatDateTime(row.time);
   return (
     <RouteLink
       to="/account/receipts/$id"
       params={{ id: row.ref }}
       size="sm"
       title={t('openReceipt')}
-      aria-label={`${moment}, ${t('openReceipt')}`}
+      aria-label={formatNames([moment, t('openReceipt')])}
       style={{ whiteSpace: 'nowrap', fontVariantNumeric: 'tabular-nums' }}
     >
       {moment}
@@ -126,7 +127,6 @@ function KeyCell({ row }: { readonly row: RequestEntry }) {
 /** Input and output tokens; for videos their seconds. */
 function UsageCell({ row }: { readonly row: RequestEntry }) {
   const { t } = useTranslation('requests');
-  const format = new Intl.NumberFormat(currentLanguage()).format;
   if (row.kind === 'video') return row.seconds === 0 ? '–' : t('seconds', { count: row.seconds });
   if (row.input_tokens === 0 && row.output_tokens === 0) return '–';
   return (
@@ -136,7 +136,7 @@ function UsageCell({ row }: { readonly row: RequestEntry }) {
         component="span"
         aria-label={t('tokensOf', { input: row.input_tokens, output: row.output_tokens })}
       >
-        {format(row.input_tokens)} → {format(row.output_tokens)}
+        {formatCount(row.input_tokens)} → {formatCount(row.output_tokens)}
       </Text>
       {row.cached_tokens === 0 ? null : (
         <Text size="xs" c="dimmed">

@@ -8,6 +8,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { NewPasswordInput } from '../../components/new-password-input.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { storeUserId } from '../../data/browser-storage.ts';
+import { formatAside } from '../../data/format-punctuation.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { useStatus } from '../../data/self.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
@@ -58,7 +59,7 @@ export function RegisterPage() {
               {...field('username')}
             />
             <TextInput
-              label={`${t('register.email')} (${t('app:optional')})`}
+              label={formatAside(t('register.email'), t('app:optional'))}
               type="email"
               autoComplete="email"
               {...field('email')}

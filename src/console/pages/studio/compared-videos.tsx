@@ -7,6 +7,7 @@ import { CreditAmount } from '../../components/credit-amount.tsx';
 import { acceptsMotion } from '../../components/hover-clip.tsx';
 import { TaskProgress, VideoFailure } from '../../components/task-status.tsx';
 import { useStablePlaybackSource } from '../../components/video-player.tsx';
+import { formatLabelled } from '../../data/format-punctuation.ts';
 import { type Video, videoQuery } from '../../data/videos.ts';
 import { firstFrameUpload, RemixButtons, VideoFacts } from './current-video.tsx';
 import type { RemixActions } from './remix-actions.ts';
@@ -30,7 +31,7 @@ export default function ComparedVideos({ videos, actions }: CompareStageProps) {
             withBorder
             p="xs"
             component="article"
-            aria-label={`${video.model}: ${video.prompt}`}
+            aria-label={formatLabelled(video.model, video.prompt)}
           >
             {video.status === 'SUCCESS' ? <ComparedPlayer video={video} play={play} /> : <TaskProgress video={video} />}
             <Stack gap={6} mt="xs">
@@ -99,7 +100,7 @@ function MutedVideo({
       key={path}
       ref={play.register}
       src={src}
-      aria-label={`${video.model}: ${video.prompt}`}
+      aria-label={formatLabelled(video.model, video.prompt)}
       muted
       playsInline
       preload="auto"

@@ -124,10 +124,12 @@ interface RemixButtonsProps {
   readonly actions: RemixActions;
   /** Icons only, besides the first action. */
   readonly compact?: boolean;
+  /** On the video's own page, to which no link is needed. */
+  readonly isOpen?: boolean;
 }
 
 /** Actions on a video: the one that starts a new video shows its price. */
-export function RemixButtons({ video, actions, compact = false }: RemixButtonsProps) {
+export function RemixButtons({ video, actions, compact = false, isOpen = false }: RemixButtonsProps) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
   const toasts = useToasts();
@@ -180,13 +182,15 @@ export function RemixButtons({ video, actions, compact = false }: RemixButtonsPr
       ) : null}
       <FavouriteButton id={id} />
       <CollectButton id={id} />
-      <ActionIcon
-        data-hint={t('open')}
-        aria-label={t('open')}
-        renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: id }} {...props} />}
-      >
-        <IconFileInfo size={17} />
-      </ActionIcon>
+      {isOpen ? null : (
+        <ActionIcon
+          data-hint={t('open')}
+          aria-label={t('open')}
+          renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: id }} {...props} />}
+        >
+          <IconFileInfo size={17} />
+        </ActionIcon>
+      )}
       {isSharing ? (
         <Suspense>
           <ShareDialog taskId={id} onClose={() => setSharing(false)} />

@@ -7,10 +7,10 @@ import { toDisplayedQuota } from '../../../contract/amounts.ts';
 import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { withMod } from '../../components/shortcut-keys.ts';
+import { formatCount } from '../../data/format-count.ts';
 import { formatRelativeTime } from '../../data/format-times.ts';
 import { useSelf } from '../../data/self.ts';
 import type { VideoBody, VideoQuote } from '../../data/videos.ts';
-import { currentLanguage } from '../../strings/language.ts';
 import { useTotalPrice } from './models.ts';
 import type { useSubmitVideos } from './submit-videos.ts';
 
@@ -108,7 +108,7 @@ function AffordableVideosHint({ quote }: { readonly quote: VideoQuote }) {
   const parts = [
     ...(now === null || now === 0
       ? []
-      : [t(isMoreToday ? 'enoughToday' : 'enoughNow', { now: toCount(now), today: toCount(today ?? 0) })]),
+      : [t(isMoreToday ? 'enoughToday' : 'enoughNow', { now: formatCount(now), today: formatCount(today ?? 0) })]),
     ...quote.windows
       .filter(({ left, limit }) => left < limit)
       .map(({ kind, left, limit, full_again }) =>
@@ -127,5 +127,3 @@ function AffordableVideosHint({ quote }: { readonly quote: VideoQuote }) {
     </Text>
   );
 }
-
-const toCount = (count: number): string => count.toLocaleString(currentLanguage());

@@ -5,6 +5,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { acceptsMotion } from '../../components/hover-clip.tsx';
+import { formatLabelled } from '../../data/format-punctuation.ts';
 import { type Video, videoQuery } from '../../data/videos.ts';
 
 /** Below this width the stage is under the prompt bar, and the button is pinned to the bottom. */
@@ -49,7 +50,7 @@ export function MiniPlayer({ video }: { readonly video: Video | undefined }) {
     <button
       type="button"
       className="mini"
-      aria-label={`${t('toResult')}: ${t(`stage.${video.status}`)}`}
+      aria-label={formatLabelled(t('toResult'), t(`stage.${video.status}`))}
       onClick={scrollToStage}
     >
       {video.status === 'SUCCESS' ? (

@@ -2,6 +2,7 @@ import { ActionIcon, Group } from '@mantine/core';
 import { IconChevronDown, IconMovie, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { formatLabelled } from '../../data/format-punctuation.ts';
 import type { UsableModel } from '../../data/models.ts';
 import type { Draft } from './draft.ts';
 import { modelTitle, readPickedModels, toggleFavouriteModel } from './models.ts';
@@ -27,7 +28,7 @@ export function ModelPicker({ models, draft, opened, setOpened, onChange }: Mode
       <button
         type="button"
         className="chip model-chip"
-        aria-label={selected === undefined ? t('model') : `${t('model')}: ${modelTitle(selected)}`}
+        aria-label={selected === undefined ? t('model') : formatLabelled(t('model'), modelTitle(selected))}
         aria-haspopup="dialog"
         aria-keyshortcuts="m"
         onClick={() => setOpened(true)}

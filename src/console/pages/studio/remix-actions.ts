@@ -80,19 +80,16 @@ export function useRemixActions(options: RemixOptions): RemixActions {
       focusForm('prompt');
     }, onError);
   };
-  const fromVideo = async (taskId: string): Promise<{ readonly draft: Draft; readonly isWhole: boolean }> => {
+  const fromVideo = async (taskId: string): Promise<Draft> => {
     const { draft: next, lostInputs } = await draftFromVideo(queries, taskId);
     onNotice(lostInputs > 0 ? t('lostInputs') : '');
-    return { draft: { ...next, compare: [] }, isWhole: lostInputs === 0 };
+    return next;
   };
   const restart = async (taskId: string, hasNewSeed: boolean): Promise<void> => {
-    const { draft: next, isWhole } = await fromVideo(taskId);
-    const model = find(next.model);
-    const isSeeded = hasNewSeed && controlsFor(model, next).seed;
-    const seed = isSeeded ? String(Math.floor(Math.random() * MAX_SEED)) : hasNewSeed ? '' : next.seed;
-    const isComplete = model !== undefined && checkInputs(model, next.operation, next.inputs).problems.size === 0;
-    if (isComplete && isWhole) submit([toModelBody({ ...next, seed }, model)]);
-    else fill(async () => ({ ...next, seed }));
+    const { draft: next, body, lostInputs } = await repeatVideo(queries, taskId, hasNewSeed);
+    onNotice(lostInputs > 0 ? t('lostInputs') : '');
+    if (body === undefined) fill(async () => next);
+    else submit([body]);
   };
   const startChange = async (taskId: string, operation: ChangeOperation): Promise<Draft> => {
     const video = await queries.fetchQuery(videoQuery(taskId));
@@ -120,7 +117,7 @@ export function useRemixActions(options: RemixOptions): RemixActions {
     focusForm('prompt');
   };
   return {
-    remix: (taskId) => fill(async () => (await fromVideo(taskId)).draft),
+    remix: (taskId) => fill(() => fromVideo(taskId)),
     vary: (taskId) => void restart(taskId, true).catch(onError),
     retry: (taskId) => void restart(taskId, false).catch(onError),
     change: (taskId, operation) => fill(() => startChange(taskId, operation)),
@@ -149,6 +146,21 @@ async function draftFromVideo(
   ]);
   const model = models.find(({ id }) => id === video.model);
   const { draft, lostInputs } = fromBody(video.request, requestPathsFor(model), EMPTY_DRAFT);
-  const named = { ...draft, model: video.model, prompt: draft.prompt || video.prompt };
+  const named = { ...draft, model: video.model, prompt: draft.prompt || video.prompt, compare: [] };
   return { draft: model === undefined ? named : fitDraftToModel(named, model).draft, lostInputs };
+}
+
+/** A video's form with the same or a new seed, and its request; no request if the form has to be completed first. */
+export async function repeatVideo(
+  queries: QueryClient,
+  taskId: string,
+  hasNewSeed: boolean,
+): Promise<{ readonly draft: Draft; readonly body: VideoBody | undefined; readonly lostInputs: number }> {
+  const { draft: known, lostInputs } = await draftFromVideo(queries, taskId);
+  const model = (await queries.fetchQuery(usableModelsQuery)).find(({ id }) => id === known.model);
+  const isSeeded = hasNewSeed && controlsFor(model, known).seed;
+  const seed = isSeeded ? String(Math.floor(Math.random() * MAX_SEED)) : hasNewSeed ? '' : known.seed;
+  const draft = { ...known, seed };
+  const isComplete = model !== undefined && checkInputs(model, draft.operation, draft.inputs).problems.size === 0;
+  return { draft, body: isComplete && lostInputs === 0 ? toModelBody(draft, model) : undefined, lostInputs };
 }

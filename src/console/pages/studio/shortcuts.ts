@@ -1,5 +1,5 @@
 import { useHotkeys } from '@mantine/hooks';
-import { outsideDialogs, single } from '../../components/shortcut-keys.ts';
+import { outsideDialogs, pressOnKey, single } from '../../components/shortcut-keys.ts';
 
 interface StudioKeys {
   readonly submit: () => void;
@@ -7,8 +7,6 @@ interface StudioKeys {
 }
 
 const focus = (selector: string): void => document.querySelector<HTMLElement>(selector)?.focus();
-/** Clicks the button with the given `aria-keyshortcuts`. */
-const press = (key: string): void => document.querySelector<HTMLElement>(`[aria-keyshortcuts="${key}"]`)?.click();
 
 /**
  * Keyboard shortcuts of the studio: letters work outside of inputs, Ctrl + Enter everywhere. Buttons declare theirs in
@@ -19,7 +17,7 @@ export function useStudioShortcuts({ submit, pickModel }: StudioKeys): void {
     ['m', single(pickModel)],
     ['/', single(() => focus('#prompt'))],
     ['h', single(() => focus('.tile'))],
-    ...['c', 'r', 'v', 'e', 'd', 'l'].map((key) => [key, single(() => press(key))] as [string, () => void]),
+    ...['c', 'r', 'v', 'e', 'd', 'l'].map((key) => [key, pressOnKey(key)] as [string, () => void]),
   ]);
   useHotkeys([['mod+Enter', outsideDialogs(submit)]], []);
 }

@@ -6,6 +6,7 @@ import { VIDEO_OPERATIONS, type VideoOperation } from '../../../contract/input-r
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { showShortcuts } from '../../components/shortcut-keys.ts';
+import { formatNames } from '../../data/format-punctuation.ts';
 import { canDo, type UsableModel } from '../../data/models.ts';
 import {
   bodiesFor,
@@ -275,7 +276,7 @@ function Notice({ text, onClose }: { readonly text: string; readonly onClose: ()
 
 /** "Length, seed": joined names with a capital first letter, as at the start of a sentence. */
 function joinNames(names: readonly string[]): string {
-  const text = names.join(', ');
+  const text = formatNames(names);
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
@@ -365,7 +366,7 @@ function missingInput(
   if (model === undefined || !canDo(model, draft.operation)) return t('modelPlaceholder');
   if (needsPrompt(model) && draft.prompt.trim() === '') return t(`promptNeeded.${draft.operation}`);
   if (check.problems.size > 0) return t('inputsUnfit');
-  if (check.missing.length > 0) return t('inputsMissing', { inputs: check.missing.map(texts.rule).join(', ') });
+  if (check.missing.length > 0) return t('inputsMissing', { inputs: formatNames(check.missing.map(texts.rule)) });
   if (draft.inputs.some(({ source }) => source === undefined)) return t('uploadsRunning');
   return bodiesFor(draft, [model]) === undefined ? t('metadataBroken') : undefined;
 }
@@ -376,7 +377,7 @@ function unfitForCompared(models: readonly UsableModel[], { operation, inputs }:
     const { problems, missing } = checkInputs(model, operation, inputs);
     return problems.size > 0 || missing.length > 0;
   });
-  return unfit.length === 0 ? undefined : t('unfitForCompared', { models: unfit.map(modelTitle).join(', ') });
+  return unfit.length === 0 ? undefined : t('unfitForCompared', { models: formatNames(unfit.map(modelTitle)) });
 }
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));

@@ -142,18 +142,19 @@ function useModelFromAddress(models: readonly UsableModel[]): UsableModel | unde
 /** Performs the action in the URL (`/studio?again=task_…`) once the models are known, and removes it from the URL. */
 function useActionFromAddress(actions: RemixActions, isReady: boolean): void {
   const navigate = useNavigate();
-  const { again, edit, extend, file } = useSearch({ from: '/app/studio' });
+  const { again, edit, extend, file, frame } = useSearch({ from: '/app/studio' });
   const current = useRef(actions);
   current.current = actions;
   useEffect(() => {
-    const { remix, change, takeFile } = current.current;
-    if (!isReady || (again ?? edit ?? extend ?? file) === undefined) return;
+    const { remix, change, takeFile, takeLastFrame } = current.current;
+    if (!isReady || (again ?? edit ?? extend ?? file ?? frame) === undefined) return;
     if (again !== undefined) remix(again);
     else if (edit !== undefined) change(edit, 'edit');
     else if (extend !== undefined) change(extend, 'extend');
     else if (file !== undefined) takeFile(file);
+    else if (frame !== undefined) takeLastFrame(frame);
     void navigate({ to: '/studio', search: {}, replace: true });
-  }, [again, edit, extend, file, isReady, navigate]);
+  }, [again, edit, extend, file, frame, isReady, navigate]);
 }
 
 interface ResultsProps {

@@ -12,6 +12,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { useSaveAndClose } from '../../components/save-form.tsx';
 import { useDraftText } from '../../components/tickets.tsx';
 import { callApi } from '../../data/api-client.ts';
+import { formatLabelled } from '../../data/format-punctuation.ts';
 import {
   type BetaApplication,
   type BetaFeature,
@@ -202,7 +203,7 @@ function ApplicationCard({ row: application }: { readonly row: BetaApplication }
       </Text>
       {application.note === '' ? null : (
         <Text size="sm" mt="xs" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
-          {t('note')}: {application.note}
+          {formatLabelled(t('note'), application.note)}
         </Text>
       )}
       <Text size="xs" c="dimmed" mt="xs">

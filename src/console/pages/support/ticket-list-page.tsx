@@ -21,7 +21,11 @@ export function TicketListPage() {
   const tickets = useQuery({ ...ticketsQuery(page, status), placeholderData: keepPreviousData });
   const show = (search: { page?: number; status?: TicketStatus }): void => void navigate({ to: '/tickets', search });
   const ask = (
-    <Button leftSection={<IconPlus size={16} />} renderRoot={(props) => <Link to="/tickets/new" {...props} />}>
+    <Button
+      data-create
+      leftSection={<IconPlus size={16} />}
+      renderRoot={(props) => <Link to="/tickets/new" {...props} />}
+    >
       {t('new')}
     </Button>
   );

@@ -1,6 +1,8 @@
-import { Anchor, Group, Stack, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
+import { IconMovie } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { HoverClip } from '../../components/hover-clip.tsx';
 import { VideoStatusBadge } from '../../components/task-status.tsx';
 import type { VideoDetail } from '../../data/videos.ts';
 
@@ -9,12 +11,12 @@ export function Lineage({ video: { source, children } }: { readonly video: Pick<
   const { t } = useTranslation('studio');
   if (source === null && children.length === 0) return null;
   return (
-    <Stack gap={4} component="section" aria-label={t('lineage')} mt="xs">
+    <section className="lineage" aria-label={t('lineage')}>
       {source === null ? null : <Relative label={t(`madeFrom.${source.operation}`)} video={source} />}
       {children.map((child) => (
         <Relative key={child.task_id} label={t(`versions.${child.operation}`)} video={child} />
       ))}
-    </Stack>
+    </section>
   );
 }
 
@@ -26,14 +28,23 @@ interface RelativeProps {
 function Relative({ label, video: { task_id: taskId, prompt, status } }: RelativeProps) {
   const { t } = useTranslation('studio');
   return (
-    <Group gap={6} wrap="nowrap">
-      <Text size="xs" c="dimmed" style={{ flexShrink: 0 }}>
-        {label}
-      </Text>
-      <Anchor size="xs" truncate renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId }} {...props} />}>
-        {prompt === '' ? t('noPrompt') : prompt}
-      </Anchor>
-      {status === 'SUCCESS' ? null : <VideoStatusBadge status={status} />}
-    </Group>
+    <Link to="/videos/$taskId" params={{ taskId }} className="relative mantine-focus-auto">
+      <span className="tile">
+        {status === 'SUCCESS' ? (
+          <HoverClip video={{ task_id: taskId, poster_url: '' }} fallback={<IconMovie size={18} />} />
+        ) : (
+          <IconMovie size={18} />
+        )}
+      </span>
+      <span>
+        <Text span size="xs" c="dimmed" display="block">
+          {label}
+        </Text>
+        <Text span size="xs" lineClamp={2}>
+          {prompt === '' ? t('noPrompt') : prompt}
+        </Text>
+        {status === 'SUCCESS' ? null : <VideoStatusBadge status={status} />}
+      </span>
+    </Link>
   );
 }

@@ -6,7 +6,7 @@ import { CopyIconButton } from '../../components/copy-button.tsx';
 import { type Column, DataTable, useMemberColumn } from '../../components/data-table.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { formatDateTime } from '../../data/format-times.ts';
+import { formatDeadline } from '../../data/format-times.ts';
 import { endShare, type Share } from '../../data/shares.ts';
 
 interface ShareTableProps {
@@ -68,7 +68,7 @@ export function ShareTable({ shares, withVideo }: ShareTableProps) {
         ...member,
         {
           label: t('share.until'),
-          cell: ({ expires_at: at }) => (at === null ? t('share.withVideo') : formatDateTime(at)),
+          cell: ({ expires_at: at }) => (at === null ? t('share.withVideo') : formatDeadline(at)),
         },
         {
           label: t('share.end'),

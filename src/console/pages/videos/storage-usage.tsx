@@ -3,7 +3,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { getStorage } from '../../../contract/own-videos.ts';
 import { callApi } from '../../data/api-client.ts';
-import { currentLanguage } from '../../strings/language.ts';
+import { formatDecimal } from '../../data/format-count.ts';
 
 const UNITS = [
   [1024 ** 3, 'GiB'],
@@ -14,7 +14,7 @@ const UNITS = [
 /** `1.4 MiB` */
 export function formatBytes(bytes: number): string {
   const [size, unit] = UNITS.find(([least]) => bytes >= least) ?? [1, 'B'];
-  return `${(bytes / size).toLocaleString(currentLanguage(), { maximumFractionDigits: 1 })} ${unit}`;
+  return `${formatDecimal(bytes / size, 1)} ${unit}`;
 }
 
 /** Space used by the account's stored videos and files. Renders nothing if nothing is stored. */

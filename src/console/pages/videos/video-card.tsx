@@ -11,6 +11,7 @@ import { HoverClip } from '../../components/hover-clip.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { TaskProgress, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
+import { formatLabelled } from '../../data/format-punctuation.ts';
 import { downloadVideo, type Video } from '../../data/videos.ts';
 import { useModelTitle } from '../studio/models.ts';
 
@@ -47,7 +48,7 @@ export const VideoCard = memo(function VideoCard({
         {onSelect === undefined ? null : (
           <Checkbox
             label={t('choose')}
-            aria-label={`${t('choose')}: ${prompt}`}
+            aria-label={formatLabelled(t('choose'), prompt)}
             checked={selected}
             onChange={() => onSelect(video)}
           />
@@ -145,7 +146,7 @@ function CardMedia({ video, onEnlarge }: Pick<VideoCardProps, 'video' | 'onEnlar
     <button
       type="button"
       className="tile mantine-focus-auto"
-      aria-label={`${t('play')}: ${video.prompt === '' ? t('noPrompt') : video.prompt}`}
+      aria-label={formatLabelled(t('play'), video.prompt === '' ? t('noPrompt') : video.prompt)}
       onClick={() => onEnlarge(video.task_id)}
     >
       <HoverClip video={video} fallback={<IconMovie size={22} />} />

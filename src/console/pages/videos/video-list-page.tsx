@@ -49,7 +49,11 @@ export function VideoListPage() {
   const set = (part: VideosSearchParams): void =>
     void navigate({ to: '/videos', search: { ...search, page: undefined, after: undefined, ...part }, replace: true });
   const studio = (
-    <Button leftSection={<IconSparkles size={16} />} renderRoot={(props) => <Link to="/studio" {...props} />}>
+    <Button
+      data-create
+      leftSection={<IconSparkles size={16} />}
+      renderRoot={(props) => <Link to="/studio" {...props} />}
+    >
       {t('run')}
     </Button>
   );

@@ -1,54 +1,32 @@
-import {
-  Anchor,
-  Button,
-  Code,
-  Grid,
-  Group,
-  Paper,
-  ScrollArea,
-  Skeleton,
-  Stack,
-  Table,
-  Text,
-  Title,
-} from '@mantine/core';
-import {
-  IconArrowBackUp,
-  IconDownload,
-  IconLifebuoy,
-  IconPlayerTrackNext,
-  IconShare,
-  IconTrash,
-  IconWand,
-} from '@tabler/icons-react';
+import { ActionIcon, Anchor, Button, Grid, Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import { IconChevronLeft, IconChevronRight, IconCode, IconLifebuoy, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
-import { CollectButton } from '../../components/collect-button.tsx';
 import { CopyIconButton } from '../../components/copy-button.tsx';
-import { CreditAmount } from '../../components/credit-amount.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
-import { FavouriteButton } from '../../components/favourite-button.tsx';
+import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
-import { RouteLink } from '../../components/route-link.tsx';
-import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
+import { outsideDialogs, pressOnKey } from '../../components/shortcut-keys.ts';
+import { TaskProgress, VideoFailure } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
-import { formatDateTime, formatDuration } from '../../data/format-times.ts';
 import { CHANGE_OPERATIONS, canDo, usableModelsQuery } from '../../data/models.ts';
 import { videoSharesQuery } from '../../data/shares.ts';
-import { deleteVideo, type VideoDetail, videoQuery } from '../../data/videos.ts';
-import { useModelTitle } from '../studio/models.ts';
-import { describeParameters } from './describe-parameters.ts';
+import { deleteVideo, type Video, type VideoDetail, videoQuery, videosQuery } from '../../data/videos.ts';
+import { firstFrameUpload, RemixButtons } from '../studio/current-video.tsx';
+import { type RemixActions, repeatVideo } from '../studio/remix-actions.ts';
+import { useSubmitVideos } from '../studio/submit-videos.ts';
 import { Lineage } from './lineage.tsx';
 import { ShareTable } from './share-table.tsx';
+import { type FileFacts, VideoDetails } from './video-details.tsx';
 
-const ShareDialog = lazy(() => import('./share-dialog.tsx'));
+const CodeSamples = lazy(() => import('../studio/video-samples-dialog.tsx'));
 
-/** One video with all its details. */
+/** One video: the player with everything to do with it, its facts and what it cost; the arrow keys lead to others. */
 export function VideoPage() {
   const { t } = useTranslation('studio');
   const { taskId } = useParams({ from: '/app/videos/$taskId' });
@@ -62,8 +40,8 @@ export function VideoPage() {
           {t('seeAll')}
         </Anchor>
       }
-      size="lg"
-      actions={video.data === undefined ? undefined : <VideoActions video={video.data} />}
+      size="xl"
+      actions={<Neighbours taskId={taskId} />}
     >
       <ErrorAlert error={video.error} retry={() => void video.refetch()} />
       {video.data === undefined ? (
@@ -71,27 +49,49 @@ export function VideoPage() {
           <Skeleton h={420} radius="lg" />
         ) : null
       ) : (
-        <Grid gap="lg">
-          <Grid.Col span={{ base: 12, md: 8 }}>
-            {video.data.play_url === '' ? (
-              video.data.status === 'SUCCESS' ? (
-                <Text c="dimmed">{t('noFile')}</Text>
-              ) : (
-                <TaskProgress video={video.data} />
-              )
-            ) : (
-              <VideoPlayer src={video.data.play_url} title={video.data.prompt} frameControls />
-            )}
-            <VideoPrompt prompt={video.data.prompt} />
-            <Lineage video={video.data} />
-            {video.data.status === 'SUCCESS' ? <VideoShares taskId={taskId} /> : null}
-          </Grid.Col>
-          <Grid.Col span={{ base: 12, md: 4 }}>
-            <VideoDetails video={video.data} />
-          </Grid.Col>
-        </Grid>
+        <VideoView key={taskId} video={video.data} />
       )}
     </Page>
+  );
+}
+
+function VideoView({ video }: { readonly video: VideoDetail }) {
+  const { t } = useTranslation('studio');
+  const [file, setFile] = useState<FileFacts>();
+  const { onFrame } = firstFrameUpload(video);
+  return (
+    <Grid gap="lg">
+      <Grid.Col span={{ base: 12, md: 8 }}>
+        {video.play_url === '' ? (
+          video.status === 'SUCCESS' ? (
+            <Text c="dimmed">{t('noFile')}</Text>
+          ) : (
+            <TaskProgress video={video} />
+          )
+        ) : (
+          <VideoPlayer
+            src={video.play_url}
+            title={video.prompt}
+            frameControls
+            ambient
+            onFrame={(frame) => {
+              setFile({ width: frame.videoWidth, height: frame.videoHeight, seconds: frame.duration });
+              onFrame?.(frame);
+            }}
+          />
+        )}
+        <Stack gap="md" mt="sm">
+          <VideoActions video={video} />
+          {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
+          <VideoPrompt prompt={video.prompt} />
+          <Lineage video={video} />
+          {video.status === 'SUCCESS' ? <VideoShares taskId={video.task_id} /> : null}
+        </Stack>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 4 }}>
+        <VideoDetails video={video} file={file} />
+      </Grid.Col>
+    </Grid>
   );
 }
 
@@ -104,14 +104,19 @@ function videoTitle(prompt: string, fallback: string): string {
   return `${line.slice(0, MAX_TITLE_LENGTH).replace(/\s+\S*$/, '')}…`;
 }
 
-/** The prompt with a button that copies it; the heading shows a short one already. */
+/** The prompt with a button that copies it; only a label if the heading shows all of it. */
 function VideoPrompt({ prompt }: { readonly prompt: string }) {
   const { t } = useTranslation('studio');
   if (prompt === '') return null;
+  const isInHeading = videoTitle(prompt, '') === prompt;
   return (
-    <Group mt="md" gap="xs" wrap="nowrap" align="flex-start" justify="space-between">
-      <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }} c="dimmed">
-        {videoTitle(prompt, '') === prompt ? t('prompt') : prompt}
+    <Group gap="xs" wrap="nowrap" align="flex-start" justify={isInHeading ? 'flex-start' : 'space-between'}>
+      <Text
+        size="sm"
+        style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}
+        {...(isInHeading ? { c: 'dimmed', mt: 5 } : {})}
+      >
+        {isInHeading ? t('prompt') : prompt}
       </Text>
       <CopyIconButton text={prompt} label={t('copyPrompt')} />
     </Group>
@@ -124,7 +129,7 @@ function VideoShares({ taskId }: { readonly taskId: string }) {
   const { data: shares = [] } = useQuery(videoSharesQuery(taskId));
   if (shares.length === 0) return null;
   return (
-    <Paper withBorder p="md" mt="md">
+    <Paper withBorder p="md">
       <Title order={2} mb="xs">
         {t('share.links')}
       </Title>
@@ -133,202 +138,158 @@ function VideoShares({ taskId }: { readonly taskId: string }) {
   );
 }
 
+/** Newest videos among which neighbours are found if the video was not opened from a list. */
+const NEIGHBOURS_COUNT = 48;
+
+/** The videos before and after this one in the list it was opened from, else among the newest. */
+function useNeighbours(taskId: string): { readonly newer?: Video | undefined; readonly older?: Video | undefined } {
+  const queries = useQueryClient();
+  const newest = useQuery(videosQuery(1, NEIGHBOURS_COUNT));
+  const known = queries.getQueriesData<typeof newest.data>({ queryKey: ['videos', 'list'] }).map(([, list]) => list);
+  const rows = [...known.toReversed(), newest.data].map((list) => list?.data ?? []);
+  // A list of one video, such as that of a filter, has no neighbours.
+  const list = rows.find((each) => each.length > 1 && each.some(({ task_id }) => task_id === taskId)) ?? [];
+  const index = list.findIndex(({ task_id }) => task_id === taskId);
+  return index < 0 ? {} : { newer: list[index - 1], older: list[index + 1] };
+}
+
+/** Buttons to the neighbours, and the arrow keys; on the player, those seek. */
+function Neighbours({ taskId }: { readonly taskId: string }) {
+  const { t } = useTranslation('studio');
+  const navigate = useNavigate();
+  const { newer, older } = useNeighbours(taskId);
+  const go = (video: Video | undefined): void => {
+    if (video === undefined || document.activeElement instanceof HTMLVideoElement) return;
+    void navigate({ to: '/videos/$taskId', params: { taskId: video.task_id } });
+  };
+  useHotkeys([
+    ['ArrowLeft', outsideDialogs(() => go(newer))],
+    ['ArrowRight', outsideDialogs(() => go(older))],
+  ]);
+  if (newer === undefined && older === undefined) return null;
+  const button = (video: Video | undefined, label: string, icon: React.ReactNode) => (
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={label}
+      data-hint={label}
+      disabled={video === undefined}
+      onClick={() => go(video)}
+    >
+      {icon}
+    </ActionIcon>
+  );
+  return (
+    <>
+      {button(newer, t('previousVideo'), <IconChevronLeft size={18} />)}
+      {button(older, t('nextVideo'), <IconChevronRight size={18} />)}
+    </>
+  );
+}
+
+/** Actions of the studio, for a page without its form: what needs the form opens the studio. */
+function useVideoActions(): RemixActions {
+  const { t } = useTranslation(['studio', 'app']);
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const navigate = useNavigate();
+  const { data: models = [] } = useQuery(usableModelsQuery);
+  const onError = (error: Error): void => toasts.error(toErrorMessage(error, t('app:unreachable')));
+  const run = useSubmitVideos((taskIds) => void navigate({ to: '/studio', search: { show: taskIds.join(',') } }));
+  const repeat = async (taskId: string, hasNewSeed: boolean): Promise<void> => {
+    const { body } = await repeatVideo(queries, taskId, hasNewSeed);
+    if (body === undefined) await navigate({ to: '/studio', search: { again: taskId } });
+    else run.mutate([body], { onError });
+  };
+  return {
+    vary: (taskId) => void repeat(taskId, true).catch(onError),
+    retry: (taskId) => void repeat(taskId, false).catch(onError),
+    remix: (again) => void navigate({ to: '/studio', search: { again } }),
+    change: (taskId, operation) => void navigate({ to: '/studio', search: { [operation]: taskId } }),
+    takeLastFrame: (frame) => void navigate({ to: '/studio', search: { frame } }),
+    takeFile: (file) => void navigate({ to: '/studio', search: { file } }),
+    offered: CHANGE_OPERATIONS.filter((operation) =>
+      models.some((model) => model.permitted && canDo(model, operation)),
+    ),
+  };
+}
+
 function VideoActions({ video }: { readonly video: VideoDetail }) {
+  const { t } = useTranslation('studio');
+  const actions = useVideoActions();
+  useHotkeys(['r', 'v', 'e', 'd', 'l'].map((key) => [key, pressOnKey(key)]));
+  return (
+    <Stack gap="xs">
+      <RemixButtons video={video} actions={actions} isOpen />
+      <Group gap={4}>
+        <CodeButton video={video} />
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          color="gray"
+          leftSection={<IconLifebuoy size={16} />}
+          renderRoot={(props) => <Link to="/tickets/new" search={{ task: video.task_id }} {...props} />}
+        >
+          {t('help')}
+        </Button>
+        {isTerminal(video.status) ? <DeleteButton taskId={video.task_id} /> : null}
+      </Group>
+    </Stack>
+  );
+}
+
+/** The request of the video as code, to generate it from a program. */
+function CodeButton({ video }: { readonly video: VideoDetail }) {
+  const { t } = useTranslation('studio');
+  const queries = useQueryClient();
+  const [body, setBody] = useState<Record<string, unknown>>();
+  const open = async (): Promise<void> => {
+    const { body: repeated } = await repeatVideo(queries, video.task_id, false);
+    setBody(repeated ?? (video.request as Record<string, unknown>));
+  };
+  return (
+    <>
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        color="gray"
+        leftSection={<IconCode size={16} />}
+        onClick={() => void open()}
+      >
+        {t('code')}
+      </Button>
+      {body === undefined ? null : (
+        <Suspense>
+          <CodeSamples body={body} onClose={() => setBody(undefined)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+function DeleteButton({ taskId }: { readonly taskId: string }) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
   const toasts = useToasts();
   const navigate = useNavigate();
   const remove = async (): Promise<void> => {
-    await deleteVideo(video.task_id);
+    await deleteVideo(taskId);
     await queries.invalidateQueries({ queryKey: ['videos', 'list'] });
     toasts.success(t('deleted'));
     await navigate({ to: '/videos' });
   };
   return (
-    <>
-      <FavouriteButton id={video.task_id} />
-      <CollectButton id={video.task_id} />
-      <Button
-        variant="default"
-        leftSection={<IconArrowBackUp size={16} />}
-        renderRoot={(props) => <Link to="/studio" search={{ again: video.task_id }} {...props} />}
-      >
-        {t('reuse')}
-      </Button>
-      {video.status === 'SUCCESS' ? <ChangeButtons taskId={video.task_id} /> : null}
-      {video.status === 'SUCCESS' ? <ShareButton taskId={video.task_id} /> : null}
-      {video.play_url === '' ? null : (
-        <Button
-          component="a"
-          href={video.play_url}
-          download={`${video.task_id}.mp4`}
-          leftSection={<IconDownload size={16} />}
-        >
-          {t('download')}
+    <ConfirmDialog
+      title={t('deleteTitle')}
+      confirmLabel={t('delete')}
+      onConfirm={remove}
+      trigger={(open) => (
+        <Button size="compact-sm" variant="subtle" color="red" leftSection={<IconTrash size={16} />} onClick={open}>
+          {t('delete')}
         </Button>
       )}
-      <Button
-        variant="default"
-        leftSection={<IconLifebuoy size={16} />}
-        renderRoot={(props) => <Link to="/tickets/new" search={{ task: video.task_id }} {...props} />}
-      >
-        {t('help')}
-      </Button>
-      {isTerminal(video.status) ? (
-        <ConfirmDialog
-          title={t('deleteTitle')}
-          confirmLabel={t('delete')}
-          onConfirm={remove}
-          trigger={(open) => (
-            <Button variant="default" color="red" leftSection={<IconTrash size={16} />} onClick={open}>
-              {t('delete')}
-            </Button>
-          )}
-        >
-          {t('deleteText')}
-        </ConfirmDialog>
-      ) : null}
-    </>
-  );
-}
-
-/** Opens the studio to edit or extend the video, if a model can. */
-function ChangeButtons({ taskId }: { readonly taskId: string }) {
-  const { t } = useTranslation('studio');
-  const { data: models = [] } = useQuery(usableModelsQuery);
-  return CHANGE_OPERATIONS.filter((operation) =>
-    models.some((model) => model.permitted && canDo(model, operation)),
-  ).map((operation) => (
-    <Button
-      key={operation}
-      variant="default"
-      leftSection={operation === 'edit' ? <IconWand size={16} /> : <IconPlayerTrackNext size={16} />}
-      renderRoot={(props) => <Link to="/studio" search={{ [operation]: taskId }} {...props} />}
     >
-      {t(`operations.${operation}`)}
-    </Button>
-  ));
-}
-
-function VideoDetails({ video }: { readonly video: VideoDetail }) {
-  const { t } = useTranslation(['studio', 'app']);
-  const marksOf = ({ c2pa, signer, aigc }: NonNullable<VideoDetail['provenance']>): readonly string[] => {
-    const manifest = c2pa === 'absent' ? [] : t(`provenanceMarks.c2pa.${c2pa}`, { signer });
-    const marks = [manifest, aigc ? t('provenanceMarks.aigc') : []].flat();
-    return marks.length === 0 ? [t('provenanceMarks.none')] : marks;
-  };
-  const rows: [string, ReactNode][] = [
-    [t('filterStatus'), <VideoStatusBadge key="status" {...video} />],
-    [t('model'), <ModelName key="model" id={video.model} />],
-    [
-      t('cost'),
-      video.refunded ? (
-        <s key="cost">
-          <CreditAmount value={video.quota} />
-        </s>
-      ) : (
-        <CreditAmount key="cost" value={video.quota} />
-      ),
-    ],
-    ...(video.imported ? ([[t('imported'), t('importedHint')]] satisfies [string, ReactNode][]) : []),
-    [t('submitted'), formatDateTime(video.submit_time)],
-    ...(video.submitted_by === undefined
-      ? []
-      : ([[t('app:member'), video.submitted_by]] satisfies [string, ReactNode][])),
-    ...(video.finish_time === 0
-      ? []
-      : ([
-          [
-            t('finished'),
-            `${formatDateTime(video.finish_time)} (${t('took', { time: formatDuration(video.finish_time - video.submit_time) })})`,
-          ],
-        ] satisfies [string, ReactNode][])),
-    ...(video.provenance === null
-      ? []
-      : ([[t('provenance'), marksOf(video.provenance).join(', ')]] satisfies [string, ReactNode][])),
-  ];
-  const parameterName = (name: string): string =>
-    t(`parameterNames.${name as 'seconds'}`, { defaultValue: name.replaceAll('_', ' ') });
-  return (
-    <Stack>
-      {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
-      <Paper withBorder p="md">
-        <Title order={2} mb="xs">
-          {t('facts')}
-        </Title>
-        <FactTable rows={rows} />
-        <Group gap={4} wrap="nowrap" mt="xs">
-          <Code style={{ overflowWrap: 'anywhere' }}>{video.task_id}</Code>
-          <CopyIconButton text={video.task_id} />
-        </Group>
-        <RouteLink to="/account/receipts/$id" params={{ id: video.task_id }} size="sm" mt="xs" display="inline-block">
-          {t('receipt')}
-        </RouteLink>
-      </Paper>
-      <Paper withBorder p="md">
-        <Title order={2} mb="xs">
-          {t('parameters')}
-        </Title>
-        <FactTable
-          rows={describeParameters(video.request).map(([name, value]) => [
-            parameterName(name),
-            typeof value === 'boolean'
-              ? t(value ? 'parameterOn' : 'parameterOff')
-              : name === 'operation'
-                ? t(`operations.${value as 'edit'}`, { defaultValue: String(value) })
-                : String(value),
-          ])}
-        />
-        <details>
-          <summary style={{ cursor: 'pointer' }}>JSON</summary>
-          <ScrollArea.Autosize mah={320} viewportProps={{ tabIndex: 0 }} mt="xs">
-            <Code block>{JSON.stringify(video.request, null, 2)}</Code>
-          </ScrollArea.Autosize>
-        </details>
-      </Paper>
-    </Stack>
-  );
-}
-
-type Fact = readonly [name: string, value: ReactNode];
-
-function FactTable({ rows }: { readonly rows: readonly Fact[] }) {
-  return (
-    <Table layout="fixed" withRowBorders={false} verticalSpacing={4} horizontalSpacing={0} variant="vertical">
-      <Table.Tbody>
-        {rows.map(([name, value]) => (
-          <Table.Tr key={name}>
-            <Table.Th w={110} c="dimmed" fw={400} bg="transparent" style={{ overflowWrap: 'anywhere' }}>
-              {name}
-            </Table.Th>
-            <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
-  );
-}
-
-/** Title of a model, with the id by which programs call it. */
-function ModelName({ id }: { readonly id: string }) {
-  const titleOf = useModelTitle();
-  return <span title={id}>{titleOf(id)}</span>;
-}
-
-/** Creates share links for a video. */
-function ShareButton({ taskId }: { readonly taskId: string }) {
-  const { t } = useTranslation('studio');
-  const [isOpen, setIsOpen] = useState(false);
-  return (
-    <>
-      <Button variant="default" leftSection={<IconShare size={16} />} onClick={() => setIsOpen(true)}>
-        {t('share.action')}
-      </Button>
-      {isOpen ? (
-        <Suspense>
-          <ShareDialog taskId={taskId} onClose={() => setIsOpen(false)} />
-        </Suspense>
-      ) : null}
-    </>
+      {t('deleteText')}
+    </ConfirmDialog>
   );
 }

@@ -16,7 +16,6 @@ export default {
   time: 'Time',
   more: 'and {{count}} more',
   comma: '; ',
-  colon: '{{name}}: {{value}}',
   none: 'none',
   yes: 'yes',
   no: 'no',

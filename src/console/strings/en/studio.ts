@@ -341,6 +341,8 @@ export default {
   },
   parameters: 'Parameters',
   receipt: 'Receipt',
+  file: 'File',
+  keptUntil: 'Kept until',
   facts: 'Details',
   taskId: 'Task',
   submitted: 'Started',

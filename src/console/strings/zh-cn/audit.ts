@@ -18,7 +18,6 @@ export default {
   time: '时间',
   more: '等 {{count}} 项',
   comma: '；',
-  colon: '{{name}}：{{value}}',
   none: '无',
   yes: '是',
   no: '否',

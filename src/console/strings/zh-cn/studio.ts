@@ -338,6 +338,8 @@ export default {
   },
   parameters: '参数',
   receipt: '扣费明细',
+  file: '文件',
+  keptUntil: '保留至',
   facts: '详情',
   taskId: '任务',
   submitted: '开始时间',

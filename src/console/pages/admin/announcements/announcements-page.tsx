@@ -19,6 +19,7 @@ import { useFormValues, useSaveAndClose } from '../../../components/save-form.ts
 import { useToasts } from '../../../components/toasts.tsx';
 import { type Announcement, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { formatAside } from '../../../data/format-punctuation.ts';
 
 /** Manages announcements, which every account sees. */
 export function AnnouncementsPage() {
@@ -27,7 +28,7 @@ export function AnnouncementsPage() {
   const [open, setOpen] = useState<Announcement | 'new'>();
   const announcements = useQuery(listQuery(adminListAnnouncements, filters.query));
   const make = (
-    <Button leftSection={<IconPlus size={16} />} onClick={() => setOpen('new')}>
+    <Button data-create leftSection={<IconPlus size={16} />} onClick={() => setOpen('new')}>
       {t('make')}
     </Button>
   );
@@ -172,7 +173,7 @@ function AnnouncementDialog({ announcement, onClose }: AnnouncementDialogProps) 
         </>
       ) : null}
       <TextInput
-        label={`${t('target')} (${t('app:optional')})`}
+        label={formatAside(t('target'), t('app:optional'))}
         description={t('targetHint')}
         placeholder="/packages"
         pattern="/.*"

@@ -20,6 +20,7 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
 import { type AuditEntry, listQuery } from '../../../data/admin.ts';
+import { formatLabelled } from '../../../data/format-punctuation.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { auditTargetPath, changedKeys, type FieldChange, recordedName, toFieldChanges } from './audit-entry.ts';
@@ -210,7 +211,7 @@ function useDescribeChange(): (change: FieldChange) => string {
     const name = describeField(t, field);
     if (after === undefined) return name;
     const to = toText(field, after);
-    return t('colon', { name, value: before === undefined ? to : `${toText(field, before)} → ${to}` });
+    return formatLabelled(name, before === undefined ? to : `${toText(field, before)} → ${to}`);
   };
 }
 

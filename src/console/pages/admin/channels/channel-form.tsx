@@ -23,6 +23,7 @@ import { listModelRows } from '../../../../contract/models.ts';
 import { SaveForm, useFieldError, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { listQuery } from '../../../data/admin.ts';
+import { formatNames } from '../../../data/format-punctuation.ts';
 import type { CredentialField, CredentialScheme, Vendor } from '../../../data/vendors.ts';
 import { type ChannelFormValues, credentialSchemeOf, keepsStoredCredentials } from './channel-form-values.ts';
 import { CredentialLineError, fitsOnLines } from './credential-values.ts';
@@ -229,7 +230,7 @@ function useSchemeLabel(): (scheme: CredentialScheme) => string {
     const names = fields.map(({ name }) => name);
     if (names.includes('service_account')) return t('credentials.serviceAccount');
     if (names.includes('access_key')) return t('credentials.keyPair');
-    return names.length === 1 && names[0] === 'api_key' ? t('credentials.apiKey') : names.join(', ');
+    return names.length === 1 && names[0] === 'api_key' ? t('credentials.apiKey') : formatNames(names);
   };
 }
 

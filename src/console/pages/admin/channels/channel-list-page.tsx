@@ -15,6 +15,7 @@ import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { formatNames } from '../../../data/format-punctuation.ts';
 import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendors.ts';
 import { ChannelStatusBadge } from './channel-status.tsx';
 
@@ -28,13 +29,13 @@ export function ChannelListPage() {
   const selection = useRowSelection<ChannelListItem>(({ id }) => id);
   const channels = useQuery({ ...listQuery(listChannels, filters.query), refetchInterval: 15_000 });
   const make = (
-    <RouteButton to="/admin/channels/new" leftSection={<IconPlus size={16} />}>
+    <RouteButton data-create to="/admin/channels/new" leftSection={<IconPlus size={16} />}>
       {t('channels.make')}
     </RouteButton>
   );
   const isEmpty = channels.data?.total === 0 && !filters.active;
   return (
-    <Page title={t('app:pages.channels')} subtitle={t('channels.lead')} size="xl" actions={isEmpty ? null : make}>
+    <Page title={t('app:pages.channels')} subtitle={t('channels.lead')} size="xl" actions={make}>
       {isEmpty ? null : (
         <FilterBar filters={filters}>
           <ChoiceFilter
@@ -151,10 +152,10 @@ function ChannelName({ channel }: { readonly channel: ChannelListItem }) {
 function ChannelModels({ channel }: { readonly channel: ChannelListItem }) {
   const { t } = useTranslation('admin-channels');
   return (
-    <Group gap={6} title={channel.models.join(', ')}>
+    <Group gap={6} title={formatNames(channel.models)}>
       <Text size="sm">{t('channels.modelCount', { count: channel.models.length })}</Text>
       {channel.unserved_models.length === 0 ? null : (
-        <Badge color="yellow" title={channel.unserved_models.join(', ')}>
+        <Badge color="yellow" title={formatNames(channel.unserved_models)}>
           {t('channels.unservedCount', { count: channel.unserved_models.length })}
         </Badge>
       )}

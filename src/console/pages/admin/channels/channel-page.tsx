@@ -12,6 +12,7 @@ import { RouteButton, RouteLink, useRouteId } from '../../../components/route-li
 import { useToasts } from '../../../components/toasts.tsx';
 import { type ChannelDetail, dataQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { formatColon, formatNames } from '../../../data/format-punctuation.ts';
 import { useVendors, type Vendor } from '../../../data/vendors.ts';
 import { ChannelForm } from './channel-form.tsx';
 import {
@@ -132,7 +133,7 @@ function SummaryPanel({ channel, vendor }: SummaryPanelProps) {
           [
             t('channels.keysOnFile'),
             <Code key="keys">
-              {channel.credential_keys.join(', ') || '–'}
+              {formatNames(channel.credential_keys) || '–'}
               {channel.credential_list.length > 1 ? ` × ${channel.credential_list.length}` : ''}
             </Code>,
           ],
@@ -141,7 +142,7 @@ function SummaryPanel({ channel, vendor }: SummaryPanelProps) {
       />
       {channel.unserved_models.length === 0 ? null : (
         <Text size="sm" mt="md">
-          {t('channels.unserved', { models: channel.unserved_models.join(', ') })}{' '}
+          {t('channels.unserved', { models: formatNames(channel.unserved_models) })}{' '}
           <RouteLink to="/admin/models/new" underline="always">
             {t('admin-models:models.make')}
           </RouteLink>
@@ -175,7 +176,7 @@ function LastErrors({ errors }: { readonly errors: ChannelDetail['last_errors'] 
                 {error.model === '' ? '' : ` · ${error.model}`}
               </Text>
               <Text size="xs" c="dimmed">
-                {[error.code, error.message].filter((each) => each !== '').join(': ')}
+                {[error.code, error.message].filter((each) => each !== '').join(formatColon())}
               </Text>
             </Table.Td>
           </Table.Tr>

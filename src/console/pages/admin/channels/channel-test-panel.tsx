@@ -8,6 +8,7 @@ import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
 import { type ResponseData, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { formatColon, formatNames } from '../../../data/format-punctuation.ts';
 import { ModelPrice } from '../models/model-price.tsx';
 import { toErrorReason } from './channel-status.tsx';
 
@@ -58,7 +59,8 @@ export function ChannelTestPanel({ id, isVideo, runOnMount }: ConnectionTestProp
           <Alert color="red" icon={<IconAlertTriangle />} title={t(`reasons.${toErrorReason(result.reason)}`)}>
             <Text size="sm">{t(`advice.${toErrorReason(result.reason)}`)}</Text>
             <Text size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
-              {t('test.said')} <Code>{[result.code, result.message].filter((each) => each !== '').join(': ')}</Code>
+              {t('test.said')}{' '}
+              <Code>{[result.code, result.message].filter((each) => each !== '').join(formatColon())}</Code>
             </Text>
           </Alert>
         ) : null}
@@ -82,12 +84,12 @@ function TestPassed({ result, isVideo }: TestPassedProps) {
     <Alert color="teal" icon={<IconCheck />} title={t('test.works', { ms: result.duration_ms })}>
       {models.length > 0 && suggested.length === 0 ? (
         <Text size="sm" lineClamp={3}>
-          {t('test.lists', { models: models.join(', ') })}
+          {t('test.lists', { models: formatNames(models) })}
         </Text>
       ) : null}
       {missing.length > 0 ? (
         <Text size="sm" mt="xs">
-          {t('test.missing', { models: missing.join(', ') })}
+          {t('test.missing', { models: formatNames(missing) })}
         </Text>
       ) : null}
       {ending.map(({ model, retires_on: day, successor, confirmed }) => (

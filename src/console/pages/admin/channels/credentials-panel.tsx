@@ -12,6 +12,7 @@ import { SaveForm, useSaveAndClose } from '../../../components/save-form.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { type ChannelDetail, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { formatLabelled } from '../../../data/format-punctuation.ts';
 import type { Vendor } from '../../../data/vendors.ts';
 import { CredentialFieldInput } from './channel-form.tsx';
 import { ChannelStatusBadge, toErrorReason } from './channel-status.tsx';
@@ -293,8 +294,8 @@ function CredentialTestButton({ channelId, credential }: TestCredentialProps) {
     },
     onSuccess: async ({ ok, duration_ms: ms, reason }) => {
       await invalidate();
-      if (ok) toasts.success(`${name}: ${t('test.works', { ms })}`);
-      else toasts.error(`${name}: ${t(`reasons.${toErrorReason(reason)}`)}`);
+      if (ok) toasts.success(formatLabelled(name, t('test.works', { ms })));
+      else toasts.error(formatLabelled(name, t(`reasons.${toErrorReason(reason)}`)));
     },
     onError: (error) => toasts.error(error.message),
   });

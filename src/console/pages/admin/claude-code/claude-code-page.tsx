@@ -36,6 +36,7 @@ import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { formatAside } from '../../../data/format-punctuation.ts';
 import { useSelf } from '../../../data/self.ts';
 
 /** Claude Code: how to connect it, who is signed in, and the settings it receives. */
@@ -87,7 +88,7 @@ function SignIns() {
           label: t('claudeCode.program'),
           cell: ({ name, program }) => (
             <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-              {name === '' ? program : `${name} (${program})`}
+              {name === '' ? program : formatAside(name, program)}
             </Text>
           ),
         },

@@ -38,6 +38,7 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { type DeviceClient, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { formatAside } from '../../../data/format-punctuation.ts';
 
 /** OAuth clients that can request device sign-ins. */
 export function DeviceClientsPage() {
@@ -46,7 +47,7 @@ export function DeviceClientsPage() {
   const [making, setMaking] = useState(false);
   const clients = useQuery(listQuery(adminListDeviceClients, filters.query));
   const make = (
-    <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
+    <Button data-create leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
       {t('deviceClients.make')}
     </Button>
   );
@@ -168,7 +169,7 @@ function NewClientDialog({ onClose }: { readonly onClose: () => void }) {
         onChange={(event) => setName(event.currentTarget.value)}
       />
       <TextInput
-        label={`${t('deviceClients.id')} (${t('app:optional')})`}
+        label={formatAside(t('deviceClients.id'), t('app:optional'))}
         description={t('deviceClients.idHint')}
         pattern="[A-Za-z0-9._\-]{3,64}"
         spellCheck={false}

@@ -17,6 +17,7 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { type ListItem, listQuery } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { downloadRowsAsCsv } from '../../../data/download-file.ts';
+import { formatColon } from '../../../data/format-punctuation.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { useSelf } from '../../../data/self.ts';
@@ -104,7 +105,8 @@ function EntryKind({ kind, steps = [] }: Pick<LedgerEntry, 'kind' | 'steps'>) {
       <summary style={{ cursor: 'pointer' }}>{t(kind === 'settle' ? 'ledger.charged' : 'ledger.returned')}</summary>
       {steps.map((step) => (
         <Text key={step.kind} size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-          {nameOf(step.kind)}: <WalletAndPlanAmount {...step} />
+          {nameOf(step.kind) + formatColon()}
+          <WalletAndPlanAmount {...step} />
         </Text>
       ))}
     </details>

@@ -21,6 +21,8 @@ import { useFormatAmountNumber, useFormatPrice } from '../../../components/credi
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { listQuery } from '../../../data/admin.ts';
+import { formatCount } from '../../../data/format-count.ts';
+import { formatNames } from '../../../data/format-punctuation.ts';
 import { useStatus } from '../../../data/self.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendors.ts';
 import { type ModelFormValues, parseMediaSchema } from './model-form-values.ts';
@@ -198,7 +200,7 @@ function MediaSchemaEditor({ text, onChange }: { readonly text: string; readonly
         ) : null}
         {read.ok && read.schema !== null ? (
           <Text size="xs" c="dimmed">
-            {t('schema.arguments', { names: read.names.join(', ') || '–' })}
+            {t('schema.arguments', { names: formatNames(read.names) || '–' })}
           </Text>
         ) : null}
       </Group>
@@ -297,8 +299,8 @@ function ChatPricePreview({ price }: { readonly price: AnyPrice }) {
   return (
     <Text size="sm">
       {t('price.chatExample', {
-        input: INPUT_TOKENS.toLocaleString(),
-        output: OUTPUT_TOKENS.toLocaleString(),
+        input: formatCount(INPUT_TOKENS),
+        output: formatCount(OUTPUT_TOKENS),
         price: quota(sum),
       })}
     </Text>

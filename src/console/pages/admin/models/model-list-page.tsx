@@ -28,7 +28,7 @@ export function ModelListPage() {
   const selection = useRowSelection<ModelListItem>(({ id }) => id);
   const models = useQuery(listQuery(listModelRows, filters.query));
   const make = (
-    <RouteButton to="/admin/models/new" leftSection={<IconPlus size={16} />}>
+    <RouteButton data-create to="/admin/models/new" leftSection={<IconPlus size={16} />}>
       {t('models.make')}
     </RouteButton>
   );

@@ -2,6 +2,7 @@ import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { minimumVideoPrice } from '../../../../contract/pricing.ts';
 import { useFormatCredits, useFormatPrice } from '../../../components/credit-amount.tsx';
+import { formatNames } from '../../../data/format-punctuation.ts';
 import type { AnyPrice } from './price-form-values.ts';
 
 /** Duration of the video whose lowest price is shown. */
@@ -46,8 +47,8 @@ export function ModelPrice({ price: stored, isInline = false }: ModelPriceProps)
     <>
       <Text size="sm">{summary}</Text>
       {factors.length === 0 ? null : (
-        <Text size="xs" c="dimmed" lineClamp={1} title={factors.join(', ')}>
-          {factors.join(', ')}
+        <Text size="xs" c="dimmed" lineClamp={1} title={formatNames(factors)}>
+          {formatNames(factors)}
         </Text>
       )}
     </>

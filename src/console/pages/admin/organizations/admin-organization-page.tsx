@@ -20,6 +20,8 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { formatCount } from '../../../data/format-count.ts';
+import { formatNames } from '../../../data/format-punctuation.ts';
 import { formatDate } from '../../../data/format-times.ts';
 import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
@@ -196,10 +198,10 @@ function Facts({ organization }: OfOrganization) {
               : t('planUntil', { plan: planName(plan), day: formatDate(planEnd) }),
           ],
           [t('app:spendLimit.label'), limit === null ? '–' : <SpendLimitText key="limit" limit={limit} />],
-          [t('admin:users.concurrentTasks'), concurrent_tasks?.toLocaleString() ?? '–'],
-          [t('admin:users.queuedTasks'), queued_tasks?.toLocaleString() ?? '–'],
+          [t('admin:users.concurrentTasks'), concurrent_tasks === null ? '–' : formatCount(concurrent_tasks)],
+          [t('admin:users.queuedTasks'), queued_tasks === null ? '–' : formatCount(queued_tasks)],
           [t('slug'), slug],
-          [t('owners'), owners.join(', ') || '–'],
+          [t('owners'), formatNames(owners) || '–'],
           [t('members'), members],
           [t('created'), <RelativeTime key="created" at={created_time} />],
           ...(deletes_at === null ? [] : [[t('deletes'), formatDate(deletes_at)] as const]),

@@ -13,6 +13,7 @@ import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { type ListItem, listQuery } from '../../../data/admin.ts';
+import { formatNames } from '../../../data/format-punctuation.ts';
 import { usePlanNames } from '../../../data/names.ts';
 
 /** An organization as administrators see it. */
@@ -46,7 +47,7 @@ export function OrganizationListPage() {
         emptyState={<EmptyState icon={<IconUsersGroup size={28} />} title={t('emptyTitle')} />}
         columns={[
           { label: t('name'), cell: (organization) => <Name organization={organization} /> },
-          { label: t('owners'), cell: ({ owners }) => owners.join(', ') || '–' },
+          { label: t('owners'), cell: ({ owners }) => formatNames(owners) || '–' },
           { label: t('members'), align: 'right', cell: ({ members }) => members },
           { label: t('balance'), align: 'right', cell: ({ quota }) => <CreditAmount value={quota} /> },
           { label: t('used'), align: 'right', cell: ({ used_quota: used }) => <CreditAmount value={used} /> },

@@ -20,10 +20,10 @@ import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, type ListItem, listQuery } from '../../../data/admin.ts';
+import { formatCount } from '../../../data/format-count.ts';
 import { usableModelsQuery } from '../../../data/models.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { useSelf } from '../../../data/self.ts';
-import { currentLanguage } from '../../../strings/language.ts';
 import { needsAttention } from '../channels/channel-status.tsx';
 import { ServiceStatus, UsersWithRefusedCalls } from './service-status.tsx';
 import { WaitingPanel } from './waiting-panel.tsx';
@@ -223,7 +223,7 @@ interface StatCardProps {
 
 /** One figure, linked to the list it counts. */
 function StatCard({ label, value, total, alert = false, to, search }: StatCardProps) {
-  const text = typeof value === 'number' ? new Intl.NumberFormat(currentLanguage()).format(value) : value;
+  const text = typeof value === 'number' ? formatCount(value) : value;
   return (
     <Card
       p="md"

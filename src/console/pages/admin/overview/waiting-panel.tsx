@@ -6,6 +6,7 @@ import { Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { dataQuery } from '../../../data/admin.ts';
+import { formatNames } from '../../../data/format-punctuation.ts';
 import { useChannelNames } from '../../../data/names.ts';
 
 const REFRESH_MS = 30_000;
@@ -26,7 +27,7 @@ export function WaitingPanel() {
                 <Text size="sm">{model}</Text>
                 <Text size="xs" c="dimmed">
                   {reason === 'channel'
-                    ? ids.map((id) => channels(id) ?? `#${id}`).join(', ')
+                    ? formatNames(ids.map((id) => channels(id) ?? `#${id}`))
                     : t(`overview.waiting.${reason}`)}
                 </Text>
               </Table.Td>

@@ -16,6 +16,7 @@ import { ModelsSelect } from '../../../components/models-select.tsx';
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { SpendLimitFields } from '../../../components/spend-limit.tsx';
+import { formatAside } from '../../../data/format-punctuation.ts';
 import { useChannels } from '../../../data/names.ts';
 import type { PlanFormValues } from './plan-form-values.ts';
 
@@ -78,7 +79,7 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
         />
       </SimpleGrid>
       <Textarea
-        label={`${t('description')} (${t('app:optional')})`}
+        label={formatAside(t('description'), t('app:optional'))}
         autosize
         minRows={2}
         maxRows={8}
@@ -124,7 +125,7 @@ function OrderUrlInput(props: Pick<TextInputProps, 'value' | 'onChange'>) {
   const { t } = useTranslation(['admin-plans', 'app']);
   return (
     <TextInput
-      label={`${t('orderUrl')} (${t('app:optional')})`}
+      label={formatAside(t('orderUrl'), t('app:optional'))}
       description={t('orderUrlHint')}
       placeholder="https://"
       type="url"

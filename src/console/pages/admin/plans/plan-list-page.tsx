@@ -22,7 +22,7 @@ export function PlanListPage() {
   const unit = useAmountUnit();
   const cards = useQuery(listQuery(adminListPackageCards, filters.query));
   const make = (
-    <RouteButton to="/admin/packages/new" leftSection={<IconPlus size={16} />}>
+    <RouteButton data-create to="/admin/packages/new" leftSection={<IconPlus size={16} />}>
       {t('make')}
     </RouteButton>
   );

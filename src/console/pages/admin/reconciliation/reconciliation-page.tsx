@@ -21,6 +21,8 @@ import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery, type ListItem, listQuery, type ResponseData, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { formatDecimal } from '../../../data/format-count.ts';
+import { formatLabelled } from '../../../data/format-punctuation.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
 
 /** Compares settled amounts with the vendors' bills, by channel. */
@@ -173,7 +175,7 @@ function LastRead({ account: { read_at: readAt, error } }: { readonly account: A
       <RelativeTime at={readAt} never={t('never')} size="sm" />
       {error === '' ? null : (
         <Text size="xs" c="red" style={{ overflowWrap: 'anywhere' }}>
-          {t('failed')}: {error}
+          {formatLabelled(t('failed'), error)}
         </Text>
       )}
     </Stack>
@@ -222,7 +224,6 @@ const MOST_DECIMALS = 3;
 
 /** Formats amounts in a vendor's own units, such as `1.5 units`. */
 function useFormatVendorUnits(): (amount: number, unit: string) => string {
-  const { t, i18n } = useTranslation('reconciliation');
-  return (amount, unit) =>
-    t('units', { amount: amount.toLocaleString(i18n.language, { maximumFractionDigits: MOST_DECIMALS }), unit });
+  const { t } = useTranslation('reconciliation');
+  return (amount, unit) => t('units', { amount: formatDecimal(amount, MOST_DECIMALS), unit });
 }

@@ -44,6 +44,7 @@ import { type CodeListItem, listQuery, useInvalidateQueries, usePlanOptions } fr
 import { callApi, sendRequest } from '../../../data/api-client.ts';
 import { downloadFile } from '../../../data/download-file.ts';
 import { creditsToQuota, formatDateField, toEndOfDay } from '../../../data/field-values.ts';
+import { formatAside } from '../../../data/format-punctuation.ts';
 import { formatDate } from '../../../data/format-times.ts';
 import { usePlanNames, useUserNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
@@ -67,7 +68,7 @@ export function RedemptionCodesPage() {
   );
   const users = useUserNames(codes.data?.data.map(({ used_by: id }) => id).filter((id) => id !== 0));
   const make = (
-    <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
+    <Button data-create leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
       {t('make')}
     </Button>
   );
@@ -274,7 +275,7 @@ function NewCodesDialog({ onClose }: { readonly onClose: () => void }) {
       <NumberInput label={t('count')} min={1} max={1_000} allowDecimal={false} required {...value('count')} />
       <TextInput type="date" label={t('expires')} description={t('expiresHint')} {...text('day')} />
       <TextInput
-        label={`${t('note')} (${t('app:optional')})`}
+        label={formatAside(t('note'), t('app:optional'))}
         description={t('noteHint')}
         maxLength={500}
         {...text('note')}

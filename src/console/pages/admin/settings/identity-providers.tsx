@@ -23,6 +23,7 @@ import { ConfirmDialog, FormDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { callApi } from '../../../data/api-client.ts';
+import { formatLabelled } from '../../../data/format-punctuation.ts';
 import { useStatus } from '../../../data/self.ts';
 import { PRESETS, type ProviderDraft, type ProviderPreset, toDraft, toProvider } from './provider-draft.ts';
 
@@ -293,7 +294,7 @@ function ProviderTest({ draft }: { readonly draft: ProviderDraft }) {
       <ErrorAlert error={test.error} />
       {test.data?.map(({ name, ok, detail }) => (
         <Alert key={name} p="xs" variant="light" color={ok ? 'teal' : 'red'} role="status">
-          {t(`providers.checks.${name}`)}: {ok ? t('providers.passed') : detail}
+          {formatLabelled(t(`providers.checks.${name}`), ok ? t('providers.passed') : detail)}
         </Alert>
       ))}
     </Stack>

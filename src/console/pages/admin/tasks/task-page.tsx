@@ -14,6 +14,7 @@ import { OwnerLink, RouteButton, RouteLink, useRouteId } from '../../../componen
 import { WalletAndPlanAmount } from '../../../components/signed-amount.tsx';
 import { QueuePlaceText, TaskStatusBadge } from '../../../components/task-status.tsx';
 import { dataQuery, type Task } from '../../../data/admin.ts';
+import { formatColon } from '../../../data/format-punctuation.ts';
 import { formatDateTime, formatDuration } from '../../../data/format-times.ts';
 import { type NameLookup, useChannelNames, useUserNames } from '../../../data/names.ts';
 import { ERROR_REASONS, type ErrorReason } from '../channels/channel-status.tsx';
@@ -211,7 +212,7 @@ function TaskTimeline({ task }: { readonly task: Task }) {
             )}
             {entry.message === '' && entry.code === '' ? null : (
               <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                {[entry.code, entry.message].filter((each) => each !== '').join(': ')}
+                {[entry.code, entry.message].filter((each) => each !== '').join(formatColon())}
               </Text>
             )}
           </Timeline.Item>

@@ -24,6 +24,7 @@ import { useFormValues } from '../../../components/save-form.tsx';
 import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/field-values.ts';
+import { formatAside } from '../../../data/format-punctuation.ts';
 import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 
@@ -202,7 +203,7 @@ function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
         required
         {...text('password')}
       />
-      <TextInput label={`${t('users.email')} (${t('app:optional')})`} type="email" {...text('email')} />
+      <TextInput label={formatAside(t('users.email'), t('app:optional'))} type="email" {...text('email')} />
       <Select
         label={t('users.role')}
         description={t(`roleHints.${form.role}`)}

@@ -32,7 +32,8 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, listQuery, type User, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatDate, formatDateTime } from '../../../data/format-times.ts';
+import { formatCount } from '../../../data/format-count.ts';
+import { formatDate, formatDeadline } from '../../../data/format-times.ts';
 import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 import { AccountLimitFields, toLimitBody, toLimitDraft } from './account-limit-fields.tsx';
@@ -153,13 +154,13 @@ function AccountPanel({ user }: { readonly user: User }) {
         facts={[
           [t('users.balance'), <CreditAmount key="balance" value={user.quota} fw={650} />],
           [t('users.used'), <CreditAmount key="used" value={user.used_quota} />],
-          [t('users.requests'), user.request_count.toLocaleString()],
+          [t('users.requests'), formatCount(user.request_count)],
           [
             t('app:spendLimit.label'),
             user.spend_limit === null ? '–' : <SpendLimitText key="spendLimit" limit={user.spend_limit} />,
           ],
-          [t('users.concurrentTasks'), user.concurrent_tasks?.toLocaleString() ?? '–'],
-          [t('users.queuedTasks'), user.queued_tasks?.toLocaleString() ?? '–'],
+          [t('users.concurrentTasks'), user.concurrent_tasks === null ? '–' : formatCount(user.concurrent_tasks)],
+          [t('users.queuedTasks'), user.queued_tasks === null ? '–' : formatCount(user.queued_tasks)],
           [t('users.displayName'), user.display_name || '–'],
           [t('users.email'), user.email || '–'],
           [
@@ -270,7 +271,7 @@ function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onCl
       <OneTimeSecretDialog title={title} onClose={onClose}>
         <Stack>
           <Text size="sm">
-            {t('users.resetLinkMade', { name: user.username, time: formatDateTime(create.data.expires_at) })}
+            {t('users.resetLinkMade', { name: user.username, time: formatDeadline(create.data.expires_at) })}
           </Text>
           <CopyField text={create.data.url} />
           <Group justify="flex-end">

@@ -1,0 +1,180 @@
+import { Code, Group, Paper, ScrollArea, Stack, Table, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { CopyIconButton } from '../../components/copy-button.tsx';
+import { CreditAmount, useFormatPrice } from '../../components/credit-amount.tsx';
+import { RouteLink } from '../../components/route-link.tsx';
+import { VideoStatusBadge } from '../../components/task-status.tsx';
+import { formatDecimal } from '../../data/format-count.ts';
+import { formatAside, formatNames } from '../../data/format-punctuation.ts';
+import { formatDateTime, formatDeadline, formatDuration } from '../../data/format-times.ts';
+import { receiptQuery } from '../../data/requests.ts';
+import type { VideoDetail } from '../../data/videos.ts';
+import type requestStrings from '../../strings/en/requests.ts';
+import { useModelTitle } from '../studio/models.ts';
+import { describeParameters } from './describe-parameters.ts';
+
+/** Facts of a file, as the browser read them from it. */
+export interface FileFacts {
+  readonly width: number;
+  readonly height: number;
+  readonly seconds: number;
+}
+
+/** Facts of a video, what it cost, and its parameters. */
+export function VideoDetails({ video, file }: { readonly video: VideoDetail; readonly file: FileFacts | undefined }) {
+  const { t } = useTranslation('studio');
+  const parameterName = (name: string): string =>
+    t(`parameterNames.${name as 'seconds'}`, { defaultValue: name.replaceAll('_', ' ') });
+  return (
+    <Stack>
+      <Paper withBorder p="md">
+        <Title order={2} mb="xs">
+          {t('facts')}
+        </Title>
+        <FactTable rows={useFacts(video, file)} />
+        <Group gap={4} wrap="nowrap" mt="xs">
+          <Code style={{ overflowWrap: 'anywhere' }}>{video.task_id}</Code>
+          <CopyIconButton text={video.task_id} />
+        </Group>
+      </Paper>
+      <VideoReceipt video={video} />
+      <Paper withBorder p="md">
+        <Title order={2} mb="xs">
+          {t('parameters')}
+        </Title>
+        <FactTable
+          rows={describeParameters(video.request).map(([name, value]) => [
+            parameterName(name),
+            typeof value === 'boolean' ? t(value ? 'parameterOn' : 'parameterOff') : String(value),
+          ])}
+        />
+        <details>
+          <summary style={{ cursor: 'pointer' }}>JSON</summary>
+          <ScrollArea.Autosize mah={320} viewportProps={{ tabIndex: 0 }} mt="xs">
+            <Code block>{JSON.stringify(video.request, null, 2)}</Code>
+          </ScrollArea.Autosize>
+        </details>
+      </Paper>
+    </Stack>
+  );
+}
+
+type Fact = readonly [name: string, value: ReactNode];
+
+function useFacts(video: VideoDetail, file: FileFacts | undefined): readonly Fact[] {
+  const { t } = useTranslation(['studio', 'app']);
+  const marksOf = ({ c2pa, signer, aigc }: NonNullable<VideoDetail['provenance']>): readonly string[] => {
+    const manifest = c2pa === 'absent' ? [] : t(`provenanceMarks.c2pa.${c2pa}`, { signer });
+    const marks = [manifest, aigc ? t('provenanceMarks.aigc') : []].flat();
+    return marks.length === 0 ? [t('provenanceMarks.none')] : marks;
+  };
+  const took = formatDuration(video.finish_time - video.submit_time);
+  const rows: readonly (Fact | undefined)[] = [
+    [t('filterStatus'), <VideoStatusBadge key="status" {...video} />],
+    [t('model'), <ModelName key="model" id={video.model} />],
+    video.imported ? [t('imported'), t('importedHint')] : undefined,
+    [t('submitted'), formatDateTime(video.submit_time)],
+    video.submitted_by === undefined ? undefined : [t('app:member'), video.submitted_by],
+    video.finish_time === 0
+      ? undefined
+      : [t('finished'), formatAside(formatDateTime(video.finish_time), t('took', { time: took }))],
+    file === undefined ? undefined : [t('file'), describeFile(file)],
+    video.stored_until === 0 ? undefined : [t('keptUntil'), formatDeadline(video.stored_until)],
+    video.provenance === null ? undefined : [t('provenance'), formatNames(marksOf(video.provenance))],
+  ];
+  return rows.filter((row) => row !== undefined);
+}
+
+const describeFile = ({ width, height, seconds }: FileFacts): string =>
+  Number.isFinite(seconds) ? `${width} × ${height} · ${formatDuration(seconds)}` : `${width} × ${height}`;
+
+/** Title of a model, with the id by which programs call it. */
+function ModelName({ id }: { readonly id: string }) {
+  const titleOf = useModelTitle();
+  return <span title={id}>{titleOf(id)}</span>;
+}
+
+type LineLabel = keyof typeof requestStrings.lines;
+
+/** What the video cost and how the amount came about; an imported one was paid elsewhere. */
+function VideoReceipt({ video }: { readonly video: VideoDetail }) {
+  const { t } = useTranslation(['requests', 'studio']);
+  const price = useFormatPrice();
+  const { data: receipt } = useQuery({ ...receiptQuery(video.task_id), enabled: !video.imported });
+  const sources = receipt?.sources.map(({ kind, quota }) => `${t(`sources.${kind}`)} ${price(quota)}`) ?? [];
+  return (
+    <Paper withBorder p="md">
+      <Title order={2} mb="xs">
+        {t('studio:cost')}
+      </Title>
+      <FactTable
+        rows={[
+          ...(receipt?.lines ?? []).map((line): Fact => {
+            const times = [formatDecimal(line.quantity, 2), price(line.unit_quota)];
+            if (line.multiplier !== 1) times.push(formatDecimal(line.multiplier, 4));
+            const name = t(`lines.${line.label as LineLabel}`, { defaultValue: line.label });
+            return [
+              name,
+              <Amount key={line.label} how={times.join(' × ')}>
+                {price(line.quota)}
+              </Amount>,
+            ];
+          }),
+          [
+            t('total'),
+            video.refunded ? (
+              <Amount key="total" how={t('studio:notCharged')}>
+                <s>
+                  <CreditAmount value={video.quota} />
+                </s>
+              </Amount>
+            ) : (
+              <Amount key="total">
+                <CreditAmount value={video.quota} fw={600} />
+              </Amount>
+            ),
+          ],
+        ]}
+      />
+      <Text size="xs" c="dimmed" mt={4}>
+        {sources.join(' · ')}
+      </Text>
+      {video.imported ? null : (
+        <RouteLink to="/account/receipts/$id" params={{ id: video.task_id }} size="sm" mt={4} display="inline-block">
+          {t('studio:receipt')}
+        </RouteLink>
+      )}
+    </Paper>
+  );
+}
+
+/** An amount at the right edge, with its calculation at the left. */
+function Amount({ how = '', children }: { readonly how?: string; readonly children: ReactNode }) {
+  return (
+    <Group justify="space-between" gap="xs" style={{ fontVariantNumeric: 'tabular-nums' }}>
+      <Text size="xs" c="dimmed">
+        {how}
+      </Text>
+      <span>{children}</span>
+    </Group>
+  );
+}
+
+function FactTable({ rows }: { readonly rows: readonly Fact[] }) {
+  return (
+    <Table layout="fixed" withRowBorders={false} verticalSpacing={4} horizontalSpacing={0} variant="vertical">
+      <Table.Tbody>
+        {rows.map(([name, value]) => (
+          <Table.Tr key={name}>
+            <Table.Th w={110} c="dimmed" fw={400} bg="transparent" style={{ overflowWrap: 'anywhere' }}>
+              {name}
+            </Table.Th>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
