@@ -1,4 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
 import { listChannelPresets } from '../../contract/channels.ts';
 import { listVendors } from '../../contract/models.ts';
 import { dataQuery, type ResponseData } from './admin.ts';
@@ -13,8 +15,19 @@ export type CredentialField = CredentialScheme['fields'][number];
 /** The list of vendors only changes with a release of the server. */
 const vendorsQuery = { ...dataQuery(listVendors, {}), staleTime: Number.POSITIVE_INFINITY } as const;
 
-/** Vendors for which a channel can be created; empty while loading. */
-export const useVendors = (): readonly Vendor[] => useQuery(vendorsQuery).data ?? [];
+/** Vendors for which a channel can be created, titled in the language of the page; empty while loading. */
+export function useVendors(): readonly Vendor[] {
+  const { t } = useTranslation('admin-channels');
+  const { data } = useQuery(vendorsQuery);
+  return useMemo(
+    () =>
+      (data ?? []).map((vendor) => ({
+        ...vendor,
+        title: t(`vendors.${vendor.name as 'openai'}`, { defaultValue: vendor.title }),
+      })),
+    [data, t],
+  );
+}
 
 /** The vendors as options of a select. */
 export const toVendorOptions = (vendors: readonly Vendor[]) =>

@@ -82,14 +82,6 @@ export function CostExplorer({ scope, filters }: { readonly scope: RequestScope;
         ) : (
           filterButton
         )}
-        <Button
-          variant="default"
-          leftSection={<IconDownload size={16} />}
-          disabled={costs.groups.length === 0}
-          onClick={save}
-        >
-          {t('export')}
-        </Button>
       </Group>
       <ErrorAlert error={costs.error} retry={costs.retry} />
       <Totals now={costs.total} before={costs.totalBefore} />
@@ -104,6 +96,11 @@ export function CostExplorer({ scope, filters }: { readonly scope: RequestScope;
           <Paper withBorder p="md">
             <LazyUsageChart rows={costs.chart} measure="quota" days={dayCountOf(range)} nowMs={range.toDay * DAY_MS} />
           </Paper>
+          <Group justify="flex-end">
+            <Button size="compact-sm" variant="default" leftSection={<IconDownload size={16} />} onClick={save}>
+              {t('export')}
+            </Button>
+          </Group>
           <CostTable
             scope={scope}
             by={by}
@@ -332,7 +329,7 @@ function RangePicker({ filters, range }: { readonly filters: ListFilters; readon
           key={name}
           type="date"
           label={t(name)}
-          w={150}
+          w={{ base: 'calc(50% - 5px)', xs: 150 }}
           value={formatDay(name === 'from' ? range.fromDay : range.toDay)}
           onChange={({ currentTarget: { value } }) =>
             filters.setAll({

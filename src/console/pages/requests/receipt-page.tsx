@@ -150,6 +150,8 @@ const TOKEN_LABELS: ReadonlySet<string> = new Set(['input', 'output', ...Object.
 const MILLION = 1_000_000;
 const MAX_DECIMALS = 6;
 
+type ReceiptLine = Receipt['lines'][number];
+
 interface PriceLinesTableProps {
   readonly lines: Receipt['lines'];
   /** Sum of the lines, rounded up. */
@@ -161,50 +163,56 @@ function ReceiptLinesTable({ lines, total }: PriceLinesTableProps) {
   const { t } = useTranslation('requests');
   const price = useFormatPrice();
   const number = (value: number): string => formatDecimal(value, MAX_DECIMALS);
+  const unitPrice = ({ label, unit_quota: unit }: ReceiptLine): string =>
+    TOKEN_LABELS.has(label) ? t('perMillion', { price: price(unit * MILLION) }) : price(unit);
+  const factor = ({ multiplier }: ReceiptLine): string => (multiplier === 1 ? '' : ` × ${number(multiplier)}`);
   return (
-    <Table.ScrollContainer
-      minWidth={380}
-      // A scrollable region must be scrollable by keyboard.
-      scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': t('linesTitle'), role: 'region' } }}
-    >
-      <Table verticalSpacing={6} horizontalSpacing="xs" aria-label={t('linesTitle')}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('lineLabel')}</Table.Th>
-            <Table.Th ta="right">{t('quantity')}</Table.Th>
-            <Table.Th ta="right">{t('unitPrice')}</Table.Th>
-            <Table.Th ta="right">{t('amount')}</Table.Th>
+    <Table verticalSpacing={6} horizontalSpacing="xs" aria-label={t('linesTitle')}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{t('lineLabel')}</Table.Th>
+          <Table.Th ta="right" visibleFrom="sm">
+            {t('quantity')}
+          </Table.Th>
+          <Table.Th ta="right" visibleFrom="sm">
+            {t('unitPrice')}
+          </Table.Th>
+          <Table.Th ta="right">{t('amount')}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody style={{ fontVariantNumeric: 'tabular-nums' }}>
+        {lines.map((line) => (
+          <Table.Tr key={line.label}>
+            <Table.Td>
+              {t(`lines.${line.label as LineLabel}`, { defaultValue: line.label })}
+              <Text size="xs" c="dimmed" hiddenFrom="sm">
+                {`${number(line.quantity)} × ${unitPrice(line)}${factor(line)}`}
+              </Text>
+            </Table.Td>
+            <Table.Td ta="right" visibleFrom="sm">
+              {number(line.quantity)}
+            </Table.Td>
+            <Table.Td ta="right" visibleFrom="sm">
+              {unitPrice(line)}
+              <Text span size="xs" c="dimmed">
+                {factor(line)}
+              </Text>
+            </Table.Td>
+            <Table.Td ta="right">{price(line.quota)}</Table.Td>
           </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody style={{ fontVariantNumeric: 'tabular-nums' }}>
-          {lines.map((line) => (
-            <Table.Tr key={line.label}>
-              <Table.Td>{t(`lines.${line.label as LineLabel}`, { defaultValue: line.label })}</Table.Td>
-              <Table.Td ta="right">{number(line.quantity)}</Table.Td>
-              <Table.Td ta="right">
-                {TOKEN_LABELS.has(line.label)
-                  ? t('perMillion', { price: price(line.unit_quota * MILLION) })
-                  : price(line.unit_quota)}
-                {line.multiplier === 1 ? null : (
-                  <Text span size="xs" c="dimmed">
-                    {` × ${number(line.multiplier)}`}
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td ta="right">{price(line.quota)}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-        <Table.Tfoot>
-          <Table.Tr>
-            <Table.Th colSpan={3}>{t('total')}</Table.Th>
-            <Table.Th ta="right" style={{ fontVariantNumeric: 'tabular-nums' }}>
-              {price(total)}
-            </Table.Th>
-          </Table.Tr>
-        </Table.Tfoot>
-      </Table>
-    </Table.ScrollContainer>
+        ))}
+      </Table.Tbody>
+      <Table.Tfoot>
+        <Table.Tr>
+          <Table.Th>{t('total')}</Table.Th>
+          <Table.Th visibleFrom="sm" />
+          <Table.Th visibleFrom="sm" />
+          <Table.Th ta="right" style={{ fontVariantNumeric: 'tabular-nums' }}>
+            {price(total)}
+          </Table.Th>
+        </Table.Tr>
+      </Table.Tfoot>
+    </Table>
   );
 }
 

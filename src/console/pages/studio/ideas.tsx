@@ -1,10 +1,10 @@
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { acceptsMotion } from '../../components/hover-clip.tsx';
 import { Page } from '../../components/page.tsx';
 import type explore from '../../strings/en/explore.ts';
 import type { ChangeDraft } from './draft.ts';
+import { SampleClip } from './sample-clip.tsx';
 
 /** A prompt to start from. */
 type IdeaId = keyof typeof explore.ideas;
@@ -25,18 +25,6 @@ const IDEAS: readonly IdeaId[] = [
   'clouds',
 ];
 
-/** Clips rendered for the sandbox, which are part of this project: one of each idea. */
-const POSTERS = import.meta.glob<string>('../../../sandbox/media/*-1.webp', {
-  query: '?url',
-  import: 'default',
-  eager: true,
-});
-const CLIPS = import.meta.glob<string>('../../../sandbox/media/*-1.mp4', {
-  query: '?url',
-  import: 'default',
-  eager: true,
-});
-
 /** Cards of ideas; a click fills the prompt of the studio. */
 export function Ideas({ count }: { readonly count: number }) {
   return (
@@ -50,23 +38,11 @@ export function Ideas({ count }: { readonly count: number }) {
 
 function Idea({ id }: { readonly id: IdeaId }) {
   const { t } = useTranslation('explore');
-  const [isPlaying, setPlaying] = useState(false);
-  const poster = POSTERS[`../../../sandbox/media/${id}-1.webp`];
-  const clip = CLIPS[`../../../sandbox/media/${id}-1.mp4`];
   return (
     <li>
-      <Link
-        to="/studio"
-        search={{ idea: id }}
-        className="idea"
-        onPointerEnter={({ pointerType }) => setPlaying(pointerType === 'mouse' && acceptsMotion())}
-        onPointerLeave={() => setPlaying(false)}
-      >
+      <Link to="/studio" search={{ idea: id }} className="idea">
         <span className="tile" data-idea={id}>
-          <span className="clip">
-            {poster === undefined ? null : <img src={poster} alt="" loading="lazy" />}
-            {isPlaying && clip !== undefined ? <video src={clip} muted loop playsInline autoPlay aria-hidden /> : null}
-          </span>
+          <SampleClip scene={id} />
         </span>
         <strong>{t(`ideas.${id}.title`)}</strong>
         <span>{t(`ideas.${id}.prompt`)}</span>

@@ -11,6 +11,7 @@ import { HoverClip } from '../../components/hover-clip.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { formatEstimate } from '../../data/format-times.ts';
 import type { UsableModel } from '../../data/models.ts';
+import { useStatus } from '../../data/self.ts';
 import { durationsQuery, type Video, videosQuery } from '../../data/videos.ts';
 import { controlsFor, type Draft, type DurationRange } from './draft.ts';
 import { useInputTexts } from './input-texts.ts';
@@ -25,6 +26,7 @@ import {
   tagsOf,
 } from './model-notes.ts';
 import { modelTitle, type PickedModels, readPickedModels, useModelPrice } from './models.ts';
+import { SAMPLE_SCENES, SampleClip } from './sample-clip.tsx';
 
 interface ModelGridProps {
   readonly title: string;
@@ -204,10 +206,14 @@ function ModelOption({ model, draft, active, sample }: ModelOptionProps) {
   const durations = useQuery(durationsQuery);
   const measured = durations.data?.find((each) => each.model === model.id);
   const family = familyOf(model);
+  // Real models are never presented by pictures they did not generate.
+  const isSandbox = useStatus().data?.sandbox === true;
   return (
     <Combobox.Option value={model.id} disabled={!model.permitted} active={active} aria-selected={active}>
       <div className="model-sample" data-vendor={model.vendor}>
-        {sample === undefined ? (
+        {sample === undefined && isSandbox ? (
+          <SampleClip scene={sceneOf(model)} look={lookOf(model)} />
+        ) : sample === undefined ? (
           <span aria-hidden>{model.vendor_title}</span>
         ) : (
           <HoverClip video={sample} fallback={model.vendor_title} />
@@ -249,6 +255,15 @@ function ModelOption({ model, draft, active, sample }: ModelOptionProps) {
     </Combobox.Option>
   );
 }
+
+/** A number that stays the same for the same text. */
+const numberOf = (text: string): number =>
+  [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7);
+/** The sandbox's scene that stands for a model: another for each family of a vendor. */
+const sceneOf = ({ id, vendor }: UsableModel): string =>
+  SAMPLE_SCENES[(numberOf(vendor) + numberOf(familyOf({ id }) ?? id)) % SAMPLE_SCENES.length] ?? '';
+const LOOKS = 4;
+const lookOf = ({ vendor }: UsableModel): number => (numberOf(vendor) % LOOKS) + 1;
 
 function OptionPrice({ model, draft }: { readonly model: UsableModel; readonly draft: Draft }) {
   const { ref, inViewport } = useInViewport();

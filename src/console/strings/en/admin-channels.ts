@@ -20,6 +20,12 @@ export default {
     missing: 'Not found at the vendor',
     other: 'Unexpected response',
   },
+  vendors: {
+    openai: 'OpenAI chat protocol',
+    anthropic: 'Anthropic Messages protocol',
+    gemini: 'Gemini generateContent protocol',
+    veo: 'Google Veo and Omni',
+  },
   advice: {
     unreachable:
       'Check the base URL and that this machine can reach it. A private address has to be allowed under “More settings”.',

@@ -19,7 +19,7 @@ export default {
   answeredBy: '{{name}} replied',
   noteBy: 'Note by {{name}}, hidden from the user',
   video: 'Video',
-  noVideo: 'none named',
+  noVideo: 'None',
   context: 'Requester',
   answer: 'Reply',
   note: 'Internal note',

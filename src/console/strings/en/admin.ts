@@ -211,7 +211,7 @@ export default {
     lead: 'People sign in to Claude Code with their account here; no key is copied. Their plan and limits apply.',
     connect: 'Connect a computer',
     connectHint:
-      'Save this as managed-settings.json of Claude Code and type /login in it. Requires CLAUDE_CODE_SIGN_IN under Settings.',
+      'Save this as managed-settings.json of Claude Code and type /login in it. Requires “Sign-in to Claude Code” under Settings.',
     signIns: 'Signed in',
     user: 'User',
     program: 'Program',

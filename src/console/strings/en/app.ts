@@ -14,7 +14,7 @@ export default {
       month: '{{spent}} of {{amount}} this month',
     },
     renews: 'Renews on {{at}}',
-    none: 'none',
+    none: 'None',
   },
   member: 'Member',
   organization: 'Organization',

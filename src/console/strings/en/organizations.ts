@@ -18,7 +18,7 @@ export default {
   roleLabel: 'Role',
   limit: 'Spend limit',
   limitHint: 'Empty: none',
-  noLimit: 'none',
+  noLimit: 'None',
   change: 'Change',
   changeTitle: 'Change {{name}}',
   remove: 'Remove',

@@ -15,6 +15,7 @@ export default {
   agrees: 'Agrees',
   unexplained: '{{units}} not explained',
   tooFew: 'Not enough data yet',
+  vendorUnits: { units: 'units', credits: 'vendor credits' },
   units: '{{amount}} {{unit}}',
   skew_one: "The vendor's figures may be {{count}} hour early or late, which the result allows for.",
   skew_other: "The vendor's figures may be {{count}} hours early or late, which the result allows for.",

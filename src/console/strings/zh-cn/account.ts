@@ -69,7 +69,7 @@ export default {
       done: '这是新密钥。旧密钥在 {{at}} 前仍然有效。',
       doneNow: '这是新密钥。旧密钥已失效。',
       old: '旧密钥 {{hint}}… 有效至 {{at}}。',
-      lastUse: '上次使用：',
+      lastUse: '上次使用',
       end: '立即失效',
       endHint: '让旧密钥立即失效',
     },

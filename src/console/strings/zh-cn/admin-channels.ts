@@ -23,6 +23,12 @@ export default {
     missing: '供应商处不存在',
     other: '异常返回',
   },
+  vendors: {
+    openai: 'OpenAI 对话协议',
+    anthropic: 'Anthropic Messages 协议',
+    gemini: 'Gemini generateContent 协议',
+    veo: 'Google Veo 与 Omni',
+  },
   advice: {
     unreachable: '请检查地址，以及本机能否访问。内网地址需打开“更多设置”中的开关。',
     auth: '请从供应商控制台重新复制密钥，并确认密钥已启用且区域正确。',

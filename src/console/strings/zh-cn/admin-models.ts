@@ -108,7 +108,7 @@ export default {
       max_units_per_second: '每秒预扣单位数',
     },
     multipliers: '倍率',
-    multipliersHint: '更高画质或更大尺寸的加价，例如 mode pro × 2。',
+    multipliersHint: '更高画质或更大尺寸的加价，例如模式 pro × 2。',
     factor: 'mode',
     factorAt: '第 {{place}} 个倍率的参数',
     valueAt: '第 {{place}} 个倍率的取值',

@@ -29,7 +29,7 @@ export default {
       key: '已达密钥上限',
       count_one: '{{count}} 个视频',
       count_other: '{{count}} 个视频',
-      oldest: '最早：',
+      oldest: '最早',
     },
     failing: '异常渠道',
     unanswered: '待处理工单',
@@ -205,7 +205,7 @@ export default {
     lead: '用户使用本站账号登录 Claude Code，无需复制密钥，并受其套餐和限额约束。',
     connect: '连接电脑',
     connectHint:
-      '将以下内容保存为 Claude Code 的 managed-settings.json，然后在其中输入 /login。须先在“设置”中启用 CLAUDE_CODE_SIGN_IN。',
+      '将以下内容保存为 Claude Code 的 managed-settings.json，然后在其中输入 /login。须先在“站点设置”中启用“登录 Claude Code”。',
     signIns: '已登录',
     user: '用户',
     program: '程序',

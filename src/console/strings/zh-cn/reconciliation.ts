@@ -18,6 +18,7 @@ export default {
   agrees: '一致',
   unexplained: '{{units}} 无法解释',
   tooFew: '读数不足',
+  vendorUnits: { units: '单位', credits: '供应商积分' },
   units: '{{amount}} {{unit}}',
   skew_one: '供应商的数据可能提前或延后 {{count}} 小时，结果已考虑在内。',
   skew_other: '供应商的数据可能提前或延后 {{count}} 小时，结果已考虑在内。',

@@ -203,6 +203,7 @@ function useDescribeChange(): (change: FieldChange) => string {
   const toText = (field: string, text: string): string => {
     if (text === '') return t('none');
     if (text === 'true' || text === 'false') return t(text === 'true' ? 'yes' : 'no');
+    if (field === 'status') return t(`statuses.${text as 'open'}`, { defaultValue: text });
     if (AMOUNTS.has(field) && text !== '-1') return credits(Number(text));
     if (isSwitch(field) && (text === '0' || text === '1')) return t(text === '1' ? 'yes' : 'no');
     return toSnakeCase(field).endsWith('_at') && Number(text) > 0 ? formatDateTime(Number(text) / 1000) : text;

@@ -23,6 +23,7 @@ import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { listQuery } from '../../../data/admin.ts';
 import { formatCount } from '../../../data/format-count.ts';
 import { formatNames } from '../../../data/format-punctuation.ts';
+import { formatDuration } from '../../../data/format-times.ts';
 import { useStatus } from '../../../data/self.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendors.ts';
 import { type ModelFormValues, parseMediaSchema } from './model-form-values.ts';
@@ -239,7 +240,7 @@ function toFormula(
 ): string {
   const shown = terms.map(({ label, quantity, unitQuota, per }) => {
     const rate = formatRate(unitQuota / per);
-    if (label === 'per_second') return `${rate} × ${quantity} s`;
+    if (label === 'per_second') return `${rate} × ${formatDuration(quantity)}`;
     return label === 'per_unit' ? `${rate} × ${formatUnits(quantity)}` : rate;
   });
   const sum = shown.length === 0 ? formatRate(0) : shown.join(' + ');
@@ -336,7 +337,7 @@ function VideoPricePreview({ kind, price }: PricePreviewProps) {
             key={factor}
             size="xs"
             w={120}
-            label={factor}
+            label={t(`price.facts.${factor as 'mode'}`, { defaultValue: factor })}
             placeholder={t('price.plain')}
             data={[...values]}
             value={factors[factor] || null}

@@ -225,5 +225,9 @@ const MOST_DECIMALS = 3;
 /** Formats amounts in a vendor's own units, such as `1.5 units`. */
 function useFormatVendorUnits(): (amount: number, unit: string) => string {
   const { t } = useTranslation('reconciliation');
-  return (amount, unit) => t('units', { amount: formatDecimal(amount, MOST_DECIMALS), unit });
+  return (amount, unit) =>
+    t('units', {
+      amount: formatDecimal(amount, MOST_DECIMALS),
+      unit: t(`vendorUnits.${unit as 'units'}`, { defaultValue: unit }),
+    });
 }

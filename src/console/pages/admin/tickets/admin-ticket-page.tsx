@@ -45,7 +45,7 @@ export function AdminTicketPage() {
 }
 
 function TicketDetails({ ticket }: { readonly ticket: AdminTicket }) {
-  const { t } = useTranslation('admin-tickets');
+  const { t } = useTranslation(['admin-tickets', 'support']);
   const managed = useCanManageUser([ticket.user_id])(ticket.user_id);
   return (
     <Page
@@ -56,7 +56,9 @@ function TicketDetails({ ticket }: { readonly ticket: AdminTicket }) {
             {t('all')}
           </RouteLink>{' '}
           · #{ticket.id}
-          {ticket.category === '' ? '' : ` · ${ticket.category}`}
+          {ticket.category === ''
+            ? ''
+            : ` · ${t(`support:categories.${ticket.category as 'video'}`, { defaultValue: ticket.category })}`}
         </>
       }
       size="md"

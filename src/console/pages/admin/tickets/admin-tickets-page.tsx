@@ -108,6 +108,7 @@ export function AdminTicketListPage() {
 }
 
 function Subject({ ticket: { id, title, category } }: { readonly ticket: TicketListItem }) {
+  const { t } = useTranslation('support');
   return (
     <div style={{ maxWidth: 420 }}>
       <RouteLink
@@ -120,7 +121,7 @@ function Subject({ ticket: { id, title, category } }: { readonly ticket: TicketL
         {title}
       </RouteLink>
       <Text size="xs" c="dimmed" truncate>
-        {category === '' ? `#${id}` : `#${id} · ${category}`}
+        {category === '' ? `#${id}` : `#${id} · ${t(`categories.${category as 'video'}`, { defaultValue: category })}`}
       </Text>
     </div>
   );
