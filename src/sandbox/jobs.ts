@@ -1,4 +1,4 @@
-import type { AspectRatio } from './media.ts';
+import type { AspectRatio, MediaFile } from './media.ts';
 
 /** Phase of a job in vendor-independent terms; each simulator translates it to its own states. */
 export type JobPhase = 'queued' | 'running' | 'succeeded' | 'failed' | 'filtered' | 'expired' | 'cancelled' | 'unknown';
@@ -60,6 +60,10 @@ export interface Job extends Required<Omit<NewJob, 'externalId'>> {
   delayFactor: number;
   /** Number of polls of this job. */
   polls: number;
+  /** The caller's image, which is shown first, once it was read. */
+  image?: Buffer;
+  /** The clip with that image in front. */
+  film?: MediaFile;
 }
 
 /** A job's state at one moment. */

@@ -73,15 +73,18 @@ export const isMediaName = (name: string): boolean => MEDIA_NAMES.has(name);
 export function loadMedia(name: string): MediaFile {
   let file = loaded.get(name);
   if (file === undefined) {
-    const extension = name.slice(name.lastIndexOf('.') + 1);
-    const mimeType = IMAGE_TYPES[extension as keyof typeof IMAGE_TYPES] ?? 'video/mp4';
     const stored = readFileSync(new URL(name.replace(SILENT, '.mp4'), FOLDER));
-    const bytes = name.endsWith(SILENT) ? withoutSound(stored) : stored;
-    const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`;
-    file = { name, bytes, mimeType, etag };
+    file = toMediaFile(name, name.endsWith(SILENT) ? withoutSound(stored) : stored);
     loaded.set(name, file);
   }
   return file;
+}
+
+/** A file of a type that its name tells. */
+export function toMediaFile(name: string, bytes: Buffer): MediaFile {
+  const extension = name.slice(name.lastIndexOf('.') + 1);
+  const mimeType = IMAGE_TYPES[extension as keyof typeof IMAGE_TYPES] ?? 'video/mp4';
+  return { name, bytes, mimeType, etag: `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"` };
 }
 
 /** Turns the sound track into free space of the same size, so that no offset in the file changes. */

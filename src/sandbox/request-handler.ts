@@ -13,8 +13,10 @@ import {
   RESPONSE_FAULTS,
   type WireResponse,
 } from './faults.ts';
+import { withFirstFrame } from './first-frame.ts';
 import type { Job, JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
-import { clip, loadMedia, type MediaFile, poster, sameClip, serveFile } from './media.ts';
+import { clip, loadMedia, type MediaFile, poster, sameClip, serveFile, toMediaFile } from './media.ts';
+import { findSentImage } from './sent-image.ts';
 import {
   type Operation,
   PROBLEM_KINDS,
@@ -121,7 +123,20 @@ function sharedFile(
   return kind === 'thumbnail' ? poster(job, vendor) : clip(job, vendor);
 }
 
-function toContext(running: RunningSimulator, fault: Fault | undefined, touched: TouchedJob): SimulatorContext {
+/** The clip of a job that was sent an image begins with it. */
+function withImage(file: MediaFile, job: Job | undefined): MediaFile {
+  if (job?.image === undefined || file.mimeType !== 'video/mp4') return file;
+  job.film ??= toMediaFile(file.name, withFirstFrame(file.bytes, job.image));
+  return job.film;
+}
+
+interface ContextOptions {
+  readonly request: SimulatorRequest;
+  readonly fault: Fault | undefined;
+  readonly touched: TouchedJob;
+}
+
+function toContext(running: RunningSimulator, { request, fault, touched }: ContextOptions): SimulatorContext {
   const { simulator, jobs } = running;
   const forced = fault?.kind.startsWith('job-') ? fault.kind.slice('job-'.length) : undefined;
   return {
@@ -130,8 +145,14 @@ function toContext(running: RunningSimulator, fault: Fault | undefined, touched:
     jobs,
     createJob(job) {
       const outcome = forced && forced !== 'slow' ? (forced as JobOutcome) : 'succeed';
-      touched.job = jobs.create(job, outcome, forced === 'slow' ? 10 : 1);
-      return touched.job;
+      const made = jobs.create(job, outcome, forced === 'slow' ? 10 : 1);
+      touched.job = made;
+      // Tests compare the bytes of clips.
+      if (running.clipsByPrompt)
+        void findSentImage(request).then((image) => {
+          if (image !== undefined) made.image = image;
+        });
+      return made;
     },
     pollJob(job) {
       job.polls += 1;
@@ -140,13 +161,13 @@ function toContext(running: RunningSimulator, fault: Fault | undefined, touched:
       touched.snapshot = snapshot;
       return fault?.kind === 'reordered' ? (PREVIOUS_STATE[snapshot.phase] ?? snapshot) : snapshot;
     },
-    media: (job, kind) => running.fileOf(sharedFile(job, running, kind), job.id),
+    media: (job, kind) => running.fileOf(withImage(sharedFile(job, running, kind), job), job.id),
     artifactUrl(job, kind) {
       const issued = running.urlsExpire ? `${Date.now()}/` : '';
       const { name } = sharedFile(job, running, kind);
       return running.artifactUrl(`/${simulator.name}/${encodeURIComponent(job.id)}/${issued}${name}`);
     },
-    fileOf: running.fileOf,
+    fileOf: (file, jobId) => running.fileOf(withImage(file, jobs.find(jobId)), jobId),
   };
 }
 
@@ -159,7 +180,7 @@ async function serveRoute(
   touched: TouchedJob,
 ): Promise<SimulatorResponse> {
   const { simulator } = running;
-  const context = toContext(running, fault, touched);
+  const context = toContext(running, { request, fault, touched });
   if (!route?.open) {
     const refusal = await simulator.authorize(request, context);
     if (refusal) return refusal;

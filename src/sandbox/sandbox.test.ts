@@ -5,6 +5,7 @@ import { type JobSnapshot, manualClock } from './jobs.ts';
 import { CLIP_NAMES, clip, loadMedia } from './media.ts';
 import { openaiSimulator } from './openai.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
+import { findSentImage } from './sent-image.ts';
 import { defineSimulator, jsonResponse } from './simulator.ts';
 import { sora } from './vendors/sora.ts';
 
@@ -227,4 +228,18 @@ test('endless responses end when the sandbox stops', async () => {
     else await open;
   }
   assert.equal((await submit('a cat')).status, 200);
+});
+
+test('the image of a request is found as Base64, as a data URL, and in a form', async () => {
+  const png = Buffer.from('iVBORw0KGgoAAAANSUhEUg==', 'base64');
+  const form = new FormData();
+  form.set('prompt', 'the sea');
+  const none = { json: () => undefined, form: () => Promise.resolve(form) };
+  const jsonOf = (body: Record<string, unknown>) => findSentImage({ ...none, json: () => body });
+  assert.deepEqual(await jsonOf({ prompt: 'x', input: { images: [{ url: png.toString('base64') }] } }), png);
+  assert.deepEqual(await jsonOf({ image: `data:image/png;base64,${png.toString('base64')}` }), png);
+  assert.equal(await jsonOf({ prompt: 'the sea', image: 'https://example.com/image.png' }), undefined);
+  assert.equal(await findSentImage(none), undefined);
+  form.set('input_reference', new Blob([png], { type: 'image/png' }), 'image.png');
+  assert.deepEqual(await findSentImage(none), png);
 });
