@@ -12,6 +12,8 @@ interface VideoPlayerProps {
   readonly autoPlay?: boolean;
   /** Plays muted and repeated at once, unless the user asks for reduced motion. */
   readonly ambient?: boolean;
+  /** Called once size and length are known. */
+  readonly onMetadata?: (video: HTMLVideoElement) => void;
   /** Called once a frame can be captured. */
   readonly onFrame?: (video: HTMLVideoElement) => void;
   /** Adds frame stepping and repeat to the browser's own controls. */
@@ -22,7 +24,7 @@ const FRAME_SECONDS = 1 / 24;
 
 /** Plays a video with seeking; shows the first frame until playback starts. */
 export function VideoPlayer(props: VideoPlayerProps) {
-  const { src, title, autoPlay = false, ambient = false, onFrame, frameControls = false } = props;
+  const { src, title, autoPlay = false, ambient = false, onMetadata, onFrame, frameControls = false } = props;
   const { t } = useTranslation('studio');
   const [isAmbient] = useState(() => ambient && acceptsMotion());
   const video = useRef<HTMLVideoElement>(null);
@@ -52,6 +54,7 @@ export function VideoPlayer(props: VideoPlayerProps) {
             preload="metadata"
             autoPlay={autoPlay || isAmbient}
             muted={isAmbient}
+            onLoadedMetadata={({ currentTarget }) => onMetadata?.(currentTarget)}
             onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
             loop={loop}
             onError={({ currentTarget }) => {

@@ -8,6 +8,7 @@ import type { Artifacts } from '../artifacts/module.ts';
 import type { Provenance } from '../artifacts/provenance.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Live } from '../platform/config.ts';
 import { html, languageLinks, type Markup, PLAYER_PAGE_HEADERS, standalonePage } from '../platform/html.ts';
 import { showErrorsAsPage } from '../platform/http/error-responses.ts';
@@ -31,6 +32,7 @@ interface SharePageContext {
   readonly siteName: string;
   /** Absolute URL of the page. */
   readonly url: string;
+  readonly nowMs: number;
 }
 
 interface PlayerFacts {
@@ -55,9 +57,9 @@ function playerPage(
   const heading = title === '' ? texts.untitled : title;
   const poster = hasPoster ? html` poster="${pathname}/poster"` : undefined;
   const section = html`<video controls playsinline preload="metadata" src="${pathname}/video"${poster} aria-label="${heading}"></video>
-<div class="caption"><h1>${heading}</h1><a class="button" href="${pathname}/video" download="video.mp4">${texts.download}</a></div>
+<div class="caption"><h1>${heading}</h1><a class="button" href="${pathname}/video" download="${fileName(title)}">${texts.download}</a></div>
 ${provenance === undefined ? undefined : html`<p class="note hint">${describeMarks(provenance, texts)}</p>`}
-${expiresAt === null ? undefined : html`<p class="note hint">${texts.until(formatUtc(expiresAt, context.locale))}</p>`}`;
+${expiresAt === null ? undefined : html`<p class="note hint">${texts.until(formatExpiry(expiresAt, context))}</p>`}`;
   const head = isPublic ? openGraph(context, heading, hasPoster) : plainGraph(context, texts.untitled);
   return page(context, heading, section, { head, footer: texts.footer });
 }
@@ -136,9 +138,24 @@ const plainGraph = ({ locale, siteName, url }: SharePageContext, title: string):
 <meta property="og:locale" content="${GRAPH_LOCALES[locale]}">
 `;
 
-/** In UTC, because a page without scripts cannot know the reader's time zone. */
-const formatUtc = (at: number, locale: Locale): string =>
-  `${new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at)} UTC`;
+const HOUR_MS = 3_600_000;
+const MAX_HOURS = 48;
+
+/**
+ * A date in UTC with the time left: a page without scripts cannot know the reader's time zone, in which only the time
+ * left is the same.
+ */
+function formatExpiry(at: number, { nowMs, locale }: SharePageContext): string {
+  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at);
+  const hours = Math.max(0, Math.floor((at - nowMs) / HOUR_MS));
+  const relative = new Intl.RelativeTimeFormat(locale);
+  const left = hours < MAX_HOURS ? relative.format(hours, 'hour') : relative.format(Math.floor(hours / 24), 'day');
+  return locale === 'zh-CN' ? `${date} UTC（${left}）` : `${date} UTC (${left})`;
+}
+
+/** Name of the downloaded file, by the title of the link: `paper-boat.mp4`. */
+const fileName = (title: string): string =>
+  `${(title.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['video']).join('-').slice(0, 80)}.mp4`;
 
 const EN = {
   language: 'Language',
@@ -245,6 +262,7 @@ interface SharePageDependencies {
   readonly artifacts: Pick<Artifacts, 'findWithPoster' | 'storedFiles'>;
   readonly vendors: VendorRegistry;
   readonly baseUrl: string;
+  readonly clock: Pick<Clock, 'now'>;
   /** Its name may change while the service runs. */
   readonly site: Live<{ readonly siteName: string }>;
 }
@@ -262,12 +280,13 @@ const pathOf = (token: string): string => `/s/${token}`;
 
 /** Registers the page behind a share link and the files it shows. The page works without scripts. */
 export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePageDependencies): void {
-  const { access, baseUrl, site } = dependencies;
+  const { access, baseUrl, site, clock } = dependencies;
   const isSecure = baseUrl.startsWith('https:');
   const toContext = (token: string, request: RequestContext, lang: string | undefined): SharePageContext => ({
     locale: LOCALES.find((each) => each === lang) ?? request.locale,
     siteName: site.current().siteName,
     url: baseUrl + pathOf(token),
+    nowMs: clock.now(),
   });
   const hasPoster = async ({ id, vendor }: Task): Promise<boolean> =>
     (await dependencies.artifacts.findWithPoster([id])).has(id) || dependencies.vendors.get(vendor).hasCover === true;

@@ -65,7 +65,7 @@ export function CostExplorer({ scope, filters }: { readonly scope: RequestScope;
   return (
     <Stack gap="md">
       <Group gap="xs" align="flex-end" role="search">
-        <Input.Wrapper label={t('by')} labelElement="div">
+        <Input.Wrapper label={t('by')} labelElement="div" maw="100%">
           <SegmentedControl
             display="flex"
             aria-label={t('by')}

@@ -22,6 +22,7 @@ import {
   MODEL_TAGS,
   type ModelOrder,
   type ModelTag,
+  rankOf,
   sortModels,
   tagsOf,
 } from './model-notes.ts';
@@ -259,9 +260,8 @@ function ModelOption({ model, draft, active, sample }: ModelOptionProps) {
 /** A number that stays the same for the same text. */
 const numberOf = (text: string): number =>
   [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7);
-/** The sandbox's scene that stands for a model: another for each family of a vendor. */
-const sceneOf = ({ id, vendor }: UsableModel): string =>
-  SAMPLE_SCENES[(numberOf(vendor) + numberOf(familyOf({ id }) ?? id)) % SAMPLE_SCENES.length] ?? '';
+/** The sandbox's scene that stands for a model: neighbours in the grid have different ones. */
+const sceneOf = (model: UsableModel): string => SAMPLE_SCENES[(rankOf(model) * 5) % SAMPLE_SCENES.length] ?? '';
 const LOOKS = 4;
 const lookOf = ({ vendor }: UsableModel): number => (numberOf(vendor) % LOOKS) + 1;
 

@@ -46,7 +46,8 @@ const FAMILIES: readonly (readonly [pattern: RegExp, family: Family])[] = [
 export const familyOf = ({ id }: Pick<UsableModel, 'id'>): Family | undefined =>
   FAMILIES.find(([pattern]) => pattern.test(id))?.[1];
 
-const rankOf = ({ id }: UsableModel): number => {
+/** Place of a model's family in the curated order. */
+export const rankOf = ({ id }: Pick<UsableModel, 'id'>): number => {
   const rank = FAMILIES.findIndex(([pattern]) => pattern.test(id));
   return rank < 0 ? FAMILIES.length : rank;
 };

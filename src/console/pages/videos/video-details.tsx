@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyIconButton } from '../../components/copy-button.tsx';
-import { CreditAmount, useFormatPrice } from '../../components/credit-amount.tsx';
+import { CreditAmount, useFormatCredits, useFormatPrice } from '../../components/credit-amount.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { VideoStatusBadge } from '../../components/task-status.tsx';
 import { formatDecimal } from '../../data/format-count.ts';
 import { formatAside, formatNames } from '../../data/format-punctuation.ts';
 import { formatDateTime, formatDeadline, formatDuration } from '../../data/format-times.ts';
-import { receiptQuery } from '../../data/requests.ts';
+import { type Receipt, receiptQuery } from '../../data/requests.ts';
 import type { VideoDetail } from '../../data/videos.ts';
 import type requestStrings from '../../strings/en/requests.ts';
 import { useModelTitle } from '../studio/models.ts';
@@ -96,69 +96,57 @@ function ModelName({ id }: { readonly id: string }) {
   return <span title={id}>{titleOf(id)}</span>;
 }
 
+type ReceiptLine = Receipt['lines'][number];
 type LineLabel = keyof typeof requestStrings.lines;
 
 /** What the video cost and how the amount came about; an imported one was paid elsewhere. */
 function VideoReceipt({ video }: { readonly video: VideoDetail }) {
   const { t } = useTranslation(['requests', 'studio']);
   const price = useFormatPrice();
+  const credits = useFormatCredits();
   const { data: receipt } = useQuery({ ...receiptQuery(video.task_id), enabled: !video.imported });
-  const sources = receipt?.sources.map(({ kind, quota }) => `${t(`sources.${kind}`)} ${price(quota)}`) ?? [];
+  const sources = receipt?.sources.map(({ kind, quota }) => `${t(`sources.${kind}`)} ${credits(quota)}`) ?? [];
+  const times = ({ quantity, unit_quota: unit, multiplier }: ReceiptLine): string =>
+    `${formatDecimal(quantity, 2)} × ${price(unit)}${multiplier === 1 ? '' : ` × ${formatDecimal(multiplier, 4)}`}`;
   return (
     <Paper withBorder p="md">
       <Title order={2} mb="xs">
         {t('studio:cost')}
       </Title>
-      <FactTable
-        rows={[
-          ...(receipt?.lines ?? []).map((line): Fact => {
-            const times = [formatDecimal(line.quantity, 2), price(line.unit_quota)];
-            if (line.multiplier !== 1) times.push(formatDecimal(line.multiplier, 4));
-            const name = t(`lines.${line.label as LineLabel}`, { defaultValue: line.label });
-            return [
-              name,
-              <Amount key={line.label} how={times.join(' × ')}>
-                {price(line.quota)}
-              </Amount>,
-            ];
-          }),
-          [
-            t('total'),
-            video.refunded ? (
-              <Amount key="total" how={t('studio:notCharged')}>
-                <s>
-                  <CreditAmount value={video.quota} />
-                </s>
-              </Amount>
-            ) : (
-              <Amount key="total">
-                <CreditAmount value={video.quota} fw={600} />
-              </Amount>
-            ),
-          ],
-        ]}
-      />
-      <Text size="xs" c="dimmed" mt={4}>
-        {sources.join(' · ')}
-      </Text>
+      <Stack gap={6} fz="sm" style={{ fontVariantNumeric: 'tabular-nums' }}>
+        {receipt?.lines.map((line) => (
+          <Group key={line.label} justify="space-between" align="flex-start" gap="xs" wrap="nowrap" c="dimmed">
+            <div>
+              {t(`lines.${line.label as LineLabel}`, { defaultValue: line.label })}
+              <Text size="xs">{times(line)}</Text>
+            </div>
+            <span>{credits(line.quota)}</span>
+          </Group>
+        ))}
+        <Group justify="space-between" gap="xs">
+          <Text fw={600} size="sm">
+            {t('total')}
+          </Text>
+          {video.refunded ? (
+            <span>
+              {t('studio:notCharged')} <s>{credits(video.quota)}</s>
+            </span>
+          ) : (
+            <CreditAmount value={video.quota} fw={600} />
+          )}
+        </Group>
+      </Stack>
       {video.imported ? null : (
-        <RouteLink to="/account/receipts/$id" params={{ id: video.task_id }} size="sm" mt={4} display="inline-block">
-          {t('studio:receipt')}
-        </RouteLink>
+        <Group justify="space-between" gap="xs" mt={6}>
+          <RouteLink to="/account/receipts/$id" params={{ id: video.task_id }} size="sm">
+            {t('studio:receipt')}
+          </RouteLink>
+          <Text size="xs" c="dimmed">
+            {sources.join(' · ')}
+          </Text>
+        </Group>
       )}
     </Paper>
-  );
-}
-
-/** An amount at the right edge, with its calculation at the left. */
-function Amount({ how = '', children }: { readonly how?: string; readonly children: ReactNode }) {
-  return (
-    <Group justify="space-between" gap="xs" style={{ fontVariantNumeric: 'tabular-nums' }}>
-      <Text size="xs" c="dimmed">
-        {how}
-      </Text>
-      <span>{children}</span>
-    </Group>
   );
 }
 

@@ -1,12 +1,31 @@
-import { ActionIcon, Anchor, Button, Grid, Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
+import {
+  ActionIcon,
+  Anchor,
+  Button,
+  CopyButton,
+  Grid,
+  Group,
+  Paper,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
-import { IconChevronLeft, IconChevronRight, IconCode, IconLifebuoy, IconTrash } from '@tabler/icons-react';
+import {
+  IconCheck,
+  IconChevronLeft,
+  IconChevronRight,
+  IconCode,
+  IconCopy,
+  IconLifebuoy,
+  IconTrash,
+} from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
-import { CopyIconButton } from '../../components/copy-button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
@@ -58,7 +77,6 @@ export function VideoPage() {
 function VideoView({ video }: { readonly video: VideoDetail }) {
   const { t } = useTranslation('studio');
   const [file, setFile] = useState<FileFacts>();
-  const { onFrame } = firstFrameUpload(video);
   return (
     <Grid gap="lg">
       <Grid.Col span={{ base: 12, md: 8 }}>
@@ -74,10 +92,10 @@ function VideoView({ video }: { readonly video: VideoDetail }) {
             title={video.prompt}
             frameControls
             ambient
-            onFrame={(frame) => {
-              setFile({ width: frame.videoWidth, height: frame.videoHeight, seconds: frame.duration });
-              onFrame?.(frame);
-            }}
+            onMetadata={({ videoWidth: width, videoHeight: height, duration: seconds }) =>
+              setFile({ width, height, seconds })
+            }
+            {...firstFrameUpload(video)}
           />
         )}
         <Stack gap="md" mt="sm">
@@ -104,22 +122,13 @@ function videoTitle(prompt: string, fallback: string): string {
   return `${line.slice(0, MAX_TITLE_LENGTH).replace(/\s+\S*$/, '')}…`;
 }
 
-/** The prompt with a button that copies it; only a label if the heading shows all of it. */
+/** The prompt, unless the heading shows all of it. */
 function VideoPrompt({ prompt }: { readonly prompt: string }) {
-  const { t } = useTranslation('studio');
-  if (prompt === '') return null;
-  const isInHeading = videoTitle(prompt, '') === prompt;
+  if (prompt === '' || videoTitle(prompt, '') === prompt) return null;
   return (
-    <Group gap="xs" wrap="nowrap" align="flex-start" justify={isInHeading ? 'flex-start' : 'space-between'}>
-      <Text
-        size="sm"
-        style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}
-        {...(isInHeading ? { c: 'dimmed', mt: 5 } : {})}
-      >
-        {isInHeading ? t('prompt') : prompt}
-      </Text>
-      <CopyIconButton text={prompt} label={t('copyPrompt')} />
-    </Group>
+    <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+      {prompt}
+    </Text>
   );
 }
 
@@ -222,6 +231,7 @@ function VideoActions({ video }: { readonly video: VideoDetail }) {
     <Stack gap="xs">
       <RemixButtons video={video} actions={actions} isOpen />
       <Group gap={4}>
+        {video.prompt === '' ? null : <CopyPromptButton prompt={video.prompt} />}
         <CodeButton video={video} />
         <Button
           size="compact-sm"
@@ -235,6 +245,25 @@ function VideoActions({ video }: { readonly video: VideoDetail }) {
         {isTerminal(video.status) ? <DeleteButton taskId={video.task_id} /> : null}
       </Group>
     </Stack>
+  );
+}
+
+function CopyPromptButton({ prompt }: { readonly prompt: string }) {
+  const { t } = useTranslation(['studio', 'app']);
+  return (
+    <CopyButton value={prompt} timeout={1_500}>
+      {({ copied, copy }) => (
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          color="gray"
+          leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+          onClick={copy}
+        >
+          {copied ? t('app:copied') : t('copyPrompt')}
+        </Button>
+      )}
+    </CopyButton>
   );
 }
 
