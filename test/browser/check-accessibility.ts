@@ -25,6 +25,11 @@ const HIGH_BARS = `[...document.querySelectorAll('body *')].flatMap((element) =>
   return [height + ' px: ' + element.className];
 })`;
 
+/** Texts with half-width punctuation beside Chinese characters, which have full-width punctuation. */
+const HALF_WIDTH = `[...document.body.innerText.matchAll(
+  /.{0,12}(?:[\\u4e00-\\u9fff](?:[:;,!?]| ?\\()|[;,!?)][\\u4e00-\\u9fff]).{0,12}/g,
+)].map(([text]) => text)`;
+
 /**
  * Checks every page of the console for one combination of language, scheme and window size. Each combination has its
  * own test file, so that they run in parallel.
@@ -48,6 +53,8 @@ export function checkPagesAccessibility({ language, scheme, width, height }: Req
         if ((await page.locator('h1').count()) !== 1) faults.push(`${path}: not one heading`);
         if ((await page.locator('[data-failure]').count()) > 0) faults.push(`${path}: shows a failure`);
         faults.push(...(await page.evaluate<string[]>(HIGH_BARS)).map((bar) => `${path}: bar of ${bar}`));
+        if (language === 'zh-cn')
+          faults.push(...(await page.evaluate<string[]>(HALF_WIDTH)).map((text) => `${path}: half-width: ${text}`));
         faults.push(...(await findAccessibilityIssues(page)).map((fault) => `${path}: ${fault}`));
         // The other scheme of the page that is open: loading it again would take longer.
         await page.emulateMedia({ colorScheme: other });

@@ -126,4 +126,32 @@ describe('comparing and remixing in the studio', { skip: chromiumPath === undefi
   it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
+
+  it('has everything about a video on its own page: neighbours, cost, code, and a variation that starts at once', async () => {
+    const page = await open('collector');
+    for (const text of ['A first fox', 'A second fox']) {
+      await prompt(page).fill(text);
+      await page.getByRole('button', { name: /^Generate video · / }).waitFor();
+      await page.keyboard.press('Control+Enter');
+      await page.getByRole('article', { name: text }).locator('video').first().waitFor();
+    }
+    await page.getByRole('link', { name: studio.open, exact: true }).first().click();
+    await page.getByRole('heading', { name: 'A second fox' }).waitFor();
+    const region = page.locator('main');
+    await region.getByText(/^\d+ × \d+ · [\d.]+ s$/).waitFor();
+    await region.getByText(/^Balance [\d.]+ credits$/).waitFor();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('heading', { name: 'A first fox' }).waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await page.getByRole('heading', { name: 'A second fox' }).waitFor();
+    await page.getByRole('button', { name: studio.code, exact: true }).click();
+    assert.match((await page.getByRole('dialog').locator('code').first().textContent()) ?? '', /A second fox/);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await assertAccessible(page, 'page of a video');
+    await page.keyboard.press('v');
+    await page.waitForURL(/\/studio\?show=/);
+    await page.getByRole('article', { name: 'A second fox' }).locator('video').first().waitFor();
+    await page.context().close();
+  });
 });

@@ -109,7 +109,7 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
           <Group gap={6}>
             <Text size="sm">{t('models') + formatColon()}</Text>
             {current.models.map((model) => (
-              <Badge key={model} color="gray">
+              <Badge key={model} color="gray" className="verbatim">
                 {model}
               </Badge>
             ))}

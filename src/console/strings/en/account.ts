@@ -94,7 +94,7 @@ export default {
     waiting: 'Waiting',
     works: 'Active',
     fails: 'Failing',
-    failsSince: 'Every delivery failed since',
+    failsSince: 'Every delivery fails. First failure:',
     disabled: { byOwner: 'Disabled', gone: 'Disabled: gone (410)', failing: 'Disabled: failed for 5 days' },
     settings: 'Settings',
     test: 'Send test event',

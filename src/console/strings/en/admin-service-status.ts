@@ -3,7 +3,7 @@ export default {
   allWell: 'Everything works.',
   processes_one: '{{count}} process',
   processes_other: '{{count}} processes',
-  since: 'Since',
+  since: 'Started',
   act: 'Open',
   blocked: 'Rejected in the last 24 hours',
   nobodyBlocked: 'No rejected calls.',

@@ -115,7 +115,7 @@ function OpenFeatures({ features }: { readonly features: readonly BetaFeature[] 
         {t(features.length === 0 ? 'noFeatures' : 'features')}
       </Text>
       {features.map(({ name, description }) => (
-        <Badge key={name} color="gray" title={description} tt="none">
+        <Badge key={name} color="gray" title={description} className="verbatim">
           {name}
         </Badge>
       ))}

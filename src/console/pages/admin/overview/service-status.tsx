@@ -89,7 +89,7 @@ function OpenIncident({ incident }: { readonly incident: Incident }) {
               {t(`incidents.${id}.name`)}
             </Text>
             {subjects.map((subject) => (
-              <Badge key={subject} color="gray">
+              <Badge key={subject} color="gray" className="verbatim">
                 {subject}
               </Badge>
             ))}
