@@ -92,7 +92,7 @@ export const VideoCard = memo(function VideoCard({
 function SourceLink({ source }: { readonly source: NonNullable<Video['source']> }) {
   const { t } = useTranslation('studio');
   const { task_id: taskId, operation, prompt } = source;
-  const text = `${t(`madeFrom.${operation}`)}: ${prompt === '' ? t('noPrompt') : prompt}`;
+  const text = formatLabelled(t(`madeFrom.${operation}`), prompt === '' ? t('noPrompt') : prompt);
   return (
     <Anchor
       size="xs"
