@@ -69,10 +69,11 @@ describe('listed models', () => {
           console.log(`${title}: ${sum('accepted')} combinations accepted, ${sum('refused')} others refused`);
           assert.ok(sum('accepted') > 0 && sum('refused') > 0);
         }
-        for (const { quoted, reserved, problems } of walks) {
-          assert.deepEqual(problems, []);
-          assert.equal(reserved, quoted);
-        }
+        assert.deepEqual(
+          walks.flatMap(({ problems }) => problems),
+          [],
+        );
+        for (const { quoted, reserved } of walks) assert.equal(reserved, quoted);
       });
     else
       for (const { name: vendor, title, models } of VENDOR_ADAPTERS)

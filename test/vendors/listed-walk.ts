@@ -66,7 +66,7 @@ export async function accept(
   }
   if (quote.status === 200 && submit.status === 200) return Number(quote.answer.quota);
   const answers = `${quote.status} ${quote.message}, ${submit.status} ${submit.message}`;
-  problems.push(`${JSON.stringify(body)}: ${answers.slice(0, 400)}`);
+  problems.push(`${answers.slice(0, 400)}: ${JSON.stringify(body)}`);
   return 0;
 }
 
@@ -79,7 +79,7 @@ export async function refuse(
 ): Promise<void> {
   const { status, message, param: named } = await send(caller, path, body);
   if (status !== 400 || !param.test(named))
-    problems.push(`${path} ${JSON.stringify(body)}: ${status} ${named} ${message.slice(0, 300)}`);
+    problems.push(`${path} ${status} ${named} ${message.slice(0, 300)}: ${JSON.stringify(body)}`);
 }
 
 /** Works on all items, several at a time. */

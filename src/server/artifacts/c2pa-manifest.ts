@@ -130,7 +130,7 @@ function signerOf(signature: Buffer, claim: Buffer): X509Certificate | undefined
   const encoded = toBytes(protectedBytes);
   const headers = toMap(decodeCbor(encoded));
   const unprotected = toMap(unprotectedHeader);
-  const algorithm = ALGORITHMS[String(headers.get('1'))];
+  const algorithm = ALGORITHMS[String(toSigned(headers.get('1')))];
   if (algorithm === undefined) throw new UnsupportedManifestError();
   const chain = [headers, unprotected]
     .map((map) => map.get('33') ?? map.get('x5chain'))
@@ -242,4 +242,5 @@ const toMap = (value: Cbor): CborMap => (value instanceof Map ? value : wrong('a
 const toList = (value: Cbor): readonly Cbor[] => (Array.isArray(value) ? value : wrong('a list'));
 const toBytes = (value: Cbor): Buffer => (Buffer.isBuffer(value) ? value : wrong('bytes'));
 const toText = (value: Cbor): string => (typeof value === 'string' ? value : wrong('a text'));
+const toSigned = (value: Cbor): number => (typeof value === 'number' ? value : wrong('a number'));
 const toNumber = (value: Cbor): number => (typeof value === 'number' && value >= 0 ? value : wrong('a number'));

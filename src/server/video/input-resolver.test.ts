@@ -67,3 +67,50 @@ it('refuses a clip in metadata that cannot be measured, by its path', async () =
       (error) => isAppError(error, 'invalid_request') && error.options.param === param,
     );
 });
+
+it('measures an uploaded file once, however many requests name it, and bounds what waits for others', async () => {
+  const adapter = VENDOR_ADAPTERS.find(({ name }) => name === 'wan');
+  assert.ok(adapter);
+  let reads = 0;
+  const held = Promise.withResolvers<void>();
+  const resolver = new InputResolver({
+    finders: [
+      async (id) => ({
+        mediaType: 'video/mp4',
+        size: 1,
+        key: id.replace(/^same-.*/, 'same'),
+        address: async () => 'https://media.example/signed',
+        async load() {
+          reads += 1;
+          if (id.startsWith('slow')) await held.promise;
+          return mp4Of(3);
+        },
+      }),
+    ],
+    outbound: {} as never,
+  });
+  const use = { model: 'a', operation: 'generate', capability: undefined } as const;
+  const resolve = (ids: readonly string[]) => {
+    const inputs = ids.map((fileId, index) => ({ param: `inputs[${index}]`, role: undefined, source: { fileId } }));
+    return resolver.resolve({ inputs: inputs as never }, { userId: 1 }, use, { adapter, price: BY_INPUT });
+  };
+  const twenty = Array.from({ length: 20 }, (_, index) => `same-${index}`);
+  const found = await Promise.all(Array.from({ length: 16 }, () => resolve(twenty)));
+  for (const { inputSeconds } of found) assert.equal(inputSeconds, 60);
+  assert.equal(reads, 1);
+
+  const slow = Array.from({ length: 1_100 }, (_, index) => resolve([`slow-${index}`]));
+  const first = await Promise.race(
+    slow.map((each) =>
+      each.then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    ),
+  );
+  assert.ok(isAppError(first, 'rate_limit_exceeded'));
+  assert.deepEqual([first.options.params?.seconds, first.options.retryAfterSeconds], ['10', 10]);
+  held.resolve();
+  const settled = await Promise.allSettled(slow);
+  assert.equal(settled.filter(({ status }) => status === 'fulfilled').length, 1_002);
+});

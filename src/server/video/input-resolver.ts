@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
+import { LRUCache } from 'lru-cache';
 import { inputRules } from '../../contract/generation-ways.ts';
 import type { InputType, VideoOperation } from '../../contract/input-roles.ts';
 import { asObject, defined } from '../../contract/objects.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
-import { Semaphore } from '../platform/concurrency.ts';
+import { Semaphore, SingleFlight } from '../platform/concurrency.ts';
 import { measureSeconds, sniffMedia } from '../platform/media-length.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import type {
@@ -84,7 +86,10 @@ const MAX_MEASURED_BYTES = 100_000_000;
 const FETCH_TIMEOUT_MS = 60_000;
 /** Files held in memory at a time while they are measured. */
 const MAX_MEASURED_AT_ONCE = 2;
-const MAX_WAITING = 100;
+const MAX_WAITING = 1_000;
+const RETRY_AFTER_SECONDS = 10;
+/** Files whose length is known: a form asks for a quote at each change, and then submits the same files. */
+const MAX_LENGTHS = 10_000;
 
 interface Located extends Omit<GivenInput, 'type' | 'source'> {
   readonly type: InputType;
@@ -96,6 +101,8 @@ interface Located extends Omit<GivenInput, 'type' | 'source'> {
 export class InputResolver {
   readonly #dependencies: InputResolverDependencies;
   readonly #measuring = new Semaphore(MAX_MEASURED_AT_ONCE, MAX_WAITING);
+  readonly #lengths = new LRUCache<string, { readonly seconds: number | undefined }>(upToEntries(MAX_LENGTHS));
+  readonly #lengthReads = new SingleFlight<number | undefined>();
   constructor(dependencies: InputResolverDependencies) {
     this.#dependencies = dependencies;
   }
@@ -247,17 +254,28 @@ export class InputResolver {
     );
   }
 
+  /** @throws AppError `rate_limit_exceeded` if too many files wait to be measured */
   async #secondsOf(source: Located['source']): Promise<number | undefined> {
-    const release = await this.#measuring.acquire(FETCH_TIMEOUT_MS);
-    if (release === undefined) throw new AppError('rate_limit_exceeded');
-    const bytes = await this.#bytesOf(source).finally(release);
-    return bytes === undefined ? undefined : measureSeconds(bytes);
+    if ('bytes' in source) return measureSeconds(source.bytes);
+    if ('url' in source) return this.#secondsIn(() => this.#fetch(source.url, MAX_MEASURED_BYTES));
+    const known = this.#lengths.get(source.key);
+    if (known !== undefined) return known.seconds;
+    return this.#lengthReads.run(source.key, async () => {
+      const seconds = await this.#secondsIn(() => source.load());
+      this.#lengths.set(source.key, { seconds });
+      return seconds;
+    });
   }
 
-  async #bytesOf(source: Located['source']): Promise<Buffer | undefined> {
-    if ('bytes' in source) return source.bytes;
-    if ('load' in source) return source.load();
-    return this.#fetch(source.url, MAX_MEASURED_BYTES);
+  async #secondsIn(read: () => Promise<Buffer | undefined>): Promise<number | undefined> {
+    const release = await this.#measuring.acquire(FETCH_TIMEOUT_MS);
+    if (release === undefined)
+      throw new AppError('rate_limit_exceeded', {
+        params: { seconds: String(RETRY_AFTER_SECONDS) },
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    const bytes = await read().finally(release);
+    return bytes === undefined ? undefined : measureSeconds(bytes);
   }
 
   /** The bytes at a public URL; undefined if they cannot be fetched. */
