@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Provenance as ProvenanceSchema } from '../../contract/video.ts';
-import type { FileBox, VideoFile } from './c2pa-file-hash.ts';
-import { checkManifest, type ManifestCheck } from './c2pa-manifest.ts';
+import { checkManifest, type ManifestCheck } from './check-manifest.ts';
+import type { FileBox, VideoFile } from './hash-boxes.ts';
 
 /** Marks of generated content that a video file carries about itself. */
 export type Provenance = Static<typeof ProvenanceSchema>;

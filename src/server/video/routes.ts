@@ -365,17 +365,6 @@ export function addOwnerVideoRoutes(
     return (task: Task) => defined({ submitted_by: task.actor_id === null ? undefined : authorOf(task).submitted_by });
   };
 
-  /** The videos of the account from which videos were made. */
-  const findSources = async (tasks: readonly Task[], caller: AccountCaller) => {
-    const found = await store.findMany(tasks.flatMap(({ remixed_from: id }) => id ?? []));
-    const shown = found.filter(({ user_id, deleted }) => user_id === caller.userId && deleted === 0);
-    const byId = new Map(shown.map((task) => [task.id, hidePrompt(task, caller)]));
-    return (task: Task) => {
-      const source = byId.get(task.remixed_from ?? '');
-      return source === undefined ? null : toRelative(source, task);
-    };
-  };
-
   routes.add(endpoints.listOwnVideos, async ({ query, caller }) => {
     const filter = {
       ...toTaskFilter(query),
@@ -387,7 +376,7 @@ export function addOwnerVideoRoutes(
     const [posterOf, submitterOf, sourceOf] = await Promise.all([
       findPosters(rows, caller),
       findSubmitters(rows),
-      findSources(rows, caller),
+      findSources(store, rows, caller),
     ]);
     return longList(
       rows.map((task) => ({
@@ -408,7 +397,7 @@ export function addOwnerVideoRoutes(
       artifacts.findExpiry(task.id),
       artifacts.storedFiles.findProvenance(task.id),
       findPosters([task], caller),
-      findSources([task], caller),
+      findSources(store, [task], caller),
       task.status === 'SUCCESS' ? store.findChildren(task) : [],
       findSubmitters([task]),
     ]);
@@ -445,6 +434,17 @@ const hidePrompt = <T extends Task>(task: T, caller: AccountCaller): T =>
 /** The only member whose prompts a search covers; undefined: all members. */
 const searchedActorOf = ({ member }: AccountCaller): number | undefined =>
   member === undefined || member.seesPrompts ? undefined : member.userId;
+
+/** The videos of the account from which videos were made. */
+async function findSources(store: Pick<TaskStore, 'findMany'>, tasks: readonly Task[], caller: AccountCaller) {
+  const found = await store.findMany(tasks.flatMap(({ remixed_from: id }) => id ?? []));
+  const shown = found.filter(({ user_id, deleted }) => user_id === caller.userId && deleted === 0);
+  const byId = new Map(shown.map((task) => [task.id, hidePrompt(task, caller)]));
+  return (task: Task) => {
+    const source = byId.get(task.remixed_from ?? '');
+    return source === undefined ? null : toRelative(source, task);
+  };
+}
 
 /** @param made the video that was derived from the other one */
 const toRelative = ({ public_id, prompt, status }: Task, { action }: Task) => ({

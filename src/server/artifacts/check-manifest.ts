@@ -1,6 +1,6 @@
 import { constants, createHash, timingSafeEqual, verify, X509Certificate } from 'node:crypto';
-import { type FileBox, type HashExclusion, hashOfBoxes, type VideoFile } from './c2pa-file-hash.ts';
 import { type Cbor, type CborMap, decodeCbor, encodeCborArray } from './cbor.ts';
+import { type FileBox, type HashExclusion, hashBoxes, type VideoFile } from './hash-boxes.ts';
 
 /**
  * Checks the C2PA manifest of an MP4 file (C2PA specification 2.2): the signature of its claim, the hashes of its
@@ -186,7 +186,7 @@ async function matchesFile(binding: CborMap, file: VideoFile, boxes: readonly Fi
     .map(toMap)
     .map(toExclusion);
   const hash = createHash(digestOf(binding.get('alg')));
-  await hashOfBoxes(hash, file, boxes, exclusions);
+  await hashBoxes(hash, file, boxes, exclusions);
   return areEqual(hash.digest(), toBytes(binding.get('hash')));
 }
 

@@ -33,7 +33,7 @@ const CHUNK_BYTES = 4 * 1024 * 1024;
  *
  * @param boxes all top-level boxes
  */
-export async function hashOfBoxes(
+export async function hashBoxes(
   hash: Hash,
   file: VideoFile,
   boxes: readonly FileBox[],
