@@ -69,6 +69,23 @@ describe('messages of the studio before and after a submit', {
     held.resolve();
     await page.locator('[data-quote]').waitFor();
     assert.equal((await button.boundingBox())?.y, before?.y);
+
+    // A click must not start a video for another price than the one that the button shows.
+    const later = Promise.withResolvers<void>();
+    await page.unroute('**/api/videos/quote');
+    await page.route('**/api/videos/quote', async (route) => {
+      await later.promise;
+      await route.continue();
+    });
+    const price = async () => /[\d.]+(?= credits)/.exec((await button.textContent()) ?? '')?.[0];
+    const five = await price();
+    await page.getByRole('textbox', { name: STRINGS.en.studio.prompt, exact: true }).fill('A lighthouse at dawn');
+    assert.equal(await price(), five, 'no price depends on the prompt');
+    await page.getByRole('combobox', { name: STRINGS.en.studio.length }).selectOption({ label: '10 s' });
+    assert.equal(await price(), undefined);
+    later.resolve();
+    await page.locator('[data-quote]').waitFor();
+    assert.equal(await price(), (2 * Number(five)).toFixed(2));
     await page.context().close();
   });
 

@@ -13,7 +13,8 @@ const quoteQuery = (request: VideoBody | undefined) => {
   const body = request === undefined ? undefined : toQuotedBody(request);
   return queryOptions({
     queryKey: ['quote', body],
-    queryFn: ({ signal }) => (body === undefined ? null : fetchVideoQuote(body, signal)),
+    queryFn: async ({ signal }) =>
+      body === undefined ? null : { ...(await fetchVideoQuote(body, signal)), settings: settingsOf(body) },
     enabled: body !== undefined,
     placeholderData: keepPreviousData,
     staleTime: 60_000,
@@ -21,6 +22,9 @@ const quoteQuery = (request: VideoBody | undefined) => {
     retry: false,
   });
 };
+
+/** What a price depends on: a quote of other settings must not be shown, not even until the next one arrives. */
+const settingsOf = (body: VideoBody): string => JSON.stringify({ ...toQuotedBody(body), prompt: '' });
 
 /**
  * Total price of the requests in quota; null while unknown. Requests of one model differ in the seed only, which no
@@ -31,16 +35,18 @@ export function useTotalPrice(bodies: readonly VideoBody[] | undefined) {
   const isOneModel = new Set(bodies?.map(({ model }) => model)).size === 1;
   const quoted = isOneModel ? debounced?.slice(0, 1) : debounced;
   const copies = isOneModel ? (bodies?.length ?? 1) : 1;
+  const wanted = (isOneModel ? bodies?.slice(0, 1) : bodies)?.map(settingsOf);
   return useQueries({
     queries: (quoted ?? []).map(quoteQuery),
-    combine: (prices) => ({
-      quota:
-        bodies === undefined || prices.length * copies !== bodies.length || prices.some(({ data }) => data == null)
-          ? null
-          : prices.reduce((sum, { data }) => sum + (data?.quota ?? 0) * copies, 0),
-      quote: bodies?.length === 1 ? (prices[0]?.data ?? null) : null,
-      error: bodies === undefined ? null : (prices.find(({ error }) => error !== null)?.error ?? null),
-    }),
+    combine: (prices) => {
+      const isCurrent =
+        wanted?.length === prices.length && prices.every(({ data }, index) => data?.settings === wanted[index]);
+      return {
+        quota: isCurrent ? prices.reduce((sum, { data }) => sum + (data?.quota ?? 0) * copies, 0) : null,
+        quote: isCurrent && bodies?.length === 1 ? (prices[0]?.data ?? null) : null,
+        error: bodies === undefined ? null : (prices.find(({ error }) => error !== null)?.error ?? null),
+      };
+    },
   });
 }
 
