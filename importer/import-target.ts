@@ -1,4 +1,4 @@
-import type { ChannelVendor } from '../src/server/channels/directory.ts';
+import type { ChannelVendor } from '../src/server/channels/tables.ts';
 import type { Trx } from '../src/server/tables.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import type { ImportedEndedTask, ImportedTask, TaskMapping } from './mapping/tasks.ts';

@@ -6,14 +6,14 @@ import { defined } from '../src/contract/objects.ts';
 import { HOUR_MS } from '../src/contract/time-units.ts';
 import { twoFactorSecretCell } from '../src/server/accounts/two-factor.ts';
 import { parseBaseUrl } from '../src/server/channels/base-url.ts';
-import { CatalogStore } from '../src/server/channels/catalog.ts';
 import {
   changeConnection,
   encryptConnection,
   encryptCredentials,
   toCredentialList,
 } from '../src/server/channels/credentials.ts';
-import type { ChannelVendor } from '../src/server/channels/directory.ts';
+import { CatalogStore } from '../src/server/channels/directory.ts';
+import type { ChannelVendor } from '../src/server/channels/tables.ts';
 import { migrations } from '../src/server/migrations.ts';
 import { maskCode, normalizeCode } from '../src/server/plans/code-store.ts';
 import { isAppError } from '../src/server/platform/app-error.ts';

@@ -1,4 +1,4 @@
-import type { ChannelVendor } from '../../src/server/channels/directory.ts';
+import type { ChannelVendor } from '../../src/server/channels/tables.ts';
 import type { ProgramName, SourceRow } from '../source.ts';
 import {
   mapped,

@@ -1,6 +1,6 @@
 import type { ModelKind } from '../../src/contract/model-kinds.ts';
 import type { ChatPrice, Price } from '../../src/contract/pricing.ts';
-import type { ChannelVendor } from '../../src/server/channels/directory.ts';
+import type { ChannelVendor } from '../../src/server/channels/tables.ts';
 import type { ImportTarget } from '../import-target.ts';
 import type { ProgramName, SourceDatabase } from '../source.ts';
 import {

@@ -1,4 +1,4 @@
-import type { ChannelVendor } from '../../src/server/channels/directory.ts';
+import type { ChannelVendor } from '../../src/server/channels/tables.ts';
 import { toWellFormedText } from '../../src/server/platform/text.ts';
 import type { SourceRow } from '../source.ts';
 import { channelTypeOf, type ImportedChannel, PLUGIN_VENDORS } from './channels.ts';

@@ -1,5 +1,5 @@
-import type { ChannelVendor } from './channels/directory.ts';
 import type { SandboxChannel, SeedModel } from './channels/seeds.ts';
+import type { ChannelVendor } from './channels/tables.ts';
 import { ConfigError } from './platform/setting-readers.ts';
 
 /** The running simulators of SANDBOX=1. */

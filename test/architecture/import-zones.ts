@@ -26,8 +26,8 @@ const ROUTES = /(^|[/-])routes\.ts$/;
 const IMPORTER_MODULES = [
   'src/server/accounts/two-factor.ts',
   'src/server/channels/base-url.ts',
-  'src/server/channels/catalog.ts',
   'src/server/channels/credentials.ts',
+  'src/server/channels/directory.ts',
   'src/server/migrations.ts',
   'src/server/plans/code-store.ts',
   'src/server/quota/ledger-audit.ts',

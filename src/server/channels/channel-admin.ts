@@ -17,13 +17,7 @@ import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { CredentialCheck } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
-import { type CatalogStore, type ChannelRow, type ModelRow, toSettings } from './catalog.ts';
 import {
-  assertMaxConcurrentTasks,
-  boundOptions,
-  type ChannelConnection,
-  type ChannelCredential,
-  type CredentialList,
   changeConnection,
   changeCredentials,
   credentialCheck,
@@ -32,17 +26,29 @@ import {
   decryptOr,
   encryptConnection,
   encryptCredentials,
-  hintOf,
   keepsStoredValues,
-  NO_CREDENTIALS,
   removedIds,
   replacesValues,
   shownProxy,
   toAuditList,
 } from './credentials.ts';
-import type { Channel, ChannelVendor } from './directory.ts';
+import {
+  assertMaxConcurrentTasks,
+  boundOptions,
+  type CatalogStore,
+  type Channel,
+  type ChannelConnection,
+  type ChannelCredential,
+  type ChannelRow,
+  type CredentialList,
+  hintOf,
+  type ModelRow,
+  NO_CREDENTIALS,
+  toSettings,
+} from './directory.ts';
 import type { EndingModel } from './retirements.ts';
 import type { ChannelSelectionService } from './selection.ts';
+import type { ChannelVendor } from './tables.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;
 type ChannelChange = Static<(typeof changeChannel)['body']>;

@@ -10,8 +10,7 @@ import type { PubSub } from '../platform/db/pub-sub.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { AccountMap, type ChannelAccount } from '../upstreams/upstream.ts';
-import type { CatalogChannel } from './catalog.ts';
-import type { CallOutcome } from './directory.ts';
+import type { CallOutcome, CatalogChannel } from './directory.ts';
 
 /** Weight of an outcome kind. Kinds without a row say nothing about the channel, such as the caller's own errors. */
 interface FailurePolicy {

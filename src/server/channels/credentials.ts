@@ -9,30 +9,7 @@ import { type SealedColumn, UnsealError, type Vault } from '../platform/vault.ts
 import type { Tables } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { isMetadataUrl, isPrivateHostname } from './base-url.ts';
-import type { Channel } from './directory.ts';
-
-/** The keys of one account at the vendor, in plain text: `{api_key}`, `{access_key, secret_key}`, … */
-type CredentialValues = { readonly [key: string]: unknown };
-
-/** One of the credentials of a channel. */
-export interface ChannelCredential {
-  /** Unique within its channel, and never reused after a removal: tasks refer to the credential that submitted them. */
-  readonly id: number;
-  /** Label given by the administrator; may be empty. */
-  readonly name: string;
-  /** A disabled credential still polls the tasks it submitted. */
-  readonly enabled: boolean;
-  readonly values: CredentialValues;
-}
-
-/** The sealed content of a channel's `credentials` column. */
-export interface CredentialList {
-  readonly nextId: number;
-  readonly items: readonly ChannelCredential[];
-}
-
-/** The list of a channel without credentials. */
-export const NO_CREDENTIALS: CredentialList = { nextId: 1, items: [] };
+import type { ChannelConnection, ChannelCredential, CredentialList, CredentialValues } from './directory.ts';
 
 type CredentialChange = Pick<Static<(typeof changeChannel)['body']>, 'credentials' | 'credential_list'>;
 type ListEntry = NonNullable<CredentialChange['credential_list']>[number];
@@ -111,34 +88,8 @@ export const keepsStoredValues = (before: CredentialList, after: CredentialList)
 export const replacesValues = (before: CredentialList, { items }: CredentialList): boolean =>
   items.some(({ values }) => !before.items.some((item) => item.values === values));
 
-/** Shorter secrets get no hint: four characters would reveal too large a part of them. */
-const MIN_HINTED_LENGTH = 20;
-
-/**
- * A hint that identifies a credential without revealing it: the account's e-mail address, or the end of its first long
- * key.
- */
-export function hintOf(values: CredentialValues): string {
-  for (const value of Object.values(values)) {
-    if (typeof value === 'string' && value.length >= MIN_HINTED_LENGTH) return `…${value.slice(-4)}`;
-    const { client_email: email } = (value ?? {}) as { readonly client_email?: unknown };
-    if (typeof email === 'string') return email;
-  }
-  return '';
-}
-
-/** Display name of a credential. */
-export const labelOf = ({ id, name, values }: ChannelCredential): string =>
-  [name === '' ? `#${id}` : name, hintOf(values)].filter((part) => part !== '').join(' ');
-
 /** The credentials as kept in the audit log. */
 export const toAuditList = ({ items }: CredentialList) => items.map(({ id, name, enabled }) => ({ id, name, enabled }));
-
-/**
- * How a channel's upstream is reached, in addition to its base URL. Sealed, because headers and the proxy may contain
- * credentials.
- */
-export type ChannelConnection = Pick<Channel, 'extraHeaders' | 'proxy'>;
 
 /** Sealed for its own row, so that credentials cannot be moved to another one. */
 const credentialCell = (id: number) => ({ table: 'channels', row: id, column: 'credentials' });
@@ -260,32 +211,6 @@ function assertProxy(text: string, isPrivate: boolean): void {
 /** Scheme, host and port: a proxy's credentials are never shown. */
 export const shownProxy = ({ proxy }: ChannelConnection): string | undefined =>
   proxy === undefined ? undefined : new URL(proxy).origin;
-
-const LARGEST = 1_000_000;
-
-/** Channel option `max_concurrent_tasks`: the limit on unfinished tasks of each credential; undefined: no limit. */
-export function maxConcurrentTasks({ max_concurrent_tasks: value }: Channel['options']): number | undefined {
-  return isBound(value) ? value : undefined;
-}
-
-/** The options with the bound given beside them; undefined leaves theirs. */
-export function boundOptions(options: Channel['options'], bound: number | null | undefined): Channel['options'] {
-  if (bound === undefined) return options;
-  const { max_concurrent_tasks: _, ...others } = options;
-  return bound === null ? others : { ...others, max_concurrent_tasks: bound };
-}
-
-/** @throws AppError `invalid_request` */
-export function assertMaxConcurrentTasks({ max_concurrent_tasks: value }: Channel['options']): void {
-  if (value !== undefined && !isBound(value))
-    throw invalidRequest(
-      'options.max_concurrent_tasks must be a whole number from 1 to 1000000.',
-      'options.max_concurrent_tasks',
-    );
-}
-
-const isBound = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= LARGEST;
 
 /** The sealed credentials of all channels, for re-encryption. */
 export const sealedCredentials = (kysely: Kysely<Tables>): SealedColumn => ({

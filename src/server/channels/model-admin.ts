@@ -14,8 +14,8 @@ import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/route-registry.ts';
 import { toLocalizedMessage } from '../platform/http/schema-validation.ts';
 import type { Trx } from '../tables.ts';
-import type { CatalogStore, ModelRow } from './catalog.ts';
-import type { ChannelVendor } from './directory.ts';
+import type { CatalogStore, ModelRow } from './directory.ts';
+import type { ChannelVendor } from './tables.ts';
 
 type NewModel = Static<(typeof adminCreateModel)['body']>;
 type ModelChange = Static<(typeof adminUpdateModel)['body']>;

@@ -7,8 +7,8 @@ import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
-import { CatalogStore } from './catalog.ts';
 import { ChannelFailureNotices, CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
+import { CatalogStore } from './directory.ts';
 import { type ModelLifecycles, type RetirementNoticesDependencies, UserRetirementNotices } from './retirements.ts';
 import { ChannelSelectionService } from './selection.ts';
 

@@ -14,7 +14,6 @@ import type { Vault } from '../platform/vault.ts';
 import type { Allowances } from '../quota/ledger.ts';
 import type { ModelCapability, ModelLifecycle, VendorProfile } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { Catalog, CatalogStore, ModelRow } from './catalog.ts';
 import {
   ChannelAdminService,
   type ChannelView,
@@ -26,7 +25,7 @@ import {
 } from './channel-admin.ts';
 import { CHANNEL_PRESETS, modelListOf, type Preset } from './channel-presets.ts';
 import type { CredentialHealth } from './circuit-breaker.ts';
-import { maxConcurrentTasks } from './credentials.ts';
+import { type Catalog, type CatalogStore, type ModelRow, maxConcurrentTasks } from './directory.ts';
 import { ModelAdminService } from './model-admin.ts';
 import type { ChannelSelectionService } from './selection.ts';
 

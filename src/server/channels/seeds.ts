@@ -2,9 +2,9 @@ import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { CatalogStore } from './catalog.ts';
 import { encryptCredentials, toCredentialList } from './credentials.ts';
-import type { Channel, ChannelVendor } from './directory.ts';
+import type { CatalogStore, Channel } from './directory.ts';
+import type { ChannelVendor } from './tables.ts';
 
 /** A model shipped with this release. */
 export interface SeedModel {

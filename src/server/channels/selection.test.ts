@@ -7,11 +7,11 @@ import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
 import { toAccountIds } from '../upstreams/upstream.ts';
-import { CatalogStore } from './catalog.ts';
 import { CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
-import type { ChannelVendor } from './directory.ts';
+import { CatalogStore } from './directory.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seeds.ts';
 import { ChannelSelectionService } from './selection.ts';
+import type { ChannelVendor } from './tables.ts';
 
 const PRICE = { per_call: 0, per_second: 10 };
 const key = randomBytes(32);

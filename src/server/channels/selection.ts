@@ -7,17 +7,6 @@ import { type Log, maskSecrets } from '../platform/log.ts';
 import { toWellFormedText } from '../platform/text.ts';
 import { UnsealError, type Vault } from '../platform/vault.ts';
 import { credentialMaskOf } from '../upstreams/upstream.ts';
-import {
-  buildCatalog,
-  type Catalog,
-  type CatalogChannel,
-  type CatalogStore,
-  type ChannelErrorRow,
-  type ChannelRow,
-  EMPTY_CATALOG,
-  type ListedModel,
-  toCatalogChannel,
-} from './catalog.ts';
 import type { CircuitState, HealthView, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
 import {
   bestHealth,
@@ -26,21 +15,27 @@ import {
   circuitOwner,
   credentialHealth,
 } from './circuit-breaker.ts';
+import { decryptConnection, decryptCredentials } from './credentials.ts';
 import {
-  type ChannelConnection,
-  type CredentialList,
-  decryptConnection,
-  decryptCredentials,
-  NO_CREDENTIALS,
-} from './credentials.ts';
-import {
+  buildCatalog,
   type CallOutcome,
+  type Catalog,
+  type CatalogChannel,
+  type CatalogStore,
   type Channel,
+  type ChannelConnection,
   type ChannelDirectory,
+  type ChannelErrorRow,
   ChannelLoad,
+  type ChannelRow,
+  type CredentialList,
+  EMPTY_CATALOG,
+  type ListedModel,
+  NO_CREDENTIALS,
   putAnotherChannelThird,
   type ResolvedModel,
   type Retirement,
+  toCatalogChannel,
   weightedOrder,
 } from './directory.ts';
 import {

@@ -1,8 +1,13 @@
 import type { Generated } from 'kysely';
-import type { ModelKind } from '../../contract/model-kinds.ts';
+import type { ChatVendor } from '../../contract/channels.ts';
+import type { ModelKind, VendorId } from '../../contract/model-kinds.ts';
 import type { OnRetirement } from '../../contract/models.ts';
 import { type Migration, required } from '../platform/db/migrate.ts';
-import type { ChannelVendor } from './directory.ts';
+
+/**
+ * Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat dialects.
+ */
+export type ChannelVendor = VendorId | ChatVendor;
 
 /** The tables of the channels capability. */
 export interface ChannelTables {

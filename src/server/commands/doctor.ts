@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { CatalogStore } from '../channels/catalog.ts';
+import { CatalogStore } from '../channels/directory.ts';
 import { SmtpSender } from '../mail/smtp-sender.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
