@@ -42,6 +42,8 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
 
   // Videos
   ['Task #', '任务 #'],
+  ['File #', '文件 #'],
+  ['A file needs a model: choose one with --model.', '文件需要指定模型：请用 --model 选择。'],
   ['It cost #; you waited #.', '费用 #，等待 #。'],
   ['Videos of this model usually take #; nine of ten take at most #.', '此模型通常需要 #，九成不超过 #。'],
   ['# The task continues; polling again …', '# 任务仍在继续，正在重新查询…'],

@@ -27,6 +27,7 @@ describe('videos from a terminal', () => {
     before(async () => {
       service = await startSandboxService(await freshUrl());
       await service.addChannel('sora', ['sora-2']);
+      await service.addChannel('wan', ['wan2.7-videoedit', 'wan2.7-i2v']);
       await service.operator.grantQuota(1_000_000_000);
       proxy = await FlakyProxy.start(service.baseUrl);
       key = await service.operator.makeToken();
@@ -75,6 +76,36 @@ describe('videos from a terminal', () => {
       assert.equal(parseJsonOutput(await mine.run('video', 'delete', id, '--json')).deleted, true);
       const gone = await mine.run('video', 'get', id, '--json');
       assert.deepEqual([gone.code, parseJsonOutput<Failure>(gone).error.code], [1, 'task_not_exist']);
+    });
+
+    it('are edited and continued from a file on this computer, which is uploaded first', async () => {
+      const source = file('source.mp4');
+      await mine.run('video', 'create', 'a sail', ...SORA, '--out', source);
+      const paid = await quota();
+      const vague = await mine.run('video', 'edit', source, 'at night');
+      assert.deepEqual([vague.code, vague.stderr], [2, 'Error: A file needs a model: choose one with --model.\n']);
+      assert.equal(await quota(), paid);
+      for (const [change, model] of [
+        ['edit', 'wan2.7-videoedit'],
+        ['extend', 'wan2.7-i2v'],
+      ] as const) {
+        const out = file(`${change}.mp4`);
+        const made = await mine.run(
+          'video',
+          change,
+          source,
+          'at night',
+          '--model',
+          model,
+          '--every',
+          '1',
+          '--out',
+          out,
+        );
+        assert.equal(made.code, 0, made.stderr);
+        assert.match(made.stderr, /^File file-\w+\nTask \w+\n/);
+        assert.equal(readFileSync(out).subarray(4, 8).toString(), 'ftyp');
+      }
     });
 
     it('an interrupted download resumes where it stopped, in the same run and in a later one', async () => {

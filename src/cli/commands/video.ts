@@ -1,3 +1,6 @@
+import { openAsBlob } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { defined } from '../../contract/objects.ts';
@@ -168,26 +171,48 @@ interface ChangeCommandOptions extends WaitOptions {
 /** `reelgate video edit` and `reelgate video extend` */
 function addChangeCommands(video: Command, run: RunCommand): void {
   for (const [name, what, description] of [
-    ['edit', 'what to change', 'Edit a finished video or an uploaded file'],
-    ['extend', 'what happens next', 'Continue a finished video or an uploaded file'],
+    ['edit', 'what to change', 'Edit a finished video or a file'],
+    ['extend', 'what happens next', 'Continue a finished video or a file'],
   ] as const) {
     const command = addWaitOptions(video.command(name))
-      .argument('<id>', 'the id of a finished video or of a file')
+      .argument('<source>', 'the id of a finished video or of a file, or a path')
       .argument('<prompt>', what)
       .option('-m, --model <id>', 'the model; default: the one of the video')
       .description(description);
     if (name === 'extend') command.option('-s, --seconds <n>', 'length of the new part', parsePositiveInteger);
-    command.action((id: string, prompt: string, options: ChangeCommandOptions, given: Command) =>
+    command.action((source: string, prompt: string, options: ChangeCommandOptions, given: Command) =>
       run(given, async (context) => {
         const { assertWritable, waitForVideo } = await importWait();
         await assertWritable(options);
         const { model, seconds } = options;
+        const id = (await uploadSource(context, source, model)) ?? source;
         const started = await context.reelgate.videos[name](id, prompt, defined({ model, seconds }));
         context.output.info(`Task ${started.id}`);
         await waitForVideo(context, started.id, model ?? '', options);
       }),
     );
   }
+}
+
+/**
+ * Uploads the video at a path.
+ *
+ * @returns the id of the uploaded file; undefined if there is no such path, which then is an id
+ */
+async function uploadSource(
+  { reelgate, output, interruptSignal }: CommandContext,
+  path: string,
+  model: string | undefined,
+): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined || !found.isFile()) return undefined;
+  if (model === undefined) throw new UsageError('A file needs a model: choose one with --model.');
+  const { id } = await reelgate.files.create(
+    { content: await openAsBlob(path), filename: basename(path), purpose: 'user_data' },
+    interruptSignal,
+  );
+  output.info(`File ${id}`);
+  return id;
 }
 
 interface ListOptions {
