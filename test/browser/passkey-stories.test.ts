@@ -78,6 +78,31 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
     return data.user_code;
   }
 
+  it('are offered beside the form of root where passwords are off', async () => {
+    await service.signUp('lea');
+    const { page, setPresent } = await open('zh-CN', { width: 390, height: 844 });
+    await authenticate(page, 'lea', PASSWORD);
+    await page.goto('/account/security');
+    await waitForContent(page);
+    await page.getByRole('button', { name: '添加通行密钥' }).click();
+    await page.getByLabel('名称', { exact: true }).fill('手机');
+    await page.locator('[role=dialog] input[type=password]').fill(PASSWORD);
+    await page.getByRole('button', { name: '创建通行密钥' }).click();
+    await page.locator('[data-passkey="手机"]').waitFor();
+    await service.setSiteSetting('PASSWORD_SIGN_IN', '0');
+    await setPresent(false);
+    await page.context().clearCookies();
+    await page.goto('/sign-in');
+    await page.getByRole('button', { name: '使用通行密钥登录' }).waitFor();
+    assert.equal(await page.locator('input[autocomplete=current-password]').count(), 0);
+    await assertAccessible(page, 'sign-in page without passwords');
+    await setPresent(true);
+    await page.getByRole('button', { name: '使用通行密钥登录' }).click();
+    await page.waitForURL(/\/studio/);
+    await service.setSiteSetting('PASSWORD_SIGN_IN', null);
+    await page.context().close();
+  });
+
   it('are added, offered in the sign-in form, used for approvals, renamed and removed', async () => {
     await service.signUp('ada');
     const { page, credentials, setPresent } = await open();

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { defined } from '../../../contract/objects.ts';
 import { useStatus } from '../../data/self.ts';
+import { PasskeySignIn } from './passkey-sign-in.tsx';
 
 /** Buttons of the identity providers. The browser returns to the sign-in page, which then finds its session. */
 export function IdentityButtons({ back, isFirst }: { readonly back: string | undefined; readonly isFirst: boolean }) {
@@ -26,12 +27,13 @@ export function IdentityButtons({ back, isFirst }: { readonly back: string | und
 
 interface PasswordGateProps {
   readonly back: string | undefined;
+  readonly onDone: (id: number) => Promise<void>;
   /** The password form. */
   readonly children: ReactNode;
 }
 
-/** Where passwords are switched off, shows the identity providers instead of the form, which then serves root alone. */
-export function PasswordGate({ back, children }: PasswordGateProps) {
+/** Where passwords are switched off, shows the other ways in instead of the form, which then serves root alone. */
+export function PasswordGate({ back, onDone, children }: PasswordGateProps) {
   const { t } = useTranslation('sign-in');
   const { data: status } = useStatus();
   const [isRoot, setIsRoot] = useState(false);
@@ -39,6 +41,7 @@ export function PasswordGate({ back, children }: PasswordGateProps) {
   return (
     <Stack>
       <IdentityButtons back={back} isFirst />
+      {status.passkeys === 'on' ? <PasskeySignIn onDone={onDone} /> : null}
       {isRoot ? (
         children
       ) : (

@@ -38,7 +38,7 @@ export function SignInPage() {
     <SignInFrame title={t('signIn.title')}>
       <Stack>
         <Notices />
-        <PasswordGate back={back}>
+        <PasswordGate back={back} onDone={finishSignIn}>
           <PasswordForm onDone={finishSignIn} onSecondStep={() => setSecondStep(true)} />
         </PasswordGate>
       </Stack>
@@ -129,8 +129,7 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
         <Button type="submit" loading={signIn.isPending}>
           {t('signIn.action')}
         </Button>
-        {status?.passkeys === 'on' ? <PasskeySignIn onDone={onDone} /> : null}
-        {status?.password_sign_in === true ? <IdentityButtons back={back} isFirst={false} /> : null}
+        {status?.password_sign_in === true ? <OtherWays back={back} onDone={onDone} /> : null}
         {status?.mail === true ? (
           <Anchor size="sm" renderRoot={(props) => <Link to="/forgot-password" {...props} />}>
             {t('signIn.forgot')}
@@ -150,6 +149,17 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
         ) : null}
       </Stack>
     </form>
+  );
+}
+
+/** The ways in without a password, below the form. */
+function OtherWays({ back, onDone }: { readonly back: string | undefined; onDone: (id: number) => Promise<void> }) {
+  const { data: status } = useStatus();
+  return (
+    <>
+      {status?.passkeys === 'on' ? <PasskeySignIn onDone={onDone} /> : null}
+      <IdentityButtons back={back} isFirst={false} />
+    </>
   );
 }
 
