@@ -54,7 +54,11 @@ export function useReturnFocus(): void {
       // After the unmount: until then the dialog traps the focus.
       setTimeout(() => {
         if (document.activeElement !== document.body) return;
-        const element = before.find((each) => each?.isConnected === true && each !== document.body);
+        // The button of an empty list is gone once the list has an item; the head of the page has the same.
+        const element =
+          before.find((each) => each?.isConnected === true && each !== document.body) ??
+          document.querySelector('.page-actions [data-create]') ??
+          document.querySelector('h1');
         if (element instanceof HTMLElement) element.focus();
       });
     };

@@ -1,6 +1,6 @@
 import { ActionIcon, AspectRatio, Center, Group, Text } from '@mantine/core';
 import { IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
-import { useRef, useState } from 'react';
+import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { acceptsMotion } from './hover-clip.tsx';
 
@@ -31,6 +31,15 @@ export function VideoPlayer(props: VideoPlayerProps) {
   const [loop, setLoop] = useState(true);
   const { path, src: beginning, renew } = useStablePlaybackSource(src);
   const [failedPath, setFailedPath] = useState<string>();
+  const onMount = useEffectEvent((element: HTMLVideoElement) => {
+    if (element.readyState >= element.HAVE_METADATA) onMetadata?.(element);
+    if (element.readyState >= element.HAVE_CURRENT_DATA && !element.seeking) onFrame?.(element);
+  });
+  // React drops the events of an element that loads while the page still waits for something else.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another path has another element
+  useEffect(() => {
+    if (video.current !== null) onMount(video.current);
+  }, [path]);
   const step = (seconds: number): void => {
     if (video.current === null) return;
     video.current.pause();

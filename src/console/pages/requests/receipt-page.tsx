@@ -205,8 +205,8 @@ function ReceiptLinesTable({ lines, total }: PriceLinesTableProps) {
       <Table.Tfoot>
         <Table.Tr>
           <Table.Th>{t('total')}</Table.Th>
-          <Table.Th visibleFrom="sm" />
-          <Table.Th visibleFrom="sm" />
+          <Table.Td visibleFrom="sm" />
+          <Table.Td visibleFrom="sm" />
           <Table.Th ta="right" style={{ fontVariantNumeric: 'tabular-nums' }}>
             {price(total)}
           </Table.Th>
