@@ -145,7 +145,7 @@ describe('comparing and remixing in the studio', { skip: chromiumPath === undefi
     await page.keyboard.press('ArrowLeft');
     await page.getByRole('heading', { name: 'A second fox' }).waitFor();
     await page.getByRole('button', { name: studio.code, exact: true }).click();
-    assert.match((await page.getByRole('dialog').locator('code').first().textContent()) ?? '', /A second fox/);
+    assert.match((await page.getByRole('dialog').getByRole('tabpanel').textContent()) ?? '', /A second fox/);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await assertAccessible(page, 'page of a video');
