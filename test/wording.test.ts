@@ -110,7 +110,6 @@ const EXCEPTIONS: readonly (readonly [place: string, begins: string, why: string
   ['en/connect-clients.hints', '', 'clients call their own settings providers'],
   ['en/admin-announcements.targetHint', 'A page of this console', 'an address'],
   ['zh-cn/admin-channels.credentials', 'API Key', "the vendors' own name for it"],
-  ['zh-cn/admin-channels.channels.extraHeadersHint', '每行一项', 'a header is written with a half-width colon'],
 ];
 
 interface Entry {

@@ -170,7 +170,7 @@ export default {
     modelMapping: '上游的模型名称',
     modelMappingHint: '每行一项：此处名称 = 上游名称。其他模型名称不变。',
     extraHeaders: '附加请求头',
-    extraHeadersHint: '每行一项“名称: 值”。已保存的值不会显示，留空则保持不变。',
+    extraHeadersHint: '每行一项，例如 X-Name: value。已保存的值不会显示，留空则保持不变。',
     proxy: '代理',
     proxyHint: '发往上游的所有请求都经过该代理。留空表示不使用。已保存的密码不会显示。',
     private: '允许内网地址',
