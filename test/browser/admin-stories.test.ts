@@ -114,7 +114,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await button(page, adminPlans.make).click();
       await page.waitForURL(/\/admin\/packages$/);
       await page.goto('/admin/codes');
-      await button(page, adminCodes.make).first().click();
+      await button(page, adminCodes.make).filter({ visible: true }).first().click();
       await page.getByRole('dialog').getByRole('combobox', { name: adminCodes.planName }).click();
       await page.getByRole('option', { name: `Gift ${suffix}` }).click();
       await page.getByRole('textbox', { name: adminCodes.count }).fill('2');
@@ -174,7 +174,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       assert.equal(await applicant.getByText(support.decision.pending, { exact: true }).count(), 2);
       await applicant.context().close();
       const page = await asRoot(language, '/admin/announcements');
-      await button(page, adminAnnouncements.make).first().click();
+      await button(page, adminAnnouncements.make).filter({ visible: true }).first().click();
       await page.getByRole('textbox', { name: adminAnnouncements.title }).fill(`News ${suffix}`);
       await page.getByRole('textbox', { name: adminAnnouncements.text }).fill('Something is new.');
       await page.getByRole('switch', { name: adminAnnouncements.inChinese }).check({ force: true });
@@ -197,7 +197,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       assert.deepEqual([own?.status, own?.note], ['approved', 'Have fun.']);
 
       await page.goto('/admin/device-clients');
-      await button(page, admin.deviceClients.make).first().click();
+      await button(page, admin.deviceClients.make).filter({ visible: true }).first().click();
       await page.getByRole('textbox', { name: admin.deviceClients.name }).fill(`Farm ${suffix}`);
       await inDialog(page, admin.deviceClients.make).click();
       const secret = (await page.getByRole('dialog').locator('code').last().textContent()) ?? '';

@@ -199,7 +199,7 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     await versions.getByRole('link', { name: 'Make it night' }).waitFor();
     await assertAccessible(page, 'a video with versions');
 
-    await page.getByRole('link', { name: studio.operations.extend, exact: true }).click();
+    await page.getByRole('button', { name: studio.operations.extend, exact: true }).click();
     await page.waitForURL(/\/studio/);
     await waitForExpression(page, `document.querySelector('input[value=extend]')?.checked === true`);
     assert.equal(await page.locator('#prompt').inputValue(), 'A harbour at noon');
