@@ -124,7 +124,6 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
     await zoe.getByRole('button', { name: organizations.leave }).click();
     await zoe.getByRole('dialog').getByRole('button', { name: organizations.leave }).click();
     await zoe.getByText(organizations.emptyTitle).waitFor();
-    assert.equal(await zoe.getByRole('button', { name: organizations.create }).count(), 1);
     const refused = await fetch(`${fixture.running.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
     assert.equal(refused.status, 401);
 

@@ -23,7 +23,7 @@ export function OrganizationsPage() {
     </Button>
   );
   return (
-    <Page title={t('title')} subtitle={t('lead')} actions={create}>
+    <Page title={t('title')} subtitle={t('lead')} actions={organizations.data?.length === 0 ? undefined : create}>
       <ErrorAlert error={organizations.error} retry={() => void organizations.refetch()} />
       {organizations.data === undefined && organizations.error === null ? <Skeleton h={120} radius="lg" /> : null}
       {organizations.data?.length === 0 ? (
