@@ -26,8 +26,9 @@ const IMAGE = Buffer.from(
 );
 
 /** Drops PNG images on the heading of the page, as a user does anywhere on it. */
-const dropImages = (page: Page, names: readonly string[]): Promise<unknown> =>
-  page.evaluate(`(async () => {
+async function dropImages(page: Page, names: readonly string[]): Promise<void> {
+  await page.locator('h1').first().waitFor({ state: 'attached' });
+  await page.evaluate(`(async () => {
     const data = new DataTransfer();
     for (const name of ${JSON.stringify(names)}) {
       const canvas = new OffscreenCanvas(640, 360);
@@ -39,6 +40,7 @@ const dropImages = (page: Page, names: readonly string[]): Promise<unknown> =>
     const options = { dataTransfer: data, bubbles: true, cancelable: true };
     document.querySelector('h1').dispatchEvent(new DragEvent('drop', options));
   })()`);
+}
 
 /** Types of the top-level boxes of an MP4 file, which must fill it. */
 function boxTypesOf(file: Buffer): readonly string[] {
@@ -189,7 +191,7 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     const quota = async () => (await person.ok<{ used_quota: number }>('GET', '/api/user/self')).used_quota;
     const before = await quota();
     await button.click();
-    await page.getByRole('article', { name: 'Make it night' }).locator('video').waitFor();
+    await page.getByRole('article', { name: 'Make it night' }).locator('video[controls]').waitFor();
     assert.equal(await notice.count(), 0, 'a notice about a form ends with its submit');
     assert.equal((((await quota()) - before) / 500_000).toFixed(2), shown);
     const versions = page.getByRole('region', { name: studio.lineage });
@@ -226,7 +228,7 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
       spent += Number(/[\d.]+(?= credits)/.exec((await button.textContent()) ?? '')?.[0]);
       await button.click();
       const stage = page.locator('#stage').getByRole('article', { name: prompt });
-      await stage.locator('video').waitFor();
+      await stage.locator('video[controls]').waitFor();
       return stage;
     };
     const start = async (stage: Locator, operation: 'edit' | 'extend') => {
@@ -258,9 +260,9 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     await waitForExpression(page, `document.querySelector('video')?.duration > 0`);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: studio.download }).click(),
+      page.getByRole('button', { name: studio.download, exact: true }).click(),
     ]);
-    assert.match(download.suggestedFilename(), /^task_.*\.mp4$/);
+    assert.equal(download.suggestedFilename(), 'make-it-night.mp4');
     const types = boxTypesOf(readFileSync(await download.path()));
     assert.deepEqual([types[0], types.includes('moov'), types.includes('mdat')], ['ftyp', true, true]);
 
