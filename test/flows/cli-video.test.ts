@@ -27,7 +27,6 @@ describe('videos from a terminal', () => {
     before(async () => {
       service = await startSandboxService(await freshUrl());
       await service.addChannel('sora', ['sora-2']);
-      await service.addChannel('wan', ['wan2.7-videoedit', 'wan2.7-i2v']);
       await service.operator.grantQuota(1_000_000_000);
       proxy = await FlakyProxy.start(service.baseUrl);
       key = await service.operator.makeToken();
@@ -81,30 +80,30 @@ describe('videos from a terminal', () => {
     it('are edited and continued from a file on this computer, which is uploaded first', async () => {
       const source = file('source.mp4');
       await mine.run('video', 'create', 'a sail', ...SORA, '--out', source);
-      const paid = await quota();
-      const vague = await mine.run('video', 'edit', source, 'at night');
-      assert.deepEqual([vague.code, vague.stderr], [2, 'Error: A file needs a model: choose one with --model.\n']);
-      assert.equal(await quota(), paid);
-      for (const [change, model] of [
-        ['edit', 'wan2.7-videoedit'],
-        ['extend', 'wan2.7-i2v'],
-      ] as const) {
-        const out = file(`${change}.mp4`);
-        const made = await mine.run(
-          'video',
-          change,
-          source,
-          'at night',
-          '--model',
-          model,
-          '--every',
-          '1',
-          '--out',
-          out,
-        );
-        assert.equal(made.code, 0, made.stderr);
-        assert.match(made.stderr, /^File file-\w+\nTask \w+\n/);
-        assert.equal(readFileSync(out).subarray(4, 8).toString(), 'ftyp');
+      const storing = await startSandboxService(await freshUrl(), {
+        env: { ARTIFACTS: 'disk', ARTIFACTS_DIR: file('stored'), ARTIFACTS_MIN_FREE_GB: '0' },
+      });
+      const other = new CliMachine(storing.baseUrl);
+      try {
+        await storing.addChannel('wan', ['wan2.7-videoedit', 'wan2.7-i2v']);
+        await storing.operator.grantQuota(1_000_000_000);
+        other.env.REELGATE_API_KEY = await storing.operator.makeToken();
+        const vague = await other.run('video', 'edit', source, 'at night');
+        assert.deepEqual([vague.code, vague.stderr], [2, 'Error: A file needs a model: choose one with --model.\n']);
+        for (const [change, model] of [
+          ['edit', 'wan2.7-videoedit'],
+          ['extend', 'wan2.7-i2v'],
+        ] as const) {
+          const out = file(`${change}.mp4`);
+          const options = ['--model', model, '--every', '1', '--out', out];
+          const made = await other.run('video', change, source, 'at night', ...options);
+          assert.equal(made.code, 0, made.stderr);
+          assert.match(made.stderr, /^File file-\w+\nTask \w+\n/);
+          assert.equal(readFileSync(out).subarray(4, 8).toString(), 'ftyp');
+        }
+      } finally {
+        await storing.stop();
+        other.remove();
       }
     });
 

@@ -174,6 +174,7 @@ describe('ownership of videos', () => {
           'progress',
           'prompt',
           'quota',
+          'source',
           'status',
           'submit_time',
           'task_id',

@@ -36,6 +36,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/console/pages/studio/model-notes.ts': 'the order of the model cards',
   'src/console/strings/en/model-notes.ts': 'descriptions of models',
   'src/console/strings/zh-cn/model-notes.ts': 'descriptions of models',
+  'src/console/strings/en/admin-channels.ts': 'titles with words to translate',
+  'src/console/strings/zh-cn/admin-channels.ts': 'titles with words to translate',
   'src/console/pages/account/connect-clients/connect-panel.tsx': 'an example for accounts without models',
   'scripts/readme-pictures.ts': 'compares four models',
   'scripts/quickstart.ts': 'examples it prints',

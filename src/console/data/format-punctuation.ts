@@ -10,7 +10,7 @@ const isChinese = (): boolean => currentLanguage() === 'zh-cn';
 /** The sign between a label and its value: `: `, in Chinese `：`. */
 export const formatColon = (): string => (isChinese() ? '：' : ': ');
 
-/** A label and its value: `Model: veo`, `模型：veo`. */
+/** A label and its value: `Length: 5 s`, `时长：5 秒`. */
 export const formatLabelled = (label: string, value: string): string => `${label}${formatColon()}${value}`;
 
 /** A text and what explains it: `Note (optional)`, `备注（选填）`. */

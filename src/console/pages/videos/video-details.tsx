@@ -7,7 +7,7 @@ import { CreditAmount, useFormatCredits, useFormatPrice } from '../../components
 import { RouteLink } from '../../components/route-link.tsx';
 import { VideoStatusBadge } from '../../components/task-status.tsx';
 import { formatDecimal } from '../../data/format-count.ts';
-import { formatAside, formatNames } from '../../data/format-punctuation.ts';
+import { formatAside, formatLabelled, formatNames } from '../../data/format-punctuation.ts';
 import { formatDateTime, formatDeadline, formatDuration } from '../../data/format-times.ts';
 import { type Receipt, receiptQuery } from '../../data/requests.ts';
 import type { VideoDetail } from '../../data/videos.ts';
@@ -142,7 +142,7 @@ function VideoReceipt({ video }: { readonly video: VideoDetail }) {
             {t('studio:receipt')}
           </RouteLink>
           <Text size="xs" c="dimmed">
-            {sources.join(' · ')}
+            {sources.length > 0 && formatLabelled(t('paidFrom'), sources.join(' · '))}
           </Text>
         </Group>
       )}
