@@ -9,7 +9,7 @@ import { type LoadBalancer, startHaproxy, startNginx } from '../operations/load-
 import { freePort, ServerProcess } from '../operations/server-process.ts';
 import { ContinuousLoad } from './continuous-load.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
-import { addChatModelOf, prepare, untilAllEnded } from './submit-steps.ts';
+import { addChatModelOf, prepare, untilAllEnded, untilCallsSettled } from './submit-steps.ts';
 
 /** Each round restarts both processes once. `npm run hammer` sets the minimum number of requests. */
 const REQUESTS = Number(process.env.ROLLING_REQUESTS ?? '400');
@@ -77,6 +77,7 @@ forEachDatabase((name, _open, freshUrl) => {
       const database = openReadOnly(url);
       try {
         await untilAllEnded(database, 60);
+        await untilCallsSettled(database, 60);
         await assertLedgerConsistent(database);
         const rows = await database.kysely.selectFrom('tasks').select(['prompt', 'status']).execute();
         assert.equal(rows.length, load.videos.length);

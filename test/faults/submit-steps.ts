@@ -101,6 +101,20 @@ export async function untilAllEnded({ kysely }: Open, seconds = 15): Promise<voi
   assert.fail('tasks did not end');
 }
 
+/**
+ * Waits until no model call has a reservation, because calls are settled after their answer.
+ *
+ * @throws AssertionError if some still have one after `seconds`
+ */
+export async function untilCallsSettled({ kysely }: Open, seconds = 15): Promise<void> {
+  for (let tries = 0; tries < 10 * seconds; tries += 1) {
+    const open = await kysely.selectFrom('reservations').select('ref').where('ref', 'like', 'req_%').limit(1).execute();
+    if (open.length === 0) return;
+    await pause(100);
+  }
+  assert.fail('model calls were not settled');
+}
+
 /** Asserts that every id returned to a caller belongs to a task. */
 export async function assertTasksExist({ kysely }: Open, answers: readonly (string | undefined)[]): Promise<void> {
   const rows = await kysely.selectFrom('tasks').select('public_id').execute();
