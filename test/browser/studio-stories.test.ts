@@ -71,7 +71,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
       await waitForExpression(page, `document.querySelector('video')?.readyState >= 1`);
       await page.evaluate(`document.querySelector('video').currentTime = 2`);
       await waitForExpression(page, `document.querySelector('video')?.currentTime >= 1.9`);
-      await page.getByRole('link', { name: studio.reuse }).click();
+      await page.getByRole('button', { name: studio.reuse }).click();
       await page.waitForURL(/\/studio/);
       await waitForExpression(page, `document.querySelector('textarea')?.value === 'A paper boat in the rain'`);
       await page.context().close();

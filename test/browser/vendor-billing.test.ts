@@ -85,9 +85,10 @@ describe('reconciliation in Chromium', { skip: chromiumPath === undefined && !pr
       const cells = await readings.first().getByRole('cell').allTextContents();
       const [, channel, videos, settled, billed, difference] = cells;
       assert.deepEqual([channel, videos], [name, '1']);
-      assert.match(settled ?? '', /^[1-9][\d.]* (units|credits)$/);
+      const unit = `(?:${Object.values(reconciliation.vendorUnits).join('|')})`;
+      assert.match(settled ?? '', new RegExp(`^[1-9][\\d.]* ${unit}$`));
       assert.equal(billed, settled);
-      assert.match(difference ?? '', /^0 (units|credits)$/);
+      assert.match(difference ?? '', new RegExp(`^0 ${unit}$`));
 
       await page.getByRole('combobox', { name: reconciliation.by }).click();
       await page.getByRole('option', { name: reconciliation.byDay, exact: true }).click();
