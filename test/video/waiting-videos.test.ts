@@ -175,7 +175,9 @@ describe('videos that wait for a slot', () => {
       const other = await service.operator.makeToken();
       const third = await submit(other, 'c');
       const fourth = await submit(other, 'd');
-      assert.deepEqual([third.video.queue?.position, fourth.video.queue?.position], [undefined, 1]);
+      assert.equal(third.video.queue?.position, undefined);
+      // Behind "b" if that was tried again meanwhile, since the account has no slot for it either.
+      assert.match(String(fourth.video.queue?.position), /^[12]$/);
       await set({ concurrent_tasks: null });
       upstream.finishes = true;
       await until(() => upstream.begun('one') === 4);
