@@ -89,6 +89,11 @@ export class PendingLoginStore {
     return wasChanged(await trx.deleteFrom('pending_logins').where('hash', '=', hash).executeTakeFirst());
   }
 
+  /** Those of one purpose, of all accounts; they are few, because each ends after minutes. */
+  list(trx: Trx, purpose: string) {
+    return trx.selectFrom('pending_logins').select(['hash', 'subject']).where('purpose', '=', purpose).execute();
+  }
+
   async deleteOfUser(trx: Trx, userId: number): Promise<void> {
     await trx.deleteFrom('pending_logins').where('user_id', '=', userId).execute();
   }

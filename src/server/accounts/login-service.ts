@@ -221,6 +221,13 @@ export class LoginService {
     );
   }
 
+  /** Ends the outstanding second steps of a purpose whose subject matches. */
+  async endPending(trx: Trx, purpose: string, matches: (subject: string) => boolean): Promise<void> {
+    const { pendingLogins } = this.#dependencies;
+    for (const { hash, subject } of await pendingLogins.list(trx, purpose))
+      if (matches(subject)) await pendingLogins.consume(trx, hash);
+  }
+
   /**
    * Runs work after the caller has proved the current password; `hasher` hashes under the same permit.
    *

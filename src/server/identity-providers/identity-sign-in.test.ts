@@ -460,17 +460,18 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(row?.claimed_by, account?.id);
     });
 
+    const post = async (token: string) =>
+      await service.app.http.fastify.inject({
+        method: 'POST',
+        url: '/auth/company/backchannel-logout',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams({ logout_token: token }).toString(),
+      });
+
     it('T160: ends the sessions a logout token names, within a second, on every process, and once per token', async () => {
       const [first, second] = [browser(), browser()];
       await first.signIn(company, 'company', { sub: 'leaver', sid: 'session-1' });
       await second.signIn(company, 'company', { sub: 'leaver', sid: 'session-2' });
-      const post = async (token: string, id = 'company') =>
-        await service.app.http.fastify.inject({
-          method: 'POST',
-          url: `/auth/${id}/backchannel-logout`,
-          headers: { 'content-type': 'application/x-www-form-urlencoded' },
-          payload: new URLSearchParams({ logout_token: token }).toString(),
-        });
       const { privateKey } = await generateKeyPair('RS256');
       const now = Math.floor(Date.now() / 1000);
       const wrong: Record<string, Deviation> = {
@@ -504,6 +505,31 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(await second.account(), undefined);
       const signOuts = /identity_sign_ins_total\{provider="company",outcome="signed_out"\} (\d+)/;
       assert.equal(signOuts.exec(await fetchMetrics(service.url))?.[1], '2');
+    });
+
+    it('T160: ends the outstanding second steps that a logout token names, and no others', async () => {
+      const owner = await service.signUp('half-in');
+      await link(owner, 'company', { sub: 'half-in' });
+      const totp = await setUpTwoStep(owner);
+      const begin = async (sid: string) => {
+        const visitor = browser();
+        await visitor.signIn(company, 'company', { sub: 'half-in', sid });
+        return visitor;
+      };
+      const complete = async ({ user }: SignInBrowser) => {
+        const code = totp.generate({ timestamp: Date.now() + 30_000 });
+        return (await user.send('POST', '/api/user/login/2fa', { code })).body;
+      };
+      const expired = formatMessage('login_expired', 'en');
+      const [first, second, third] = [await begin('half-1'), await begin('half-2'), await begin('half-3')];
+      for (const claims of [{ sid: 'half-1' }, { sub: 'half-in', sid: 'half-3' }, { sub: 'somebody-else' }])
+        assert.equal((await post(await company.logoutToken({ claims }))).statusCode, 200);
+      for (const ended of [first, third]) assert.equal((await complete(ended)).message, expired);
+      assert.equal((await complete(second)).success, true);
+      const fourth = await begin('half-4');
+      assert.equal((await post(await company.logoutToken({ claims: { sub: 'half-in' } }))).statusCode, 200);
+      assert.equal((await complete(fourth)).message, expired);
+      assert.equal(await second.account(), undefined);
     });
 
     it('PASSWORD_SIGN_IN=0 leaves passwords to root alone, and reveals nobody', async () => {

@@ -20,7 +20,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import { truncateCodePoints } from '../platform/text.ts';
 import { hashToken, randomText } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { IdentityRow, IdentityStore, PendingSignIn } from './identity-store.ts';
+import type { EndedSessions, IdentityRow, IdentityStore, PendingSignIn } from './identity-store.ts';
 import {
   LOGOUT_TOKEN_SECONDS,
   type ProviderClient,
@@ -359,16 +359,23 @@ export class IdentitySignIn {
     });
   }
 
-  /** Ends the sessions that a logout token names. @throws identity_rejected, identity_provider_unavailable */
+  /**
+   * Ends the sessions that a logout token names, and the logins whose second step is outstanding.
+   *
+   * @throws identity_rejected, identity_provider_unavailable
+   */
   async logOut(provider: IdentityProvider, token: string): Promise<void> {
-    const { client, database, store, sessions, clock, metrics } = this.#dependencies;
+    const { client, database, store, logins, sessions, clock, metrics } = this.#dependencies;
     const { issuer, sub, sid, jti } = await client.verifyLogoutToken(provider, token);
     await database.transaction(async (trx) => {
       // Longer than the token is accepted, so that it is never forgotten while it works.
       const expiresAt = clock.now() + 2 * LOGOUT_TOKEN_SECONDS * 1000;
       if (!(await store.useLogoutToken(trx, { issuer, jti, expires_at: expiresAt })))
         throw new AppError('identity_rejected', { log: { why: 'a logout token was used twice' } });
-      await sessions.endByHashes(trx, await store.takeSessions(trx, { issuer, sub, sid }), 'signed_out_by_provider');
+      const ended = { issuer, sub, sid };
+      // First, so that a second step completed meanwhile is among the sessions.
+      await logins.endPending(trx, PURPOSE, (subject) => isNamed(JSON.parse(subject), ended));
+      await sessions.endByHashes(trx, await store.takeSessions(trx, ended), 'signed_out_by_provider');
     });
     metrics.recordIdentitySignIn(provider.id, 'signed_out');
   }
@@ -389,6 +396,10 @@ export class IdentitySignIn {
 }
 
 const pick = ({ issuer, sub, sid }: VerifiedIdentity) => ({ issuer, sub, sid });
+
+/** Whether a logout token names the sign-in of a login. */
+const isNamed = (login: IdentityLogin, { issuer, sub, sid }: EndedSessions): boolean =>
+  login.issuer === issuer && (sub === undefined || login.sub === sub) && (sid === undefined || login.sid === sid);
 
 /** Derived from `state`, which is in the URL, and the cookie, which only this browser has: nothing secret is stored. */
 function toSecrets(state: string, cookie: string, maxAge: number | null): SignInSecrets {
