@@ -15,7 +15,7 @@ export interface ToolResult {
   readonly content?: readonly { readonly type: string; readonly text?: string; readonly uri?: string }[];
   readonly structuredContent?: { readonly [name: string]: unknown };
   readonly isError?: boolean;
-  readonly _meta?: { readonly error?: { readonly code: string } };
+  readonly _meta?: { readonly error?: { readonly code: string; readonly param?: string } };
 }
 
 const VERSION = '2026-07-28';

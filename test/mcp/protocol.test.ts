@@ -6,12 +6,23 @@ import { envelopeOf, headersOf, postMcp, toolCall } from './mcp-fixture.ts';
 const ENVELOPE = envelopeOf();
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+const HAILUO = 'MiniMax-Hailuo-02';
+/** Begins with an image. */
+const FROM_IMAGE = 'I2V-01';
+/** Takes no GIF. */
+const VEO = 'veo-3.1-generate-preview';
+const GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const INITIALIZE = { jsonrpc: '2.0', id: 0, method: 'initialize' };
 
 describe('the wire forms of the Model Context Protocol', () => {
   let service: VideoService;
   before(async () => {
-    service = await startVideoService('sqlite::memory:', {}, [{ name: 'kling', model: 'kling-v1-6' }]);
+    service = await startVideoService('sqlite::memory:', {}, [
+      { name: 'kling', model: 'kling-v1-6' },
+      { name: 'hailuo', model: HAILUO },
+      { name: 'hailuo', model: FROM_IMAGE },
+      { name: 'veo', model: VEO },
+    ]);
   });
   after(() => service.stop());
 
@@ -247,5 +258,28 @@ describe('the wire forms of the Model Context Protocol', () => {
     assert.match(chinese.body.result?.content?.[0]?.text ?? '', /[一-鿿]/);
     assert.equal(chinese.body.result?._meta?.error?.code, 'task_not_exist');
     assert.deepEqual(service.sandbox.control.jobs('kling'), []);
+  });
+
+  it('names the fields of the schema in a refusal, or the older one that was used', async () => {
+    const image = `data:image/gif;base64,${GIF}`;
+    for (const [given, field] of [
+      [{ model: FROM_IMAGE }, 'inputs'],
+      [{ model: VEO, inputs: [{ type: 'image', data: GIF }] }, 'inputs'],
+      [{ model: VEO, image }, 'image'],
+      [{ model: HAILUO, seconds: 7 }, 'seconds'],
+      [{ model: HAILUO, duration: 7 }, 'duration'],
+    ] as const)
+      for (const tool of ['quote_video', 'create_video']) {
+        const { body } = await post(toolCall(tool, { prompt: 'x', ...given }));
+        const text = body.result?.content?.[0]?.text ?? '';
+        const [named] = text.split(' ');
+        assert.deepEqual([body.result?._meta?.error?.param, named], [field, field], `${tool} ${text}`);
+      }
+    const { body } = await service.caller.request('POST', '/v1/videos', {
+      model: VEO,
+      prompt: 'x',
+      inputs: [{ type: 'image', data: GIF }],
+    });
+    assert.equal((body.error as { param?: string } | undefined)?.param, 'inputs', JSON.stringify(body));
   });
 });

@@ -125,7 +125,7 @@ export class VideoTools {
   async #quote(given: ToolInput<'quote_video'>, { caller }: ToolCall): Promise<ToolOutput<'quote_video'>> {
     const { requests, quotes } = this.#dependencies.video.services;
     const dropped = new DroppedArguments();
-    const generation = await requests.read(requests.check(given), caller);
+    const generation = inToolFields(await requests.read(requests.check(given), caller));
     return { ...(await quotes.quote(caller, generation, dropped.read)), dropped: dropped.names };
   }
 
@@ -137,7 +137,7 @@ export class VideoTools {
     const { submitter } = this.#dependencies.video.services;
     const { caller, client } = call;
     const idempotency = toRetryClaim(caller.tokenId, tool, given, call);
-    const generation = await this.#read(tool, given, caller);
+    const generation = inToolFields(await this.#read(tool, given, caller));
     const dropped = new DroppedArguments();
     const options = { idempotency, addHeaders: dropped.read, ...defined({ client }) };
     const { task } = await submitter.submit(caller, generation, options);
@@ -221,6 +221,9 @@ export class VideoTools {
     };
   }
 }
+
+/** The schemas of the tools name files by `inputs` alone, so a refusal without any file names that. */
+const inToolFields = (generation: GenerationRequest): GenerationRequest => ({ ...generation, filesField: 'inputs' });
 
 /** Members of OpenAI's complete video object, which have the same form for every vendor. */
 type RenderedVideo = Pick<McpVideo, 'status' | 'progress' | 'seconds' | 'size' | 'completed_at'> & {

@@ -124,6 +124,8 @@ export interface VideoRequest {
   readonly seconds?: number;
   /** The field that named the length, for messages; default `duration`. */
   readonly lengthField?: 'duration' | 'seconds';
+  /** The field that named the files, for messages; default: the older field of their type. */
+  readonly filesField?: 'inputs';
   readonly size?: string;
   readonly mode?: string;
   /** The caller's `metadata`, unchecked; the adapter forwards the keys of its own schema and drops the rest. */

@@ -4,7 +4,7 @@ import { defined } from '../../contract/objects.ts';
 import { TASK_STATUS } from '../../contract/task-states.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { PlanTerms } from '../plans/plan-store.ts';
-import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { AppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Database, retryDuringOutage } from '../platform/db/database.ts';
@@ -31,6 +31,7 @@ import type {
   VendorUpload,
   VideoRequest,
 } from '../vendors/adapter.ts';
+import { toCallerError } from './generation-request.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { OnFaultPoint, TaskCompletion } from './task-completion.ts';
 import type { FailedAttempt, TaskAdminStore } from './task-reports.ts';
@@ -138,10 +139,10 @@ export class AttemptRunner {
       if (outcome.kind === 'unknown') return toSubmitResult(task, null);
       faultPoint('after-answer');
       if (outcome.kind === 'unfit') {
-        const { message, param } = outcome.error;
+        const { message } = outcome.error;
         const failure = { cause: 'request_invalid', message, code: '' } as const;
         await completion.fail({ id: task.id, attempt: number }, failure, options);
-        throw invalidRequest(message, param);
+        throw toCallerError(outcome.error, job.request);
       }
       if (outcome.kind === 'refused') {
         const { reason, message, code, retryAfterMs } = outcome.error;

@@ -10,6 +10,7 @@ import { validatorFor } from '../platform/http/schema-validation.ts';
 import { type BodyImages, JsonRejectedError, NO_IMAGES, parseRequestJson } from '../platform/json.ts';
 import { sniffMedia } from '../platform/media-length.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
+import type { UnsupportedRequestError } from '../upstreams/upstream.ts';
 import type { Json, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import { type InputResolver, NO_INPUTS, type ResolvedInputs } from './input-resolver.ts';
 import {
@@ -57,6 +58,8 @@ export interface GenerationRequest {
   readonly media?: GivenMedia;
   /** The typed inputs, before files are found and roles are filled in. */
   readonly inputs?: readonly GivenInput[];
+  /** The field in which the caller names files, for messages; default: the older field of their type. */
+  readonly filesField?: 'inputs';
   /** Default: generate. */
   readonly operation?: VideoOperation;
   readonly seconds?: number;
@@ -106,6 +109,7 @@ export function parseGenerationRequest(
   if (body.duration !== undefined && body.seconds !== undefined && Number(body.seconds) !== body.duration) {
     throw invalidRequest('duration and seconds contradict each other.', 'seconds');
   }
+  const inputs = parseInputs(body.inputs, files, bodyImages);
   return {
     model,
     prompt: body.prompt ?? '',
@@ -114,7 +118,8 @@ export function parseGenerationRequest(
       files.filter(({ field }) => !isInputPart(field)),
       bodyImages,
     ),
-    inputs: [...parseInputs(body.inputs, files, bodyImages), ...fileReference(body)],
+    inputs: [...inputs, ...fileReference(body)],
+    filesField: inputs.length === 0 ? undefined : 'inputs',
     operation: parseOperation(body.operation),
     seconds: body.duration ?? (body.seconds === undefined ? undefined : Number(body.seconds)),
     size: body.size,
@@ -185,6 +190,7 @@ export function toVideoRequest(
   const { operation = 'generate' } = generation;
   const { prompt, seconds, size, mode, metadata, officialBody, officialOperation, body, media } = generation;
   const { images, fields } = media === undefined ? { images: [] } : arrangeMedia(media, use);
+  const filesField = images.length === 0 ? generation.filesField : undefined;
   // Prompts in a vendor's own format name inputs by their positions.
   const typed = sortInputs(inputs, officialBody === undefined);
   if (images.length > 0 && typed.images.length > 0)
@@ -212,9 +218,20 @@ export function toVideoRequest(
     operation,
     metadata,
     nativeFields: Object.fromEntries(native) as { [key: string]: Json },
-    ...defined({ seconds, size, mode, inputSeconds, officialBody, officialOperation }),
+    ...defined({ seconds, size, mode, inputSeconds, officialBody, officialOperation, filesField }),
     ...(body.seconds !== undefined && body.duration === undefined && { lengthField: 'seconds' as const }),
   };
+}
+
+/** An adapter's refusal as an error about the caller's field; adapters name the fields of the unified format. */
+export function toCallerError(
+  { message, param }: UnsupportedRequestError,
+  { lengthField, filesField }: Pick<VideoRequest, 'lengthField' | 'filesField'>,
+): AppError {
+  const used = { duration: lengthField, image: filesField, images: filesField };
+  const field = Object.entries(used).find(([name]) => name === param)?.[1];
+  if (param === undefined || field === undefined) return invalidRequest(message, param);
+  return invalidRequest(message.replace(new RegExp(`^${param}(?= )`), field), field);
 }
 
 const ACTIONS = ['textGenerate', 'generate', 'firstTailGenerate'] as const;

@@ -154,7 +154,7 @@ export class InputResolver {
         inputs.map(async (input): Promise<RequestInput> => {
           if (!isNeeded || !('url' in input) || input.upload !== undefined) return input;
           const { url, ...rest } = input;
-          return { ...rest, ...(await this.#downloadFile(url, type, maxBytes)) };
+          return { ...rest, ...(await this.#downloadFile(url, type, maxBytes, request.filesField ?? type)) };
         }),
       );
     };
@@ -164,12 +164,12 @@ export class InputResolver {
     return { ...request, images: loaded[0], videos: loaded[1], audios: loaded[2] };
   }
 
-  async #downloadFile(url: string, type: InputType, maxBytes: number): Promise<MediaFile> {
+  async #downloadFile(url: string, type: InputType, maxBytes: number, param: string): Promise<MediaFile> {
     const bytes = await this.#fetch(url, maxBytes);
     if (bytes === undefined)
-      throw invalidRequest(`The ${type} at the given address could not be fetched, or is too large.`, type);
+      throw invalidRequest(`The ${type} at the given address could not be fetched, or is too large.`, param);
     const found = sniffMedia(bytes);
-    if (found?.type !== type) throw invalidRequest(`The ${type} at the given address is of no known kind.`, type);
+    if (found?.type !== type) throw invalidRequest(`The ${type} at the given address is of no known kind.`, param);
     return { bytes, mediaType: found.mediaType };
   }
 

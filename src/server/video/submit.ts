@@ -35,7 +35,7 @@ import type { Json, ModelCapability, RequestJson, VendorAdapter, VideoRequest } 
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
 import type { AttemptRunner, ChannelTaskLimitStore, TaskLimitStore, TaskLimits } from './attempts.ts';
-import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
+import { actionOf, type GenerationRequest, toCallerError, toVideoRequest } from './generation-request.ts';
 import {
   type ClaimKeyInTransaction,
   type Idempotency,
@@ -351,7 +351,7 @@ export class SubmitService {
     );
     const held = draft === undefined ? withSourceHandle(typed, inputs.source, adapter) : { ...typed, ...draft.request };
     const request = withUploads(held, adapter);
-    translate(() => assertOffered(request, adapter, use.listed));
+    translate(request, () => assertOffered(request, adapter, use.listed));
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = droppedPaths(generation, model.inputSchema, adapter, model.target);
     const priced = priceOf(model, adapter, request, plan?.factor);
@@ -386,7 +386,7 @@ export class SubmitService {
   ): NewTask {
     const { clock } = this.#dependencies;
     const now = clock.now();
-    const hint = translate(() => adapter.findTaskHint?.(request));
+    const hint = translate(request, () => adapter.findTaskHint?.(request));
     return newTaskRow({
       id: request.taskId,
       user_id: caller.userId,
@@ -447,15 +447,15 @@ function withSourceHandle(request: VideoRequest, source: Task | undefined, adapt
 }
 
 /** Maps an adapter's error for a video its vendor does not support to a caller error. */
-const toRefusal = (error: unknown): unknown =>
-  error instanceof UnsupportedRequestError ? invalidRequest(error.message, error.param) : error;
+const toRefusal = (error: unknown, request: VideoRequest): unknown =>
+  error instanceof UnsupportedRequestError ? toCallerError(error, request) : error;
 
 /** @throws AppError if the vendor does not support such a video */
-function translate<T>(work: () => T): T {
+function translate<T>(request: VideoRequest, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw toRefusal(error);
+    throw toRefusal(error, request);
   }
 }
 
@@ -478,7 +478,7 @@ function assertSendable(
       return false;
     }
   });
-  if (sendable.length === 0 && refusal !== undefined) throw toRefusal(refusal);
+  if (sendable.length === 0 && refusal !== undefined) throw toRefusal(refusal, request);
   return sendable;
 }
 
@@ -495,7 +495,7 @@ function priceOf(
   } catch (error) {
     if (error instanceof UnpricedError) throw noPriceError();
     if (error instanceof RangeError) throw invalidRequest('The request is too large to be priced.');
-    throw toRefusal(error);
+    throw toRefusal(error, request);
   }
 }
 

@@ -375,7 +375,10 @@ function assertLength(
  * Refuses files of a format or a size that the model does not take.
  * @throws AppError `invalid_request`
  */
-export function assertFiles({ images, videos = [], audios = [] }: VideoRequest, { ways }: ModelCapability): void {
+export function assertFiles(
+  { images, videos = [], audios = [], filesField }: VideoRequest,
+  { ways }: ModelCapability,
+): void {
   const all = ways.flatMap(({ inputs }) => inputs);
   const check = (type: InputKind['type'], inputs: readonly RequestInput[]): void => {
     const rules = all.filter((rule) => rule.type === type);
@@ -383,13 +386,15 @@ export function assertFiles({ images, videos = [], audios = [] }: VideoRequest, 
     const formats = new Set(rules.flatMap((rule) => rule.formats ?? []));
     const maxBytes = Math.max(...rules.map((rule) => rule.maxBytes));
     for (const input of inputs) {
+      // The source of a change may have a field of its own.
+      const field = (input.role === 'source' ? undefined : filesField) ?? type;
       const mediaType = 'bytes' in input ? input.mediaType : input.upload?.mediaType;
       if (formats.size > 0 && mediaType !== undefined && !formats.has(mediaType)) {
         const names = [...formats].map((format) => format.replace(/^.*\//, ''));
-        throw invalidRequest(`${type} cannot be used: the model takes ${names.join(', ')}.`, type);
+        throw invalidRequest(`${field} cannot be used: the model takes ${names.join(', ')}.`, field);
       }
       if (sizeOf(input) > maxBytes)
-        throw invalidRequest(`${type} is larger than the ${(maxBytes / 1e6).toFixed(1)} MB this model takes.`, type);
+        throw invalidRequest(`${field} is larger than the ${(maxBytes / 1e6).toFixed(1)} MB this model takes.`, field);
     }
   };
   check('image', images);
