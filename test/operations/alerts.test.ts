@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { startDeviceService } from '../device-auth/device-auth-fixture.ts';
 import { startCrashingServer } from '../faults/start-crashing-server.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -124,6 +125,19 @@ describe('service alerts', { skip, concurrency: 2 }, () => {
     const during = await scrapeAsPrometheus(service.url);
     const alerts = ['ReelgateSignInFailing'];
     assertAlerts([{ name: 'sign-in failing', before: start, during, minutes: 3, alerts }]);
+  });
+
+  it('fire for a refresh token that is used again later', async (test) => {
+    const service = await startDeviceService('sqlite::memory:', { env: { METRICS_TOKEN } });
+    test.after(() => service.app.close());
+    const { refresh_token: used } = await service.signIn(await service.newUser('ada'));
+    assert.equal((await service.refresh(used)).success, true);
+    const start = await scrapeAsPrometheus(service.url);
+    service.clock.advance(120_000);
+    assert.equal((await service.refresh(used)).success, false);
+    const during = await scrapeAsPrometheus(service.url);
+    const alerts = ['ReelgateTokenReused'];
+    assertAlerts([{ name: 'token reused', before: start, during, minutes: 1, alerts }]);
   });
 
   it('fire for an unreachable mail server', async (test) => {
