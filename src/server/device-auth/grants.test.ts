@@ -9,6 +9,7 @@ import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client
 import { type DeviceAuthFixture, freePort, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { ScriptlessBrowser } from '../../../test/device-auth/scriptless-browser.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { postMcp, toolCall } from '../../../test/mcp/mcp-fixture.ts';
 import { fetchMetrics, METRICS_TOKEN, parseMetrics, sumOf } from '../../../test/operations/fetch-metrics.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import { randomText } from '../platform/tokens.ts';
@@ -145,7 +146,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       const { verifier, query } = fixture.request({ client_id: 'web-app', scope: 'account models' });
       const { code } = await fixture.approve('ada', query);
       const { body: both } = await fixture.exchange(code, verifier, fixture.confidential);
-      assert.deepEqual([both.scope, both.user_id], ['account models', ada.id]);
+      assert.deepEqual([both.scope, both.user_id, 'llm_token' in both], ['account models', ada.id, false]);
       assert.equal(await fixture.acceptsModelCall(both), true);
       assert.equal(await fixture.managementStatus(both, ada), 200);
       const video = { model: 'x', prompt: 'x' };
@@ -521,7 +522,15 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       const poll = { device_code: code, client_id: 'public-app', client_secret: 'x' };
       const { body } = await visitor.send('POST', '/api/auth/device/token', poll);
       assert.equal(body.error, 'invalid_client');
-      assert.equal((await fixture.exchange(code, verifier)).status, 200);
+      const { status, body: tokens } = await fixture.exchange(code, verifier);
+      assert.equal(status, 200);
+      for (const client_secret of ['x', '']) {
+        const credentials = { client_id: 'public-app', client_secret };
+        const refresh = { refresh_token: tokens.refresh_token, ...credentials };
+        const { body: refused } = await visitor.send('POST', '/api/auth/device/refresh', refresh);
+        assert.notEqual(refused.success, true, JSON.stringify(refused));
+      }
+      assert.equal((await fixture.refresh(tokens.refresh_token)).status, 200, 'no refusal used the token up');
     });
 
     it('ends with a ban, also between approval and exchange', async () => {
@@ -555,6 +564,12 @@ it('spends within the limit of the grant, under its own name in the request log'
     const { code, message } = refused.body.error as { code: string; message: string };
     assert.equal(code, 'quota_not_enough');
     assert.match(message, /0\.01 credits per month.*renews at \d{4}-\d{2}-01T00:00:00\.000Z/);
+    const cap = { spend_limit_amount: '0.01', spend_limit_period: 'day' };
+    const assistant = await fixture.grant('ada', { scope: 'mcp', resource: `${fixture.issuer}/mcp` }, cap);
+    const create = toolCall('create_video', { model: 'sora-2', prompt: 'a pier', seconds: 4 });
+    const { body: overMcp } = await postMcp(fixture.issuer, assistant.access_token, create);
+    assert.equal(overMcp.result?._meta?.error?.code, 'quota_not_enough', JSON.stringify(overMcp));
+    assert.match(overMcp.result?.content?.[0]?.text ?? '', /0\.01 credits per day.*renews at/);
     const enough = await fixture.grant('ada', {}, { spend_limit_amount: '20', spend_limit_period: 'month' });
     const made = await video(enough.access_token);
     assert.equal(made.status, 200, JSON.stringify(made.body));

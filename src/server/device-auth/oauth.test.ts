@@ -40,6 +40,44 @@ describe('the OAuth endpoints', () => {
     assert.ok(!JSON.stringify(metadata).includes('id_token'));
   });
 
+  it('lists exactly what is enabled, for the server and for each resource', async () => {
+    const get = async (path: string) => (await service.app.http.fastify.inject(path)).json() as Record<string, unknown>;
+    const methods = ['client_secret_basic', 'client_secret_post', 'none'];
+    assert.deepEqual(await get('/.well-known/oauth-authorization-server'), {
+      issuer,
+      authorization_endpoint: `${issuer}/oauth/authorize`,
+      device_authorization_endpoint: `${issuer}/oauth/device_authorization`,
+      token_endpoint: `${issuer}/oauth/token`,
+      revocation_endpoint: `${issuer}/oauth/revoke`,
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+      scopes_supported: ['account', 'models', 'mcp'],
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+      client_id_metadata_document_supported: false,
+      token_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_methods_supported: methods,
+      service_documentation: `${issuer}/docs`,
+      ui_locales_supported: ['en', 'zh-CN'],
+    });
+    const shared = {
+      authorization_servers: [issuer],
+      bearer_methods_supported: ['header'],
+      resource_name: 'Reelgate',
+      resource_documentation: `${issuer}/docs`,
+    };
+    for (const [path, scopes_supported] of [
+      ['', ['account', 'models']],
+      ['/mcp', ['mcp']],
+    ] as const) {
+      const resource = { ...shared, resource: `${issuer}${path}`, scopes_supported };
+      assert.deepEqual(await get(`/.well-known/oauth-protected-resource${path}`), resource);
+    }
+    const none = await service.app.http.fastify.inject('/.well-known/oauth-protected-resource/claude-code');
+    assert.equal(none.statusCode, 404);
+  });
+
   it('sign in, refresh and revoke with oauth4webapi', async () => {
     const ada = await service.newUser('ada');
     const insecure = { [oauth.allowInsecureRequests]: true };
