@@ -33,6 +33,14 @@ describe('a repeated call over MCP', () => {
     };
     const video = (prompt: string, more: object = {}) => ({ model: 'kling-v1-6', prompt, ...more });
 
+    /** Lets time pass for the calls that are remembered without a key. */
+    const age = (minutes: number) =>
+      service.app.database.kysely
+        .updateTable('idempotency_keys')
+        .set((row) => ({ created_at: row('created_at', '-', minutes * 60_000) }))
+        .where('key', 'like', 'mcp call %')
+        .execute();
+
     it('T141: starts one video, by idempotency_key', async () => {
       const { quota } = await service.operator.quota();
       const given = video('by key', { idempotency_key: 'one of a kind' });
@@ -60,6 +68,8 @@ describe('a repeated call over MCP', () => {
       assert.notEqual(idOf(await post(call, { 'mcp-session-id': 'session-2' })), id);
       assert.equal(jobs('by session'), 4);
       assert.notEqual(idOf(await post(toolCall('create_video', video('by session, then'), 4), session)), id);
+      await age(10);
+      assert.equal(idOf(await post(call, session)), id);
     });
 
     it('T141: starts one video, by id and arguments without a session', async () => {
@@ -77,6 +87,10 @@ describe('a repeated call over MCP', () => {
       const other = { ...body, params: { ...body.params, arguments: video('stateless', { seconds: 10 }) } };
       assert.notEqual(idOf(await post(other, headers)), id);
       assert.notEqual(idOf(await post({ ...body, id: 2 }, headers)), id);
+      await age(9);
+      assert.equal(idOf(await post(body, headers)), id);
+      await age(1);
+      assert.notEqual(idOf(await post(body, headers)), id, 'another conversation, ten minutes later');
     });
 
     it('starts one edit and one extension', async () => {
