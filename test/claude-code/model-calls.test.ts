@@ -154,8 +154,13 @@ describe('model calls of Claude Code', () => {
     await kysely.updateTable('spend_windows').set({ spent: 999_990 }).where('subject', '=', subject).execute();
     const refused = await call();
     assert.deepEqual([refused.status, refused.error.type], [429, 'billing_error']);
-    const { status, 'representative-claim': claim } = limitHeaders(refused);
-    assert.deepEqual([status, claim], ['rejected', undefined]);
+    assert.equal(refused.headers['x-should-retry'], 'false');
+    assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
+    const rejected = limitHeaders(refused);
+    const { status, 'representative-claim': claim, 'overage-disabled-reason': why, reset: renewed } = rejected;
+    assert.deepEqual([status, claim, why], ['rejected', undefined, 'org_spend_cap_reached']);
+    // Rounded up twice, to whole seconds.
+    assert.equal(Math.floor(Number(renewed) / 60), Math.floor(endsAt / 60_000));
     await kysely.deleteFrom('spend_limits').where('subject', '=', subject).execute();
   });
 
@@ -176,6 +181,7 @@ describe('model calls of Claude Code', () => {
     const reset = Number(headers['anthropic-ratelimit-unified-reset']);
     assert.ok(reset > Date.now() / 1_000, String(reset));
     assert.equal(headers['anthropic-ratelimit-unified-representative-claim'], undefined);
+    assert.equal(headers['anthropic-ratelimit-unified-overage-disabled-reason'], 'out_of_credits');
   });
 
   it('an unknown model, a broken body and a missing token are refused in the form of the API', async () => {

@@ -12,6 +12,8 @@ import {
   type PageFailure,
   showErrorsAsPage,
   toAnthropicError,
+  toClaudeCodeError,
+  toClaudeCodeOauthError,
   toErrorResponse,
   toGeminiError,
   toJimengBody,
@@ -272,6 +274,45 @@ describe('model error formats', () => {
       const { status: given, body } = toAnthropicError(facts(internalCode, status));
       assert.equal(given, expected[0]);
       assert.deepEqual(body, { type: 'error', error: { type: expected[1], message: 'why' }, request_id: 'r1' });
+    });
+
+  for (const [seconds, retryAfter, period, reason] of [
+    [undefined, 3_600, 'daily', 'out_of_credits'],
+    [0.2, 1, 'daily', 'org_spend_cap_reached'],
+    [86_401, 86_401, 'weekly', 'org_spend_cap_reached'],
+    [604_801, 604_801, 'monthly', 'org_spend_cap_reached'],
+  ] as const)
+    it(`Claude Code's error at a limit that renews after ${seconds ?? 'unknown'} seconds`, () => {
+      const { status, body, headers = {} } = toClaudeCodeError(facts('quota_not_enough', 403, seconds), 1_000_000);
+      assert.deepEqual([status, (body as { error: { type: string } }).error.type], [429, 'billing_error']);
+      assert.deepEqual([headers['x-should-retry'], headers['retry-after']], ['false', String(retryAfter)]);
+      const {
+        'anthropic-ratelimit-unified-status': state,
+        'anthropic-ratelimit-unified-reset': reset,
+        'anthropic-ratelimit-unified-overage-period': shownPeriod,
+        'anthropic-ratelimit-unified-overage-disabled-reason': why,
+      } = headers;
+      assert.deepEqual([state, reset, shownPeriod, why], ['rejected', String(1_000 + retryAfter), period, reason]);
+    });
+
+  it("Claude Code's other errors: only a dead token stops repetitions", () => {
+    const headersOf = (code: ErrorCode, status: number) => toClaudeCodeError(facts(code, status)).headers;
+    assert.deepEqual(headersOf('invalid_api_key', 401), { 'x-should-retry': 'false' });
+    assert.equal(headersOf('rate_limit_exceeded', 429), undefined);
+    assert.equal(headersOf('upstream_unavailable', 503), undefined);
+  });
+
+  for (const [internalCode, status, expected] of [
+    ['refresh_token_spent', 400, [401, 'invalid_grant']],
+    ['refresh_token_expired', 400, [401, 'invalid_grant']],
+    ['device_code_used', 400, [400, 'expired_token']],
+    ['slow_down', 400, [429, 'slow_down']],
+    ['rate_limit_exceeded', 429, [429, 'slow_down']],
+    ['unavailable', 503, [503, 'temporarily_unavailable']],
+  ] as const)
+    it(`Claude Code's sign-in error for ${internalCode}`, () => {
+      const { status: shown, body } = toClaudeCodeOauthError(facts(internalCode, status));
+      assert.deepEqual([shown, body], [expected[0], { error: expected[1], error_description: 'why' }]);
     });
 
   for (const [status, word] of [
