@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
+import { formatMessage } from '../../src/contract/messages/format-message.ts';
 import { AdminClient } from '../admin-client.ts';
 import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -60,19 +61,33 @@ describe('maintenance commands on the server', () => {
       assert.match((await lost.run('admin', 'check')).stderr, /There is no database at/);
     });
 
+    const turnOnTwoFactors = async (person: AdminClient): Promise<void> => {
+      const { secret } = await person.requestData<{ secret: string }>('POST', '/api/user/2fa/setup');
+      const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+      await person.requestData('POST', '/api/user/2fa/enable', { code });
+    };
+
     it('let in root, who lost the password and every factor, and notify in the console and by mail', async () => {
       const root = await new AdminClient(service.baseUrl).signIn();
-      const { secret } = await root.requestData<{ secret: string }>('POST', '/api/user/2fa/setup');
-      const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
-      await root.requestData('POST', '/api/user/2fa/enable', { code });
+      await turnOnTwoFactors(root);
+      const strictest = { PASSWORD_SIGN_IN: '0', REQUIRE_SECOND_FACTOR: 'all' };
+      for (const [name, value] of Object.entries(strictest))
+        await root.requestData('PUT', `/api/admin/settings/${name}`, { value });
       await root.requestData('PUT', `/api/admin/users/${root.id}`, { email: 'root@example.com' });
       const mail = { SMTP_URL: 'smtp://127.0.0.1:9', SMTP_FROM: 'Reelgate <no-reply@example.com>' };
       const onServer = machine({ DATABASE_URL: databaseUrl, MASTER_KEY, ...mail });
       const words = ['admin', 'reset-password', 'root', '--without-two-factor', '--json'] as const;
       const { password } = parseJsonOutput<{ password: string }>(await onServer.run(...words));
       const again = await new AdminClient(service.baseUrl).signIn({ username: 'root', password });
-      const notices = await again.requestData<{ title: string }[]>('GET', '/api/notifications?page_size=2');
-      const titles = ['An administrator removed your second factors', 'Your password was changed'];
+      const refused = await again.request('GET', '/api/admin/users');
+      assert.deepEqual([refused.success, refused.message], [false, formatMessage('second_factor_required', 'en')]);
+      await turnOnTwoFactors(again);
+      const notices = await again.requestData<{ title: string }[]>('GET', '/api/notifications?page_size=3');
+      const titles = [
+        'Two-step verification is on',
+        'An administrator removed your second factors',
+        'Your password was changed',
+      ];
       assert.deepEqual(
         notices.map(({ title }) => title),
         titles,
