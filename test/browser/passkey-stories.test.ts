@@ -167,15 +167,13 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
     await page.locator('[role=dialog]').getByRole('button', { name: 'Remove' }).click();
     await page.locator('[data-passkey="Work laptop"]').waitFor({ state: 'detached' });
     // The browser is told to forget it after the list was refetched.
-    for (let attempt = 0; attempt < 100 && (await credentials()).length > 0; attempt += 1)
-      await page.waitForTimeout(50);
-    assert.deepEqual(await credentials(), []);
+    await assertForgotten({ page, credentials });
     await page.context().close();
   });
 
   it('that the service does not know are refused by the button, which says so', async () => {
     await service.signUp('bob');
-    const { page, setPresent } = await open();
+    const { page, credentials, setPresent } = await open();
     await authenticate(page, 'bob', PASSWORD);
     await addPasskey(page, 'Phone');
     await setPresent(false);
@@ -186,6 +184,7 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
     await setPresent(true);
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.getByText('could not be verified').first().waitFor();
+    await assertForgotten({ page, credentials });
     await page.context().close();
   });
 
@@ -223,6 +222,12 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
     await page.context().close();
   });
 });
+
+/** Waits until the authenticator has deleted its passkeys, as the Signal API tells it. */
+async function assertForgotten({ page, credentials }: Pick<PasskeyBrowser, 'page' | 'credentials'>): Promise<void> {
+  for (let attempt = 0; attempt < 100 && (await credentials()).length > 0; attempt += 1) await page.waitForTimeout(50);
+  assert.deepEqual(await credentials(), []);
+}
 
 const addAuthenticator = (cdp: CDPSession) =>
   cdp.send('WebAuthn.addVirtualAuthenticator', {
