@@ -39,6 +39,12 @@ forEachDatabase((name, _open, freshUrl) => {
       other.settings('other', { auto_create: true }),
       company.settings('domains', { auto_create: true, allowed_domains: ['example.com'] }),
       company.settings('roles', { auto_create: true, admins: { claim: 'realm.groups', values: ['admins', 'ops'] } }),
+      company.settings('mapped', {
+        auto_create: true,
+        scopes: ['email', 'groups'],
+        claims: { email: 'contact.mail', email_verified: 'contact.verified', name: 'full', username: 'login' },
+        plan: 'starter',
+      }),
       company.settings('teams', {
         auto_create: true,
         organizations: [
@@ -117,6 +123,28 @@ forEachDatabase((name, _open, freshUrl) => {
       await again.signIn(company, 'company', { ...ADA, email: 'renamed@example.com' });
       assert.equal((await again.account())?.id, account?.id);
       assert.equal((await identitiesOf(again.user))[0]?.email, 'renamed@example.com');
+    });
+
+    it('requests the scopes, reads the claims and gives the plan of its settings', async () => {
+      const card = { package_code: 'starter', name: 'Starter', level: 1, duration_days: 30, status: 1 };
+      await service.root.ok('POST', '/api/admin/package-cards', card);
+      const visitor = browser();
+      const { searchParams } = new URL(await visitor.start('mapped'));
+      assert.equal(searchParams.get('scope'), 'openid email groups');
+      await visitor.signIn(company, 'mapped', {
+        ...ADA,
+        sub: 'mapped',
+        preferred_username: 'another',
+        contact: { mail: 'Grace@example.org', verified: true },
+        full: 'Grace H.',
+        login: 'grace',
+      });
+      await visitor.account();
+      const self = await visitor.user.ok('GET', '/api/user/self');
+      assert.deepEqual(
+        [self.username, self.display_name, self.email, self.current_package_code],
+        ['grace', 'Grace H.', 'grace@example.org', 'starter'],
+      );
     });
 
     it('refuses an unknown identity where accounts are not created, and says how to link it', async () => {
