@@ -164,7 +164,16 @@ describe('the consent page on a phone', { skip: chromiumPath === undefined && !p
       await approve(page);
       assert.equal(await page.locator('#days').getAttribute('aria-invalid'), 'true');
       await page.fill('#days', '');
+      await page.fill('#amount', '2.5');
+      await page.selectOption('#period', 'week');
       await approve(page);
+      const root = await service.root();
+      const [granted] = await root.ok<{ after: object }[]>('GET', '/api/admin/audit?action=grant.approve&page_size=1');
+      assert.deepEqual(granted?.after, {
+        ...granted?.after,
+        ends_at: null,
+        spend_limit: { amount: 2.5 * 500_000, period: 'week' },
+      });
       const { searchParams, origin: ledTo } = new URL(page.url());
       assert.deepEqual(
         [ledTo, searchParams.get('state'), searchParams.get('iss')],
