@@ -195,4 +195,6 @@ export const EN = {
   remix_unsupported: 'Only completed Sora-style tasks can be remixed.',
   idempotency_in_progress: 'A request with this Idempotency-Key is in progress.',
   idempotency_mismatch: 'This Idempotency-Key was used with another request.',
+  tool_call_continues:
+    'This takes longer than usual and continues. Before you start another video, repeat the call with the same arguments and idempotency_key, or look for the video with list_videos.',
 } as const;

@@ -187,6 +187,8 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   remix_unsupported: '只有已完成的 Sora 类任务才能再创作。',
   idempotency_in_progress: '使用该 Idempotency-Key 的请求正在处理中。',
   idempotency_mismatch: '该 Idempotency-Key 已用于另一个请求。',
+  tool_call_continues:
+    '此调用耗时较长，仍在继续。请先用相同的参数和 idempotency_key 重试，或用 list_videos 查找该视频，不要直接创建新视频。',
 };
 
 /** Translations of the values of `{what}`. */

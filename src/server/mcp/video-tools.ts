@@ -59,6 +59,9 @@ type Handlers = {
 
 const DEFAULT_PAGE = 20;
 const DATABASE_RETRY_SECONDS = 2;
+/** Programs give a call up after 60 s, often without telling the model why. */
+const MAX_CALL_MS = 44_000;
+const LATE_RETRY_SECONDS = 10;
 
 export const isToolName = (name: string): name is ToolName => Object.hasOwn(TOOLS, name);
 
@@ -91,7 +94,7 @@ export class VideoTools {
       const checked = validatorFor(TOOLS[name].input)(given);
       if ('error' in checked) throw checked.error;
       const handle = this.#handlers[name] as (given: unknown, call: ToolCall) => Promise<object>;
-      const result = toResult(await handle(checked.value, call));
+      const result = toResult(await endInTime(name, handle(checked.value, call)));
       metrics.recordToolCall(name, 'ok');
       return result;
     } catch (error) {
@@ -219,6 +222,30 @@ export class VideoTools {
       url: task.status === 'SUCCESS' ? url : null,
       error: shown.error === null ? null : { code: String(shown.error.code), message: String(shown.error.message) },
     };
+  }
+}
+
+/**
+ * The result of a tool, unless it takes longer than programs wait: fetching files by URL and a slow vendor may. The work
+ * goes on, and a repetition joins it or finds what it started.
+ *
+ * @throws AppError `idempotency_in_progress` for tools that spend, `unavailable` for the others
+ */
+async function endInTime<R>(name: ToolName, work: Promise<R>): Promise<R> {
+  // Waits for the time its caller gave, which is bounded.
+  if (name === 'get_video') return work;
+  const late = Promise.withResolvers<never>();
+  const error = TOOLS[name].annotations.readOnlyHint
+    ? new AppError('unavailable', { retryAfterSeconds: LATE_RETRY_SECONDS })
+    : new AppError('idempotency_in_progress', {
+        messageKey: 'tool_call_continues',
+        retryAfterSeconds: LATE_RETRY_SECONDS,
+      });
+  const timer = setTimeout(() => late.reject(error), MAX_CALL_MS);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
