@@ -227,7 +227,7 @@ export class VideoTools {
 
 /**
  * The result of a tool, unless it takes longer than programs wait: fetching files by URL and a slow vendor may. The work
- * goes on, and a repetition joins it or finds what it started.
+ * continues, and a repetition joins it or finds what it started.
  *
  * @throws AppError `idempotency_in_progress` for tools that spend, `unavailable` for the others
  */
