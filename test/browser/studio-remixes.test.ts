@@ -139,7 +139,7 @@ describe('comparing and remixing in the studio', { skip: chromiumPath === undefi
     await page.getByRole('heading', { name: 'A second fox' }).waitFor();
     const region = page.locator('main');
     await region.getByText(/^\d+ × \d+ · [\d.]+ s$/).waitFor();
-    await region.getByText(/^Balance [\d.]+ credits$/).waitFor();
+    await region.getByText(/^Paid from: Balance [\d.]+ credits$/).waitFor();
     await page.keyboard.press('ArrowRight');
     await page.getByRole('heading', { name: 'A first fox' }).waitFor();
     await page.keyboard.press('ArrowLeft');
