@@ -186,7 +186,7 @@ describe('typed inputs', () => {
       const plain = idOf(await caller.submit({ model, prompt: 'no draft' }).catch(() => ({ id: '' })));
       const final = { model, metadata: { draft_task: id } };
       for (const [body, param] of [
-        [{ ...final, seconds: '5' }, 'duration'],
+        [{ ...final, seconds: '5' }, 'seconds'],
         [{ ...final, size: '480p' }, 'size'],
         [{ ...final, inputs: [reference] }, 'inputs'],
         [{ ...final, metadata: { draft_task: id, seed: 7 } }, 'metadata.seed'],
