@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import type { Provenance as ProvenanceSchema } from '../../contract/video.ts';
-import { checkManifest, type ManifestCheck } from './check-manifest.ts';
-import type { FileBox, VideoFile } from './hash-boxes.ts';
+import { checkManifest, type FileBox, type ManifestCheck, type VideoFile } from './check-manifest.ts';
 
 /** Marks of generated content that a video file carries about itself. */
 export type Provenance = Static<typeof ProvenanceSchema>;
