@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.ts';
 import { ERRORS, type ErrorDefinition } from '../../src/contract/error-codes.ts';
 import { EN } from '../../src/contract/messages/en.ts';
 import {
@@ -9,8 +11,7 @@ import {
   START_SETTINGS,
 } from '../../src/server/platform/setting-definitions.ts';
 import type { Setting } from '../../src/server/platform/setting-readers.ts';
-import { renderCommandTable } from './command-table.ts';
-import { renderDialectTables } from './dialect-tables.ts';
+import { FIELD_TREATMENTS, type Treatment } from '../../test/chat/field-treatments.ts';
 import { renderModels } from './models.ts';
 
 const GENERATED = '<!-- Made by `npm run docs` from the code; changes here are overwritten. -->';
@@ -157,3 +158,45 @@ function renderEnvExample(): string {
   );
   return `# Made by \`npm run docs\` from the code. Copy to .env and take off the # of what you change.\n\n${entries.join('\n')}`;
 }
+
+/** The table of docs/cli.md: each command with its arguments, purpose and options, in the order of the help. */
+function renderCommandTable(): string {
+  const rows = commandsOf(createProgram(false)).map(({ path, command }) => {
+    const named = command.registeredArguments.map((each) => {
+      const name = `${each.name()}${each.variadic ? '…' : ''}`.toUpperCase();
+      return each.required ? name : `[${name}]`;
+    });
+    const options = command.options.map(({ long }) => `\`${long}\``).join(', ');
+    return `| \`reelgate ${[...path, ...named].join(' ')}\` | ${command.description()} | ${options} |`;
+  });
+  return ['| Command | Purpose | Options |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** All commands below this one that do something, without the groups. */
+const commandsOf = (command: Command, before: readonly string[] = []): { path: string[]; command: Command }[] =>
+  command.commands.flatMap((each) => {
+    const path = [...before, each.name()];
+    return each.commands.length === 0 ? [{ path, command: each }] : commandsOf(each, path);
+  });
+
+const TREATMENT_ORDER: readonly Treatment[] = ['default', 'partly', 'dropped', 'refused', 'same', 'yes'];
+const TREATMENT_HEAD = '| OpenAI, chat | OpenAI, Responses | Anthropic | Google | Fields |\n|---|---|---|---|---|';
+
+/** By dialect of the caller, a table of the fields that some upstream does not take in full. */
+const renderDialectTables = (): Record<string, string> =>
+  Object.fromEntries(
+    FIELD_TREATMENTS.map(({ title, fields }) => {
+      const partial = fields.filter((each) => !each.treatments.every((one) => one === 'same' || one === 'yes'));
+      const rows = [...Map.groupBy(partial, ({ treatments }) => treatments.join(' | '))].toSorted(([a], [b]) =>
+        keyOf(a).localeCompare(keyOf(b)),
+      );
+      const lines = rows.map(([cells, same]) => `| ${cells} | ${same.map(({ field }) => field).join('; ')} |`);
+      return [title, [TREATMENT_HEAD, ...lines].join('\n')];
+    }),
+  );
+
+const keyOf = (cells: string): string =>
+  cells
+    .split(' | ')
+    .map((each) => TREATMENT_ORDER.indexOf(each as Treatment))
+    .join('');
