@@ -20,7 +20,7 @@ export default function CollectionDialog({ taskIds, onClose }: CollectionDialogP
   const { t } = useTranslation('collections');
   const queries = useQueryClient();
   const collections = useQuery(collectionsQuery(taskIds.length === 1 ? taskIds[0] : undefined));
-  // The service reports memberships for a single video only; with several, boxes reflect what was changed in this dialog.
+  // The API reports collections of a single video only. For several videos, checkboxes show the changes made in this dialog.
   const [chosen, setChosen] = useState<Readonly<Record<number, boolean>>>({});
   const refetch = (part: 'collections' | 'list') => queries.invalidateQueries({ queryKey: ['videos', part] });
   const close = (): void => {

@@ -8,7 +8,7 @@ import type { Session } from '../../contract/accounts.ts';
 import { adminListLogins, type LoginAttempt, listLogins } from '../../contract/logins.ts';
 import { defined } from '../../contract/objects.ts';
 import { callApi } from '../data/api-client.ts';
-import { formatNames } from '../data/format-punctuation.ts';
+import { formatNames } from '../data/format-text.ts';
 import { formatDateTime } from '../data/format-times.ts';
 import { type Column, DataTable } from './data-table.tsx';
 import { ErrorAlert } from './error-alert.tsx';

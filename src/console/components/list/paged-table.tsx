@@ -4,7 +4,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ADMIN_PAGE_SIZE, type ListResponse } from '../../data/admin.ts';
-import { formatCount } from '../../data/format-count.ts';
+import { formatCount } from '../../data/format-text.ts';
 import { type Column, DataTable, type RowSelection } from '../data-table.tsx';
 import { ErrorAlert } from '../error-alert.tsx';
 import { EmptyState } from '../page.tsx';

@@ -12,8 +12,7 @@ import { RouteButton, RouteLink, useRouteId } from '../../components/route-link.
 import { SpendLimitText } from '../../components/spend-limit.tsx';
 import { LazyUsageChart } from '../../components/usage-panel.tsx';
 import { costsQuery, performanceQuery } from '../../data/costs.ts';
-import { formatCount, formatPercent } from '../../data/format-count.ts';
-import { formatNames } from '../../data/format-punctuation.ts';
+import { formatCount, formatNames, formatPercent } from '../../data/format-text.ts';
 import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/format-times.ts';
 import { apiKeyQuery } from '../../data/keys.ts';
 import { requestsQuery } from '../../data/requests.ts';

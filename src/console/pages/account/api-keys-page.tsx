@@ -46,7 +46,7 @@ import {
   toSpendLimitBody,
   toSpendLimitDraft,
 } from '../../data/field-values.ts';
-import { formatNames } from '../../data/format-punctuation.ts';
+import { formatNames } from '../../data/format-text.ts';
 import { formatDate } from '../../data/format-times.ts';
 import { type ApiKey, type ApiKeyBody, apiKeysQuery, PAGE_SIZE } from '../../data/keys.ts';
 import { useStatus } from '../../data/self.ts';

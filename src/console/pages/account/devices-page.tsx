@@ -25,7 +25,7 @@ import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatColon, formatLabelled } from '../../data/format-punctuation.ts';
+import { formatColon, formatLabelled } from '../../data/format-text.ts';
 import { formatDate } from '../../data/format-times.ts';
 import { type Device, devicesQuery, PAGE_SIZE } from '../../data/sessions.ts';
 

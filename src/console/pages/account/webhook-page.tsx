@@ -15,7 +15,7 @@ import { DescriptionList, SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatLabelled, formatNames } from '../../data/format-punctuation.ts';
+import { formatLabelled, formatNames } from '../../data/format-text.ts';
 import { deliveriesQuery, type Webhook, type WebhookDelivery, webhookQuery } from '../../data/webhooks.ts';
 import { WebhookDialog, WebhookSecretDialog } from './webhook-dialog.tsx';
 import { WebhookState } from './webhook-list-page.tsx';

@@ -11,7 +11,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { checkSheet, type Sheet } from '../../data/batches.ts';
-import { formatColon, formatNames } from '../../data/format-punctuation.ts';
+import { formatColon, formatNames } from '../../data/format-text.ts';
 import { usableModelsQuery } from '../../data/models.ts';
 
 interface SheetPanelProps {

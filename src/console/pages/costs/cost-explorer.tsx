@@ -23,7 +23,7 @@ import {
   performanceQuery,
 } from '../../data/costs.ts';
 import { downloadRowsAsCsv } from '../../data/download-file.ts';
-import { formatCount, formatPercent, formatPercentChange } from '../../data/format-count.ts';
+import { formatCount, formatPercent, formatPercentChange } from '../../data/format-text.ts';
 import { formatMilliseconds } from '../../data/format-times.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
 import { useChannelNames, useUserNames } from '../../data/names.ts';

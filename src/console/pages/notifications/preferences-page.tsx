@@ -11,7 +11,7 @@ import { SettingsSection } from '../../components/panel.tsx';
 import { SaveForm, useFormValues } from '../../components/save-form.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatLabelled } from '../../data/format-punctuation.ts';
+import { formatLabelled } from '../../data/format-text.ts';
 import { type MailSettings, mailSettingsQuery, preferencesQuery } from '../../data/notifications.ts';
 
 type Channel = 'topics' | 'mail';

@@ -11,7 +11,7 @@ import { DescriptionList, Panel } from '../../components/panel.tsx';
 import { RouteLink, useRouteId } from '../../components/route-link.tsx';
 import { SignedAmount } from '../../components/signed-amount.tsx';
 import { downloadFile } from '../../data/download-file.ts';
-import { formatDecimal } from '../../data/format-count.ts';
+import { formatDecimal } from '../../data/format-text.ts';
 import { formatDateTime, formatDuration } from '../../data/format-times.ts';
 import { type Receipt, receiptQuery } from '../../data/requests.ts';
 import type requestStrings from '../../strings/en/requests.ts';

@@ -7,7 +7,7 @@ import { CreditAmount } from '../../components/credit-amount.tsx';
 import { acceptsMotion } from '../../components/hover-clip.tsx';
 import { TaskProgress, VideoFailure } from '../../components/task-status.tsx';
 import { useStablePlaybackSource } from '../../components/video-player.tsx';
-import { formatLabelled } from '../../data/format-punctuation.ts';
+import { formatLabelled } from '../../data/format-text.ts';
 import { type Video, videoQuery } from '../../data/videos.ts';
 import { firstFrameUpload, RemixButtons, VideoFacts } from './current-video.tsx';
 import type { RemixActions } from './remix-actions.ts';

@@ -7,7 +7,7 @@ import { toDisplayedQuota } from '../../../contract/amounts.ts';
 import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { withMod } from '../../components/shortcut-keys.ts';
-import { formatCount } from '../../data/format-count.ts';
+import { formatCount } from '../../data/format-text.ts';
 import { formatRelativeTime } from '../../data/format-times.ts';
 import { useSelf } from '../../data/self.ts';
 import type { VideoBody, VideoQuote } from '../../data/videos.ts';

@@ -5,7 +5,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { acceptsMotion } from '../../components/hover-clip.tsx';
-import { formatLabelled } from '../../data/format-punctuation.ts';
+import { formatLabelled } from '../../data/format-text.ts';
 import { type Video, videoQuery } from '../../data/videos.ts';
 
 /** Below this width the stage is under the prompt bar, and the button is pinned to the bottom. */

@@ -2,7 +2,7 @@ import { ActionIcon, Group } from '@mantine/core';
 import { IconChevronDown, IconMovie, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { formatLabelled } from '../../data/format-punctuation.ts';
+import { formatLabelled } from '../../data/format-text.ts';
 import type { UsableModel } from '../../data/models.ts';
 import type { Draft } from './draft.ts';
 import { modelTitle, readPickedModels, toggleFavouriteModel } from './models.ts';

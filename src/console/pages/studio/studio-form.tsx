@@ -6,7 +6,7 @@ import { VIDEO_OPERATIONS, type VideoOperation } from '../../../contract/input-r
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { showShortcuts } from '../../components/shortcut-keys.ts';
-import { formatNames } from '../../data/format-punctuation.ts';
+import { formatNames } from '../../data/format-text.ts';
 import { canDo, type UsableModel } from '../../data/models.ts';
 import {
   bodiesFor,

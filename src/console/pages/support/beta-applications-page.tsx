@@ -12,7 +12,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { useSaveAndClose } from '../../components/save-form.tsx';
 import { useDraftText } from '../../components/tickets.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatLabelled } from '../../data/format-punctuation.ts';
+import { formatLabelled } from '../../data/format-text.ts';
 import {
   type BetaApplication,
   type BetaFeature,

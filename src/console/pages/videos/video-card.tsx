@@ -11,7 +11,7 @@ import { HoverClip } from '../../components/hover-clip.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { TaskProgress, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { formatLabelled } from '../../data/format-punctuation.ts';
+import { formatLabelled } from '../../data/format-text.ts';
 import { downloadVideo, type Video } from '../../data/videos.ts';
 import { useModelTitle } from '../studio/models.ts';
 

@@ -20,7 +20,7 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
 import { type AuditEntry, listQuery } from '../../../data/admin.ts';
-import { formatLabelled } from '../../../data/format-punctuation.ts';
+import { formatLabelled } from '../../../data/format-text.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { auditTargetPath, changedKeys, type FieldChange, recordedName, toFieldChanges } from './audit-entry.ts';

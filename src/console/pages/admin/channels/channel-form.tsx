@@ -23,7 +23,7 @@ import { listModelRows } from '../../../../contract/models.ts';
 import { SaveForm, useFieldError, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { listQuery } from '../../../data/admin.ts';
-import { formatNames } from '../../../data/format-punctuation.ts';
+import { formatNames } from '../../../data/format-text.ts';
 import type { CredentialField, CredentialScheme, Vendor } from '../../../data/vendors.ts';
 import { type ChannelFormValues, credentialSchemeOf, keepsStoredCredentials } from './channel-form-values.ts';
 import { CredentialLineError, fitsOnLines } from './credential-values.ts';

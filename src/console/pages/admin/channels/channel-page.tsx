@@ -12,7 +12,7 @@ import { RouteButton, RouteLink, useRouteId } from '../../../components/route-li
 import { useToasts } from '../../../components/toasts.tsx';
 import { type ChannelDetail, dataQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatColon, formatNames } from '../../../data/format-punctuation.ts';
+import { formatColon, formatNames } from '../../../data/format-text.ts';
 import { useVendors, type Vendor } from '../../../data/vendors.ts';
 import { ChannelForm } from './channel-form.tsx';
 import {

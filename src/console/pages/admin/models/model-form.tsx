@@ -21,8 +21,7 @@ import { useFormatAmountNumber, useFormatPrice } from '../../../components/credi
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { listQuery } from '../../../data/admin.ts';
-import { formatCount } from '../../../data/format-count.ts';
-import { formatNames } from '../../../data/format-punctuation.ts';
+import { formatCount, formatNames } from '../../../data/format-text.ts';
 import { formatDuration } from '../../../data/format-times.ts';
 import { useStatus } from '../../../data/self.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendors.ts';

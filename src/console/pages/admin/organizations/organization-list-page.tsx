@@ -13,7 +13,7 @@ import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { type ListItem, listQuery } from '../../../data/admin.ts';
-import { formatNames } from '../../../data/format-punctuation.ts';
+import { formatNames } from '../../../data/format-text.ts';
 import { usePlanNames } from '../../../data/names.ts';
 
 /** An organization as administrators see it. */

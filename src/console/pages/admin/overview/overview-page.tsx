@@ -20,7 +20,7 @@ import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, type ListItem, listQuery } from '../../../data/admin.ts';
-import { formatCount } from '../../../data/format-count.ts';
+import { formatCount } from '../../../data/format-text.ts';
 import { usableModelsQuery } from '../../../data/models.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { useSelf } from '../../../data/self.ts';

@@ -6,7 +6,7 @@ import { Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { dataQuery } from '../../../data/admin.ts';
-import { formatNames } from '../../../data/format-punctuation.ts';
+import { formatNames } from '../../../data/format-text.ts';
 import { useChannelNames } from '../../../data/names.ts';
 
 const REFRESH_MS = 30_000;

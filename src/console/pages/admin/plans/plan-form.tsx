@@ -16,7 +16,7 @@ import { ModelsSelect } from '../../../components/models-select.tsx';
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { SpendLimitFields } from '../../../components/spend-limit.tsx';
-import { formatAside } from '../../../data/format-punctuation.ts';
+import { formatAside } from '../../../data/format-text.ts';
 import { useChannels } from '../../../data/names.ts';
 import type { PlanFormValues } from './plan-form-values.ts';
 

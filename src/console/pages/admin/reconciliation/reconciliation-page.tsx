@@ -21,8 +21,7 @@ import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery, type ListItem, listQuery, type ResponseData, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatDecimal } from '../../../data/format-count.ts';
-import { formatLabelled } from '../../../data/format-punctuation.ts';
+import { formatDecimal, formatLabelled } from '../../../data/format-text.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
 
 /** Compares settled amounts with the vendors' bills, by channel. */

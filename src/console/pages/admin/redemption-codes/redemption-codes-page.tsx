@@ -44,7 +44,7 @@ import { type CodeListItem, listQuery, useInvalidateQueries, usePlanOptions } fr
 import { callApi, sendRequest } from '../../../data/api-client.ts';
 import { downloadFile } from '../../../data/download-file.ts';
 import { creditsToQuota, formatDateField, toEndOfDay } from '../../../data/field-values.ts';
-import { formatAside } from '../../../data/format-punctuation.ts';
+import { formatAside } from '../../../data/format-text.ts';
 import { formatDate } from '../../../data/format-times.ts';
 import { usePlanNames, useUserNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';

@@ -14,7 +14,7 @@ import { OwnerLink, RouteButton, RouteLink, useRouteId } from '../../../componen
 import { WalletAndPlanAmount } from '../../../components/signed-amount.tsx';
 import { QueuePlaceText, TaskStatusBadge } from '../../../components/task-status.tsx';
 import { dataQuery, type Task } from '../../../data/admin.ts';
-import { formatColon } from '../../../data/format-punctuation.ts';
+import { formatColon } from '../../../data/format-text.ts';
 import { formatDateTime, formatDuration } from '../../../data/format-times.ts';
 import { type NameLookup, useChannelNames, useUserNames } from '../../../data/names.ts';
 import { ERROR_REASONS, type ErrorReason } from '../channels/channel-status.tsx';

@@ -32,7 +32,7 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, listQuery, type User, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatCount } from '../../../data/format-count.ts';
+import { formatCount } from '../../../data/format-text.ts';
 import { formatDate, formatDeadline } from '../../../data/format-times.ts';
 import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
