@@ -183,7 +183,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'create a new one; the old one is revoked at once': '创建新密码；旧密码立即吊销',
   'Plans on offer, and what is left of yours': '可购套餐与您的剩余额度',
   'List the plans on offer': '列出可购套餐',
-  'Show your plan: what is left, when it resets, how fast it is used': '显示您的套餐：剩余额度、重置时间与消耗速度',
+  'Show your plan: remaining allowance, next reset and rate of use': '显示您的套餐：剩余额度、重置时间与消耗速度',
   'Redeem a code': '使用兑换码',
   'the code; spaces and dashes do not matter': '兑换码；忽略空格与连字符',
   'List your calls and videos that have ended, with what they cost': '列出已结束的调用与视频及其费用',
@@ -261,7 +261,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'the passphrase of its key; else REELGATE_BACKUP_PASSPHRASE': '主密钥的口令；否则取 REELGATE_BACKUP_PASSPHRASE',
   'move a database that is there aside': '将现有数据库移到一旁',
   'a file made by "reelgate admin backup"': '“reelgate admin backup”生成的文件',
-  'Check the ledger, the rows that must fit together, and that the master key opens what is encrypted':
+  'Check the ledger, references between rows, and whether the master key decrypts stored secrets':
     '核对账目、必须一致的数据，以及主密钥能否解密',
   'Move from SQLite to PostgreSQL: copy everything, compare the numbers of rows, audit both ledgers':
     '从 SQLite 迁移到 PostgreSQL：复制全部数据、比较行数并核对两边账目',

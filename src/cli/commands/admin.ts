@@ -186,7 +186,7 @@ function addBackupCommands(admin: Command, run: RunCommand): void {
 function addCheckCommand(admin: Command, run: RunCommand): void {
   admin
     .command('check')
-    .description('Check the ledger, the rows that must fit together, and that the master key opens what is encrypted')
+    .description('Check the ledger, references between rows, and whether the master key decrypts stored secrets')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ output }) => {
         const { checkDatabase } = await importCheck();

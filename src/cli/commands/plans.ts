@@ -54,7 +54,7 @@ export function addPlanCommands(program: Command, run: RunCommand): void {
 
   plans
     .command('show')
-    .description('Show your plan: what is left, when it resets, how fast it is used')
+    .description('Show your plan: remaining allowance, next reset and rate of use')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const own = await reelgate.plans.current();

@@ -11,7 +11,7 @@ const CALL: ToolCall = {
   signal: new AbortController().signal,
 };
 
-/** Tools of a service in which nothing ends; `begun` counts what was begun. */
+/** Tools whose service calls never finish. Each call adds its name to `begun`. */
 function makeTools(begun: string[]): VideoTools {
   const hang = (what: string) => () => {
     begun.push(what);

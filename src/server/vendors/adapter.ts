@@ -7,7 +7,7 @@ import type { TaskStatus } from '../../contract/task-states.ts';
 import type { Base64Text } from '../platform/base64.ts';
 import type { AdapterContext, VendorError } from '../upstreams/upstream.ts';
 
-/** A secret text; `writeOnly` makes forms hide what is typed. */
+/** A secret string. `writeOnly` makes forms mask the input. */
 export const SecretText = Type.String({ minLength: 1, writeOnly: true });
 
 /** Credentials that consist of one API key. */
