@@ -13,10 +13,9 @@ import {
   RESPONSE_FAULTS,
   type WireResponse,
 } from './faults.ts';
-import { withFirstFrame } from './first-frame.ts';
+import { findSentImage, withFirstFrame } from './first-frame.ts';
 import type { Job, JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
 import { clip, loadMedia, type MediaFile, poster, sameClip, serveFile, toMediaFile } from './media.ts';
-import { findSentImage } from './sent-image.ts';
 import {
   type Operation,
   PROBLEM_KINDS,

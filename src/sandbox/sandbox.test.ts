@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { FAULT_KINDS, type FaultKind } from './faults.ts';
+import { findSentImage } from './first-frame.ts';
 import { type JobSnapshot, manualClock } from './jobs.ts';
 import { CLIP_NAMES, clip, loadMedia } from './media.ts';
 import { openaiSimulator } from './openai.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
-import { findSentImage } from './sent-image.ts';
 import { defineSimulator, jsonResponse } from './simulator.ts';
 import { sora } from './vendors/sora.ts';
 
