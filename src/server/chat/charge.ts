@@ -19,6 +19,7 @@ import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts
 import type { ResolvedModel } from '../channels/directory.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { memoizeByObject, upToEntries } from '../platform/cache.ts';
+import { withinTime } from '../platform/concurrency.ts';
 import { type Database, DatabaseUnavailableError, RowsLockedError } from '../platform/db/database.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';
 import type { ModelCaller } from '../platform/http/route-registry.ts';
@@ -192,7 +193,7 @@ export class CallCharge {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
     this.#context.admission?.end(0);
-    return withinTime(this.#refund(end), REFUND_WAIT_MS);
+    return withinTime(this.#refund(end), REFUND_WAIT_MS, () => undefined);
   }
 
   #refund(end: CallEnd): Promise<void> {
@@ -348,13 +349,6 @@ function boundsOf(
     completionTokens:
       completionTokens <= generates ? generates : Math.max(generates, Buffer.byteLength(result.text(), 'utf8')),
   };
-}
-
-async function withinTime(work: Promise<void>, ms: number): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, ms);
-  await Promise.race([work, late.promise]);
-  clearTimeout(timer);
 }
 
 /** A price for each image, independent of tokens. */

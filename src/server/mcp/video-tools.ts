@@ -14,6 +14,7 @@ import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts'
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { withinTime } from '../platform/concurrency.ts';
 import { DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
@@ -234,19 +235,11 @@ export class VideoTools {
 async function endInTime<R>(name: ToolName, work: Promise<R>): Promise<R> {
   // Waits for the time its caller gave, which is bounded.
   if (name === 'get_video') return work;
-  const late = Promise.withResolvers<never>();
-  const error = TOOLS[name].annotations.readOnlyHint
-    ? new AppError('unavailable', { retryAfterSeconds: LATE_RETRY_SECONDS })
-    : new AppError('idempotency_in_progress', {
-        messageKey: 'tool_call_continues',
-        retryAfterSeconds: LATE_RETRY_SECONDS,
-      });
-  const timer = setTimeout(() => late.reject(error), MAX_CALL_MS);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return withinTime(work, MAX_CALL_MS, () => {
+    const retryAfterSeconds = LATE_RETRY_SECONDS;
+    if (TOOLS[name].annotations.readOnlyHint) throw new AppError('unavailable', { retryAfterSeconds });
+    throw new AppError('idempotency_in_progress', { messageKey: 'tool_call_continues', retryAfterSeconds });
+  });
 }
 
 /** The schemas of the tools name files by `inputs` alone, so a refusal without any file names that. */

@@ -276,3 +276,19 @@ export function runWithinTime<R>(work: () => R, timeoutMs: number): R | undefine
   }
   return result;
 }
+
+/**
+ * Waits for work for at most `ms`; the work itself continues.
+ *
+ * @param late called when the time is over; its result or error is that of the wait
+ */
+export async function withinTime<R, L>(work: Promise<R>, ms: number, late: () => L): Promise<R | L> {
+  const timeout = Promise.withResolvers<undefined>();
+  const timer = setTimeout(timeout.resolve, ms, undefined);
+  try {
+    const ended = await Promise.race([work.then((result) => ({ result })), timeout.promise]);
+    return ended === undefined ? late() : ended.result;
+  } finally {
+    clearTimeout(timer);
+  }
+}
