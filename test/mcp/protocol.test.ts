@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { envelopeOf, headersOf, postMcp, toolCall } from './mcp-fixture.ts';
@@ -9,6 +12,10 @@ const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 const HAILUO = 'MiniMax-Hailuo-02';
 /** Begins with an image. */
 const FROM_IMAGE = 'I2V-01';
+/** Edits a video. */
+const EDITS = 'wan2.7-videoedit';
+/** Extends a video. */
+const EXTENDS = 'wan2.7-i2v';
 /** Takes no GIF. */
 const VEO = 'veo-3.1-generate-preview';
 const GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
@@ -16,15 +23,23 @@ const INITIALIZE = { jsonrpc: '2.0', id: 0, method: 'initialize' };
 
 describe('the wire forms of the Model Context Protocol', () => {
   let service: VideoService;
+  let folder: string;
   before(async () => {
-    service = await startVideoService('sqlite::memory:', {}, [
+    folder = await mkdtemp(join(tmpdir(), 'rg-mcp-'));
+    const env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' };
+    service = await startVideoService('sqlite::memory:', { env }, [
       { name: 'kling', model: 'kling-v1-6' },
       { name: 'hailuo', model: HAILUO },
       { name: 'hailuo', model: FROM_IMAGE },
       { name: 'veo', model: VEO },
+      { name: 'wan', model: EDITS },
+      { name: 'wan', model: EXTENDS },
     ]);
   });
-  after(() => service.stop());
+  after(async () => {
+    await service.stop();
+    await rm(folder, { recursive: true });
+  });
 
   const post = (body: unknown, headers: Record<string, string> = {}) =>
     postMcp(service.baseUrl, service.caller.key, body, headers);
@@ -275,6 +290,20 @@ describe('the wire forms of the Model Context Protocol', () => {
         const [named] = text.split(' ');
         assert.deepEqual([body.result?._meta?.error?.param, named], [field, field], `${tool} ${text}`);
       }
+    const form = new FormData();
+    form.set('purpose', 'vision');
+    form.set('file', new Blob([Buffer.from(GIF, 'base64')]), 'dot.gif');
+    const headers = { authorization: `Bearer ${service.caller.key}` };
+    const uploaded = await fetch(`${service.baseUrl}/v1/files`, { method: 'POST', headers, body: form });
+    const { id } = (await uploaded.json()) as { readonly id: string };
+    for (const [tool, model] of [
+      ['edit_video', EDITS],
+      ['extend_video', EXTENDS],
+    ] as const) {
+      const { body } = await post(toolCall(tool, { id, prompt: 'x', model }));
+      const text = body.result?.content?.[0]?.text ?? '';
+      assert.deepEqual([body.result?._meta?.error?.param, text.split(' ')[0]], ['id', 'id'], `${tool} ${text}`);
+    }
     const { body } = await service.caller.request('POST', '/v1/videos', {
       model: VEO,
       prompt: 'x',

@@ -160,7 +160,7 @@ export class VideoTools {
     if (tool === 'create_video') return requests.read(requests.check(given), caller);
     const { id, ...change } = given as ToolInput<'edit_video'>;
     const operation = tool === 'edit_video' ? 'edit' : 'extend';
-    return requests.readChange(operation, { ...requests.check(change), video: { id } }, caller);
+    return requests.readChange(operation, { ...requests.check(change), video: { id } }, caller, undefined, 'id');
   }
 
   async #get({ id, wait_seconds: seconds = 0 }: ToolInput<'get_video'>, { caller, signal }: ToolCall) {

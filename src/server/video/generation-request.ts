@@ -288,12 +288,17 @@ export class RequestReader {
     return parseGenerationRequest(body, images, model);
   }
 
-  /** Reads an edit or extension in OpenAI's format. Without a model it has that of the video. */
+  /**
+   * Reads an edit or extension in OpenAI's format. Without a model it has that of the video.
+   *
+   * @param sourceField the field in which the caller names the video, for messages
+   */
   async readChange(
     operation: 'edit' | 'extend',
     { video, prompt = '', ...rest }: ChangeBody,
     caller: ModelCaller,
     { files, bodyImages }: RequestImages = NO_FILES,
+    sourceField: 'video' | 'id' = 'video',
   ): Promise<GenerationRequest> {
     const { inputs, modelChoice } = this.#dependencies;
     if (prompt.trim() === '') throw invalidRequest('prompt is required.', 'prompt');
@@ -311,7 +316,7 @@ export class RequestReader {
       undefined,
     );
     const source = id === undefined ? toUploadedSource(file) : { fileId: id };
-    const given = { param: 'video', type: 'video', role: 'source', source } as const;
+    const given = { param: sourceField, type: 'video', role: 'source', source } as const;
     return { ...parsed, inputs: [given, ...(parsed.inputs ?? [])] };
   }
 
