@@ -27,7 +27,7 @@ interface PageTimings {
   readonly blocked: number;
   readonly shift: number;
   readonly requests: number;
-  /** Transferred kilobytes, headers included. */
+  /** Transferred kilobytes without media, headers included. */
   readonly kilobytes: number;
 }
 
@@ -58,23 +58,23 @@ interface RawTimings {
 }
 
 /**
- * Counts responses transferred in full over the network, excluding open streams and `data:` URLs of the browser's own
- * video controls.
+ * Counts responses transferred in full over the network, excluding media, open streams and `data:` URLs of the browser's
+ * own video controls.
  */
 class Traffic {
   requests = 0;
   bytes = 0;
   constructor(devtools: CDPSession) {
-    const local = new Set<string>();
-    devtools.on('Network.requestWillBeSent', ({ requestId, request }) => {
-      if (request.url.startsWith('data:')) local.add(requestId);
+    const ignored = new Set<string>();
+    devtools.on('Network.requestWillBeSent', ({ requestId, request, type }) => {
+      if (request.url.startsWith('data:') || type === 'Image' || type === 'Media') ignored.add(requestId);
     });
-    devtools.on('Network.requestServedFromCache', ({ requestId }) => local.add(requestId));
+    devtools.on('Network.requestServedFromCache', ({ requestId }) => ignored.add(requestId));
     devtools.on('Network.responseReceived', ({ requestId, response }) => {
-      if (response.fromDiskCache === true) local.add(requestId);
+      if (response.fromDiskCache === true) ignored.add(requestId);
     });
     devtools.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-      if (local.has(requestId)) return;
+      if (ignored.has(requestId)) return;
       this.requests += 1;
       this.bytes += encodedDataLength;
     });
