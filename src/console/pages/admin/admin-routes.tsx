@@ -77,7 +77,7 @@ export const adminRoutes = adminRoute.addChildren([
   page('announcements', async () => (await import('./announcements/announcements-page.tsx')).AnnouncementsPage),
   page('settings', async () => (await import('./settings/settings-page.tsx')).SettingsPage),
   page('audit', async () => (await import('./audit/audit-log-page.tsx')).AuditLogPage),
-  page('logins', async () => (await import('./audit/login-history-page.tsx')).LoginHistoryPage),
+  page('logins', async () => (await import('./audit/audit-log-page.tsx')).LoginHistoryPage),
   page('claude-code', async () => (await import('./claude-code/claude-code-page.tsx')).ClaudeCodePage),
   page('device-clients', async () => (await import('./device-clients/device-clients-page.tsx')).DeviceClientsPage),
 ]);

@@ -1,10 +1,12 @@
 import { Anchor, Code, Text } from '@mantine/core';
-import { IconHistory } from '@tabler/icons-react';
+import { IconHistory, IconLogin2 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import type { TFunction } from 'i18next';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListAudit } from '../../../../contract/admin-accounts.ts';
+import { adminListLogins } from '../../../../contract/logins.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { DataTable } from '../../../components/data-table.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
@@ -17,14 +19,15 @@ import {
 } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { loginAttemptColumns } from '../../../components/login-attempts.tsx';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { type AuditEntry, listQuery } from '../../../data/admin.ts';
 import { formatLabelled } from '../../../data/format-text.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { auditTargetPath, changedKeys, type FieldChange, recordedName, toFieldChanges } from './audit-entry.ts';
-import { AuditAndLoginsTabs } from './audit-tabs.tsx';
 
 const NAMESPACES = ['audit', 'admin-settings', 'app'] as const;
 
@@ -260,3 +263,58 @@ const listLeaves = (tree: object, path = ''): { readonly value: string; readonly
         ? listLeaves(each, `${path}${key}.`)
         : [],
   );
+
+/** Successful and failed sign-ins of all accounts. */
+export function LoginHistoryPage() {
+  const { t } = useTranslation('login-history');
+  const filters = useListFilters(['user_id', 'failed'], ['time']);
+  const logins = useQuery(listQuery(adminListLogins, filters.query));
+  const users = useUserNames(logins.data?.data.map(({ user_id: id }) => id));
+  return (
+    <Page title={t('title')} subtitle={t('lead')} size="xl" actions={<AuditAndLoginsTabs current="/admin/logins" />}>
+      <FilterBar filters={filters}>
+        <UserFilter filters={filters} />
+        <ChoiceFilter
+          filters={filters}
+          name="failed"
+          label={t('outcome')}
+          width={210}
+          choices={[{ value: 'true', label: t('onlyFailed') }]}
+        />
+      </FilterBar>
+      <PagedTable
+        label={t('title')}
+        query={logins}
+        filters={filters}
+        rowKey={({ id }) => id}
+        emptyState={<EmptyState icon={<IconLogin2 size={28} />} title={t('none')} />}
+        columns={[
+          { label: t('user'), cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} /> },
+          ...loginAttemptColumns(t),
+        ]}
+      />
+    </Page>
+  );
+}
+
+type RecordsPath = '/admin/audit' | '/admin/logins';
+
+/**
+ * Switches between the log of changes and the sign-in history, which is separate because it is large and contains IP
+ * addresses.
+ */
+function AuditAndLoginsTabs({ current }: { readonly current: RecordsPath }) {
+  const { t } = useTranslation('login-history');
+  const navigate = useNavigate();
+  return (
+    <SegmentedControl
+      aria-label={t('views')}
+      value={current}
+      onChange={(to) => void navigate({ to: to as RecordsPath })}
+      data={[
+        { value: '/admin/audit', label: t('changes') },
+        { value: '/admin/logins', label: t('tab') },
+      ]}
+    />
+  );
+}
