@@ -191,7 +191,7 @@ const requestsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/requests',
   validateSearch: (search: Record<string, unknown>): ListSearch => search as ListSearch,
-  component: lazyPage(async () => (await import('./pages/requests/requests-page.tsx')).RequestsPage),
+  component: lazyPage(async () => (await import('./pages/requests/request-log.tsx')).RequestsPage),
 });
 const receiptRoute = createRoute({
   getParentRoute: () => appRoute,

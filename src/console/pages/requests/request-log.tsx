@@ -6,8 +6,16 @@ import { useTranslation } from 'react-i18next';
 import { REQUEST_KINDS, REQUEST_STATUSES } from '../../../contract/request-kinds.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
-import { ChoiceFilter, FilterBar, ModelFilter, PeriodFilter } from '../../components/list/filter-bar.tsx';
-import type { ListFilters } from '../../components/list/use-list-filters.ts';
+import {
+  ApiKeyFilter,
+  ChannelFilter,
+  ChoiceFilter,
+  FilterBar,
+  ModelFilter,
+  PeriodFilter,
+  UserFilter,
+} from '../../components/list/filter-bar.tsx';
+import { type ListFilters, useListFilters } from '../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import {
@@ -18,9 +26,10 @@ import {
   type RequestScope,
   requestsQuery,
 } from '../../data/requests.ts';
+import { useAdminRequestColumns, useOwnRequestColumns } from './request-columns.tsx';
 
 /** Filters of a request log in the URL. */
-export const REQUEST_FILTERS = ['model', 'token_id', 'status', 'kind', 'user_id', 'channel_id', 'from', 'to'] as const;
+const REQUEST_FILTERS = ['model', 'token_id', 'status', 'kind', 'user_id', 'channel_id', 'from', 'to'] as const;
 
 interface RequestLogProps {
   readonly scope: RequestScope;
@@ -33,7 +42,7 @@ interface RequestLogProps {
 }
 
 /** Finished calls with filters, pages, a live view and an export. */
-export function RequestLog({ scope, filters, lead, filterFields, columns, rows: log }: RequestLogProps) {
+function RequestLog({ scope, filters, lead, filterFields, columns, rows: log }: RequestLogProps) {
   const { t } = useTranslation(['requests', 'app', 'list']);
   return (
     <Page
@@ -93,7 +102,7 @@ export function RequestLog({ scope, filters, lead, filterFields, columns, rows: 
 }
 
 /** Rows of the current page, preceded by those of the live view. */
-export function useRequestRows(scope: RequestScope, filters: ListFilters) {
+function useRequestRows(scope: RequestScope, filters: ListFilters) {
   const isLive = filters.flag('live') && filters.after === undefined;
   const page = useQuery(requestsQuery(scope, filters.value, filters.after));
   const live = useLiveRequests(scope, filters.value, isLive);
@@ -199,4 +208,43 @@ function useLiveRequests(
     return () => controller.abort();
   }, [scope, key, enabled]);
   return { rows, error };
+}
+
+/** Finished calls and videos of the account. */
+export function RequestsPage() {
+  const { t } = useTranslation('requests');
+  const filters = useListFilters(REQUEST_FILTERS.filter((name) => name !== 'user_id' && name !== 'channel_id'));
+  const rows = useRequestRows('own', filters);
+  return (
+    <RequestLog
+      scope="own"
+      filters={filters}
+      lead={t('intro')}
+      filterFields={<ApiKeyFilter filters={filters} />}
+      columns={useOwnRequestColumns()}
+      rows={rows}
+    />
+  );
+}
+
+/** Finished calls and videos of all accounts. */
+export function AdminRequestsPage() {
+  const { t } = useTranslation('requests');
+  const filters = useListFilters(REQUEST_FILTERS);
+  const rows = useRequestRows('all', filters);
+  return (
+    <RequestLog
+      scope="all"
+      filters={filters}
+      lead={t('adminIntro')}
+      filterFields={
+        <>
+          <UserFilter filters={filters} />
+          <ChannelFilter filters={filters} />
+        </>
+      }
+      columns={useAdminRequestColumns(rows.rows ?? [])}
+      rows={rows}
+    />
+  );
 }
