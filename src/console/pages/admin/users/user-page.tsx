@@ -12,11 +12,12 @@ import {
   adminUpdateUser,
 } from '../../../../contract/admin-accounts.ts';
 import { getAllUsage } from '../../../../contract/ledger.ts';
+import { adminResetSecondFactors } from '../../../../contract/passkeys.ts';
 import { NO_PACKAGE } from '../../../../contract/plans.ts';
 import { CopyField } from '../../../components/copy-button.tsx';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
-import { Dialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
+import { ConfirmDialog, Dialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RecentLoginAttempts, SessionRow } from '../../../components/login-attempts.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
@@ -39,7 +40,6 @@ import { useStatus } from '../../../data/self.ts';
 import { AccountLimitFields, toLimitBody, toLimitDraft } from './account-limit-fields.tsx';
 import { AssignPlanDialog } from './assign-plan-dialog.tsx';
 import { BalanceDialog } from './balance-dialog.tsx';
-import { ResetSecondFactors } from './reset-second-factors.tsx';
 
 const DAYS = 30;
 
@@ -356,5 +356,30 @@ function DeleteUser({ user: { id, username: name } }: { readonly user: User }) {
       message={t('users.removed', { name })}
       listPage="/admin/users"
     />
+  );
+}
+
+/** Removes passkeys and two-step verification of a user who lost them. */
+function ResetSecondFactors({ user }: { readonly user: User }) {
+  const { t } = useTranslation('passkeys');
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  return (
+    <ConfirmDialog
+      title={t('reset.title', { name: user.username })}
+      confirmLabel={t('reset.action')}
+      onConfirm={async () => {
+        await callApi(adminResetSecondFactors, { params: { id: String(user.id) } });
+        await invalidate();
+        toasts.success(t('reset.done'));
+      }}
+      trigger={(open) => (
+        <Button variant="default" onClick={open}>
+          {t('reset.action')}
+        </Button>
+      )}
+    >
+      {t('reset.text', { name: user.username })}
+    </ConfirmDialog>
   );
 }
