@@ -2,6 +2,7 @@ import {
   Alert,
   Button,
   Card,
+  Checkbox,
   Group,
   Select,
   Skeleton,
@@ -18,8 +19,16 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { defined } from '../../../contract/objects.ts';
-import { canManageMember, ORGANIZATION_ROLES, type OrganizationRole } from '../../../contract/organization-roles.ts';
+import {
+  canManageMember,
+  ORGANIZATION_ROLES,
+  type OrganizationRole,
+  TRANSFERRED_THINGS,
+  type TransferredThing,
+} from '../../../contract/organization-roles.ts';
 import * as endpoints from '../../../contract/organizations.ts';
+import { createTransfer } from '../../../contract/organizations.ts';
+import { AmountInput } from '../../components/amount-input.tsx';
 import { CopyField } from '../../components/copy-button.tsx';
 import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
@@ -30,7 +39,7 @@ import { SpendLimitFields, SpendLimitText } from '../../components/spend-limit.t
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { enterOrganization, readOrganization, readUserId } from '../../data/browser-storage.ts';
-import { toSpendLimitBody, toSpendLimitDraft } from '../../data/field-values.ts';
+import { creditsToQuota, toSpendLimitBody, toSpendLimitDraft } from '../../data/field-values.ts';
 import { formatDate } from '../../data/format-times.ts';
 import {
   type Invitation,
@@ -40,8 +49,8 @@ import {
   ORGANIZATION_PAGE_SIZE,
   type Organization,
   organizationQuery,
+  type Transfer,
 } from '../../data/organizations.ts';
-import { TransferCard } from './transfer-card.tsx';
 
 /** Members, invitations and settings of an organization. */
 export function OrganizationPage() {
@@ -407,5 +416,71 @@ function Settings({ organization }: OfOrganization) {
         </ConfirmDialog>
       </Stack>
     </Card>
+  );
+}
+
+/** Hands over what the person owns to an organization. */
+function TransferCard({ organization }: { readonly organization: Organization }) {
+  const { t } = useTranslation('organizations');
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <Card p="lg">
+      <Title order={2} mb="sm">
+        {t('transfer.title')}
+      </Title>
+      <Stack align="flex-start">
+        <Text size="sm">{t('transfer.text')}</Text>
+        <Button variant="default" onClick={() => setOpen(true)}>
+          {t('transfer.action')}
+        </Button>
+      </Stack>
+      {isOpen ? <TransferDialog organization={organization} onClose={() => setOpen(false)} /> : null}
+    </Card>
+  );
+}
+
+interface TransferDialogProps {
+  readonly organization: Organization;
+  readonly onClose: () => void;
+}
+
+function TransferDialog({ organization: { slug, name }, onClose }: TransferDialogProps) {
+  const { t } = useTranslation('organizations');
+  const toasts = useToasts();
+  const queries = useQueryClient();
+  const { quotaPerCredit } = useAmountUnit();
+  const [include, setInclude] = useState<readonly TransferredThing[]>(TRANSFERRED_THINGS);
+  const [credits, setCredits] = useState<number | string>('');
+  const quota = creditsToQuota(Number(credits), quotaPerCredit);
+  const save = useMutation({
+    mutationFn: async (): Promise<Transfer> =>
+      (await callApi(createTransfer, { params: { slug }, body: { include: [...include], quota } })).data,
+    onSuccess: async ({ keys, videos, files, webhooks, status }) => {
+      await queries.invalidateQueries();
+      toasts.success(t(status === 'running' ? 'transfer.running' : 'transfer.done', { keys, videos, files, webhooks }));
+      onClose();
+    },
+  });
+  return (
+    <FormDialog
+      title={t('transfer.dialog', { name })}
+      submitLabel={t('transfer.submit')}
+      save={save}
+      onClose={onClose}
+      disabled={include.length === 0 && quota === 0}
+    >
+      <Text size="sm">{t('transfer.hint')}</Text>
+      {TRANSFERRED_THINGS.map((thing) => (
+        <Checkbox
+          key={thing}
+          label={t(`transfer.things.${thing}`)}
+          checked={include.includes(thing)}
+          onChange={({ currentTarget: { checked } }) =>
+            setInclude(TRANSFERRED_THINGS.filter((each) => (each === thing ? checked : include.includes(each))))
+          }
+        />
+      ))}
+      <AmountInput label={t('transfer.amount')} max={1e9} value={credits} onChange={setCredits} />
+    </FormDialog>
   );
 }
