@@ -216,7 +216,7 @@ const organizationRoute = createRoute({
 const invitationRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/invitation',
-  component: lazyPage(async () => (await import('./pages/account/invitation-page.tsx')).InvitationPage),
+  component: lazyPage(async () => (await import('./pages/account/organizations-page.tsx')).InvitationPage),
 });
 const securityRoute = createRoute({
   getParentRoute: () => appRoute,

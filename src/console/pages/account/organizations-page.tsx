@@ -1,16 +1,17 @@
-import { Badge, Button, Card, Group, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Alert, Badge, Button, Card, Group, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
 import { IconUsers } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { createOrganization } from '../../../contract/organizations.ts';
+import { acceptInvitation, createOrganization } from '../../../contract/organizations.ts';
 import { FormDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { enterOrganization, readOrganization } from '../../data/browser-storage.ts';
 import { type Organization, organizationsQuery } from '../../data/organizations.ts';
+import { readLinkToken } from '../sign-in/sign-in-frame.tsx';
 
 /** Organizations of the signed-in person. */
 export function OrganizationsPage() {
@@ -109,5 +110,41 @@ function CreateDialog({ onClose }: { readonly onClose: () => void }) {
         onChange={(event) => setSlug(event.currentTarget.value)}
       />
     </FormDialog>
+  );
+}
+
+/** Target of an invitation's link. Requires a click, because programs that preview links open them. */
+export function InvitationPage() {
+  const { t } = useTranslation('organizations');
+  const queries = useQueryClient();
+  const [token] = useState(readLinkToken);
+  const accept = useMutation({
+    mutationFn: async () => (await callApi(acceptInvitation, { body: { token } })).data,
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['organizations'] }),
+  });
+  const joined = accept.data;
+  return (
+    <Page title={t('acceptTitle')} size="sm">
+      <Stack align="flex-start">
+        {joined === undefined ? (
+          <>
+            <Text size="sm" c="dimmed">
+              {t('acceptText')}
+            </Text>
+            <ErrorAlert error={accept.error} />
+            <Button loading={accept.isPending} disabled={token === ''} onClick={() => accept.mutate()}>
+              {t('accept')}
+            </Button>
+          </>
+        ) : (
+          <>
+            <Alert color="teal" variant="light" role="status">
+              {t('accepted', { name: joined.name })}
+            </Alert>
+            <Button onClick={() => enterOrganization(joined.slug)}>{t('workHere')}</Button>
+          </>
+        )}
+      </Stack>
+    </Page>
   );
 }
