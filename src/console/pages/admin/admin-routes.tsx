@@ -68,7 +68,7 @@ export const adminRoutes = adminRoute.addChildren([
   page('tickets/$id', async () => (await import('./tickets/admin-ticket-page.tsx')).AdminTicketPage),
   page(
     'beta-applications',
-    async () => (await import('./beta-applications/application-list-page.tsx')).AdminApplicationListPage,
+    async () => (await import('./beta-applications/beta-application-page.tsx')).AdminApplicationListPage,
   ),
   page(
     'beta-applications/$id',
