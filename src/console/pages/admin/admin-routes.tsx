@@ -49,7 +49,7 @@ export const adminRoutes = adminRoute.addChildren([
     async () => (await import('./organizations/admin-organization-page.tsx')).AdminOrganizationPage,
   ),
   page('channels', async () => (await import('./channels/channel-list-page.tsx')).ChannelListPage),
-  page('channels/new', async () => (await import('./channels/new-channel-page.tsx')).NewChannelPage),
+  page('channels/new', async () => (await import('./channels/channel-page.tsx')).NewChannelPage),
   page('channels/$id', async () => (await import('./channels/channel-page.tsx')).ChannelPage),
   page('models', async () => (await import('./models/model-list-page.tsx')).ModelListPage),
   page('models/new', async () => (await import('./models/model-page.tsx')).NewModelPage),
