@@ -43,7 +43,7 @@ export const adminRoutes = adminRoute.addChildren([
   page('overview', async () => (await import('./overview/overview-page.tsx')).OverviewPage),
   page('users', async () => (await import('./users/user-list-page.tsx')).UserListPage),
   page('users/$id', async () => (await import('./users/user-page.tsx')).UserPage),
-  page('organizations', async () => (await import('./organizations/organization-list-page.tsx')).OrganizationListPage),
+  page('organizations', async () => (await import('./organizations/admin-organization-page.tsx')).OrganizationListPage),
   page(
     'organizations/$id',
     async () => (await import('./organizations/admin-organization-page.tsx')).AdminOrganizationPage,
