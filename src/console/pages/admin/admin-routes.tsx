@@ -64,7 +64,7 @@ export const adminRoutes = adminRoute.addChildren([
   page('packages/new', async () => (await import('./plans/plan-page.tsx')).NewPlanPage),
   page('packages/$id', async () => (await import('./plans/plan-page.tsx')).PlanPage),
   page('codes', async () => (await import('./redemption-codes/redemption-codes-page.tsx')).RedemptionCodesPage),
-  page('tickets', async () => (await import('./tickets/admin-tickets-page.tsx')).AdminTicketListPage),
+  page('tickets', async () => (await import('./tickets/admin-ticket-page.tsx')).AdminTicketListPage),
   page('tickets/$id', async () => (await import('./tickets/admin-ticket-page.tsx')).AdminTicketPage),
   page(
     'beta-applications',
