@@ -147,7 +147,7 @@ const filesRoute = createRoute({
 const batchesRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/batches',
-  component: lazyPage(async () => (await import('./pages/batches/batches-page.tsx')).BatchesPage),
+  component: lazyPage(async () => (await import('./pages/batches/batch-page.tsx')).BatchesPage),
 });
 const batchRoute = createRoute({
   getParentRoute: () => appRoute,
