@@ -247,7 +247,7 @@ const notificationSettingsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/notifications/settings',
   component: lazyPage(
-    async () => (await import('./pages/notifications/preferences-page.tsx')).NotificationPreferencesPage,
+    async () => (await import('./pages/notifications/notifications-page.tsx')).NotificationPreferencesPage,
   ),
 });
 
