@@ -265,7 +265,7 @@ const ticketsRoute = createRoute({
     // The page drops invalid values, so that the contract of tickets is not loaded with every page.
     status: typeof status === 'string' ? (status as TicketStatus) : undefined,
   }),
-  component: lazyPage(async () => (await import('./pages/support/ticket-list-page.tsx')).TicketListPage),
+  component: lazyPage(async () => (await import('./pages/support/ticket-page.tsx')).TicketListPage),
 });
 /** Values that prefill a ticket. */
 interface NewTicketSearch {
@@ -283,7 +283,7 @@ const newTicketRoute = createRoute({
     ...parseText('content', content, 2_000),
     ...parseText('category', category, 40),
   }),
-  component: lazyPage(async () => (await import('./pages/support/new-ticket-page.tsx')).NewTicketPage),
+  component: lazyPage(async () => (await import('./pages/support/ticket-page.tsx')).NewTicketPage),
 });
 const ticketRoute = createRoute({
   getParentRoute: () => appRoute,

@@ -1,15 +1,47 @@
-import { Anchor, Button, Group, Paper, Skeleton, Stack, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import {
+  Anchor,
+  Button,
+  Group,
+  Paper,
+  Select,
+  Skeleton,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+  UnstyledButton,
+} from '@mantine/core';
+import { IconLifebuoy, IconPlus } from '@tabler/icons-react';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { closeTicket, replyToTicket } from '../../../contract/tickets.ts';
+import {
+  closeTicket,
+  MAX_TICKET_TEXT,
+  openTicket,
+  replyToTicket,
+  TICKET_STATUS,
+  type TicketStatus,
+} from '../../../contract/tickets.ts';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { Page } from '../../components/page.tsx';
+import { EmptyState, Page } from '../../components/page.tsx';
+import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { TicketReplyForm, TicketStatusBadge, TicketWaitingFor } from '../../components/tickets.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
+import {
+  submitOnCtrlEnter,
+  TicketReplyForm,
+  TicketStatusBadge,
+  TicketWaitingFor,
+  useDraftText,
+} from '../../components/tickets.tsx';
+import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { type TicketDetail, ticketQuery } from '../../data/tickets.ts';
+import { formatDateTime } from '../../data/format-times.ts';
+import { PAGE_SIZE, type Ticket, type TicketDetail, ticketQuery, ticketsQuery } from '../../data/tickets.ts';
+import { videosQuery } from '../../data/videos.ts';
 
 /** One ticket of the user; replies appear automatically. */
 export function TicketPage() {
@@ -148,6 +180,208 @@ function UserReplyForm({ ticket }: { readonly ticket: TicketDetail }) {
         })
       }
       refetch={() => queries.invalidateQueries({ queryKey: ['tickets'] })}
+    />
+  );
+}
+
+/** Tickets of the user. */
+export function TicketListPage() {
+  const { t } = useTranslation('support');
+  const { page = 1, status: named } = useSearch({ from: '/app/tickets' });
+  const status = TICKET_STATUS.find((each) => each === named);
+  const navigate = useNavigate();
+  const tickets = useQuery({ ...ticketsQuery(page, status), placeholderData: keepPreviousData });
+  const show = (search: { page?: number; status?: TicketStatus }): void => void navigate({ to: '/tickets', search });
+  const ask = (
+    <Button
+      data-create
+      leftSection={<IconPlus size={16} />}
+      renderRoot={(props) => <Link to="/tickets/new" {...props} />}
+    >
+      {t('new')}
+    </Button>
+  );
+  const rows = tickets.data?.data ?? [];
+  return (
+    <Page title={t('title')} subtitle={t('lead')} size="md" actions={ask}>
+      <SegmentedControl
+        mb="md"
+        maw="100%"
+        size="xs"
+        aria-label={t('filter')}
+        value={status ?? 'all'}
+        onChange={(value) => show(value === 'all' ? {} : { status: value as TicketStatus })}
+        data={[
+          { value: 'all', label: t('all') },
+          ...TICKET_STATUS.map((value) => ({ value, label: t(`status.${value}`) })),
+        ]}
+      />
+      <ErrorAlert error={tickets.error} retry={() => void tickets.refetch()} />
+      {tickets.data === undefined && tickets.error === null ? <TicketSkeletons /> : null}
+      {tickets.data?.total === 0 && status !== undefined ? <Text c="dimmed">{t('noMatch')}</Text> : null}
+      {tickets.data?.total === 0 && status === undefined ? (
+        <EmptyState icon={<IconLifebuoy size={28} />} title={t('emptyTitle')} action={ask}>
+          {t('emptyText')}
+        </EmptyState>
+      ) : null}
+      {rows.length === 0 ? null : (
+        <Paper withBorder style={{ overflow: 'hidden' }}>
+          {rows.map((ticket) => (
+            <TicketRow key={ticket.id} ticket={ticket} />
+          ))}
+        </Paper>
+      )}
+      <Pager
+        page={page}
+        total={tickets.data?.total ?? 0}
+        pageSize={PAGE_SIZE}
+        onChange={(next) => show({ page: next, status })}
+      />
+    </Page>
+  );
+}
+
+function TicketSkeletons() {
+  return (
+    <Stack>
+      {[0, 1, 2].map((each) => (
+        <Skeleton key={each} h={64} radius="lg" />
+      ))}
+    </Stack>
+  );
+}
+
+function TicketRow({ ticket }: { readonly ticket: Ticket }) {
+  const { t } = useTranslation('support');
+  return (
+    <UnstyledButton
+      className="notification"
+      renderRoot={(props) => <Link to="/tickets/$id" params={{ id: String(ticket.id) }} {...props} />}
+    >
+      <Group justify="space-between" wrap="nowrap" gap="sm">
+        <Text size="sm" fw={600} truncate>
+          {ticket.title}
+        </Text>
+        <TicketStatusBadge status={ticket.status} />
+      </Group>
+      <Group gap="xs" mt={2}>
+        <Text size="xs" c="dimmed">
+          #{ticket.id} · <RelativeTime at={ticket.updated_time} /> · {t('replies', { count: ticket.reply_count })}
+        </Text>
+        <TicketWaitingFor turn={ticket.waiting_for} />
+      </Group>
+    </UnstyledButton>
+  );
+}
+
+const CATEGORIES = ['video', 'billing', 'account', 'mailbox', 'other'] as const;
+
+/** Opens a ticket; `?task=` names the video concerned, and other pages may prefill the remaining fields. */
+export function NewTicketPage() {
+  const { t } = useTranslation('support');
+  const { task: linkedTask, ...given } = useSearch({ from: '/app/tickets/new' });
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [title, setTitle] = useDraftText('ticket.title', given.title);
+  const [content, setContent] = useDraftText('ticket.content', given.content);
+  const [category, setCategory] = useState<string | null>(
+    CATEGORIES.find((each) => each === given.category) ?? (linkedTask === undefined ? null : 'video'),
+  );
+  const [task, setTask] = useState<string | null>(linkedTask ?? null);
+  const open = useMutation({
+    mutationFn: async () =>
+      (
+        await callApi(openTicket, {
+          body: {
+            title: title.trim(),
+            content,
+            category: category ?? undefined,
+            task_id: task ?? undefined,
+          },
+        })
+      ).data,
+    onSuccess: async ({ id }) => {
+      setTitle('');
+      setContent('');
+      toasts.success(t('opened'));
+      await queries.invalidateQueries({ queryKey: ['tickets'] });
+      await navigate({ to: '/tickets/$id', params: { id: String(id) }, replace: true });
+    },
+  });
+  const ready = title.trim() !== '' && content.trim() !== '' && !open.isPending;
+  return (
+    <Page title={t('newTitle')} subtitle={t('newLead')} size="sm">
+      <Paper withBorder p={{ base: 'md', sm: 'lg' }} component="form" {...submitOnCtrlEnter(ready, open.mutate)}>
+        <Stack>
+          <TextInput
+            label={t('subject')}
+            placeholder={t('subjectPlaceholder')}
+            required
+            maxLength={200}
+            value={title}
+            onChange={(event) => setTitle(event.currentTarget.value)}
+          />
+          <Select
+            label={t('category')}
+            placeholder={t('categoryPlaceholder')}
+            clearable
+            data={CATEGORIES.map((value) => ({ value, label: t(`categories.${value}`) }))}
+            value={category}
+            onChange={setCategory}
+          />
+          <VideoSelect value={task} linkedTask={linkedTask} onChange={setTask} />
+          <Textarea
+            label={t('text')}
+            placeholder={t('textPlaceholder')}
+            required
+            autosize
+            minRows={6}
+            maxRows={20}
+            maxLength={MAX_TICKET_TEXT}
+            value={content}
+            onChange={(event) => setContent(event.currentTarget.value)}
+          />
+          <ErrorAlert error={open.error} />
+          <Group>
+            <Button type="submit" loading={open.isPending} disabled={!ready}>
+              {t('send')}
+            </Button>
+          </Group>
+        </Stack>
+      </Paper>
+    </Page>
+  );
+}
+
+interface VideoSelectProps {
+  readonly value: string | null;
+  readonly linkedTask: string | undefined;
+  readonly onChange: (task: string | null) => void;
+}
+
+/** Selects one of the latest videos, so that users need not copy an id. */
+function VideoSelect({ value, linkedTask, onChange }: VideoSelectProps) {
+  const { t } = useTranslation('support');
+  const videos = useQuery(videosQuery(1, 20));
+  const known = (videos.data?.data ?? []).map(({ task_id, model, submit_time, prompt }) => ({
+    value: task_id,
+    label: `${model} · ${formatDateTime(submit_time)} · ${prompt.slice(0, 40)}`,
+  }));
+  const data =
+    linkedTask === undefined || known.some((each) => each.value === linkedTask)
+      ? known
+      : [{ value: linkedTask, label: linkedTask }, ...known];
+  return (
+    <Select
+      label={t('task')}
+      description={t('taskHint')}
+      placeholder={t('taskPlaceholder')}
+      clearable
+      searchable
+      data={data}
+      value={value}
+      onChange={onChange}
     />
   );
 }
