@@ -1,14 +1,17 @@
-import { Anchor } from '@mantine/core';
+import { Anchor, Badge, Button, Group, Text } from '@mantine/core';
 import { IconShare } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { CopyIconButton } from '../../components/copy-button.tsx';
+import { type Column, DataTable, useMemberColumn } from '../../components/data-table.tsx';
+import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
-import { sharesQuery } from '../../data/shares.ts';
-import { ShareTable } from './share-table.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { formatDeadline } from '../../data/format-times.ts';
+import { endShare, type Share, sharesQuery } from '../../data/shares.ts';
 
 const PAGE_SIZE = 20;
 
@@ -37,5 +40,87 @@ export function SharesPage() {
       {shares.data === undefined || total === 0 ? null : <ShareTable shares={shares.data.data} withVideo />}
       <Pager page={page} total={total} pageSize={PAGE_SIZE} onChange={setPage} />
     </Page>
+  );
+}
+
+interface ShareTableProps {
+  readonly shares: readonly Share[];
+  /** Adds a column with the video; false on the page of the video itself. */
+  readonly withVideo: boolean;
+}
+
+/** Active share links, each with its expiry and a button to revoke it. */
+export function ShareTable({ shares, withVideo }: ShareTableProps) {
+  const { t } = useTranslation(['studio', 'app']);
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const end = useMutation({
+    mutationFn: endShare,
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['shares'] });
+      toasts.success(t('share.ended'));
+    },
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
+  });
+  const member = useMemberColumn<Share>((share) => share.created_by);
+  const video: Column<Share> = {
+    label: t('share.video'),
+    cell: ({ task_id: taskId, prompt }) => (
+      <Anchor
+        size="sm"
+        lineClamp={2}
+        renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId }} {...props} />}
+      >
+        {prompt === '' ? t('noPrompt') : prompt}
+      </Anchor>
+    ),
+  };
+  return (
+    <DataTable
+      label={t('share.links')}
+      rows={shares}
+      rowKey={({ id }) => id}
+      columns={[
+        {
+          label: t('share.link'),
+          cell: ({ url, title, has_password: hasPassword }) => (
+            <>
+              <Group gap={4} wrap="nowrap">
+                <Anchor size="sm" href={url} target="_blank" rel="noreferrer" style={{ overflowWrap: 'anywhere' }}>
+                  {url}
+                </Anchor>
+                <CopyIconButton text={url} label={t('share.copy')} />
+              </Group>
+              <Text size="xs" c="dimmed">
+                {title}
+              </Text>
+              {hasPassword ? <Badge size="xs">{t('share.withPassword')}</Badge> : null}
+            </>
+          ),
+        },
+        ...(withVideo ? [video] : []),
+        ...member,
+        {
+          label: t('share.until'),
+          cell: ({ expires_at: at }) => (at === null ? t('share.withVideo') : formatDeadline(at)),
+        },
+        {
+          label: t('share.end'),
+          hideLabel: true,
+          align: 'right',
+          cell: (share) => (
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              color="red"
+              loading={end.isPending && end.variables.id === share.id}
+              onClick={() => end.mutate(share)}
+            >
+              {t('share.end')}
+            </Button>
+          ),
+        },
+      ]}
+    />
   );
 }

@@ -40,7 +40,7 @@ import { firstFrameUpload, RemixButtons } from '../studio/current-video.tsx';
 import { type RemixActions, repeatVideo } from '../studio/remix-actions.ts';
 import { useSubmitVideos } from '../studio/submit-videos.ts';
 import { Lineage } from './lineage.tsx';
-import { ShareTable } from './share-table.tsx';
+import { ShareTable } from './shares-page.tsx';
 import { type FileFacts, VideoDetails } from './video-details.tsx';
 
 const CodeSamples = lazy(() => import('../studio/video-samples-dialog.tsx'));
