@@ -1,20 +1,28 @@
-import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { IconFlask, IconInfoCircle } from '@tabler/icons-react';
+import { Alert, Anchor, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { IconFingerprint, IconFlask, IconInfoCircle } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { type FormEvent, useEffect, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { login, loginSecondStep } from '../../../contract/accounts.ts';
 import { getSession } from '../../../contract/identity-providers.ts';
 import { getSessionEnd } from '../../../contract/logins.ts';
+import { defined } from '../../../contract/objects.ts';
+import type { Assertion } from '../../../contract/passkey-credentials.ts';
+import { passkeyLogin } from '../../../contract/passkeys.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { PageLoadingIndicator } from '../../components/page.tsx';
 import { callApi, queryClient } from '../../data/api-client.ts';
 import { storeUserId } from '../../data/browser-storage.ts';
+import {
+  NoPasskeyError,
+  offerPasskeys,
+  signalUnknownPasskey,
+  takePasskey,
+  withdrawOffer,
+} from '../../data/passkeys.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { useStatus } from '../../data/self.ts';
-import { IdentityButtons, PasswordGate } from './identity-buttons.tsx';
-import { PasskeySecondStep, PasskeySignIn } from './passkey-sign-in.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 /** Asks for the password, then for a code if the account requires one, and returns to the requested page. */
@@ -235,5 +243,149 @@ function SessionEndNotice() {
     >
       {end.isPending ? ' ' : t(`ended.reasons.${reason}`)}
     </Alert>
+  );
+}
+
+/** Buttons of the identity providers. The browser returns to the sign-in page, which then finds its session. */
+function IdentityButtons({ back, isFirst }: { readonly back: string | undefined; readonly isFirst: boolean }) {
+  const { t } = useTranslation('sign-in');
+  const { data: status } = useStatus();
+  const providers = status?.identity_providers ?? [];
+  if (providers.length === 0) return null;
+  const page = new URLSearchParams({ ...defined({ back }), signed_in: 'true' });
+  const query = new URLSearchParams({ return_to: `/sign-in?${page}` });
+  return (
+    <Stack gap="sm">
+      {isFirst ? null : <Divider label={t('signIn.or')} />}
+      {providers.map(({ id, title }) => (
+        <Button key={id} component="a" href={`/auth/${id}/start?${query}`} variant={isFirst ? 'filled' : 'default'}>
+          {t('signIn.with', { title })}
+        </Button>
+      ))}
+    </Stack>
+  );
+}
+
+interface PasswordGateProps {
+  readonly back: string | undefined;
+  readonly onDone: (id: number) => Promise<void>;
+  /** The password form. */
+  readonly children: ReactNode;
+}
+
+/** Where passwords are switched off, shows the other ways in instead of the form, which then serves root alone. */
+function PasswordGate({ back, onDone, children }: PasswordGateProps) {
+  const { t } = useTranslation('sign-in');
+  const { data: status } = useStatus();
+  const [isRoot, setIsRoot] = useState(false);
+  if (status?.password_sign_in !== false) return children;
+  return (
+    <Stack>
+      <IdentityButtons back={back} isFirst />
+      {status.passkeys === 'on' ? <PasskeySignIn onDone={onDone} /> : null}
+      {isRoot ? (
+        children
+      ) : (
+        <Button variant="subtle" color="gray" onClick={() => setIsRoot(true)}>
+          {t('signIn.asRoot')}
+        </Button>
+      )}
+    </Stack>
+  );
+}
+
+/** The service accepts a challenge for five minutes; the offer is renewed before. */
+const OFFER_MS = 4 * 60_000;
+
+interface PasskeySignInProps {
+  readonly onDone: (id: number) => Promise<void>;
+}
+
+/** Signs in with a passkey: by a button, and among the suggestions of the user name field. */
+function PasskeySignIn({ onDone }: PasskeySignInProps) {
+  const { t } = useTranslation('passkeys');
+  const signIn = usePasskeyMutation(
+    async (credential) => (await callApi(passkeyLogin, { body: { credential } })).data.id,
+    onDone,
+  );
+  const use = useRef(signIn.mutate);
+  use.current = signIn.mutate;
+  useEffect(() => {
+    let isMounted = true;
+    const offer = async (): Promise<void> => {
+      const credential = await offerPasskeys();
+      if (isMounted && credential !== undefined) use.current(credential);
+    };
+    const begin = (): void => void offer().catch(() => {});
+    begin();
+    const timer = setInterval(begin, OFFER_MS);
+    return () => {
+      isMounted = false;
+      clearInterval(timer);
+      void withdrawOffer();
+    };
+  }, []);
+  return (
+    <>
+      <Divider />
+      <PasskeyButton
+        label={t('signIn')}
+        error={signIn.error}
+        busy={signIn.isPending}
+        onClick={() => signIn.mutate(undefined)}
+      />
+    </>
+  );
+}
+
+/** Finishes a login whose password was correct with a passkey. */
+function PasskeySecondStep({ onDone }: PasskeySignInProps) {
+  const { t } = useTranslation('passkeys');
+  const verify = usePasskeyMutation(
+    async (credential) => (await callApi(loginSecondStep, { body: { credential } })).data.id,
+    onDone,
+  );
+  return (
+    <PasskeyButton
+      label={t('signIn')}
+      error={verify.error}
+      busy={verify.isPending}
+      onClick={() => verify.mutate(undefined)}
+    />
+  );
+}
+
+/** Sends a passkey that was chosen, or lets the user choose one. */
+function usePasskeyMutation(send: (credential: Assertion) => Promise<number>, onDone: PasskeySignInProps['onDone']) {
+  return useMutation({
+    mutationFn: async (chosen: Assertion | undefined) => {
+      const credential = chosen ?? (await takePasskey());
+      try {
+        return await send(credential);
+      } catch (error) {
+        await signalUnknownPasskey(error, credential);
+        throw error;
+      }
+    },
+    onSuccess: onDone,
+  });
+}
+
+interface PasskeyButtonProps {
+  readonly label: string;
+  readonly error: unknown;
+  readonly busy: boolean;
+  readonly onClick: () => void;
+}
+
+function PasskeyButton({ label, error, busy, onClick }: PasskeyButtonProps) {
+  const { t } = useTranslation('passkeys');
+  return (
+    <>
+      <ErrorAlert error={error instanceof NoPasskeyError ? new Error(t('cancelled')) : error} />
+      <Button variant="default" leftSection={<IconFingerprint size={18} />} loading={busy} onClick={onClick}>
+        {label}
+      </Button>
+    </>
   );
 }
