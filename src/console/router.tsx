@@ -55,7 +55,7 @@ const secondFactorRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in/second-factor',
   validateSearch: parseSignInSearch,
-  component: lazyPage(async () => (await import('./pages/sign-in/second-factor-page.tsx')).SecondFactorPage),
+  component: lazyPage(async () => (await import('./pages/account/security-page.tsx')).SecondFactorPage),
 });
 const registerRoute = createRoute({
   getParentRoute: () => rootRoute,

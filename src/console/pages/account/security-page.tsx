@@ -12,6 +12,7 @@ import {
   TextInput,
 } from '@mantine/core';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { encode } from 'uqr';
@@ -20,24 +21,35 @@ import {
   disableTwoFactor,
   enableTwoFactor,
   endSession,
+  logout,
   putSelf,
   setUpTwoFactor,
 } from '../../../contract/accounts.ts';
+import {
+  deleteIdentity,
+  type Identity,
+  listIdentities,
+  type SignInProvider,
+  startIdentityLink,
+} from '../../../contract/identity-providers.ts';
 import { CopyField, CopyIconButton } from '../../components/copy-button.tsx';
-import { ConfirmDialog } from '../../components/dialog.tsx';
+import { ConfirmDialog, FormDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { RecentLoginAttempts, SessionRow } from '../../components/login-attempts.tsx';
 import { NewPasswordInput } from '../../components/new-password-input.tsx';
 import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { callApi } from '../../data/api-client.ts';
+import { callApi, queryClient } from '../../data/api-client.ts';
+import { clearUserId } from '../../data/browser-storage.ts';
+import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { selfQuery, useSelf, useStatus } from '../../data/self.ts';
 import { PAGE_SIZE, sessionsQuery } from '../../data/sessions.ts';
-/** Passkeys, two-step verification, password, sessions, sign-in history and management token. */
-import { IdentitiesSection } from './identities-section.tsx';
 import { PasskeysSection } from './passkeys-section.tsx';
+
+/** Passkeys, two-step verification, password, sessions, sign-in history and management token. */
 
 /** Two-step verification, identities, password, sessions, sign-in history and management token. */
 export function SecurityPage() {
@@ -113,7 +125,7 @@ function PasswordSection() {
 }
 
 /** Enabling: secret and QR code, then a code, then backup codes, shown once. Disabling requires a code. */
-export function TwoStepSection() {
+function TwoStepSection() {
   const { t } = useTranslation('account');
   const { data: self } = useSelf();
   const [codes, setCodes] = useState<readonly string[]>();
@@ -361,5 +373,162 @@ function ManagementTokenSection() {
         </Stack>
       )}
     </SettingsSection>
+  );
+}
+
+const identitiesKey = ['identities'];
+
+/** Identities that sign in to the account; hidden where there is neither a provider nor an identity. */
+function IdentitiesSection() {
+  const { t } = useTranslation('account');
+  const { data: status } = useStatus();
+  const identities = useQuery({
+    queryKey: identitiesKey,
+    queryFn: async ({ signal }) => (await callApi(listIdentities, {}, { signal })).data,
+  });
+  const [adding, setAdding] = useState<SignInProvider>();
+  const providers = status?.identity_providers ?? [];
+  if (providers.length === 0 && (identities.data ?? []).length === 0) return null;
+  const titleOf = (id: string): string => providers.find((each) => each.id === id)?.title ?? id;
+  return (
+    <SettingsSection title={t('identities.title')} subtitle={t('identities.text')}>
+      <ErrorAlert error={identities.error} />
+      <Stack gap="sm">
+        {identities.data?.map((identity) => (
+          <IdentityRow key={identity.id} identity={identity} title={titleOf(identity.provider)} />
+        ))}
+        <Group gap="sm">
+          {providers.map((provider) => (
+            <Button key={provider.id} variant="default" onClick={() => setAdding(provider)}>
+              {t('identities.add', { title: provider.title })}
+            </Button>
+          ))}
+        </Group>
+      </Stack>
+      {adding === undefined ? null : <LinkDialog provider={adding} onClose={() => setAdding(undefined)} />}
+    </SettingsSection>
+  );
+}
+
+function IdentityRow({ identity, title }: { readonly identity: Identity; readonly title: string }) {
+  const { t } = useTranslation('account');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const remove = async (): Promise<void> => {
+    await callApi(deleteIdentity, { params: { id: String(identity.id) } });
+    toasts.success(t('identities.removed', { title }));
+    await queries.invalidateQueries({ queryKey: identitiesKey });
+  };
+  return (
+    <Group justify="space-between" wrap="nowrap" gap="sm">
+      <div style={{ minWidth: 0 }}>
+        <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+          {title}
+        </Text>
+        <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {identity.email === '' ? identity.sub : identity.email}
+          {' · '}
+          {identity.last_used_time === null ? (
+            t('identities.notUsed')
+          ) : (
+            <RelativeTime at={identity.last_used_time} size="sm" span />
+          )}
+        </Text>
+      </div>
+      <ConfirmDialog
+        title={t('identities.removeTitle', { title })}
+        confirmLabel={t('identities.remove')}
+        onConfirm={remove}
+        trigger={(open) => (
+          <Button size="compact-sm" variant="subtle" color="red" onClick={open}>
+            {t('identities.remove')}
+          </Button>
+        )}
+      >
+        {t('identities.removeText')}
+      </ConfirmDialog>
+    </Group>
+  );
+}
+
+/** Asks for the proof that the service requires, then leaves for the provider. */
+function LinkDialog({ provider, onClose }: { readonly provider: SignInProvider; readonly onClose: () => void }) {
+  const { t } = useTranslation(['account', 'sign-in']);
+  const { data: self } = useSelf();
+  const [proof, setProof] = useState('');
+  const hasSecondStep = self?.has_2fa === true;
+  const start = useMutation({
+    mutationFn: async () => {
+      const body = proof === '' ? {} : hasSecondStep ? { code: proof.trim() } : { password: proof };
+      return (await callApi(startIdentityLink, { params: { provider: provider.id }, body })).data.url;
+    },
+    onSuccess: (url) => location.assign(url),
+  });
+  return (
+    <FormDialog
+      title={t('identities.add', { title: provider.title })}
+      submitLabel={t('identities.continue', { title: provider.title })}
+      save={start}
+      onClose={onClose}
+    >
+      <Text size="sm">{t(hasSecondStep ? 'identities.proveCode' : 'identities.provePassword')}</Text>
+      {hasSecondStep ? (
+        <TextInput
+          label={t('sign-in:signIn.code')}
+          autoComplete="one-time-code"
+          maxLength={64}
+          required
+          data-autofocus
+          value={proof}
+          onChange={(event) => setProof(event.currentTarget.value)}
+        />
+      ) : (
+        <PasswordInput
+          label={t('sign-in:signIn.password')}
+          autoComplete="current-password"
+          data-autofocus
+          value={proof}
+          onChange={(event) => setProof(event.currentTarget.value)}
+        />
+      )}
+    </FormDialog>
+  );
+}
+
+/** Lets an account set up the second factor that it must have, and then returns to the requested page. */
+export function SecondFactorPage() {
+  const { t } = useTranslation('passkeys');
+  const { back } = useSearch({ from: '/sign-in/second-factor' });
+  const navigate = useNavigate();
+  const { data: status } = useStatus();
+  // Refused until a second factor is set up.
+  const self = useSelf();
+  const signOut = useMutation({
+    mutationFn: () => callApi(logout, {}),
+    onSettled: async () => {
+      clearUserId();
+      queryClient.clear();
+      await navigate({ to: '/sign-in' });
+    },
+  });
+  return (
+    <Box component="main" p="md" maw={720} mx="auto">
+      <Page title={t('required.title')} size="md">
+        <Stack gap="lg">
+          <Text>{t('required.text')}</Text>
+          {status?.passkeys === 'on' ? <PasskeysSection /> : null}
+          <TwoStepSection />
+          <Group justify="space-between">
+            <Button variant="subtle" color="gray" loading={signOut.isPending} onClick={() => signOut.mutate()}>
+              {t('required.signOut')}
+            </Button>
+            {/* A full load, because the page may be one the server renders, such as the device page. */}
+            <Button disabled={!self.isSuccess} onClick={() => location.assign(toSafeRedirectPath(back))}>
+              {t('required.done')}
+            </Button>
+          </Group>
+        </Stack>
+      </Page>
+    </Box>
   );
 }
