@@ -67,17 +67,17 @@ const registerRoute = createRoute({
 const forgotPasswordRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/forgot-password',
-  component: lazyPage(async () => (await import('./pages/sign-in/forgot-password-page.tsx')).ForgotPasswordPage),
+  component: lazyPage(async () => (await import('./pages/sign-in/email-pages.tsx')).ForgotPasswordPage),
 });
 const resetPasswordRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/reset-password',
-  component: lazyPage(async () => (await import('./pages/sign-in/reset-password-page.tsx')).ResetPasswordPage),
+  component: lazyPage(async () => (await import('./pages/sign-in/email-pages.tsx')).ResetPasswordPage),
 });
 const confirmEmailRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/confirm-email',
-  component: lazyPage(async () => (await import('./pages/sign-in/confirm-email-page.tsx')).ConfirmEmailPage),
+  component: lazyPage(async () => (await import('./pages/sign-in/email-pages.tsx')).ConfirmEmailPage),
 });
 
 const studioRoute = createRoute({
