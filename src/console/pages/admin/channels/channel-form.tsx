@@ -25,8 +25,13 @@ import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { listQuery } from '../../../data/admin.ts';
 import { formatNames } from '../../../data/format-text.ts';
 import type { CredentialField, CredentialScheme, Vendor } from '../../../data/vendors.ts';
-import { type ChannelFormValues, credentialSchemeOf, keepsStoredCredentials } from './channel-form-values.ts';
-import { CredentialLineError, fitsOnLines } from './credential-values.ts';
+import {
+  type ChannelFormValues,
+  CredentialLineError,
+  credentialSchemeOf,
+  fitsOnLines,
+  keepsStoredCredentials,
+} from './channel-form-values.ts';
 
 interface ChannelFormProps {
   readonly vendor: Vendor;

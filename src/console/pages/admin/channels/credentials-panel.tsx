@@ -15,7 +15,6 @@ import { callApi } from '../../../data/api-client.ts';
 import { formatLabelled } from '../../../data/format-text.ts';
 import type { Vendor } from '../../../data/vendors.ts';
 import { CredentialFieldInput } from './channel-form.tsx';
-import { ChannelStatusBadge, toErrorReason } from './channel-status.tsx';
 import {
   type Credential,
   CredentialLineError,
@@ -26,7 +25,8 @@ import {
   schemeOfKeys,
   storedCredentialItems,
   toCredentials,
-} from './credential-values.ts';
+} from './channel-form-values.ts';
+import { ChannelStatusBadge, toErrorReason } from './channel-status.tsx';
 
 interface CredentialsPanelProps {
   readonly channel: ChannelDetail;
