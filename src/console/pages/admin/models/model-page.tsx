@@ -43,14 +43,18 @@ import { formatDuration } from '../../../data/format-times.ts';
 import { useStatus } from '../../../data/self.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendors.ts';
 import {
+  type AnyPrice,
+  areConditionsComplete,
+  examplePrice,
   type ModelFormValues,
   newModelFormValues,
+  type PriceExample,
   parseMediaSchema,
   toModelBody,
   toModelFormValues,
+  toPrice,
 } from './model-form-values.ts';
 import { PriceFields } from './price-fields.tsx';
-import { type AnyPrice, areConditionsComplete, examplePrice, type PriceExample, toPrice } from './price-form-values.ts';
 
 /** Edits one model. */
 export function ModelPage() {

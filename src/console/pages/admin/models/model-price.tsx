@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { minimumVideoPrice } from '../../../../contract/pricing.ts';
 import { useFormatCredits, useFormatPrice } from '../../../components/credit-amount.tsx';
 import { formatNames } from '../../../data/format-text.ts';
-import type { AnyPrice } from './price-form-values.ts';
+import type { AnyPrice } from './model-form-values.ts';
 
 /** Duration of the video whose lowest price is shown. */
 const USUAL_SECONDS = 5;

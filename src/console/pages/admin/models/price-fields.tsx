@@ -34,7 +34,7 @@ import {
   type RateName,
   type TierFormValues,
   TOKEN_PART_NAMES,
-} from './price-form-values.ts';
+} from './model-form-values.ts';
 
 interface PriceFieldsProps {
   readonly kind: ModelKind;
