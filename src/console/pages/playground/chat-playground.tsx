@@ -26,9 +26,9 @@ import { EmptyState } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { sendRequest } from '../../data/api-client.ts';
 import { usableModelsQuery } from '../../data/models.ts';
-import { AnswerBuilder } from './answer-builder.ts';
 import { chatSamples } from './code-samples.ts';
 import {
+  AnswerBuilder,
   type Conversation,
   NO_SETTINGS,
   parseTools,
