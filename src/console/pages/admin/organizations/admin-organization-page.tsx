@@ -30,9 +30,8 @@ import { formatCount, formatNames } from '../../../data/format-text.ts';
 import { formatDate } from '../../../data/format-times.ts';
 import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
+import { AssignPlanDialog, BalanceDialog } from '../users/account-dialogs.tsx';
 import { AccountLimitFields, toLimitBody, toLimitDraft } from '../users/account-limit-fields.tsx';
-import { AssignPlanDialog } from '../users/assign-plan-dialog.tsx';
-import { BalanceDialog } from '../users/balance-dialog.tsx';
 
 const DAYS = 30;
 const PAGE_SIZE = 50;

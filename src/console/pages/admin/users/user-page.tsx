@@ -37,9 +37,8 @@ import { formatCount } from '../../../data/format-text.ts';
 import { formatDate, formatDeadline } from '../../../data/format-times.ts';
 import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
+import { AssignPlanDialog, BalanceDialog } from './account-dialogs.tsx';
 import { AccountLimitFields, toLimitBody, toLimitDraft } from './account-limit-fields.tsx';
-import { AssignPlanDialog } from './assign-plan-dialog.tsx';
-import { BalanceDialog } from './balance-dialog.tsx';
 
 const DAYS = 30;
 
