@@ -1,12 +1,33 @@
 import { ActionIcon } from '@mantine/core';
-import { IconStar, IconStarFilled } from '@tabler/icons-react';
+import { IconFolderPlus, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { addFavourite, listFavourites, removeFavourite } from '../../contract/own-videos.ts';
 import { callApi } from '../data/api-client.ts';
 import type { VideoFilter } from '../data/videos.ts';
 import { toErrorMessage } from './error-alert.tsx';
 import { useToasts } from './toasts.tsx';
+
+const CollectionDialog = lazy(() => import('./collection-dialog.tsx'));
+
+/** Opens the choice of the collections of a video. */
+export function CollectButton({ id }: { readonly id: string }) {
+  const { t } = useTranslation('studio');
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <ActionIcon data-hint={t('collect')} aria-label={t('collect')} onClick={() => setOpen(true)}>
+        <IconFolderPlus size={17} />
+      </ActionIcon>
+      {isOpen ? (
+        <Suspense>
+          <CollectionDialog taskIds={[id]} onClose={() => setOpen(false)} />
+        </Suspense>
+      ) : null}
+    </>
+  );
+}
 
 /** Shows whether a video is a favourite; a click toggles it. */
 export function FavouriteButton({ id }: { readonly id: string }) {
