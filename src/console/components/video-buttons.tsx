@@ -9,7 +9,7 @@ import type { VideoFilter } from '../data/videos.ts';
 import { toErrorMessage } from './error-alert.tsx';
 import { useToasts } from './toasts.tsx';
 
-const CollectionDialog = lazy(() => import('./collection-dialog.tsx'));
+const CollectionDialog = lazy(async () => ({ default: (await import('./collections.tsx')).CollectionDialog }));
 
 /** Opens the choice of the collections of a video. */
 export function CollectButton({ id }: { readonly id: string }) {

@@ -51,7 +51,7 @@ import { StorageUsage } from './storage-usage.tsx';
 import { type Selection, useVideoSelection, VideoSelectionBar } from './video-selection.tsx';
 import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
 
-const CollectionBar = lazy(() => import('./collection-bar.tsx'));
+const CollectionBar = lazy(async () => ({ default: (await import('../../components/collections.tsx')).CollectionBar }));
 const Lightbox = lazy(() => import('../../components/lightbox.tsx'));
 
 const PAGE_SIZE = 24;

@@ -10,7 +10,9 @@ import { useToasts } from '../../components/toasts.tsx';
 import { setMembership } from '../../data/collections.ts';
 import { deleteVideo, downloadVideos, type Video } from '../../data/videos.ts';
 
-const CollectionDialog = lazy(() => import('../../components/collection-dialog.tsx'));
+const CollectionDialog = lazy(async () => ({
+  default: (await import('../../components/collections.tsx')).CollectionDialog,
+}));
 
 interface SelectionBarProps {
   readonly selection: Selection;
