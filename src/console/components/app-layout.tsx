@@ -96,7 +96,7 @@ function Brand() {
   );
 }
 
-const Dropdown = lazy(() => import('./account-menu-dropdown.tsx'));
+const Dropdown = lazy(async () => ({ default: (await import('./header-menus.tsx')).AccountMenuDropdown }));
 
 function AccountMenuButton() {
   const { t } = useTranslation();

@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { COLOR_SCHEME_ICONS } from '../mantine-theme.ts';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 
-const LanguageMenu = lazy(() => import('./language-menu.tsx'));
-const ThemeMenu = lazy(() => import('./theme-menu.tsx'));
+const LanguageMenu = lazy(async () => ({ default: (await import('./header-menus.tsx')).LanguageMenu }));
+const ThemeMenu = lazy(async () => ({ default: (await import('./header-menus.tsx')).ThemeMenu }));
 
 /** Menus for language and colour scheme; the choice is stored in this browser. */
 export function LanguageAndThemeMenus() {

@@ -1,4 +1,4 @@
-import { Menu, Text } from '@mantine/core';
+import { Menu, Text, useMantineColorScheme } from '@mantine/core';
 import { IconCheck, IconLogout, IconShieldLock, IconUser } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -9,6 +9,9 @@ import { callApi, queryClient } from '../data/api-client.ts';
 import { clearStoredDrafts, clearUserId, enterOrganization, readOrganization } from '../data/browser-storage.ts';
 import { organizationsQuery } from '../data/organizations.ts';
 import { useSelf } from '../data/self.ts';
+import { COLOR_SCHEME_ICONS } from '../mantine-theme.ts';
+import { changeLanguage, currentLanguage } from '../strings/language.ts';
+import { LANGUAGES, type Language } from '../strings/preferred-language.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 
@@ -37,7 +40,7 @@ function ContextItems() {
 }
 
 /** Account menu: who is signed in, links to the account's pages, and sign-out. */
-export default function AccountMenuDropdown({ target }: { readonly target: ReactElement }) {
+export function AccountMenuDropdown({ target }: { readonly target: ReactElement }) {
   const { t } = useTranslation();
   const { data: self } = useSelf();
   const navigate = useNavigate();
@@ -77,6 +80,55 @@ export default function AccountMenuDropdown({ target }: { readonly target: React
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut()}>
           {t('signOut')}
         </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** Menu of the languages of the console. */
+export function LanguageMenu({ target }: { readonly target: ReactElement }) {
+  const [opened, setOpened] = useOpenedOnMount();
+  return (
+    <Menu opened={opened} onChange={setOpened} position="bottom-end">
+      <Menu.Target>{target}</Menu.Target>
+      <Menu.Dropdown>
+        {(Object.keys(LANGUAGES) as Language[]).map((language) => (
+          <Menu.Item
+            key={language}
+            lang={language === 'en' ? 'en' : 'zh-CN'}
+            fw={language === currentLanguage() ? 650 : 400}
+            onClick={() => void changeLanguage(language).then(() => queryClient.invalidateQueries())}
+          >
+            {LANGUAGES[language]}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** Menu of the colour schemes. */
+export function ThemeMenu({ target }: { readonly target: ReactElement }) {
+  const { t } = useTranslation();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const [opened, setOpened] = useOpenedOnMount();
+  return (
+    <Menu opened={opened} onChange={setOpened} position="bottom-end">
+      <Menu.Target>{target}</Menu.Target>
+      <Menu.Dropdown>
+        {(['light', 'dark', 'auto'] as const).map((scheme) => {
+          const Icon = COLOR_SCHEME_ICONS[scheme];
+          return (
+            <Menu.Item
+              key={scheme}
+              leftSection={<Icon size={16} />}
+              fw={scheme === colorScheme ? 650 : 400}
+              onClick={() => setColorScheme(scheme)}
+            >
+              {t(`colorScheme.${scheme}`)}
+            </Menu.Item>
+          );
+        })}
       </Menu.Dropdown>
     </Menu>
   );
