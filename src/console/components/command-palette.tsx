@@ -1,10 +1,21 @@
 import { Box, Kbd, Modal, ScrollArea, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type NavigateOptions, useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { adminListUsers } from '../../contract/admin-accounts.ts';
+import { listTasks } from '../../contract/admin-videos.ts';
+import { listChannels } from '../../contract/channels.ts';
+import { listQuery } from '../data/admin.ts';
+import { apiKeysQuery } from '../data/keys.ts';
+import { usableModelsQuery } from '../data/models.ts';
 import { isAdmin, useSelf } from '../data/self.ts';
+import { videosQuery } from '../data/videos.ts';
+import type paletteStrings from '../strings/en/command-palette.ts';
 import { useReturnFocus } from './dialog.tsx';
-import { type CommandPaletteGroup, type CommandPaletteItem, useCommandPaletteItems } from './palette-items.ts';
+import { ADMIN_SECTIONS, OTHER_ADMIN_SECTIONS, USER_SECTIONS } from './navigation.tsx';
 import { withMod } from './shortcut-keys.ts';
 
 /**
@@ -154,4 +165,157 @@ function useScrolledIntoView(optionId: string): RefObject<HTMLDivElement | null>
     list.current?.querySelector(`[id="${optionId}"]`)?.scrollIntoView({ block: 'nearest' });
   });
   return list;
+}
+
+/** One result in the palette. */
+interface CommandPaletteItem {
+  readonly id: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly open: () => void;
+}
+/** Results of one kind. */
+interface CommandPaletteGroup {
+  readonly id: keyof typeof paletteStrings.groups;
+  readonly items: readonly CommandPaletteItem[];
+}
+
+type ActionId = keyof typeof paletteStrings.actions;
+const ACTIONS: readonly (readonly [ActionId, NavigateOptions['to']])[] = [
+  ['video', '/studio'],
+  ['key', '/account/tokens'],
+  ['ticket', '/tickets/new'],
+  ['redeem', '/packages'],
+  ['password', '/account/security'],
+  ['twoStep', '/account/security'],
+];
+const ADMIN_ACTIONS: typeof ACTIONS = [
+  ['channel', '/admin/channels/new'],
+  ['model', '/admin/models/new'],
+  ['user', '/admin/users'],
+  ['announce', '/admin/announcements'],
+];
+
+const MAX_ITEMS = 6;
+/** Minimum length of a search sent to the service; shorter ones match nearly everything. */
+const MIN_SEARCH = 2;
+const DEBOUNCE_MS = 200;
+/** A task id, as copied from a log or a message. */
+const TASK_ID = /^(?:task|video)_[\w-]+$/;
+
+/** Search results from the service, requested once typing pauses. */
+function usePaletteData(search: string, admin: boolean) {
+  const [debounced] = useDebouncedValue(search.trim(), DEBOUNCE_MS);
+  const isSearch = debounced.length >= MIN_SEARCH;
+  const isTaskId = TASK_ID.test(debounced);
+  const shared = { placeholderData: keepPreviousData, staleTime: 30_000 };
+  const models = useQuery(usableModelsQuery);
+  const keys = useQuery({ ...apiKeysQuery(1), ...shared });
+  const videos = useQuery({ ...videosQuery(1, MAX_ITEMS, { q: debounced }), ...shared, enabled: isSearch });
+  const size = { page_size: String(MAX_ITEMS) };
+  const users = useQuery({
+    ...listQuery(adminListUsers, { ...size, q: debounced }),
+    ...shared,
+    enabled: isSearch && admin,
+  });
+  const channels = useQuery({ ...listQuery(listChannels, { page_size: '50' }), ...shared, enabled: admin });
+  const tasks = useQuery({
+    ...listQuery(listTasks, { ...size, task_id: debounced }),
+    ...shared,
+    enabled: admin && isTaskId,
+  });
+  return { isSearch, isTaskId, models, keys, videos, users, channels, tasks };
+}
+
+/** Results by kind: pages and actions immediately, the service's results a moment later. */
+function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] {
+  const { t } = useTranslation(['command-palette', 'app']);
+  const navigate = useNavigate();
+  const role = useSelf().data?.role;
+  const admin = isAdmin(role);
+  const { isSearch, isTaskId, models, keys, videos, users, channels, tasks } = usePaletteData(search, admin);
+
+  const matching = (items: readonly CommandPaletteItem[]): readonly CommandPaletteItem[] =>
+    items.filter(({ label, hint = '' }) => matchesWords(`${label} ${hint}`, search)).slice(0, MAX_ITEMS);
+  const item = (id: string, label: string, target: NavigateOptions, hint?: string): CommandPaletteItem => ({
+    id,
+    label,
+    hint,
+    open: () => void navigate(target),
+  });
+  const sections = admin ? [...USER_SECTIONS, ...ADMIN_SECTIONS, ...OTHER_ADMIN_SECTIONS] : USER_SECTIONS;
+  const pages = sections.flatMap(({ title, items }) =>
+    items
+      .filter(({ rootOnly }) => rootOnly !== true || role === 'root')
+      .map(({ to, label }) => item(to, t(`app:pages.${label}`), { to }, t(`app:sections.${title}`))),
+  );
+  const actions = [...ACTIONS, ...(admin ? ADMIN_ACTIONS : [])].map(([id, to]) =>
+    item(id, t(`actions.${id}`), { to } as NavigateOptions),
+  );
+  const guide = { id: 'docs', label: t('app:pages.apiGuide'), open: () => window.location.assign('/docs') };
+  const groups: readonly CommandPaletteGroup[] = [
+    { id: 'pages', items: matching([...pages, guide]) },
+    { id: 'actions', items: matching(actions) },
+    {
+      id: 'users',
+      items: found(isSearch, users.data).map(({ id, username, display_name: name }) =>
+        item(`${id}`, username, { to: '/admin/users/$id', params: { id: String(id) } }, name),
+      ),
+    },
+    {
+      id: 'channels',
+      items: isSearch
+        ? matching(
+            (channels.data?.data ?? []).map(({ id, name, vendor }) =>
+              item(`${id}`, name, { to: '/admin/channels/$id', params: { id: String(id) } }, vendor),
+            ),
+          )
+        : [],
+    },
+    {
+      id: 'tasks',
+      items: found(isTaskId, tasks.data).map(({ task_id: id, model }) =>
+        item(id, id, { to: '/admin/tasks/$id', params: { id } }, model),
+      ),
+    },
+    {
+      id: 'videos',
+      items: found(isSearch, videos.data).map(({ task_id: taskId, prompt, model }) =>
+        item(taskId, prompt === '' ? taskId : prompt, { to: '/videos/$taskId', params: { taskId } }, model),
+      ),
+    },
+    {
+      id: 'models',
+      items: isSearch
+        ? matching(
+            (models.data ?? [])
+              .filter(({ kind, permitted }) => kind === 'video' && permitted)
+              .map(({ id, vendor_title: vendor }) => item(id, id, { to: '/studio', search: { model: id } }, vendor)),
+          )
+        : [],
+    },
+    {
+      id: 'keys',
+      items: isSearch
+        ? matching(
+            (keys.data?.data ?? []).map(({ id, name, key_hint: hint }) =>
+              item(`${id}`, name, { to: '/account/tokens/$id', params: { id: String(id) } }, hint),
+            ),
+          )
+        : [],
+    },
+  ];
+  return groups.filter(({ items }) => items.length > 0);
+}
+
+const found = <Row,>(isAsked: boolean, list: { readonly data: readonly Row[] } | undefined): readonly Row[] =>
+  isAsked ? (list?.data ?? []) : [];
+
+/** Whether the text contains every word of the search, regardless of case and order. */
+function matchesWords(text: string, search: string): boolean {
+  const lower = text.toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word));
 }
