@@ -1,7 +1,7 @@
 import { createRootRoute, createRoute, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import { AppLayout } from './components/app-layout.tsx';
-import { loadPage, NotFound } from './components/page-error.tsx';
+import { loadPage, NotFound } from './components/page.tsx';
 import { readUserId } from './data/browser-storage.ts';
 
 /** An unknown URL keeps the menu for signed-in users. */

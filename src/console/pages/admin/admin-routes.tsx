@@ -2,8 +2,7 @@ import { createRoute, Outlet, redirect } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import type { ListSearch } from '../../components/list/use-list-filters.ts';
-import { PageLoadingIndicator } from '../../components/page.tsx';
-import { NotFound } from '../../components/page-error.tsx';
+import { NotFound, PageLoadingIndicator } from '../../components/page.tsx';
 import { isAdmin, useSelf } from '../../data/self.ts';
 import { appRoute, lazyPage } from '../../root-routes.tsx';
 
