@@ -4,8 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, type TouchEvent, useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Video, videoQuery } from '../data/videos.ts';
-import { acceptsMotion } from './hover-clip.tsx';
-import { useStablePlaybackSource } from './video-player.tsx';
+import { acceptsMotion, useStablePlaybackSource } from './video-player.tsx';
 
 interface LightboxProps {
   /** Finished videos, in the order of the page. */

@@ -1,8 +1,10 @@
 import { ActionIcon, AspectRatio, Center, Group, Text } from '@mantine/core';
+import { useInViewport } from '@mantine/hooks';
 import { IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
-import { useEffect, useEffectEvent, useRef, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { acceptsMotion } from './hover-clip.tsx';
+import { uploadPoster, type Video, videoQuery } from '../data/videos.ts';
 
 interface VideoPlayerProps {
   /** A path of this service, valid for a few minutes. */
@@ -138,4 +140,62 @@ export function useStablePlaybackSource(link: string): {
       return true;
     },
   };
+}
+
+/** Whether the user accepts pictures that move by themselves. */
+export const acceptsMotion = (): boolean => !matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+interface HoverClipProps {
+  readonly video: Pick<Video, 'task_id' | 'poster_url'>;
+  /** Shown while there is no picture. */
+  readonly fallback: ReactNode;
+}
+
+/**
+ * Poster of a video that plays, muted, while the pointer is on it. The file is requested only then, or to show the first
+ * frame of a video without a poster.
+ */
+export function HoverClip({ video, fallback }: HoverClipProps) {
+  const [isPlaying, setPlaying] = useState(false);
+  const [hasFailed, setFailed] = useState(false);
+  const detail = useQuery({ ...videoQuery(video.task_id), enabled: isPlaying });
+  const link = detail.data?.play_url ?? '';
+  return (
+    <span
+      className="clip"
+      onPointerEnter={({ pointerType }) => setPlaying(pointerType === 'mouse' && acceptsMotion())}
+      onPointerLeave={() => setPlaying(false)}
+    >
+      {video.poster_url === '' || hasFailed ? (
+        <FirstFrame video={video} fallback={fallback} />
+      ) : (
+        <img src={video.poster_url} alt="" loading="lazy" onError={() => setFailed(true)} />
+      )}
+      {isPlaying && link !== '' ? <video src={link} muted loop playsInline autoPlay aria-hidden /> : null}
+    </span>
+  );
+}
+
+/** The first frame of a video, requested once it is in view, and uploaded as its poster. */
+function FirstFrame({ video: { task_id: id }, fallback }: HoverClipProps) {
+  const { ref, inViewport } = useInViewport<HTMLSpanElement>();
+  const { data } = useQuery({ ...videoQuery(id), enabled: inViewport });
+  const link = data?.play_url ?? '';
+  return (
+    <span ref={ref} className="clip">
+      {link === '' ? (
+        fallback
+      ) : (
+        // At 0 some browsers show no frame before playback starts.
+        <video
+          src={`${link}#t=0.05`}
+          muted
+          playsInline
+          preload="metadata"
+          aria-hidden
+          onSeeked={({ currentTarget }) => uploadPoster(id, currentTarget)}
+        />
+      )}
+    </span>
+  );
 }

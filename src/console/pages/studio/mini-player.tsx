@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
-import { acceptsMotion } from '../../components/hover-clip.tsx';
+import { acceptsMotion } from '../../components/video-player.tsx';
 import { formatLabelled } from '../../data/format-text.ts';
 import { type Video, videoQuery } from '../../data/videos.ts';
 

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useDeferredValue } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
-import { HoverClip } from '../../components/hover-clip.tsx';
+import { HoverClip } from '../../components/video-player.tsx';
 import type { Video } from '../../data/videos.ts';
 import { Prompt, RemixButtons, VideoFacts } from './current-video.tsx';
 import type { RemixActions } from './remix-actions.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { acceptsMotion } from '../../components/hover-clip.tsx';
+import { acceptsMotion } from '../../components/video-player.tsx';
 
 /** Clips rendered for the sandbox, which are part of this project: one of each scene. */
 const POSTERS = import.meta.glob<string>('../../../sandbox/media/*-1.webp', {

@@ -2,8 +2,8 @@ import { Text } from '@mantine/core';
 import { IconMovie } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { HoverClip } from '../../components/hover-clip.tsx';
 import { VideoStatusBadge } from '../../components/task-status.tsx';
+import { HoverClip } from '../../components/video-player.tsx';
 import type { VideoDetail } from '../../data/videos.ts';
 
 /** The video this one was made from, and the videos made from it. Renders nothing without any. */
