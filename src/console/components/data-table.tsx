@@ -18,7 +18,7 @@ import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { formatSort, parseSort, type Sort } from '../../contract/responses.ts';
 import { readOrganization } from '../data/browser-storage.ts';
-import { nextSort, sortRows } from './list/sort-rows.ts';
+import { nextSort, sortRows } from './list/use-list-filters.ts';
 
 /** One column of a table: its label and the content of its cells. */
 export interface Column<Row> {
