@@ -13,12 +13,18 @@ import {
   VisuallyHidden,
 } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { IconChevronDown, IconChevronUp, IconSelector } from '@tabler/icons-react';
+import { IconChevronDown, IconChevronUp, IconFilterOff, IconSelector } from '@tabler/icons-react';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { formatSort, parseSort, type Sort } from '../../contract/responses.ts';
+import { ADMIN_PAGE_SIZE, type ListResponse } from '../data/admin.ts';
 import { readOrganization } from '../data/browser-storage.ts';
-import { nextSort, sortRows } from './list/use-list-filters.ts';
+import { formatCount } from '../data/format-text.ts';
+import { ErrorAlert } from './error-alert.tsx';
+import { type ListFilters, nextSort, sortRows } from './list/use-list-filters.ts';
+import { EmptyState } from './page.tsx';
+import { Pager } from './pager.tsx';
 
 /** One column of a table: its label and the content of its cells. */
 export interface Column<Row> {
@@ -326,4 +332,76 @@ export function useRowSelection<Row>(
     set,
     clear: () => setChosen(new Map()),
   };
+}
+
+interface PagedTableProps<Row> {
+  readonly label: string;
+  readonly query: UseQueryResult<ListResponse<Row>>;
+  readonly filters: ListFilters;
+  readonly columns: readonly Column<Row>[];
+  readonly rowKey: (row: Row) => string | number;
+  /** Shown if the list is empty without any filter. */
+  readonly emptyState: ReactNode;
+  /** Makes rows selectable. */
+  readonly selection?: RowSelection<Row>;
+}
+
+/** One page of a list in each of its states: loading, failed, empty, without a match for the filters, or filled. */
+export function PagedTable<Row>(props: PagedTableProps<Row>) {
+  const { label, query, filters, columns, rowKey, emptyState, selection } = props;
+  const { t } = useTranslation('list');
+  const { data, error, isPlaceholderData } = query;
+  if (error !== null) {
+    return (
+      <>
+        <ErrorAlert error={error} retry={() => void query.refetch()} />
+        {filters.active ? <ClearFilters filters={filters} /> : null}
+      </>
+    );
+  }
+  if (data?.total === 0 && !filters.active && !isPlaceholderData) return emptyState;
+  if (data?.total === 0 && !isPlaceholderData) {
+    return (
+      <EmptyState icon={<IconFilterOff size={28} />} title={t('noMatch')} action={<ClearFilters filters={filters} />}>
+        {t('noMatchText')}
+      </EmptyState>
+    );
+  }
+  return (
+    <>
+      <DataTable
+        label={label}
+        columns={columns}
+        rows={data?.data}
+        rowKey={rowKey}
+        stale={isPlaceholderData}
+        sort={filters.sort}
+        onSort={filters.setSort}
+        selection={selection}
+      />
+      {data === undefined ? null : (
+        <Text size="xs" c="dimmed" mt="xs" role="status">
+          {data.total_is_minimum === true
+            ? t('totalIsMinimum', { total: formatCount(data.total) })
+            : t('total', { count: data.total })}
+        </Text>
+      )}
+      <Pager
+        page={filters.page}
+        total={data?.total ?? 0}
+        pageSize={ADMIN_PAGE_SIZE}
+        next={data?.next}
+        onChange={filters.setPage}
+      />
+    </>
+  );
+}
+
+function ClearFilters({ filters }: { readonly filters: ListFilters }) {
+  const { t } = useTranslation('list');
+  return (
+    <Button variant="default" mt="sm" onClick={filters.clear}>
+      {t('clear')}
+    </Button>
+  );
 }

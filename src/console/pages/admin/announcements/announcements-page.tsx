@@ -9,8 +9,8 @@ import {
   adminListAnnouncements,
   adminUpdateAnnouncement,
 } from '../../../../contract/notifications.ts';
+import { PagedTable } from '../../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog } from '../../../components/dialog.tsx';
-import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';

@@ -8,7 +8,7 @@ import { useTranslation } from 'react-i18next';
 import { adminListAudit } from '../../../../contract/admin-accounts.ts';
 import { adminListLogins } from '../../../../contract/logins.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
-import { DataTable } from '../../../components/data-table.tsx';
+import { DataTable, PagedTable } from '../../../components/data-table.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import {
   ChoiceFilter,
@@ -17,7 +17,6 @@ import {
   TextFilter,
   UserFilter,
 } from '../../../components/list/filter-bar.tsx';
-import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { loginAttemptColumns } from '../../../components/login-attempts.tsx';
 import { EmptyState, Page } from '../../../components/page.tsx';

@@ -13,11 +13,11 @@ import {
   adminListBetaApplications,
   adminRejectBetaApplication,
 } from '../../../../contract/beta-applications.ts';
+import { PagedTable } from '../../../components/data-table.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { FormDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { ChoiceFilter, FilterBar, UserFilter } from '../../../components/list/filter-bar.tsx';
-import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';

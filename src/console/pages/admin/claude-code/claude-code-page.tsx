@@ -24,10 +24,10 @@ import {
   updateClaudeCodePolicy,
 } from '../../../../contract/claude-code.ts';
 import { CopyField } from '../../../components/copy-button.tsx';
+import { PagedTable } from '../../../components/data-table.tsx';
 import { DeleteButton } from '../../../components/delete-button.tsx';
 import { FormDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { SettingsSection } from '../../../components/panel.tsx';

@@ -28,10 +28,10 @@ import {
 } from '../../../../contract/device-clients.ts';
 import { OAUTH_SCOPES } from '../../../../contract/oauth.ts';
 import { CopyField } from '../../../components/copy-button.tsx';
+import { PagedTable } from '../../../components/data-table.tsx';
 import { DeleteButton } from '../../../components/delete-button.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
-import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';

@@ -30,9 +30,9 @@ import {
 } from '../../../../contract/plans.ts';
 import { AmountInput, type AmountInputProps } from '../../../components/amount-input.tsx';
 import { useAmountUnit, useAmountUnitName, useFormatCredits } from '../../../components/credit-amount.tsx';
+import { PagedTable } from '../../../components/data-table.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { ModelsSelect } from '../../../components/models-select.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';

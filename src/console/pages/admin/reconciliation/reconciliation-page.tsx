@@ -9,10 +9,9 @@ import {
   reconcileChannel,
 } from '../../../../contract/reconciliation.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
-import { DataTable } from '../../../components/data-table.tsx';
+import { DataTable, PagedTable } from '../../../components/data-table.tsx';
 import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
 import { ChannelFilter, ChoiceFilter, FilterBar } from '../../../components/list/filter-bar.tsx';
-import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { Panel } from '../../../components/panel.tsx';

@@ -14,6 +14,7 @@ import { getTask, listTasks } from '../../../../contract/admin-videos.ts';
 import { isTerminal, TASK_STATUS, type TaskStatus } from '../../../../contract/task-states.ts';
 import { CopyIconButton, JsonView } from '../../../components/copy-button.tsx';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
+import { PagedTable } from '../../../components/data-table.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import {
   ChannelFilter,
@@ -23,7 +24,6 @@ import {
   TextFilter,
   UserFilter,
 } from '../../../components/list/filter-bar.tsx';
-import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';

@@ -16,12 +16,11 @@ import {
   type TicketStatus,
 } from '../../../../contract/tickets.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
-import { useRowSelection } from '../../../components/data-table.tsx';
+import { PagedTable, useRowSelection } from '../../../components/data-table.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, TextFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
-import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';

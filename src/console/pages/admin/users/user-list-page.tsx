@@ -9,11 +9,10 @@ import { adminCreateUser, adminListUsers, adminUpdateUser } from '../../../../co
 import { NO_PACKAGE } from '../../../../contract/plans.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
-import { type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
+import { PagedTable, type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
 import { FormDialog } from '../../../components/dialog.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
-import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
 import { EmptyState, Page } from '../../../components/page.tsx';
