@@ -13,7 +13,7 @@ import { useTranslation } from 'react-i18next';
 import { getTask, listTasks } from '../../../../contract/admin-videos.ts';
 import { isTerminal, TASK_STATUS, type TaskStatus } from '../../../../contract/task-states.ts';
 import { CopyIconButton, JsonView } from '../../../components/copy-button.tsx';
-import { useFormatCredits } from '../../../components/credit-amount.tsx';
+import { useFormatCredits, WalletAndPlanAmount } from '../../../components/credit-amount.tsx';
 import { PagedTable } from '../../../components/data-table.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import {
@@ -29,7 +29,6 @@ import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page
 import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { OwnerLink, RouteButton, RouteLink, UserOrChannelLink, useRouteId } from '../../../components/route-link.tsx';
-import { WalletAndPlanAmount } from '../../../components/signed-amount.tsx';
 import { QueuePlaceText, TaskStatusBadge } from '../../../components/task-status.tsx';
 import { dataQuery, type ListItem, listQuery, type Task } from '../../../data/admin.ts';
 import { formatColon } from '../../../data/format-text.ts';
