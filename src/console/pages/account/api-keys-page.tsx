@@ -17,7 +17,6 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tansta
 import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { createToken, revokeToken, TOKEN_SORTS, updateToken } from '../../../contract/api-tokens.ts';
-import { AmountInput } from '../../components/amount-input.tsx';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import {
   type Column,
@@ -28,6 +27,7 @@ import {
 } from '../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
+import { AmountInput, SpendLimitFields, SpendLimitText } from '../../components/limit-fields.tsx';
 import { BulkBar } from '../../components/list/bulk-bar.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { ModelsSelect } from '../../components/models-select.tsx';
@@ -36,7 +36,6 @@ import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { useFormValues } from '../../components/save-form.tsx';
-import { SpendLimitFields, SpendLimitText } from '../../components/spend-limit.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
 import {

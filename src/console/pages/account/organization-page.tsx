@@ -28,14 +28,13 @@ import {
 } from '../../../contract/organization-roles.ts';
 import * as endpoints from '../../../contract/organizations.ts';
 import { createTransfer } from '../../../contract/organizations.ts';
-import { AmountInput } from '../../components/amount-input.tsx';
 import { CopyField } from '../../components/copy-button.tsx';
 import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
+import { AmountInput, SpendLimitFields, SpendLimitText } from '../../components/limit-fields.tsx';
 import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
-import { SpendLimitFields, SpendLimitText } from '../../components/spend-limit.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { enterOrganization, readOrganization, readUserId } from '../../data/browser-storage.ts';

@@ -19,7 +19,7 @@ import { IconChevronDown, IconChevronRight, IconPlus, IconTrash } from '@tabler/
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/model-kinds.ts';
-import { AmountInput } from '../../../components/amount-input.tsx';
+import { AmountInput } from '../../../components/limit-fields.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import {
   type ConditionFormValues,

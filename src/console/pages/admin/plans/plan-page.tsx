@@ -28,18 +28,17 @@ import {
   NO_PACKAGE,
   PLAN_SORTS,
 } from '../../../../contract/plans.ts';
-import { AmountInput, type AmountInputProps } from '../../../components/amount-input.tsx';
 import { useAmountUnit, useAmountUnitName, useFormatCredits } from '../../../components/credit-amount.tsx';
 import { PagedTable } from '../../../components/data-table.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { AmountInput, type AmountInputProps, SpendLimitFields } from '../../../components/limit-fields.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { ModelsSelect } from '../../../components/models-select.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import { SpendLimitFields } from '../../../components/spend-limit.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery, type ListItem, listQuery, type Plan, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';

@@ -25,11 +25,11 @@ import {
   CODE_SORTS,
   type CodeStatus,
 } from '../../../../contract/plans.ts';
-import { AmountInput } from '../../../components/amount-input.tsx';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { PagedTable, type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { AmountInput } from '../../../components/limit-fields.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';

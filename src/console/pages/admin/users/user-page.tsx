@@ -19,6 +19,7 @@ import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ConfirmDialog, Dialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { AccountLimitFields, SpendLimitText, toLimitBody, toLimitDraft } from '../../../components/limit-fields.tsx';
 import { RecentLoginAttempts, SessionRow } from '../../../components/login-attempts.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
 import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
@@ -28,7 +29,6 @@ import { MissingPermissionNote, useCanManageRole } from '../../../components/per
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
-import { SpendLimitText } from '../../../components/spend-limit.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, listQuery, type User, useInvalidateQueries } from '../../../data/admin.ts';
@@ -38,7 +38,6 @@ import { formatDate, formatDeadline } from '../../../data/format-times.ts';
 import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 import { AssignPlanDialog, BalanceDialog } from './account-dialogs.tsx';
-import { AccountLimitFields, toLimitBody, toLimitDraft } from './account-limit-fields.tsx';
 
 const DAYS = 30;
 

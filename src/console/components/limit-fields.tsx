@@ -1,13 +1,68 @@
-import { NumberInput, SimpleGrid } from '@mantine/core';
+import { NumberInput, type NumberInputProps, Select, SimpleGrid, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import type { SpendLimit } from '../../../../contract/spend-limits.ts';
-import { SpendLimitFields } from '../../../components/spend-limit.tsx';
-import {
-  readNumberInput,
-  type SpendLimitDraft,
-  toSpendLimitBody,
-  toSpendLimitDraft,
-} from '../../../data/field-values.ts';
+import { SPEND_PERIODS, type SpendLimit } from '../../contract/spend-limits.ts';
+import { readNumberInput, type SpendLimitDraft, toSpendLimitBody, toSpendLimitDraft } from '../data/field-values.ts';
+import { formatDeadline } from '../data/format-times.ts';
+import { useAmountUnitName, useFormatCredits } from './credit-amount.tsx';
+
+interface SpendLimitFieldsProps {
+  readonly description: string;
+  readonly value: SpendLimitDraft;
+  readonly onChange: (draft: SpendLimitDraft) => void;
+}
+
+/** Inputs for the amount and the period of a spend limit. */
+export function SpendLimitFields({ description, value, onChange }: SpendLimitFieldsProps) {
+  const { t } = useTranslation();
+  return (
+    <SimpleGrid cols={2}>
+      <AmountInput
+        label={t('spendLimit.label')}
+        description={description}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        min={0.000002}
+        decimalScale={6}
+        max={1e9}
+        value={value.amount}
+        onChange={(amount) => onChange({ ...value, amount })}
+      />
+      <Select
+        label={t('spendLimit.period')}
+        allowDeselect={false}
+        data={SPEND_PERIODS.map((period) => ({ value: period, label: t(`spendLimit.periods.${period}`) }))}
+        value={value.period}
+        onChange={(period) => onChange({ ...value, period: period ?? value.period })}
+      />
+    </SimpleGrid>
+  );
+}
+
+interface SpendLimitTextProps {
+  readonly limit: SpendLimit & { readonly spent: number; readonly renews_at: number };
+}
+
+/** "10 of 50 CNY this month", with the time of renewal as a hint. */
+export function SpendLimitText({ limit: { amount, spent, period, renews_at } }: SpendLimitTextProps) {
+  const { t } = useTranslation();
+  const quota = useFormatCredits();
+  return (
+    <Text span inherit title={t('spendLimit.renews', { at: formatDeadline(renews_at) })}>
+      {t(`spendLimit.used.${period}`, { spent: quota(spent), amount: quota(amount) })}
+    </Text>
+  );
+}
+
+/** A number input whose label is a text. */
+export interface AmountInputProps extends NumberInputProps {
+  readonly label: string;
+}
+
+/** An input for an amount of credits; the label names the site's unit, as in `Price per second (CNY)`. */
+export function AmountInput({ label, ...input }: AmountInputProps) {
+  const { t } = useTranslation();
+  const unit = useAmountUnitName();
+  return <NumberInput label={t('amountIn', { label, unit })} min={0} decimalScale={4} hideControls {...input} />;
+}
 
 /** Limits of an account or organization; null: those of its plan apply. */
 interface AccountLimits {
@@ -17,7 +72,7 @@ interface AccountLimits {
 }
 
 /** Form values of the limits; empty: no own limit. */
-export interface AccountLimitDraft {
+interface AccountLimitDraft {
   readonly concurrent: number | string;
   readonly waiting: number | string;
   readonly spendLimit: SpendLimitDraft;
