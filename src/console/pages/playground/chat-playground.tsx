@@ -20,13 +20,13 @@ import { useTranslation } from 'react-i18next';
 import { ownChatCompletions } from '../../../contract/model-calls.ts';
 import { Chat, type ChatRequest } from '../../../sdk/chat.ts';
 import { parseErrorResponse } from '../../../sdk/errors.ts';
+import { chatSamples } from '../../components/code-samples.ts';
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { EmptyState } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { sendRequest } from '../../data/api-client.ts';
 import { usableModelsQuery } from '../../data/models.ts';
-import { chatSamples } from './code-samples.ts';
 import {
   AnswerBuilder,
   type Conversation,

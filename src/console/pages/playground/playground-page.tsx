@@ -20,6 +20,7 @@ import { useTranslation } from 'react-i18next';
 import { ownImageGenerations } from '../../../contract/model-calls.ts';
 import { defined } from '../../../contract/objects.ts';
 import { parseErrorResponse, ReelgateError } from '../../../sdk/errors.ts';
+import { type ImageRequest, imageSamples } from '../../components/code-samples.ts';
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
@@ -29,7 +30,6 @@ import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { sendRequest } from '../../data/api-client.ts';
 import { usableModelsQuery } from '../../data/models.ts';
 import { ChatPlayground } from './chat-playground.tsx';
-import { type ImageRequest, imageSamples } from './code-samples.ts';
 
 /** Playground for chat and image models; calls are charged as usual. */
 export function PlaygroundPage() {

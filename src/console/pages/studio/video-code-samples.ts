@@ -1,5 +1,5 @@
 import type { VideoInput } from '../../../contract/input-roles.ts';
-import { API_KEY_PLACEHOLDER, formatPython, quoteForShell } from '../../components/code-sample-formatting.ts';
+import { API_KEY_PLACEHOLDER, formatPython, quoteForShell } from '../../components/code-samples.ts';
 
 /** Replaces content of this page, which is too long to read in a sample. */
 const FILE_PLACEHOLDER = 'https://example.com/image.png';

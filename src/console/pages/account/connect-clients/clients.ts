@@ -1,4 +1,4 @@
-import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-formatting.ts';
+import { API_KEY_PLACEHOLDER } from '../../../components/code-samples.ts';
 import { videoCodeSamples } from '../../studio/video-code-samples.ts';
 
 const toBase64 = (value: unknown): string =>

@@ -3,7 +3,7 @@ import { IconCheck, IconExternalLink, IconPlugConnected } from '@tabler/icons-re
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-formatting.ts';
+import { API_KEY_PLACEHOLDER } from '../../../components/code-samples.ts';
 import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { formatRelativeTime } from '../../../data/format-times.ts';

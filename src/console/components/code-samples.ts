@@ -1,5 +1,25 @@
-import type { ChatRequest } from '../../../sdk/chat.ts';
-import { API_KEY_PLACEHOLDER, formatCurl, formatPython } from '../../components/code-sample-formatting.ts';
+import type { ChatRequest } from '../../sdk/chat.ts';
+
+/** Quotes a text as one word of a POSIX shell. */
+export const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** JSON as a Python literal; only `true`, `false` and `null` differ. */
+export const formatPython = (value: unknown): string =>
+  JSON.stringify(value, null, 4).replaceAll(/("(?:[^"\\]|\\.)*")|\b(?:true|false|null)\b/g, (word, text?: string) =>
+    text !== undefined ? word : ({ true: 'True', false: 'False', null: 'None' }[word] ?? word),
+  );
+
+/** Placeholder in samples that the reader replaces with an API key. */
+export const API_KEY_PLACEHOLDER = 'YOUR_API_KEY';
+
+/** A POST request with a JSON body as a curl command. @param path begins with a slash */
+const formatCurl = (origin: string, path: string, body: unknown): string =>
+  [
+    `curl ${origin}${path} \\`,
+    `  -H "Authorization: Bearer ${API_KEY_PLACEHOLDER}" \\`,
+    '  -H "Content-Type: application/json" \\',
+    `  -d ${quoteForShell(JSON.stringify(body, null, 2))}`,
+  ].join('\n');
 
 /** A chat call as code in several languages, with an API key. */
 export function chatSamples(body: ChatRequest & { readonly stream?: boolean }, origin: string) {
