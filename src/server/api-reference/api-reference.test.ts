@@ -3,8 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { Value } from 'typebox/value';
 import { type SandboxService, startSandboxService } from '../../../test/service-with-sandbox.ts';
 import { SUMMARIES_ZH_CN } from '../../contract/messages/summaries-zh-cn.ts';
-import { GROUPS } from './reference-texts.ts';
-import { schemaExample } from './schema-example.ts';
+import { schemaExample } from './openapi.ts';
+import { GROUPS } from './reference-page.ts';
 
 describe('the API reference', () => {
   let running: SandboxService;

@@ -4,8 +4,7 @@ import type { Live } from '../platform/config.ts';
 import { SCRIPTED_PAGE_HEADERS } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { toOpenApi } from './openapi.ts';
-import { REFERENCE_LOCALES, toReferencePage } from './reference-page.ts';
-import { REFERENCE_SCRIPT } from './reference-script.ts';
+import { REFERENCE_LOCALES, REFERENCE_SCRIPT, toReferencePage } from './reference-page.ts';
 
 /** Registers the reference of all registered endpoints, as a file and as a page that loads nothing from other hosts. */
 export function addReferenceRoutes(
