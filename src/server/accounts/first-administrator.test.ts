@@ -6,7 +6,7 @@ import { migrations } from '../migrations.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { resetPassword } from './reset-password.ts';
+import { resetPassword } from './administrator-access.ts';
 
 forEachDatabase((_name, open, freshUrl) => {
   it('T36: creates one root when several first starts race, and shows its password once', async () => {

@@ -14,6 +14,7 @@ import type { Vault } from '../platform/vault.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { AccountAccess, AccountStore } from './account-store.ts';
+import { createFirstAdministrator } from './administrator-access.ts';
 import { type AuditFilter, type AuditLog, AuditStore } from './audit-log.ts';
 import {
   BindingService,
@@ -25,7 +26,6 @@ import {
 } from './bindings.ts';
 import { CredentialRevocationWatch } from './credential-watch.ts';
 import { EmailConfirmationService, EmailLinkIssuer, EmailTokenStore, PasswordResetService } from './email.ts';
-import { createFirstAdministrator } from './first-administrator.ts';
 import { KnownSourceStore, KnownSources } from './guess-limit.ts';
 import { KeyRotation } from './key-rotation.ts';
 import { LoginHistory, LoginHistoryStore } from './login-history.ts';

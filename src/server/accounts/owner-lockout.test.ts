@@ -4,7 +4,7 @@ import { type AccountsFixture, ROOT, startAccounts } from '../../../test/account
 import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
-import { resetPassword } from './reset-password.ts';
+import { resetPassword } from './administrator-access.ts';
 
 const QUARTER_MS = 15 * 60_000;
 

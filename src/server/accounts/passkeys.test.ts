@@ -13,7 +13,7 @@ import { EN } from '../../contract/messages/en.ts';
 import type { CreationOptions, Passkey, RequestOptions } from '../../contract/passkeys.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
-import { resetPassword } from './reset-password.ts';
+import { resetPassword } from './administrator-access.ts';
 
 const ORIGIN = 'https://ai.example.org';
 

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { resetPassword } from './reset-password.ts';
+import { resetPassword } from './administrator-access.ts';
 
 const COMMON = [
   'password',

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import { AccountAccess, AccountStore } from '../accounts/account-store.ts';
-import { resetPassword as resetIn } from '../accounts/reset-password.ts';
+import { resetPassword as resetIn } from '../accounts/administrator-access.ts';
 import { SecurityNotices } from '../accounts/security-notices.ts';
 import { TokenStore } from '../accounts/tokens.ts';
 import { AuthorizationStore, DeviceRevocation } from '../device-auth/authorization-store.ts';
