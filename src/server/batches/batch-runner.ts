@@ -12,10 +12,19 @@ import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { Video } from '../video/module.ts';
 import type { OnFaultPoint } from '../video/task-completion.ts';
-import { cleanLine, InputCheck, type LineRequest, parseLine, readLines } from './batch-input.ts';
 import type { BatchRow, BatchStore, LineRow, NewLine } from './batch-store.ts';
-import { type LineErrorCode, toLineEnd, toLineError } from './line-results.ts';
-import { failureOf, type LineSender } from './line-sender.ts';
+import {
+  cleanLine,
+  failureOf,
+  InputCheck,
+  type LineErrorCode,
+  type LineRequest,
+  type LineSender,
+  parseLine,
+  readLines,
+  toLineEnd,
+  toLineError,
+} from './line-sender.ts';
 
 interface BatchRunnerDependencies {
   readonly database: Database<Tables>;
