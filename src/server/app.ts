@@ -6,10 +6,10 @@ import { resolveArtifactsDirectory } from './artifacts/create-storage.ts';
 import { LineCalls } from './batches/routes.ts';
 import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seeds.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
-import type { Events } from './event-log/module.ts';
+import type { Events } from './event-log/event-log.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
 import { addComingPartitionsJob, makeRetentionRules, removeEnded } from './jobs.ts';
-import type { Mail } from './mail/module.ts';
+import type { Mail } from './mail/mail-queue.ts';
 import { type ModuleOverrides, type Modules, makeModules } from './modules.ts';
 import type { Notifications } from './notifications/module.ts';
 import type { Config } from './platform/config.ts';
@@ -22,7 +22,7 @@ import { assertDatabaseFile, assertDirectory, makeDirectory } from './platform/p
 import { retentionJob, ScheduledJobs } from './platform/scheduled-jobs.ts';
 import { makeHttpServer, type RouteOverrides, registerRoutes } from './routes.ts';
 import { type RunningSandbox, startAppSandbox } from './sandbox-loader.ts';
-import { makeSite } from './site-settings/module.ts';
+import { makeSite } from './site-settings/settings.ts';
 import type { Tables } from './tables.ts';
 import type { Webhooks } from './webhooks/module.ts';
 

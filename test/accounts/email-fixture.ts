@@ -1,5 +1,4 @@
-import type { MailSender, SmtpMail } from '../../src/server/mail/smtp-sender.ts';
-import { SmtpError } from '../../src/server/mail/smtp-sender.ts';
+import { type MailSender, SmtpError, type SmtpMail } from '../../src/server/mail/mail-queue.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { TestUser } from './test-user-client.ts';

@@ -4,7 +4,7 @@
 import { flushCompileCache } from 'node:module';
 import { AccountAccess, AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit-log.ts';
-import { makeEvents } from '../../src/server/event-log/module.ts';
+import { makeEvents } from '../../src/server/event-log/event-log.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';

@@ -72,7 +72,7 @@ const toBudget = (row: BudgetWithUse, { name }: Month): Static<typeof Budget> =>
 });
 
 /** Dependencies of {@link BudgetNotices}. */
-export interface BudgetNoticesDependencies {
+interface BudgetNoticesDependencies {
   readonly database: Database<Tables>;
   readonly store: BudgetStore;
   readonly notifier: Notifier;
@@ -87,7 +87,7 @@ const BATCH = 200;
  * Notices of budgets whose thresholds are reached. The usage of all budgets is read once a minute instead of on every
  * call, so that budgets do not slow calls down.
  */
-export class BudgetNotices {
+class BudgetNotices {
   readonly #dependencies: BudgetNoticesDependencies;
   constructor(dependencies: BudgetNoticesDependencies) {
     this.#dependencies = dependencies;
@@ -160,7 +160,7 @@ interface MonthDays {
 }
 
 /** SQL of `budgets`. */
-export class BudgetStore {
+class BudgetStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
@@ -277,5 +277,17 @@ function monthOf(now: number): Month {
     name: date.toISOString().slice(0, 7),
     fromDay: Date.UTC(year, month, 1) / DAY_MS,
     toDay: Date.UTC(year, month + 1, 1) / DAY_MS,
+  };
+}
+
+/** Assembles the monthly budgets and their notices. */
+export function makeBudgets(dependencies: Omit<BudgetNoticesDependencies, 'store'>): {
+  readonly budgets: BudgetService;
+  readonly budgetNotices: BudgetNotices;
+} {
+  const store = new BudgetStore(dependencies.database);
+  return {
+    budgets: new BudgetService({ ...dependencies, store }),
+    budgetNotices: new BudgetNotices({ ...dependencies, store }),
   };
 }

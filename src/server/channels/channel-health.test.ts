@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { makeEvents } from '../event-log/module.ts';
+import { makeEvents } from '../event-log/event-log.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
 import { ChannelFailureNotices } from './circuit-breaker.ts';

@@ -1,4 +1,4 @@
-import type { Events } from '../event-log/module.ts';
+import type { Events } from '../event-log/event-log.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { CatalogStore } from '../channels/directory.ts';
-import { SmtpSender } from '../mail/smtp-sender.ts';
+import { SmtpSender } from '../mail/mail-queue.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { openDatabase } from '../platform/db/open-database.ts';

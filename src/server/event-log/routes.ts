@@ -1,8 +1,7 @@
 import { listEvents, toEventPayload } from '../../contract/events.ts';
 import { ok, toLimit } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { ADMINISTRATORS } from './event-log.ts';
-import type { Events } from './module.ts';
+import { ADMINISTRATORS, type Events } from './event-log.ts';
 
 /** Registers the events of the caller's own account. */
 export function addEventRoutes(routes: RouteRegistry, { store }: Pick<Events, 'store'>): void {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
+import type { createTransport, Transporter } from 'nodemailer';
 import { LOCALES, type Locale } from '../../contract/messages/format-message.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';
@@ -9,7 +10,107 @@ import { wasChanged } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import { type MailSender, SmtpError } from './smtp-sender.ts';
+
+/** A mail as it is handed to the SMTP server. */
+export interface SmtpMail {
+  readonly messageId: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/**
+ * Why a mail was not sent. `permanent`: the server refused this mail with a 5xx reply (RFC 5321 section 4.2.1), so a
+ * retry would fail as well.
+ */
+export class SmtpError extends Error {
+  readonly permanent: boolean;
+  constructor(message: string, permanent: boolean, cause: unknown) {
+    super(message, { cause });
+    this.name = 'SmtpError';
+    this.permanent = permanent;
+  }
+}
+
+/** Submits mails to the operator's SMTP server. */
+export interface MailSender {
+  /** Resolves once the server has accepted the mail. @throws SmtpError */
+  send(mail: SmtpMail): Promise<void>;
+  close(): void;
+}
+
+/** Connection and sender of the SMTP server. */
+export interface SmtpOptions {
+  /** `smtp://` (STARTTLS if offered) or `smtps://`, with user and password if the server requires them. */
+  readonly url: string;
+  /** Address of the sender, with or without a name. */
+  readonly from: string;
+}
+
+const TIMEOUT_MS = 30_000;
+/**
+ * Errors of the session or the sender rather than the mail: a retry may succeed once the operator has corrected the
+ * settings.
+ */
+const SESSION_ERRORS = new Set(['EAUTH', 'ETLS', 'ECONNECTION', 'ESOCKET', 'ETIMEDOUT', 'EDNS', 'EPROTOCOL']);
+
+/** Sends mail with nodemailer. */
+export class SmtpSender implements MailSender {
+  readonly #options: Parameters<typeof createTransport>[0];
+  readonly #from: string;
+  #transport: Promise<Transporter> | undefined;
+
+  constructor({ url, from }: SmtpOptions) {
+    this.#from = from;
+    const { username, hostname } = new URL(url);
+    this.#options = {
+      url,
+      pool: true,
+      maxConnections: 4,
+      // A password must not be sent in clear, except to this machine.
+      requireTLS: username !== '' && !/^(localhost|127\.|\[::1\])/.test(hostname),
+      connectionTimeout: TIMEOUT_MS,
+      greetingTimeout: TIMEOUT_MS,
+      socketTimeout: TIMEOUT_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    } as Parameters<typeof createTransport>[0];
+  }
+
+  async send({ messageId, to, subject, text }: SmtpMail): Promise<void> {
+    try {
+      const transport = await this.#open();
+      await transport.sendMail({
+        from: this.#from,
+        // A structured address is not parsed again, so that a comma or an angle bracket in it is not misread.
+        to: { name: '', address: to },
+        subject,
+        text,
+        messageId,
+        // Suppresses out-of-office replies (RFC 3834).
+        headers: { 'auto-submitted': 'auto-generated' },
+      });
+    } catch (error) {
+      const { code = '', responseCode = 0, message } = error as { code?: string; responseCode?: number } & Error;
+      throw new SmtpError(message, responseCode >= 500 && !SESSION_ERRORS.has(code), error);
+    }
+  }
+
+  /** Connects and authenticates without sending a mail. @throws Error with the mail server's refusal */
+  async verify(): Promise<void> {
+    await (await this.#open()).verify();
+  }
+
+  close(): void {
+    void this.#transport?.then((transport) => transport.close());
+  }
+
+  /** Loads the package with the first mail: it takes 8 MB, and many services send no mail for a while or at all. */
+  #open(): Promise<Transporter> {
+    this.#transport ??= import('nodemailer').then(({ createTransport }) => createTransport(this.#options));
+    return this.#transport;
+  }
+}
 
 /** An e-mail to send. `kind` selects the renderer, which receives the other fields. */
 export interface MailRequest {
@@ -59,7 +160,7 @@ interface MailQueueDependencies {
 }
 
 /** Maximum number of queued mails. Rate limits keep the queue far shorter unless the SMTP server is down for long. */
-export const MAX_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 const BATCH = 20;
 const LEASE_MS = 5 * 60_000;
 const POLL_MS = 5_000;
@@ -72,7 +173,7 @@ const RETRY_MS = [10_000, 60_000, 300_000, 900_000, HOUR_MS] as const;
  * restarts. A mail is sent twice if the process dies between the server's reply and the removal of the row; both copies
  * have the same Message-ID.
  */
-export class MailQueue implements Mailer {
+class MailQueue implements Mailer {
   readonly #dependencies: MailQueueDependencies;
   readonly #renderers = new Map<string, MailRenderer>();
   #timer: NodeJS.Timeout | undefined;
@@ -208,7 +309,7 @@ const toRequest = ({ kind, recipient, locale, params, expires_at }: OutgoingMail
 type OutgoingMail = Selectable<Tables['outgoing_mails']>;
 
 /** SQL of `outgoing_mails`. */
-export class MailStore {
+class MailStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
@@ -294,7 +395,7 @@ interface TestMailSenderDependencies {
 }
 
 /** Sends an administrator's test mail, to check the SMTP settings. */
-export class TestMailSender {
+class TestMailSender {
   readonly #dependencies: TestMailSenderDependencies;
   constructor(dependencies: TestMailSenderDependencies) {
     this.#dependencies = dependencies;
@@ -311,4 +412,37 @@ export class TestMailSender {
     );
     if (!isQueued) throw new AppError('unavailable');
   }
+}
+
+interface MailDependencies {
+  readonly config: {
+    readonly smtpUrl: string | undefined;
+    readonly smtpFrom: string | undefined;
+    readonly baseUrl: string;
+  };
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Replaces the SMTP server; used by tests. */
+  readonly sender?: MailSender;
+}
+
+/** The part of this capability that its own routes, other capabilities and app.ts use. */
+export interface Mail {
+  readonly queue: MailQueue;
+  readonly testMail: TestMailSender;
+  countWaiting(): Promise<number>;
+}
+
+/** Constructs the mail capability. */
+export function makeMail({ config, database, clock, log, ...given }: MailDependencies): Mail {
+  const { smtpUrl: url, smtpFrom: from, baseUrl } = config;
+  const store = new MailStore(database);
+  const sender = given.sender ?? (url === undefined || from === undefined ? undefined : new SmtpSender({ url, from }));
+  const queue = new MailQueue({ store, sender, hostname: new URL(baseUrl).hostname, clock, log });
+  return {
+    queue,
+    testMail: new TestMailSender({ database, mailer: queue, clock }),
+    countWaiting: () => store.countDue(clock.now(), MAX_WAITING),
+  };
 }

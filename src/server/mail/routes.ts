@@ -1,7 +1,7 @@
 import * as endpoints from '../../contract/mailbox.ts';
 import { done, ok } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Mail } from './module.ts';
+import type { Mail } from './mail-queue.ts';
 
 /** Registers the administrators' endpoints for outgoing mail. */
 export function addMailRoutes(routes: RouteRegistry, { queue, testMail, countWaiting }: Mail): void {

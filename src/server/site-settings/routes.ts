@@ -1,7 +1,7 @@
 import { ok } from '../../contract/responses.ts';
 import * as endpoints from '../../contract/site-settings.ts';
 import { type RouteRegistry, toActor } from '../platform/http/route-registry.ts';
-import type { Site } from './module.ts';
+import type { Site } from './settings.ts';
 
 /** Registers root's endpoints of the site settings. */
 export function addSiteRoutes(routes: RouteRegistry, { settings }: Pick<Site, 'settings'>): void {

@@ -31,7 +31,7 @@ const RELOAD_MS = 5_000;
 const MAX_AUDITED_LENGTH = 200;
 
 /** Reads and changes the settings that administrators store in the database. */
-export class SettingsService {
+class SettingsService {
   readonly #dependencies: SettingsServiceDependencies;
   #timer: NodeJS.Timeout | undefined;
   #unsubscribe = (): void => {};
@@ -174,7 +174,7 @@ function toAuditText(setting: Setting, name: string, text: string | undefined): 
 }
 
 /** The site settings in effect: from the environment, else the stored value, else the default. */
-export class LiveSettings implements Live<SiteSettings> {
+class LiveSettings implements Live<SiteSettings> {
   readonly #base: Pick<Config, 'siteDefaults' | 'environmentNames'>;
   #current: SiteSettings;
 
@@ -315,4 +315,32 @@ export class SettingsStore {
   async remove(trx: Trx, name: string): Promise<void> {
     await trx.deleteFrom('site_settings').where('name', '=', name).execute();
   }
+}
+
+interface SiteDependencies {
+  readonly config: Config;
+  readonly database: Database<Tables>;
+  readonly auditLog: AuditLog;
+  readonly pubSub: PubSub;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The part of this capability that its routes and app.ts use. */
+export interface Site {
+  readonly settings: SettingsService;
+  /** The stored texts, of which other capabilities keep their own. */
+  readonly store: SettingsStore;
+  /** The site settings in effect. */
+  readonly live: Live<SiteSettings>;
+}
+
+/** Constructs the site settings capability and reads the stored settings. */
+export async function makeSite(dependencies: SiteDependencies): Promise<Site> {
+  const live = new LiveSettings(dependencies.config);
+  const store = new SettingsStore(dependencies.database);
+  const settings = new SettingsService({ ...dependencies, live, store });
+  await settings.start();
+  return { settings, store, live };
 }

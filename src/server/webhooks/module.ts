@@ -1,8 +1,7 @@
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
-import type { EventConsumer } from '../event-log/event-log.ts';
-import type { Events } from '../event-log/module.ts';
+import type { EventConsumer, Events } from '../event-log/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live } from '../platform/config.ts';
