@@ -28,7 +28,7 @@ import { makePlanAllowances, makePlans } from './plans/module.ts';
 import { makeQuota } from './quota/module.ts';
 import { makeRequests } from './request-log/module.ts';
 import { importSandboxMail } from './sandbox-loader.ts';
-import { makeServiceStatus } from './service-status/module.ts';
+import { makeServiceStatus } from './service-status/incidents.ts';
 import type { Trx } from './tables.ts';
 import { VendorRegistry } from './vendors/registry.ts';
 import type { OnFaultPoint } from './video/task-completion.ts';

@@ -6,10 +6,17 @@ import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics, Sample } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
-import { type AffectedAreas, allAreas, areasOfFailedCalls, mergeAreas, type OutageStore } from './outages.ts';
+import {
+  type AffectedAreas,
+  allAreas,
+  areasOfFailedCalls,
+  DayFiguresStore,
+  mergeAreas,
+  OutageStore,
+} from './outages.ts';
 
 /** Dependencies of {@link IncidentRecorder}. */
-export interface IncidentRecorderDependencies {
+interface IncidentRecorderDependencies {
   readonly store: Pick<InstanceStore, 'save' | 'remove' | 'removeUnseenSince' | 'list'>;
   readonly outages: Pick<OutageStore, 'update' | 'add' | 'removeForgotten'>;
   readonly metrics: Pick<Metrics, 'values'>;
@@ -315,3 +322,23 @@ export function mergeInstanceIncidents(instances: readonly InstanceRow[], now: n
 /** The product areas that responsive processes see affected. */
 export const mergeInstanceAreas = (instances: readonly InstanceRow[], now: number): AffectedAreas =>
   mergeAreas(instances.filter((row) => isResponsive(row, now)).map(({ areas }) => JSON.parse(areas) as AffectedAreas));
+
+interface ServiceStatusDependencies extends Omit<IncidentRecorderDependencies, 'store' | 'outages'> {
+  readonly database: Database<Tables>;
+}
+
+/** The service status, as used by other capabilities. */
+export interface ServiceStatus {
+  readonly instances: InstanceStore;
+  readonly outages: OutageStore;
+  readonly overview: DayFiguresStore;
+  readonly monitor: IncidentRecorder;
+}
+
+/** Assembles the monitoring of incidents and processes. */
+export function makeServiceStatus({ database, ...dependencies }: ServiceStatusDependencies): ServiceStatus {
+  const instances = new InstanceStore(database);
+  const outages = new OutageStore(database);
+  const monitor = new IncidentRecorder({ ...dependencies, store: instances, outages });
+  return { instances, outages, overview: new DayFiguresStore(database), monitor };
+}
