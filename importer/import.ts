@@ -5,11 +5,11 @@ import { VENDORS, type VendorId } from '../src/contract/model-kinds.ts';
 import { defined } from '../src/contract/objects.ts';
 import { HOUR_MS } from '../src/contract/time-units.ts';
 import { twoFactorSecretCell } from '../src/server/accounts/two-factor.ts';
-import { parseBaseUrl } from '../src/server/channels/base-url.ts';
 import {
   changeConnection,
   encryptConnection,
   encryptCredentials,
+  parseBaseUrl,
   toCredentialList,
 } from '../src/server/channels/credentials.ts';
 import { CatalogStore } from '../src/server/channels/directory.ts';

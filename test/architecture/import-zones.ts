@@ -25,7 +25,7 @@ const ROUTES = /(^|[/-])routes\.ts$/;
 /** Server modules the importer uses besides platform and types: how channels, redemption codes and tasks are stored. */
 const IMPORTER_MODULES = [
   'src/server/accounts/two-factor.ts',
-  'src/server/channels/base-url.ts',
+  'src/server/channels/credentials.ts',
   'src/server/channels/credentials.ts',
   'src/server/channels/directory.ts',
   'src/server/migrations.ts',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { parseBaseUrl } from '../../src/server/channels/base-url.ts';
 import { CHANNEL_PRESETS, modelListOf } from '../../src/server/channels/channel-presets.ts';
+import { parseBaseUrl } from '../../src/server/channels/credentials.ts';
 import {
   ANTHROPIC_MESSAGES_DIALECT,
   CHAT_DIALECT,

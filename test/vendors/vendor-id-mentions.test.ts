@@ -21,7 +21,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/server/api-reference/openapi.ts': 'error formats of vendors, a sample of the guide',
   'src/server/platform/http/error-responses.ts': 'error formats of vendors',
   'src/server/platform/http/server.ts': 'prefixes of the endpoints in formats of vendors',
-  'src/server/channels/base-url.ts': 'endpoints by which a pasted address is recognised',
+  'src/server/channels/credentials.ts': 'endpoints by which a pasted address is recognised',
   'src/server/channels/channel-presets.ts': 'the list of providers',
   'src/server/vendors/suggested-prices.ts': 'models that no chat channel runs',
   'src/sandbox/deviations.ts': 'a table of what each simulator may do differently',

@@ -16,7 +16,6 @@ import type { Trx } from '../tables.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { CredentialCheck } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
 import {
   changeConnection,
   changeCredentials,
@@ -26,7 +25,9 @@ import {
   decryptOr,
   encryptConnection,
   encryptCredentials,
+  isMetadataUrl,
   keepsStoredValues,
+  parseBaseUrl,
   removedIds,
   replacesValues,
   shownProxy,
