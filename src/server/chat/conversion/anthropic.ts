@@ -9,10 +9,12 @@ import {
   fieldSet,
   fieldTable,
   listAt,
+  nameDropped,
   notExpressibleError,
   numberAt,
   objectAt,
   parseArguments,
+  RESPONSE_MEMBERS,
   stopsFor,
   strictAt,
   textAt,
@@ -48,7 +50,6 @@ import {
   toArgumentsText,
   toMarkdown,
 } from './response-builder.ts';
-import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
 
 const MEMBERS = fieldTable(
   'model messages max_tokens stream system temperature top_p top_k stop_sequences tools tool_choice thinking output_config cache_control',

@@ -8,10 +8,12 @@ import {
   dropOthers,
   fieldSet,
   fieldTable,
+  nameDropped,
   notExpressibleError,
   numberAt,
   objectAt,
   parseArguments,
+  RESPONSE_MEMBERS,
   stopsFor,
   textAt,
   textsAt,
@@ -47,7 +49,6 @@ import {
   toArgumentsText,
   toInput,
 } from './response-builder.ts';
-import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
 
 const MEMBERS = fieldTable('contents systemInstruction tools toolConfig generationConfig');
 const CONFIG = 'generationConfig.';

@@ -9,9 +9,11 @@ import {
   fieldSet,
   fieldTable,
   listAt,
+  nameDropped,
   notExpressibleError,
   numberAt,
   objectAt,
+  RESPONSE_MEMBERS,
   sourceOf,
   stopsFor,
   strictAt,
@@ -61,7 +63,6 @@ import {
   toMarkdown,
   toUrl,
 } from './response-builder.ts';
-import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
 import { toFreeformArguments } from './responses-request.ts';
 
 const MEMBERS = fieldTable(

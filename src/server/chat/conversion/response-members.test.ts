@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { UntrustedObject } from '../../../contract/objects.ts';
 import { AnthropicReader } from './anthropic.ts';
+import { RESPONSE_MEMBERS } from './fields.ts';
 import { GeminiReader } from './gemini.ts';
 import { OpenAiChatReader } from './openai-chat.ts';
 import type { ResponseReader } from './response-builder.ts';
-import { RESPONSE_MEMBERS } from './response-members.ts';
 import { ResponsesReader } from './responses-response.ts';
 
 /** One object of each kind a reader opens, wrapped around a member that no table lists. */

@@ -1,6 +1,7 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { listOf, RESPONSES_DIALECT, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
+import { nameDropped, RESPONSE_MEMBERS } from './fields.ts';
 import {
   type GeneratedMedia,
   type ResponseEvent,
@@ -21,7 +22,6 @@ import {
   toArgumentsText,
   toMarkdown,
 } from './response-builder.ts';
-import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
 import { readFreeformArguments, toCallItem, toFreeformArguments } from './responses-request.ts';
 
 const PARAGRAPH = '\n\n';
