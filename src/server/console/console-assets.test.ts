@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
-import { ConsoleAssets } from './console-assets.ts';
+import { ConsoleAssets } from './routes.ts';
 
 const SCRIPT = Buffer.from('console.log("the console")\n'.repeat(100));
 
