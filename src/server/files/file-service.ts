@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import type { ExpressionBuilder, ExpressionWrapper, Selectable, SqlBool } from 'kysely';
 import {
   FILE_LIFETIME_SECONDS,
   FILE_PURPOSES,
@@ -14,13 +15,232 @@ import type { Artifacts } from '../artifacts/module.ts';
 import type { ReceivedFile } from '../artifacts/upload-storage.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Owner, RequestContext } from '../platform/http/route-registry.ts';
+import { BadVideoError, VideoCheck } from '../platform/media.ts';
+import { sniffMedia } from '../platform/media-length.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { createSigner, randomText, type Signer } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { FileCheck, type FileKind, type FileLimits } from './file-check.ts';
-import { type AuthoredFile, type FileFilter, type FileRow, FileStore } from './file-store.ts';
+
+/** Kind of a file, detected from its content. */
+type FileKind = 'image' | 'audio' | 'video' | 'jsonl';
+
+/** Largest file of each kind, bytes. */
+type FileLimits = Readonly<Record<FileKind, number>>;
+
+const MB = 1024 ** 2;
+
+/** The limits of the site's settings. */
+export const toFileLimits = (
+  site: Pick<SiteSettings, 'filesImageMb' | 'filesAudioMb' | 'filesVideoMb' | 'filesJsonlMb'>,
+): FileLimits => ({
+  image: site.filesImageMb * MB,
+  audio: site.filesAudioMb * MB,
+  video: site.filesVideoMb * MB,
+  jsonl: site.filesJsonlMb * MB,
+});
+
+interface FileType {
+  readonly kind: FileKind;
+  readonly mimeType: string;
+}
+
+/** Bytes that identify every type. */
+const HEAD_BYTES = 64;
+
+/** A line of JSONL, perhaps behind a byte order mark and blanks. */
+const JSONL = /^(?:\u00ef\u00bb\u00bf)?\s*\{/;
+
+/** The type of a file by its first bytes; undefined: none that is taken here. */
+function typeOf(head: Buffer): FileType | undefined {
+  const media = sniffMedia(head);
+  // The document type of EBML (RFC 8794 section 11.2.7): no vendor takes Matroska's others.
+  if (media?.mediaType === 'video/webm' && !head.includes('webm')) return undefined;
+  if (media !== undefined) return { kind: media.type, mimeType: media.mediaType };
+  return JSONL.test(head.toString('latin1')) ? { kind: 'jsonl', mimeType: 'application/jsonl' } : undefined;
+}
+
+const CONTAINERS = new Set(['video/mp4', 'video/quicktime', 'video/webm', 'audio/mp4']);
+
+const refusal = (detail: string): AppError => invalidRequest(detail, 'file');
+
+/** Checks an uploaded file while its bytes pass through: type, size, and the completeness of videos and texts. */
+class FileCheck {
+  readonly #limits: FileLimits;
+  #head = Buffer.alloc(0);
+  #type: FileType | undefined;
+  #video: VideoCheck | undefined;
+  #text: TextDecoder | undefined;
+  #bytes = 0;
+
+  constructor(limits: FileLimits) {
+    this.#limits = limits;
+  }
+
+  /** @throws AppError `invalid_request` as soon as the defect is certain */
+  push(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#type === undefined) {
+      this.#head = Buffer.concat([this.#head, chunk]);
+      if (this.#head.length >= HEAD_BYTES) this.#begin();
+    } else this.#inspect(chunk, this.#type);
+  }
+
+  /** Must be called after the last byte. */
+  end(): FileType {
+    if (this.#bytes === 0) throw refusal('file is empty.');
+    const found = this.#type ?? this.#begin();
+    this.#within(() => {
+      this.#video?.end();
+      this.#text?.decode();
+    });
+    return found;
+  }
+
+  #begin(): FileType {
+    const found = typeOf(this.#head);
+    if (found === undefined)
+      throw refusal(
+        'file must be an image (PNG, JPEG, WebP, GIF, BMP, TIFF), a video (MP4, MOV, WebM), a sound (MP3, WAV, M4A, OGG) or JSONL.',
+      );
+    this.#type = found;
+    if (CONTAINERS.has(found.mimeType)) this.#video = new VideoCheck();
+    if (found.kind === 'jsonl') this.#text = new TextDecoder('utf-8', { fatal: true });
+    this.#inspect(this.#head, found);
+    return found;
+  }
+
+  #inspect(bytes: Buffer, { kind }: FileType): void {
+    const most = this.#limits[kind];
+    if (this.#bytes > most) throw refusal(`file is larger than ${most / MB} MB, the most for ${KIND_NAMES[kind]}.`);
+    this.#within(() => {
+      this.#video?.push(bytes);
+      this.#text?.decode(bytes, { stream: true });
+    });
+  }
+
+  #within(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      if (error instanceof BadVideoError) throw refusal(`file is not complete or damaged: ${error.message}.`);
+      // What a decoder throws for bytes that are no UTF-8 (WHATWG Encoding, section 7.2).
+      if (error instanceof TypeError) throw refusal('file is JSONL but not UTF-8.');
+      throw error;
+    }
+  }
+}
+
+const KIND_NAMES: Readonly<Record<FileKind, string>> = {
+  image: 'an image',
+  audio: 'a sound',
+  video: 'a video',
+  jsonl: 'JSONL',
+};
+
+/** A row of `files`. */
+type FileRow = Selectable<Tables['files']>;
+
+/** A file with the user name of the member who uploaded it; null for a file of an account. */
+type AuthoredFile = FileRow & { readonly author: string | null };
+
+/** Which files a list shows. */
+interface FileFilter {
+  readonly purpose: FilePurpose | 'batch_output' | undefined;
+  /** Id of the last file of the page before. */
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly order: 'asc' | 'desc';
+}
+
+/** Files of batches hold prompts and answers: members of an organization have only their own. */
+const OF_BATCHES = ['batch', 'batch_output'] as const;
+const isOwn =
+  ({ userId, actorId }: Owner) =>
+  (eb: ExpressionBuilder<Tables, 'files'>): ExpressionWrapper<Tables, 'files', SqlBool> => {
+    const isOfOwner = eb('user_id', '=', userId);
+    if (actorId === undefined) return isOfOwner;
+    return eb.and([isOfOwner, eb.or([eb('purpose', 'not in', OF_BATCHES), eb('actor_id', '=', actorId)])]);
+  };
+
+/** SQL of `files`. Expired rows are invisible before they are deleted. */
+class FileStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(trx: Trx, row: FileRow): Promise<void> {
+    await trx.insertInto('files').values(row).execute();
+  }
+
+  async count(userId: number): Promise<number> {
+    const { count } = await this.#database.kysely
+      .selectFrom('files')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow();
+    return Number(count);
+  }
+
+  find(owner: Owner, id: string, now: number): Promise<AuthoredFile | undefined> {
+    return this.#visible(now).where('id', '=', id).where(isOwn(owner)).executeTakeFirst();
+  }
+
+  findById(id: string, now: number): Promise<FileRow | undefined> {
+    return this.#visible(now).where('id', '=', id).executeTakeFirst();
+  }
+
+  async list(owner: Owner, now: number, { purpose, after, limit, order }: FileFilter): Promise<AuthoredFile[]> {
+    let query = this.#visible(now).where(isOwn(owner));
+    if (purpose !== undefined) query = query.where('purpose', '=', purpose);
+    if (after !== undefined) {
+      const last = await this.find(owner, after, now);
+      if (last === undefined) return [];
+      query = query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('created_at', 'id'), order === 'asc' ? '>' : '<', tuple(last.created_at, last.id)),
+      );
+    }
+    return query.orderBy('created_at', order).orderBy('id', order).limit(limit).execute();
+  }
+
+  /** @returns false if there is no such file, or not of that member */
+  async delete(trx: Trx, id: string, authorId?: number): Promise<boolean> {
+    const query = trx.deleteFrom('files').where('id', '=', id);
+    return wasChanged(
+      await (authorId === undefined ? query : query.where('actor_id', '=', authorId)).executeTakeFirst(),
+    );
+  }
+
+  async deleteEnded(now: number): Promise<void> {
+    const { kysely } = this.#database;
+    await kysely.deleteFrom('files').where('expires_at', '<=', now).execute();
+    await kysely
+      .deleteFrom('files')
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('accounts')
+            .select('accounts.id')
+            .whereRef('accounts.id', '=', 'files.user_id')
+            .where('accounts.removed_at', 'is not', null),
+        ),
+      )
+      .execute();
+  }
+
+  #visible(now: number) {
+    return this.#database.kysely
+      .selectFrom('files')
+      .selectAll()
+      .select((row) =>
+        row.selectFrom('accounts').select('username').whereRef('accounts.id', '=', 'files.actor_id').as('author'),
+      )
+      .where('expires_at', '>', now);
+  }
+}
 
 interface FileServiceDependencies {
   readonly database: Database<Tables>;
