@@ -4,11 +4,12 @@ import type { Accounts } from '../accounts/module.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { OrganizationService } from '../organizations/organizations.ts';
 import { invalidRequest } from '../platform/app-error.ts';
+import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { readIdentityProvider } from '../platform/identity-providers.ts';
-import type { RateLimits } from '../platform/limits/rate-limits.ts';
+import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
@@ -17,7 +18,44 @@ import type { Tables } from '../tables.ts';
 import { type ClaimDeviceCode, IdentitySignIn } from './identity-sign-in.ts';
 import { IdentityStore } from './identity-store.ts';
 import { ProviderClient } from './provider-client.ts';
-import { IdentityRateLimits } from './rate-limits.ts';
+
+const WINDOW_SECONDS = 600;
+
+/** Limits by IP (IPv6: by /64) on requests of anonymous callers that cost a row and a request to a provider. */
+class IdentityRateLimits {
+  readonly #starts: RateLimiter;
+  readonly #failures: RateLimiter;
+  readonly #logouts: RateLimiter;
+
+  constructor(limits: RateLimits) {
+    this.#starts = limits.define({ name: 'identity-starts', points: 300, durationSeconds: WINDOW_SECONDS });
+    this.#failures = limits.define({ name: 'identity-failures', points: 100, durationSeconds: WINDOW_SECONDS });
+    this.#logouts = limits.define({ name: 'identity-logouts', points: 100, durationSeconds: WINDOW_SECONDS });
+  }
+
+  /** @throws rate_limit_exceeded */
+  async consumeStart(clientIp: string): Promise<void> {
+    assertWithinLimit(await this.#starts.consume(toIpLimitKey(clientIp)));
+  }
+
+  /** Counts a failed return from a provider, a successful one not. @throws rate_limit_exceeded */
+  countReturn<R>(clientIp: string, work: () => Promise<R>): Promise<R> {
+    return countFailure(this.#failures, clientIp, work);
+  }
+
+  /** Counts an invalid logout token, a valid one not. @throws rate_limit_exceeded */
+  countLogout<R>(clientIp: string, work: () => Promise<R>): Promise<R> {
+    return countFailure(this.#logouts, clientIp, work);
+  }
+}
+
+async function countFailure<R>(limiter: RateLimiter, clientIp: string, work: () => Promise<R>): Promise<R> {
+  const key = toIpLimitKey(clientIp);
+  assertWithinLimit(await limiter.consume(key));
+  const result = await work();
+  await limiter.refund(key);
+  return result;
+}
 
 interface IdentityProvidersDependencies {
   readonly config: { readonly baseUrl: string };
