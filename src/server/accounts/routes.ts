@@ -1,14 +1,14 @@
+import type { Static } from 'typebox';
 import { toSpendLimitState } from '../../contract/account-fields.ts';
-import * as emailConfirmationEndpoints from '../../contract/accounts.ts';
-import * as passwordReset from '../../contract/accounts.ts';
 import * as registrationLoginAndOwnAccountEndpoints from '../../contract/accounts.ts';
-import { createManagementToken } from '../../contract/accounts.ts';
+import { createManagementToken, type Session } from '../../contract/accounts.ts';
 import * as endpoints from '../../contract/admin-accounts.ts';
 import * as apiTokensEndpoints from '../../contract/api-tokens.ts';
 import * as loginHistoryAndSessionEndReasonEndpoints from '../../contract/logins.ts';
+import * as passkeyEndpoints from '../../contract/passkeys.ts';
 import { done, list, longList, ok, parseSort, toLongPage, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import { notExistError } from '../platform/app-error.ts';
+import { AppError, notExistError } from '../platform/app-error.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import {
   type AccountCaller,
@@ -18,11 +18,135 @@ import {
   toLoginClient,
   toRequestOrigin,
 } from '../platform/http/route-registry.ts';
+import type { Account } from './account-store.ts';
 import type { LoginAttemptRow } from './login-history.ts';
 import type { Accounts } from './module.ts';
-import { addPasskeyRoutes } from './passkey-routes.ts';
-import { toAdminUserRow, toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
+import type { PasskeyRow } from './passkey-store.ts';
+import type { Profile } from './registration.ts';
+import type { SessionService } from './sessions.ts';
 import type { TokenListItem, TokenOwner } from './tokens.ts';
+
+type SessionListItem = Awaited<ReturnType<SessionService['list']>>['rows'][number];
+
+/** An account in the response to a login. */
+const toLoginResponse = ({ id, username, display_name, role }: Account) => ({
+  id,
+  username,
+  display_name,
+  role,
+});
+
+/** Unix seconds of a time in Unix milliseconds. */
+const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
+
+/** A session in a response, marked if it is the caller's own. */
+const toSessionRow = (row: SessionListItem, caller: AccountCaller): Static<typeof Session> => ({
+  id: row.id,
+  current: caller.kind === 'session' && caller.sessionId === row.id,
+  address: row.address,
+  user_agent: row.user_agent,
+  created_time: toSeconds(row.created_at),
+  last_used_time: toSeconds(row.last_used_at),
+  expires_at: toSeconds(row.expires_at),
+});
+
+/** An account in a response to its owner. */
+const toUserRow = ({ account, wallet, plan, spendLimit, ...profile }: Profile) => ({
+  id: account.id,
+  username: account.username,
+  display_name: account.display_name,
+  email: account.email ?? '',
+  role: account.role,
+  status: account.status,
+  quota: wallet.balance,
+  used_quota: wallet.used,
+  request_count: wallet.requests,
+  current_package_code: plan.code,
+  package_expires_at: plan.expiresAt,
+  has_2fa: profile.hasTwoFactor,
+  phone_bound: profile.phoneBound,
+  messaging_bound: profile.messagingBound,
+  spend_limit: toSpendLimitState(spendLimit),
+  created_time: toSeconds(account.created_at),
+});
+
+/** An account in a response to administrators. */
+const toAdminUserRow = (profile: Profile) => ({
+  ...toUserRow(profile),
+  concurrent_tasks: profile.account.concurrent_tasks,
+  queued_tasks: profile.account.queued_tasks,
+});
+
+interface PasskeyRouteDependencies {
+  readonly accounts: Pick<Accounts, 'logins' | 'passkeys' | 'presence' | 'relyingParty' | 'userAdministration'>;
+  readonly cookies: LoginCookies;
+}
+
+/** Console page where people manage their passkeys. */
+const MANAGE_PAGE = '/account/security';
+
+/** Registers the passkeyEndpoints of passkeys. */
+function addPasskeyRoutes(routes: RouteRegistry, { accounts, cookies }: PasskeyRouteDependencies): void {
+  const { logins, passkeys, presence, relyingParty, userAdministration } = accounts;
+
+  routes.add(passkeyEndpoints.listPasskeys, async ({ caller }) =>
+    ok((await passkeys.list(caller.userId)).map((row) => toPasskey(row, row.isUsable))),
+  );
+
+  routes.add(passkeyEndpoints.passkeyCreationOptions, async ({ caller, body }) => {
+    if (!passkeys.isOn) throw new AppError('passkeys_off');
+    await presence.assertPresent(caller, body);
+    return ok(await passkeys.creationOptions(caller.userId));
+  });
+
+  routes.add(passkeyEndpoints.addPasskey, async ({ caller, body, request }) =>
+    ok(toPasskey(await passkeys.add(caller.userId, body.name, body.credential, toRequestOrigin(request)), true)),
+  );
+
+  routes.add(passkeyEndpoints.renamePasskey, async ({ caller, params, body, request }) => {
+    await passkeys.rename(caller.userId, Number(params.id), body.name, toRequestOrigin(request));
+    return done();
+  });
+
+  routes.add(passkeyEndpoints.removePasskey, async ({ caller, params, request }) => {
+    await passkeys.remove(caller.userId, Number(params.id), toRequestOrigin(request));
+    return done();
+  });
+
+  routes.add(passkeyEndpoints.passkeyLoginOptions, async () => ok(passkeys.requestOptions()));
+
+  routes.add(passkeyEndpoints.passkeyLogin, async ({ body, request, reply }) => {
+    const client = toLoginClient(request, cookies.knownDeviceOf(reply));
+    const login = await logins.logInWithPasskey({ credential: body.credential, client });
+    cookies.clearPending(reply);
+    cookies.setLogin(reply, login);
+    return ok(toLoginResponse(login.account));
+  });
+
+  routes.add(passkeyEndpoints.passkeyEndpoints, async () => {
+    if (!passkeys.isOn) throw new AppError('not_found');
+    const page = `${relyingParty.origin}${MANAGE_PAGE}`;
+    return { enroll: page, manage: page };
+  });
+
+  routes.add(passkeyEndpoints.adminResetSecondFactors, async ({ caller, params, request }) => {
+    await userAdministration.resetSecondFactors(caller, Number(params.id), toRequestOrigin(request));
+    return done();
+  });
+}
+
+const toPasskey = (row: PasskeyRow, isUsable: boolean): passkeyEndpoints.Passkey => ({
+  id: row.id,
+  name: row.name,
+  credential_id: row.credential_id,
+  user_handle: row.handle,
+  rp_id: row.rp_id,
+  usable: isUsable,
+  algorithm: row.algorithm,
+  synced: row.backed_up === 1,
+  created_time: toSeconds(row.created_at),
+  last_used_time: toSecondsOrNull(row.last_used_at),
+});
 
 interface AccountRouteDependencies {
   readonly accounts: Accounts;
