@@ -10,7 +10,7 @@ import { AccountStore } from './account-store.ts';
 import { AuditStore } from './audit-log.ts';
 import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-revocation.ts';
 import { ManagementTokenStore } from './management-tokens.ts';
-import { PasskeyStore } from './passkey-store.ts';
+import { PasskeyStore } from './passkeys.ts';
 import { assertUncommonPassword, PasswordHasher } from './passwords.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import { SessionStore } from './sessions.ts';

@@ -16,7 +16,7 @@ import type { AuditLog } from './audit-log.ts';
 import type { BindingStore } from './bindings.ts';
 import type { KnownSourceStore } from './guess-limit.ts';
 import type { LinkedLogins, LoginRevocation } from './login-revocation.ts';
-import type { PasskeyStore } from './passkey-store.ts';
+import type { PasskeyStore } from './passkeys.ts';
 import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
 import type { AccountRateLimits } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';

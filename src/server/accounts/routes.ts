@@ -21,7 +21,7 @@ import {
 import type { Account } from './account-store.ts';
 import type { LoginAttemptRow } from './login-history.ts';
 import type { Accounts } from './module.ts';
-import type { PasskeyRow } from './passkey-store.ts';
+import type { PasskeyRow } from './passkeys.ts';
 import type { Profile } from './registration.ts';
 import type { SessionService } from './sessions.ts';
 import type { TokenListItem, TokenOwner } from './tokens.ts';

@@ -14,7 +14,7 @@ import type { Account, AccountAccess, AccountColumns, AccountStore } from './acc
 import type { AuditLog } from './audit-log.ts';
 import type { LoginRevocation } from './login-revocation.ts';
 import type { Memberships } from './memberships.ts';
-import type { PasskeyStore } from './passkey-store.ts';
+import type { PasskeyStore } from './passkeys.ts';
 import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
 import { type NewUser, normalizeEmail, type RegistrationService } from './registration.ts';
 import type { SecurityNotices } from './security-notices.ts';
