@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../contract/time-units.ts';
 import { AuditStore } from './accounts/audit-log.ts';
-import { LoginHistoryStore } from './accounts/login-history.ts';
+import { LoginHistoryStore } from './accounts/login-service.ts';
 import { TokenStore } from './accounts/tokens.ts';
 import type { Chat } from './chat/module.ts';
 import type { Foundation } from './foundation.ts';

@@ -5,7 +5,7 @@ import type { LongPage } from '../../src/contract/responses.ts';
 import { DAY_MS } from '../../src/contract/time-units.ts';
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit-log.ts';
-import { LoginHistoryStore } from '../../src/server/accounts/login-history.ts';
+import { LoginHistoryStore } from '../../src/server/accounts/login-service.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-reports.ts';
 import { RequestStore } from '../../src/server/request-log/request-log.ts';

@@ -19,7 +19,7 @@ import {
   toRequestOrigin,
 } from '../platform/http/route-registry.ts';
 import type { Account } from './account-store.ts';
-import type { LoginAttemptRow } from './login-history.ts';
+import type { LoginAttemptRow } from './login-service.ts';
 import type { Accounts } from './module.ts';
 import type { PasskeyRow } from './passkeys.ts';
 import type { Profile } from './registration.ts';
