@@ -4,8 +4,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { manualClock } from '../platform/clock.ts';
 import { hashToken } from '../platform/tokens.ts';
-import { GuessLimit, KnownSourceStore, KnownSources, toGuessSource } from './guess-limit.ts';
-import type { AttemptLimit } from './rate-limits.ts';
+import { type AttemptLimit, GuessLimit, KnownSourceStore, KnownSources, toGuessSource } from './rate-limits.ts';
 import type { SessionStore } from './sessions.ts';
 
 describe('guess limit', () => {

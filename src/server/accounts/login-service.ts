@@ -15,11 +15,16 @@ import { normalizeName } from '../platform/text.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Account, AccountStore } from './account-store.ts';
-import { GuessLimit, type GuessSource, type KnownSources, toGuessSource } from './guess-limit.ts';
 import type { PendingLoginStore } from './login-revocation.ts';
 import type { PasskeyService } from './passkeys.ts';
 import type { PasswordHasher, PermittedHasher } from './passwords.ts';
-import type { AccountRateLimits } from './rate-limits.ts';
+import {
+  type AccountRateLimits,
+  GuessLimit,
+  type GuessSource,
+  type KnownSources,
+  toGuessSource,
+} from './rate-limits.ts';
 import type { SecondFactors, SecondStepProof } from './second-factors.ts';
 import type { SessionService } from './sessions.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';

@@ -26,7 +26,6 @@ import {
 } from './bindings.ts';
 import { CredentialRevocationWatch } from './credential-watch.ts';
 import { EmailConfirmationService, EmailLinkIssuer, EmailTokenStore, PasswordResetService } from './email.ts';
-import { KnownSourceStore, KnownSources } from './guess-limit.ts';
 import { KeyRotation } from './key-rotation.ts';
 import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-revocation.ts';
 import { LoginHistory, LoginHistoryStore, LoginService } from './login-service.ts';
@@ -36,7 +35,7 @@ import { OwnAccountService, UserTimeZone } from './own-account.ts';
 import { PasskeyChallenges, PasskeyService, PasskeyStore, RelyingParty } from './passkeys.ts';
 import { type PasswordCost, PasswordHasher } from './passwords.ts';
 import { PresenceCheck } from './presence-check.ts';
-import { AccountRateLimits, defineKeyLimit } from './rate-limits.ts';
+import { AccountRateLimits, defineKeyLimit, KnownSourceStore, KnownSources } from './rate-limits.ts';
 import { type FindPlan, type GivePlan, RegistrationService } from './registration.ts';
 import { type DeviceAccessTokens, RequestAuthenticator } from './request-authenticator.ts';
 import { SecondFactors } from './second-factors.ts';

@@ -16,8 +16,7 @@ import { createSigner, hashToken, randomText, type Signer } from '../platform/to
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
-import { GuessLimit, type GuessSource, toGuessSource } from './guess-limit.ts';
-import type { AccountRateLimits } from './rate-limits.ts';
+import { type AccountRateLimits, GuessLimit, type GuessSource, toGuessSource } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import type { WaysIn } from './ways-in.ts';
 

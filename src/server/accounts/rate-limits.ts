@@ -1,4 +1,13 @@
+import { DAY_MS } from '../../contract/time-units.ts';
+import { toIpLimitKey } from '../platform/client-ip.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { AccountCaller, LoginClient } from '../platform/http/route-registry.ts';
 import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
+import { hashToken, randomToken } from '../platform/tokens.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import type { SessionStore } from './sessions.ts';
+import { CREDENTIAL_PREFIX } from './tokens.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -93,3 +102,211 @@ export const defineKeyLimit = (limits: RateLimits, requestsPerMinute: number): R
   requestsPerMinute === 0
     ? undefined
     : limits.define({ name: 'key-requests', points: requestsPerMinute, durationSeconds: MINUTE, perProcess: true });
+
+/**
+ * The origin of a guess. A source from which the account has logged in before has its own limit, so that attackers who
+ * exhaust the account's limit do not lock its owner out of known sources (OWASP, "Slow Down Online Guessing Attacks
+ * with Device Cookies").
+ */
+export interface GuessSource {
+  /**
+   * IP, or /64 of IPv6; undefined for a request with a valid credential, which others on the same network do not have.
+   */
+  readonly network: string | undefined;
+  /** Identifies a source known to the account; undefined: the source is unknown. */
+  readonly knownSourceKey: string | undefined;
+}
+
+/** The source of a logged-in caller who proves the password or second step again. */
+export const toGuessSource = (caller: AccountCaller): GuessSource => ({
+  network: undefined,
+  knownSourceKey: caller.kind === 'session' ? `session:${caller.sessionId}` : caller.kind,
+});
+
+interface GuessLimitRules {
+  readonly byAccount: AttemptLimit;
+  readonly byKnownSource: AttemptLimit;
+  readonly byNetwork?: AttemptLimit;
+  /**
+   * Whether a correct guess also resets the wrong guesses before it, except those of the network. Otherwise only the
+   * correct guess is refunded.
+   */
+  readonly resetsWrongGuesses: boolean;
+}
+
+/** The limits one kind of guess counts against, chosen by its source. */
+export class GuessLimit {
+  readonly #rules: GuessLimitRules;
+
+  constructor(rules: GuessLimitRules) {
+    this.#rules = rules;
+  }
+
+  /** @throws rate_limit_exceeded */
+  async assertNotExhausted(account: string, source: GuessSource, isRandomSecret = false): Promise<void> {
+    for (const [limit, key] of this.#applicable(account, source, isRandomSecret)) await limit.assertNotExhausted(key);
+  }
+
+  /** Counts a guess before it is checked. @throws rate_limit_exceeded */
+  async consume(account: string, source: GuessSource, isRandomSecret = false): Promise<void> {
+    for (const [limit, key] of this.#applicable(account, source, isRandomSecret)) await limit.consume(key);
+  }
+
+  /** Refunds a correct guess. */
+  async succeed(account: string, source: GuessSource, isRandomSecret = false): Promise<void> {
+    for (const [limit, key] of this.#applicable(account, source, isRandomSecret)) {
+      if (this.#rules.resetsWrongGuesses && limit !== this.#rules.byNetwork) await limit.reset(key);
+      else await limit.refund(key);
+    }
+  }
+
+  /**
+   * @param isRandomSecret the secret is long and random: guesses need no limit by account, which attackers could
+   *   exhaust
+   */
+  #applicable(
+    account: string,
+    { network, knownSourceKey }: GuessSource,
+    isRandomSecret: boolean,
+  ): [AttemptLimit, string][] {
+    const { byAccount, byKnownSource, byNetwork } = this.#rules;
+    const applicable: [AttemptLimit, string][] = [];
+    if (byNetwork !== undefined && network !== undefined) applicable.push([byNetwork, network]);
+    if (knownSourceKey !== undefined) applicable.push([byKnownSource, `${account}:${knownSourceKey}`]);
+    else if (!isRandomSecret) applicable.push([byAccount, account]);
+    return applicable;
+  }
+}
+
+const REMEMBERED_MS = 90 * DAY_MS;
+const MAX_COOKIE_LENGTH = 100;
+/** An id no account has. */
+const NO_ACCOUNT = 0;
+
+interface KnownSourceDependencies {
+  readonly store: KnownSourceStore;
+  readonly sessions: SessionStore;
+  readonly clock: Clock;
+}
+
+/**
+ * The devices (by a cookie) and networks each account has logged in from. They authenticate no one, but have separate
+ * limits.
+ */
+export class KnownSources {
+  readonly #store: KnownSourceStore;
+  readonly #sessions: SessionStore;
+  readonly #clock: Clock;
+
+  constructor({ store, sessions, clock }: KnownSourceDependencies) {
+    this.#store = store;
+    this.#sessions = sessions;
+    this.#clock = clock;
+  }
+
+  /**
+   * The source whose limits a guess at this account counts against. An undefined id means that no such account exists.
+   */
+  async identify(userId: number | undefined, client: LoginClient): Promise<GuessSource> {
+    const network = toIpLimitKey(client.address);
+    const now = this.#clock.now();
+    const session =
+      client.session === undefined ? undefined : await this.#sessions.findByHash(hashToken(client.session), now);
+    if (session !== undefined && session.user_id === userId)
+      return { network: undefined, knownSourceKey: `session:${session.id}` };
+    const device = toDeviceSource(client.knownDevice);
+    const sources = [`network:${network}`, device].filter((source) => source !== undefined);
+    // Runs the same queries for an unknown account, so that the response time does not reveal whether it exists.
+    const known = await this.#store.findKnown(userId ?? NO_ACCOUNT, sources, now - REMEMBERED_MS);
+    if (device !== undefined && known.has(device)) return { network: undefined, knownSourceKey: device };
+    return { network, knownSourceKey: sources.find((source) => known.has(source)) };
+  }
+
+  /** Records the source of a successful login and returns the value of the device's cookie. */
+  async remember(trx: Trx, userId: number, { knownDevice, address }: LoginClient): Promise<string> {
+    const cookie =
+      toDeviceSource(knownDevice) === undefined ? randomToken(CREDENTIAL_PREFIX.knownDevice, 43) : knownDevice;
+    const sources = [toDeviceSource(cookie), `network:${toIpLimitKey(address)}`].filter(
+      (source) => source !== undefined,
+    );
+    await this.#store.remember(trx, userId, sources, this.#clock.now());
+    return cookie ?? '';
+  }
+
+  async deleteExpired(): Promise<void> {
+    await this.#store.deleteUnusedSince(this.#clock.now() - REMEMBERED_MS);
+  }
+}
+
+const toDeviceSource = (cookie: string | undefined): string | undefined =>
+  cookie?.startsWith(CREDENTIAL_PREFIX.knownDevice) && cookie.length < MAX_COOKIE_LENGTH
+    ? `device:${hashToken(cookie)}`
+    : undefined;
+
+/** Maximum number of sources per account; the least recently used are evicted. */
+const MAX_PER_ACCOUNT = 20;
+
+/** SQL of `known_login_sources`: devices and networks from which an account has logged in. */
+export class KnownSourceStore {
+  readonly #database: Database<Tables>;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** The subset of the sources from which the account has logged in since `usedSince` (Unix milliseconds). */
+  async findKnown(
+    userId: number,
+    sources: readonly string[],
+    usedSince: number,
+    db: Executor = this.#database.kysely,
+  ): Promise<ReadonlySet<string>> {
+    if (sources.length === 0) return new Set();
+    const rows = await db
+      .selectFrom('known_login_sources')
+      .select('source')
+      .where('user_id', '=', userId)
+      .where('source', 'in', [...sources])
+      .where('last_used_at', '>=', usedSince)
+      .execute();
+    return new Set(rows.map((row) => row.source));
+  }
+
+  /** Records the sources of a successful login. */
+  async remember(trx: Trx, userId: number, sources: readonly string[], now: number): Promise<void> {
+    for (const source of sources) {
+      await trx
+        .insertInto('known_login_sources')
+        .values({ user_id: userId, source, last_used_at: now })
+        .onConflict((conflict) => conflict.columns(['user_id', 'source']).doUpdateSet({ last_used_at: now }))
+        .execute();
+    }
+    const surplus = await trx
+      .selectFrom('known_login_sources')
+      .select('source')
+      .where('user_id', '=', userId)
+      .orderBy('last_used_at', 'desc')
+      .orderBy('source')
+      .offset(MAX_PER_ACCOUNT)
+      .limit(MAX_PER_ACCOUNT)
+      .execute();
+    if (surplus.length === 0) return;
+    await trx
+      .deleteFrom('known_login_sources')
+      .where('user_id', '=', userId)
+      .where(
+        'source',
+        'in',
+        surplus.map((row) => row.source),
+      )
+      .execute();
+  }
+
+  async deleteOfUser(trx: Trx, userId: number): Promise<void> {
+    await trx.deleteFrom('known_login_sources').where('user_id', '=', userId).execute();
+  }
+
+  async deleteUnusedSince(time: number): Promise<void> {
+    await this.#database.kysely.deleteFrom('known_login_sources').where('last_used_at', '<', time).execute();
+  }
+}
