@@ -4,8 +4,7 @@ import { insertAccounts } from '../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Trx } from '../tables.ts';
 import { BindingStore } from './bindings.ts';
-import { PendingLoginStore } from './login-revocation.ts';
-import { ManagementTokenStore } from './management-tokens.ts';
+import { ManagementTokenStore, PendingLoginStore } from './sessions.ts';
 import { TokenStore } from './tokens.ts';
 import { TwoFactorStore } from './two-factor.ts';
 

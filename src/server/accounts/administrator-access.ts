@@ -8,12 +8,16 @@ import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { AccountStore } from './account-store.ts';
 import { AuditStore } from './audit-log.ts';
-import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-revocation.ts';
-import { ManagementTokenStore } from './management-tokens.ts';
 import { PasskeyStore } from './passkeys.ts';
 import { assertUncommonPassword, PasswordHasher } from './passwords.ts';
 import type { SecurityNotices } from './security-notices.ts';
-import { SessionStore } from './sessions.ts';
+import {
+  type LinkedLogins,
+  LoginRevocation,
+  ManagementTokenStore,
+  PendingLoginStore,
+  SessionStore,
+} from './sessions.ts';
 import { TwoFactorStore } from './two-factor.ts';
 
 /** 20 characters are 119 bits of entropy. */

@@ -15,7 +15,6 @@ import { normalizeName } from '../platform/text.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Account, AccountStore } from './account-store.ts';
-import type { PendingLoginStore } from './login-revocation.ts';
 import type { PasskeyService } from './passkeys.ts';
 import type { PasswordHasher, PermittedHasher } from './passwords.ts';
 import {
@@ -26,7 +25,7 @@ import {
   toGuessSource,
 } from './rate-limits.ts';
 import type { SecondFactors, SecondStepProof } from './second-factors.ts';
-import type { SessionService } from './sessions.ts';
+import type { PendingLoginStore, SessionService } from './sessions.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';
 import type { TwoFactorService } from './two-factor.ts';
 import type { WaysIn } from './ways-in.ts';

@@ -27,9 +27,7 @@ import {
 import { CredentialRevocationWatch } from './credential-watch.ts';
 import { EmailConfirmationService, EmailLinkIssuer, EmailTokenStore, PasswordResetService } from './email.ts';
 import { KeyRotation } from './key-rotation.ts';
-import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-revocation.ts';
 import { LoginHistory, LoginHistoryStore, LoginService } from './login-service.ts';
-import { CredentialRecheck, ManagementTokenService, ManagementTokenStore } from './management-tokens.ts';
 import type { Memberships } from './memberships.ts';
 import { OwnAccountService, UserTimeZone } from './own-account.ts';
 import { PasskeyChallenges, PasskeyService, PasskeyStore, RelyingParty } from './passkeys.ts';
@@ -40,7 +38,16 @@ import { type FindPlan, type GivePlan, RegistrationService } from './registratio
 import { type DeviceAccessTokens, RequestAuthenticator } from './request-authenticator.ts';
 import { SecondFactors } from './second-factors.ts';
 import { SecurityNotices } from './security-notices.ts';
-import { SessionService, SessionStore } from './sessions.ts';
+import {
+  CredentialRecheck,
+  type LinkedLogins,
+  LoginRevocation,
+  ManagementTokenService,
+  ManagementTokenStore,
+  PendingLoginStore,
+  SessionService,
+  SessionStore,
+} from './sessions.ts';
 import { TokenService, TokenStore } from './tokens.ts';
 import { TwoFactorService, TwoFactorStore } from './two-factor.ts';
 import { UserAdminService } from './user-admin.ts';

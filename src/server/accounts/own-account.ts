@@ -9,11 +9,11 @@ import type { Tables, Trx } from '../tables.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { EmailConfirmationService } from './email.ts';
-import type { LoginRevocation } from './login-revocation.ts';
 import type { LoginService } from './login-service.ts';
 import { assertUncommonPassword, type PermittedHasher } from './passwords.ts';
 import { NO_LOGIN_EMAIL, normalizeEmail } from './registration.ts';
 import type { SecurityNotices } from './security-notices.ts';
+import type { LoginRevocation } from './sessions.ts';
 
 /** The fields users may change in their own account; absent fields stay unchanged. */
 interface OwnAccountUpdate {

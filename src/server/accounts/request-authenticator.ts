@@ -20,10 +20,9 @@ import type { KeyLimits } from '../platform/limits/rate-limits.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
 import { hashToken } from '../platform/tokens.ts';
 import type { AccountStore } from './account-store.ts';
-import type { ManagementTokenStore } from './management-tokens.ts';
 import type { FoundMembership, Memberships } from './memberships.ts';
 import type { SecondFactors } from './second-factors.ts';
-import type { SessionService } from './sessions.ts';
+import type { ManagementTokenStore, SessionService } from './sessions.ts';
 import { CREDENTIAL_PREFIX, type TokenRow, type TokenStore } from './tokens.ts';
 
 const MAX_TOKEN_LENGTH = 200;

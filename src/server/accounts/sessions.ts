@@ -3,11 +3,16 @@ import type { Role } from '../../contract/account-fields.ts';
 import type { SessionEndReason } from '../../contract/logins.ts';
 import type { Page } from '../../contract/responses.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery, wasChanged } from '../platform/db/sql.ts';
+import type { AccountCaller, RequestOrigin } from '../platform/http/route-registry.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
+import type { AccountStore } from './account-store.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { SecurityNotices } from './security-notices.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';
 
 /** Lifetime of a session after its last use. */
@@ -290,5 +295,217 @@ export class SessionStore {
       own.select((row) => row.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
     ]);
     return { rows, total: Number(count.total) };
+  }
+}
+
+interface ManagementTokenDependencies {
+  readonly database: Database<Tables>;
+  readonly store: ManagementTokenStore;
+  readonly accounts: AccountStore;
+  readonly credentials: CredentialRecheck;
+  readonly clock: Clock;
+  readonly auditLog: AuditLog;
+  readonly notices: SecurityNotices;
+}
+
+/** The management access token of an account: one at a time, for programs that manage the account. */
+export class ManagementTokenService {
+  readonly #dependencies: ManagementTokenDependencies;
+
+  constructor(dependencies: ManagementTokenDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Creates a token, which voids the previous one, and returns it in clear; only its hash is stored.
+   *
+   * @throws unauthorized if the caller's credential has ended since, forbidden for a device
+   */
+  reissue(caller: AccountCaller, origin: RequestOrigin): Promise<string> {
+    const { database, store, accounts, credentials, clock, auditLog, notices } = this.#dependencies;
+    const { userId } = caller;
+    return database.transaction(async (trx) => {
+      if (caller.kind === 'device') throw new AppError('forbidden');
+      // Takes the lock that revoking logins takes: a request authenticated before a revocation must not create a token
+      // after it.
+      await accounts.lock(trx, userId);
+      if ((await credentials.findCreatedAt(caller, trx)) === undefined) throw new AppError('unauthorized');
+      const token = randomToken(CREDENTIAL_PREFIX.management, 43, { checksum: true });
+      await store.put(trx, userId, hashToken(token), clock.now());
+      await auditLog.record(trx, { actorId: userId, action: 'self.user-token', target: `user:${userId}`, ...origin });
+      await notices.notify(trx, userId, 'user-token');
+      return token;
+    });
+  }
+}
+
+const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
+  db
+    .selectFrom('user_tokens')
+    .innerJoin('accounts', 'accounts.id', 'user_tokens.user_id')
+    .select(['user_tokens.user_id', 'accounts.role', 'accounts.status'])
+    .where('user_tokens.hash', '=', p('hash')),
+);
+
+/** SQL of `user_tokens`: one management access token per account. */
+export class ManagementTokenStore {
+  readonly #database: Database<Tables>;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** The account of a token, with its current role and status. */
+  findByHash(
+    hash: string,
+  ): Promise<{ readonly user_id: number; readonly role: Role; readonly status: number } | undefined> {
+    return tokenByHash.first(this.#database.kysely, { hash });
+  }
+
+  /** When a token that still exists was created (Unix milliseconds). */
+  findStart(hash: string, db: Executor = this.#database.kysely): Promise<{ readonly created_at: number } | undefined> {
+    return db.selectFrom('user_tokens').select('created_at').where('hash', '=', hash).executeTakeFirst();
+  }
+
+  /** Replaces the account's token. */
+  async put(trx: Trx, userId: number, hash: string, now: number): Promise<void> {
+    await trx
+      .insertInto('user_tokens')
+      .values({ user_id: userId, hash, created_at: now })
+      .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ hash, created_at: now }))
+      .execute();
+  }
+
+  async deleteOfUser(trx: Trx, userId: number): Promise<void> {
+    await trx.deleteFrom('user_tokens').where('user_id', '=', userId).execute();
+  }
+}
+
+interface CredentialRecheckDependencies {
+  readonly sessions: SessionStore;
+  readonly managementTokens: ManagementTokenStore;
+}
+
+/** Re-reads the credential of a request that was authenticated earlier. */
+export class CredentialRecheck {
+  readonly #dependencies: CredentialRecheckDependencies;
+
+  constructor(dependencies: CredentialRecheckDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * When the session or management token was created, that is, when the user last proved their identity for it (Unix
+   * milliseconds).
+   *
+   * @returns undefined if the credential has ended since
+   */
+  async findCreatedAt(
+    caller: Extract<AccountCaller, { kind: 'session' | 'user-token' }>,
+    db?: Executor,
+  ): Promise<number | undefined> {
+    const { sessions, managementTokens } = this.#dependencies;
+    const found =
+      caller.kind === 'session'
+        ? await sessions.findStart(caller.sessionId, db)
+        : await managementTokens.findStart(caller.tokenHash, db);
+    return found?.created_at;
+  }
+}
+
+/** Logins kept by another capability that must end with the account's sessions: device sign-ins. */
+export interface LinkedLogins {
+  /** Ends all logins of an account, in the transaction of the change that requires it. */
+  revokeAll(trx: Trx, userId: number): Promise<void>;
+}
+
+interface LoginRevocationDependencies {
+  readonly sessions: SessionStore;
+  readonly pendingLogins: PendingLoginStore;
+  readonly managementTokens: ManagementTokenStore;
+  readonly linkedLogins: readonly LinkedLogins[];
+  readonly clock: Clock;
+}
+
+/**
+ * Ends every credential that opens an account: sessions, pending logins, device sign-ins and the management access
+ * token, which an intruder with a session could have created. `sk-` keys stay, because they only allow model calls.
+ */
+export class LoginRevocation {
+  readonly #dependencies: LoginRevocationDependencies;
+
+  constructor(dependencies: LoginRevocationDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * @param reason shown to browsers whose session ended
+   * @param keepSessionId a session to keep
+   */
+  async revokeAll(trx: Trx, userId: number, reason: SessionEndReason, keepSessionId?: number): Promise<void> {
+    const { sessions, pendingLogins, managementTokens, linkedLogins, clock } = this.#dependencies;
+    await sessions.endOfUser(trx, userId, { reason, ended_at: clock.now() }, keepSessionId);
+    await pendingLogins.deleteOfUser(trx, userId);
+    await managementTokens.deleteOfUser(trx, userId);
+    for (const linked of linkedLogins) await linked.revokeAll(trx, userId);
+  }
+}
+
+interface PendingLogin {
+  readonly hash: string;
+  readonly user_id: number;
+  readonly purpose: string;
+  readonly subject: string;
+  readonly created_at: number;
+  readonly expires_at: number;
+}
+
+/** SQL of `pending_logins`: logins with a correct password and an outstanding second step. */
+export class PendingLoginStore {
+  readonly #database: Database<Tables>;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(trx: Trx, pending: PendingLogin): Promise<void> {
+    await trx
+      .insertInto('pending_logins')
+      .values({ ...pending, wrong: 0 })
+      .execute();
+  }
+
+  /**
+   * Counts one attempt before its code is checked, so that a hundred concurrent attempts count as a hundred.
+   *
+   * @returns undefined if the login has expired or its attempts are exhausted
+   */
+  countAttempt(hash: string, maxAttempts: number, now: number) {
+    return this.#database.kysely
+      .updateTable('pending_logins')
+      .set((row) => ({ wrong: row('wrong', '+', 1) }))
+      .where('hash', '=', hash)
+      .where('wrong', '<', maxAttempts)
+      .where('expires_at', '>', now)
+      .returning(['hash', 'user_id', 'purpose', 'subject', 'wrong'])
+      .executeTakeFirst();
+  }
+
+  /** Deletes a pending login; returns true for exactly one of several concurrent callers. */
+  async consume(trx: Trx, hash: string): Promise<boolean> {
+    return wasChanged(await trx.deleteFrom('pending_logins').where('hash', '=', hash).executeTakeFirst());
+  }
+
+  /** Those of one purpose, of all accounts; they are few, because each ends after minutes. */
+  list(trx: Trx, purpose: string) {
+    return trx.selectFrom('pending_logins').select(['hash', 'subject']).where('purpose', '=', purpose).execute();
+  }
+
+  async deleteOfUser(trx: Trx, userId: number): Promise<void> {
+    await trx.deleteFrom('pending_logins').where('user_id', '=', userId).execute();
+  }
+
+  async deleteExpired(now: number): Promise<void> {
+    await this.#database.kysely.deleteFrom('pending_logins').where('expires_at', '<=', now).execute();
   }
 }

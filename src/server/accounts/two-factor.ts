@@ -11,9 +11,9 @@ import type { SealContext, SealedColumn, Vault } from '../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Account, AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
-import type { LoginRevocation } from './login-revocation.ts';
 import { type AccountRateLimits, GuessLimit, type GuessSource, toGuessSource } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
+import type { LoginRevocation } from './sessions.ts';
 
 const ISSUER = 'Reelgate';
 const BACKUP_CODE_COUNT = 10;

@@ -12,13 +12,12 @@ import type { Ledger, WalletAdjustment } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountAccess, AccountColumns, AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
-import type { LoginRevocation } from './login-revocation.ts';
 import type { Memberships } from './memberships.ts';
 import type { PasskeyStore } from './passkeys.ts';
 import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
 import { type NewUser, normalizeEmail, type RegistrationService } from './registration.ts';
 import type { SecurityNotices } from './security-notices.ts';
-import type { SessionService, SessionStore } from './sessions.ts';
+import type { LoginRevocation, SessionService, SessionStore } from './sessions.ts';
 import type { TokenStore } from './tokens.ts';
 import type { TwoFactorStore } from './two-factor.ts';
 

@@ -3,7 +3,7 @@ import type { AuditAction } from '../../contract/audit-actions.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
-import type { LinkedLogins } from '../accounts/login-revocation.ts';
+import type { LinkedLogins } from '../accounts/sessions.ts';
 import type { TokenStore } from '../accounts/tokens.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -1,10 +1,10 @@
 import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
-import type { LinkedLogins } from '../accounts/login-revocation.ts';
 import type { Memberships } from '../accounts/memberships.ts';
 import type { Accounts } from '../accounts/module.ts';
 import type { DeviceAccessToken, DeviceAccessTokens } from '../accounts/request-authenticator.ts';
+import type { LinkedLogins } from '../accounts/sessions.ts';
 import type { TokenStore } from '../accounts/tokens.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
