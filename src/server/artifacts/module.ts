@@ -8,12 +8,19 @@ import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { ArtifactCopier, CopiesUnderWay, ExpiryNotices, type VideoSources } from './artifact-copier.ts';
+import {
+  ArtifactCopier,
+  CopiesUnderWay,
+  ExpiryNotices,
+  type PosterOutcome,
+  type PosterOwner,
+  Posters,
+  type VideoSources,
+} from './artifact-copier.ts';
 import { ArtifactReader } from './artifact-reader.ts';
 import { ArtifactStore, ExpiryNoticeStore, RemovalStore, StorageUsageStore, type Usage } from './artifact-store.ts';
 import { createFileStorage } from './create-storage.ts';
 import { IncomingFileDirectory } from './file-storage.ts';
-import { type PosterOutcome, type PosterOwner, Posters } from './posters.ts';
 import {
   ArtifactRemover,
   accountStorageLimits,

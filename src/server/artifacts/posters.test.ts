@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { VideoFrameExtractor } from './posters.ts';
+import { VideoFrameExtractor } from './artifact-copier.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rg-frames-'));
 after(() => rmSync(folder, { recursive: true }));
