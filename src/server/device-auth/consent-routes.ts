@@ -11,13 +11,13 @@ import { redirectingPageHeaders, STANDALONE_PAGE_HEADERS } from '../platform/htm
 import { type RouteRegistry, toRequestOrigin } from '../platform/http/route-registry.ts';
 import {
   type AuthorizationRequest,
+  type GrantLimits,
   readRequest,
   readTarget,
   toRedirect,
   toRedirectError,
   type ValidRequest,
-} from './authorization-request.ts';
-import type { GrantLimits } from './grants.ts';
+} from './grants.ts';
 import type { DeviceAuth } from './module.ts';
 import {
   PAGE_STEPS,

@@ -6,8 +6,8 @@ import { defined } from '../../contract/objects.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
 import { type RequestContext, type RouteRegistry, toRequestOrigin } from '../platform/http/route-registry.ts';
-import { CODE_AUDIENCES, findAudience } from './authorization-request.ts';
 import type { ClientCredentials } from './clients.ts';
+import { CODE_AUDIENCES, findAudience } from './grants.ts';
 import type { DeviceAuth } from './module.ts';
 import type { CodeExchange, OnPendingPoll, TokenPair } from './tokens.ts';
 
