@@ -1,15 +1,43 @@
+import type { FastifyReply } from 'fastify';
+import { type AmountUnit, amountUnitName } from '../../contract/amounts.ts';
 import { toVerificationLinks } from '../../contract/device-pages.ts';
-import { LOCALES } from '../../contract/messages/format-message.ts';
+import type { ErrorCode } from '../../contract/error-codes.ts';
+import { formatMessage, LOCALES } from '../../contract/messages/format-message.ts';
 import type { Audience } from '../../contract/oauth.ts';
 import * as endpoints from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
-import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { SPEND_PERIODS } from '../../contract/spend-limits.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
+import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
+import { redirectingPageHeaders, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { type RequestContext, type RouteRegistry, toRequestOrigin } from '../platform/http/route-registry.ts';
 import type { ClientCredentials } from './clients.ts';
-import { CODE_AUDIENCES, findAudience } from './grants.ts';
+import {
+  type AuthorizationRequest,
+  CODE_AUDIENCES,
+  findAudience,
+  type GrantLimits,
+  readRequest,
+  readTarget,
+  toRedirect,
+  toRedirectError,
+  type ValidRequest,
+} from './grants.ts';
 import type { DeviceAuth } from './module.ts';
+import {
+  PAGE_STEPS,
+  type PageChooser,
+  type PageVisit,
+  type PageVisits,
+  respond,
+  sendPage,
+  toProof,
+  type Viewer,
+} from './page-routes.ts';
 import type { CodeExchange, OnPendingPoll, TokenPair } from './tokens.ts';
+import { type GrantFields, grantView, loginView, secondFactorView, secondStepView } from './views.ts';
 
 interface ClientFields {
   readonly client_id?: string;
@@ -201,3 +229,199 @@ function parseBasicAuthorization(header: string | undefined): ClientCredentials 
 /** Decodes one form-encoded value. */
 const decodeFormValue = (text: string): string =>
   new URLSearchParams(`v=${text.replaceAll('&', '%26')}`).get('v') ?? '';
+
+interface ConsentRouteDependencies {
+  readonly deviceAuth: Pick<DeviceAuth, 'approvalCheck' | 'clients' | 'grants' | 'memberships'>;
+  readonly clock: Clock;
+  /** Issuer, and prefix of every link. */
+  readonly baseUrl: string;
+  /** The unit that people type amounts in. */
+  readonly amountUnit: () => AmountUnit;
+}
+
+/** An error at one field of the limits. */
+type LimitError = 'amountInvalid' | 'daysInvalid';
+const FIELD_OF: Readonly<Record<LimitError, keyof GrantFields>> = {
+  amountInvalid: 'spend_limit_amount',
+  daysInvalid: 'expires_in_days',
+};
+/** Errors of the second step, which the person repeats in the same form. */
+const SECOND_STEP_ERRORS: ReadonlySet<ErrorCode> = new Set([
+  'wrong_code',
+  'wrong_passkey',
+  'passkey_expired',
+  'second_step_required',
+]);
+const MAX_DAYS = 365;
+const MAX_QUOTA = 1e15;
+
+/**
+ * Registers the pages on which a person lets an application in (RFC 6749 section 4.1). The request travels in the URL
+ * and the forms and is read again at each step, so nothing is stored for anonymous visitors.
+ */
+export function addConsentRoutes(
+  routes: RouteRegistry,
+  dependencies: ConsentRouteDependencies,
+  visits: PageVisits,
+  chooser: PageChooser,
+): void {
+  const { deviceAuth, clock, baseUrl, amountUnit } = dependencies;
+  const { grants } = deviceAuth;
+  const pages = new ConsentPages(dependencies, chooser);
+
+  routes.add(endpoints.oauthAuthorize, async ({ query, request, reply }) => {
+    const [, requested = ''] = /\?(.*)$/s.exec(reply.request.url) ?? [];
+    const visit = visits.open(request, reply, '', query.lang, requested.slice(0, endpoints.MAX_REQUEST_LENGTH));
+    return pages.withRequest(visit, requested, async (valid) => {
+      const viewer = await chooser.findViewer(request);
+      if (viewer !== undefined && (await chooser.lacksFactor(viewer)))
+        return sendPage(visit, 200, secondFactorView(visit.context));
+      if (viewer !== undefined) return pages.showGrant(visit, valid, viewer);
+      const isSecondStep = query.step === PAGE_STEPS.secondStep;
+      return sendPage(visit, 200, isSecondStep ? secondStepView(visit.context) : loginView(visit.context));
+    });
+  });
+
+  routes.add(endpoints.oauthApprove, async ({ body, request, reply }) => {
+    const visit = visits.open(request, reply, '', body.lang, body.request);
+    return pages.withRequest(visit, body.request, async (valid) => {
+      visits.assertOwnForm(visit, 'approve', body.form);
+      const viewer = await chooser.findViewer(request);
+      if (viewer === undefined) return sendPage(visit, 200, loginView(visit.context));
+      const limits = readLimits(body, amountUnit(), clock.now());
+      if (typeof limits === 'string')
+        return pages.showGrant(visit, valid, viewer, body, {
+          error: visit.context.texts[limits],
+          field: FIELD_OF[limits],
+        });
+      const origin = { ...toRequestOrigin(request), userAgent: request.headers['user-agent'] ?? '' };
+      const approver = { ...viewer, organization: body.organization };
+      const approve = async () => grants.approve(valid, approver, limits, origin, toProof(body));
+      return approve().then(
+        (code) => redirectToClient(visit, toRedirect(valid, baseUrl, { code })),
+        (error: unknown) => {
+          if (isAppError(error, 'second_factor_required')) return sendPage(visit, 403, secondFactorView(visit.context));
+          if (!isAppError(error) || !SECOND_STEP_ERRORS.has(error.code)) throw error;
+          const message = formatMessage(error.code, visit.locale);
+          return pages.showGrant(visit, valid, viewer, body, { error: message, field: 'secondStep' });
+        },
+      );
+    });
+  });
+
+  routes.add(endpoints.oauthDeny, async ({ body, request, reply }) => {
+    const visit = visits.open(request, reply, '', body.lang, body.request);
+    return pages.withRequest(visit, body.request, async (valid) => {
+      visits.assertOwnForm(visit, 'deny', body.form);
+      const viewer = await chooser.findViewer(request);
+      const origin = { ...toRequestOrigin(request), userAgent: '' };
+      if (viewer !== undefined) await grants.deny(valid, viewer.account.id, origin);
+      throw new AppError('access_denied');
+    });
+  });
+}
+
+/** The steps that the consent routes share. */
+class ConsentPages {
+  readonly #dependencies: ConsentRouteDependencies;
+  readonly #chooser: Pick<PageChooser, 'findSecondStep'>;
+
+  constructor(dependencies: ConsentRouteDependencies, chooser: Pick<PageChooser, 'findSecondStep'>) {
+    this.#dependencies = dependencies;
+    this.#chooser = chooser;
+  }
+
+  /** Runs `work` with the request, and reports its errors to the client once its redirect URI is known to be valid. */
+  withRequest(
+    visit: PageVisit,
+    query: string,
+    work: (request: ValidRequest) => Promise<FastifyReply>,
+  ): Promise<FastifyReply> {
+    const { deviceAuth, baseUrl } = this.#dependencies;
+    return respond(visit, async () => {
+      if (query.length > endpoints.MAX_REQUEST_LENGTH) throw invalidRequest('The request is too long.');
+      const parameters = new URLSearchParams(query);
+      const { clientIp } = visit.request;
+      const target = await readTarget(parameters, (id) => deviceAuth.clients.findForGrant(id, clientIp));
+      const errorUrl = await findErrorUrl(target, baseUrl, async () => {
+        await work(readRequest(target, parameters, baseUrl));
+      });
+      return errorUrl === undefined ? visit.reply : redirectToClient(visit, errorUrl);
+    });
+  }
+
+  /** Shows what the application requests, or the form again with an error at a field. */
+  async showGrant(
+    visit: PageVisit,
+    { client, redirectUri, terms }: ValidRequest,
+    viewer: Viewer,
+    typed: GrantFields = {},
+    wrong: { readonly error?: string; readonly field?: keyof GrantFields | 'secondStep' } = {},
+  ): Promise<FastifyReply> {
+    const { deviceAuth, amountUnit } = this.#dependencies;
+    const { username, display_name: displayName } = viewer.account;
+    const { clientIp } = visit.request;
+    const { protocol, host } = new URL(redirectUri);
+    const needsSecondStep = await deviceAuth.approvalCheck.needsSecondStep({ address: clientIp }, viewer, clientIp);
+    const secondStep = needsSecondStep ? await this.#chooser.findSecondStep(viewer.account.id) : undefined;
+    const details = {
+      account: displayName === username ? username : `${displayName} (${username})`,
+      client: client.name,
+      publisher: client.publisher,
+      redirectHost: protocol === 'https:' ? host : undefined,
+      scopes: terms.scopes,
+      unit: amountUnitName(amountUnit(), visit.locale),
+      // A form of its own for passkeys would lack the limits.
+      secondStep: secondStep?.hasCode ? { hasCode: true, passkeys: [] } : secondStep,
+      organizations: await deviceAuth.memberships.listOf(viewer.account.id),
+      typed,
+    };
+    const status = wrong.error === undefined ? 200 : 400;
+    const headers = redirectingPageHeaders(protocol, visit.context.hasPasskeys);
+    return sendPage(visit, status, grantView(visit.context, details, wrong), headers);
+  }
+}
+
+/** Runs `work`; returns where to send the browser if it fails with an error that is for the client. */
+async function findErrorUrl(
+  target: AuthorizationRequest,
+  issuer: string,
+  work: () => Promise<void>,
+): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    const name = isAppError(error) ? toRedirectError(error.code) : undefined;
+    if (name === undefined || !isAppError(error)) throw error;
+    // Anyone can publish a client, so only a person's decision leads to it (RFC 9700 section 4.11.2).
+    if (target.client.publisher !== undefined && error.code !== 'access_denied') throw error;
+    const { message = formatMessage(error.code, 'en') } = error.options;
+    return toRedirect(target, issuer, { error: name, error_description: message });
+  }
+}
+
+/** Redirects with 303, so that the client receives no form (RFC 9700 section 4.12). */
+const redirectToClient = ({ reply }: PageVisit, url: string): FastifyReply =>
+  reply.headers(STANDALONE_PAGE_HEADERS).redirect(url, 303);
+
+/** The limits that were typed; a text names the field that is wrong. Times are Unix milliseconds. */
+function readLimits(
+  { expires_in_days: days = '', spend_limit_amount: amount = '', spend_limit_period: period = 'month' }: GrantFields,
+  { quotaPerCredit }: AmountUnit,
+  now: number,
+): GrantLimits | LimitError {
+  const typedDays = days.trim();
+  const isDays = /^[0-9]{1,3}$/.test(typedDays) && Number(typedDays) >= 1 && Number(typedDays) <= MAX_DAYS;
+  if (typedDays !== '' && !isDays) return 'daysInvalid';
+  const typedAmount = amount.trim();
+  const quota = /^[0-9]{1,15}(?:\.[0-9]{0,9})?$/.test(typedAmount)
+    ? Math.round(Number(typedAmount) * quotaPerCredit)
+    : 0;
+  const knownPeriod = SPEND_PERIODS.find((each) => each === period);
+  if (typedAmount !== '' && (quota < 1 || quota > MAX_QUOTA || knownPeriod === undefined)) return 'amountInvalid';
+  return {
+    endsAt: typedDays === '' ? null : now + Number(typedDays) * DAY_MS,
+    spendLimit: typedAmount === '' || knownPeriod === undefined ? null : { amount: quota, period: knownPeriod },
+  };
+}

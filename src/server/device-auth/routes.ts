@@ -22,10 +22,9 @@ import {
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import { type ClientListItem, parseScopes } from './clients.ts';
 import { logInForDevice } from './codes.ts';
-import { addConsentRoutes } from './consent-routes.ts';
 import type { DevicesService } from './devices.ts';
 import type { DeviceAuth } from './module.ts';
-import { addOauthRoutes } from './oauth-routes.ts';
+import { addConsentRoutes, addOauthRoutes } from './oauth-routes.ts';
 import { addPageRoutes, PageChooser, PageVisits } from './page-routes.ts';
 import { PollRateTracker } from './rate-limits.ts';
 import type { OnPendingPoll } from './tokens.ts';
