@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { adoptLegacyMailbox } from '../../src/server/mailbox/adopt-mailbox.ts';
 import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts';
+import { adoptLegacyMailbox } from '../../src/server/mailbox/mailbox-service.ts';
 import { type MailboxFeature, makeMailbox } from '../../src/server/mailbox/module.ts';
 import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';
 import { addMailboxRoutes } from '../../src/server/mailbox/routes.ts';

@@ -9,7 +9,7 @@ import { DeviceCodeStore } from '../device-auth/code-store.ts';
 import { encryptedColumns } from '../encrypted-columns.ts';
 import { makeEventLog } from '../event-log/event-log.ts';
 import { makeMail } from '../mail/mail-queue.ts';
-import { adoptLegacyMailbox } from '../mailbox/adopt-mailbox.ts';
+import { adoptLegacyMailbox } from '../mailbox/mailbox-service.ts';
 import { makeSeenPasswordNotices } from '../mailbox/module.ts';
 import { makeNotifier } from '../notifications/module.ts';
 import { AppError } from '../platform/app-error.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { candidateLocalParts, isLocalPart, isReserved, withoutSeparators } from './local-parts.ts';
+import { candidateLocalParts, isLocalPart, isReserved, withoutSeparators } from './mailbox-service.ts';
 
 /** The rule of the contract, implemented independently for comparison. */
 const CONTRACT = (text: string) =>

@@ -4,14 +4,116 @@ import { AppError, isAppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { KeyedMutex, SingleFlight } from '../platform/concurrency.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Actor } from '../platform/http/route-registry.ts';
 import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
-import { candidateLocalParts, isLocalPart, isReserved, withoutSeparators } from './local-parts.ts';
-import type { CheckResult, MailBackend, MailProtocol, PresentedPassword } from './mail-backend.ts';
-import type { MailboxStore, MailboxWithApp } from './mailbox-store.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import {
+  BackendError,
+  type CheckResult,
+  type MailBackend,
+  type MailProtocol,
+  type PresentedPassword,
+} from './mail-backend.ts';
+import { MailboxStore, type MailboxWithApp } from './mailbox-store.ts';
 import { generatePassword, generateRef, hashGeneratedPassword, type PasswordEncryption } from './passwords.ts';
-import { type MailFaultPoint, type Provisioner, protocolsOf } from './provisioner.ts';
+import {
+  type MailFaultPoint,
+  type Provisioner,
+  protocolsOf,
+  serverDataFingerprint,
+  toMailboxServerData,
+} from './provisioner.ts';
 import type { DevicesShownPasswordStore } from './shown-passwords.ts';
+
+const MIN_LENGTH = 3;
+const MAX_LENGTH = 30;
+
+/**
+ * Whether a text is a local part as the contract allows it: 3 to 30 of a-z 0-9 . _ -, not starting or ending with a dot
+ * or a hyphen. Narrower than the contract in one point: two dots in a row are not a valid address (RFC 5321 4.1.2,
+ * Dot-string), so no mail server accepts them.
+ */
+export function isLocalPart(text: unknown): text is string {
+  return (
+    typeof text === 'string' &&
+    text.length >= MIN_LENGTH &&
+    text.length <= MAX_LENGTH &&
+    /^[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])$/.test(text) &&
+    !text.includes('..')
+  );
+}
+
+/** Number of numeric suffixes to try for each name. */
+const MAX_NUMBER = 200;
+
+/**
+ * Candidate local parts for an account, best first: its user name, the name with a number, then `user` and the
+ * account's id. The search is limited, because every variant of a user name such as `owner-x` is reserved and an
+ * unlimited one would never end.
+ *
+ * @param username any text
+ * @param accountId used if the user name yields no valid local part
+ */
+export function* candidateLocalParts(username: string, accountId: number): Generator<string> {
+  const bases = new Set([toBase(username), `user${accountId}`]);
+  for (const base of bases) {
+    if (base === undefined) continue;
+    if (isLocalPart(base) && !isReserved(base)) yield base;
+    for (let number = 2; number <= MAX_NUMBER; number++) {
+      const stem = base.slice(0, MAX_LENGTH - String(number).length).replace(/[.-]+$/, '');
+      const name = `${stem}${number}`;
+      if (isLocalPart(name) && !isReserved(name)) yield name;
+    }
+  }
+}
+
+function toBase(username: string): string | undefined {
+  const base = username
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]/g, '')
+    .replace(/\.{2,}/g, '.')
+    .slice(0, MAX_LENGTH)
+    .replace(/^[.-]+|[.-]+$/g, '');
+  return /[a-z0-9]/.test(base) ? base : undefined;
+}
+
+/**
+ * Local parts that cannot be requested. The owner of an administrative address of a domain can obtain a certificate for
+ * the domain (CA/Browser Forum Baseline Requirements 3.2.2.4.4: admin, administrator, webmaster, hostmaster,
+ * postmaster) or impersonate its operator. The first block is RFC 2142.
+ */
+const RESERVED = new Set(
+  `abuse noc security postmaster hostmaster webmaster usenet news www uucp ftp info marketing sales support list
+  admin administrator root sysadmin sysadm system operator superuser sudo su mailer-daemon mailerdaemon daemon nobody
+  bounce bounces no-reply noreply donotreply do-not-reply it mis is ssladmin ssladministrator sslwebmaster trouble
+  billing payment payments invoice invoices accounts accounting finance refund refunds help helpdesk service services
+  contact office team staff hr jobs careers legal privacy compliance dpo gdpr press media dmarc dmarc-reports dmarc-rua
+  dmarc-ruf tls-reports tlsrpt arf autodiscover autoconfig autoreply wpad isatap api app localhost localdomain host
+  domain dns ns mx mail email imap pop pop3 smtp webmail mailbox everyone all users user guest anonymous public test
+  tester testing demo example null undefined none void unknown default owner moderator mod request subscribe
+  unsubscribe majordomo mailman listserv root-mail cert certificate certificates ssl tls pki ca csirt cert-team psirt
+  status monitor monitoring alert alerts notification notifications notify reelgate official account verification
+  verify login signin password passwords reset`
+    .split(/\s+/)
+    .map(withoutSeparators),
+);
+
+/**
+ * Two local parts with the same skeleton are easily confused, so only one of them is ever assigned. A name of
+ * separators only is its own skeleton.
+ */
+export function withoutSeparators(localPart: string): string {
+  return localPart.replace(/[._-]/g, '') || localPart;
+}
+
+/** Whether a name is in RFC 2142, administrative, a list's `-request`, or resembles one of these. */
+export function isReserved(localPart: string): boolean {
+  return (
+    RESERVED.has(withoutSeparators(localPart)) || /(^owner[._-]|[._-](request|owner|bounces|admin)$)/.test(localPart)
+  );
+}
 
 /** The account data a mailbox depends on. */
 export interface MailAccounts {
@@ -336,5 +438,154 @@ export class AppPasswordCheck {
     const results = password.protocols.map((protocol) => byProtocol?.get(protocol) ?? 'unknown');
     if (results.includes('refused')) return 'refused';
     return results.every((result) => result === 'accepted') ? 'accepted' : 'unknown';
+  }
+}
+
+/**
+ * Registers a mailbox that an account had before this service; it opens with the account's own password. The reconciler
+ * of the running service registers it with the mail server within a minute. Used by an operator's command.
+ * @returns the address
+ * @throws AppError `invalid_local_part`, `mailbox_taken` if the account has a mailbox or the address is taken
+ */
+export async function adoptLegacyMailbox(
+  { database, clock, domain }: { readonly database: Database<Tables>; readonly clock: Clock; readonly domain: string },
+  userId: number,
+  localPart: string,
+): Promise<string> {
+  if (!isLocalPart(localPart)) throw new AppError('invalid_local_part', { param: 'local_part' });
+  const row = await new MailboxStore(database).insert({
+    user_id: userId,
+    address: `${localPart}@${domain}`,
+    skeleton: `${withoutSeparators(localPart)}@${domain}`,
+    ref: generateRef(),
+    password_source: 'account',
+    password_sealed: null,
+    password_hash: null,
+    state: 'active',
+    attempt: 0,
+    provisioned_access: null,
+    created_at: clock.now(),
+  });
+  if (row === undefined) throw new AppError('mailbox_taken');
+  return row.address;
+}
+
+interface ReconcilerDependencies {
+  readonly store: MailboxStore;
+  readonly backend: MailBackend;
+  readonly mailboxes: MailboxService;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A younger change may still be in progress in another process. */
+const MIN_AGE_MS = 30_000;
+const BATCH = 200;
+
+/** Repairs differences between our records and the mail server. Passes may run concurrently. */
+export class Reconciler {
+  readonly #dependencies: ReconcilerDependencies;
+  constructor(dependencies: ReconcilerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Completes changes interrupted by a crash or an unreachable server. @returns the number of affected mailboxes */
+  async finishPendingMailboxes(): Promise<number> {
+    const { store, mailboxes, clock } = this.#dependencies;
+    const ids = await store.listUnfinished(clock.now() - MIN_AGE_MS, BATCH);
+    for (const id of ids) await this.#attempt(id, () => mailboxes.finishPending(id));
+    return ids.length;
+  }
+
+  /** Applies disabled and enabled accounts and changed account passwords to the server. */
+  async syncAccess(): Promise<void> {
+    const { store, backend } = this.#dependencies;
+    for (let last = 0; ; ) {
+      const ids = await store.listActiveAfter(last, BATCH);
+      for (const id of ids) {
+        await this.#attempt(id, async () => {
+          const found = await store.findById(id);
+          if (found === undefined) return;
+          const access = toMailboxServerData(found);
+          if (serverDataFingerprint(access) === found.mailbox.provisioned_access) return;
+          await backend.ensureMailbox(access);
+          if (!access.active) await backend.endSessions(access.address);
+          await store.setProvisioned(id, serverDataFingerprint(access));
+        });
+      }
+      if (ids.length < BATCH) return;
+      last = ids.at(-1) ?? last;
+    }
+  }
+
+  /**
+   * Removes application passwords with our mark on the server that have no record. Mailboxes without a record are only
+   * reported: after a restored backup they can contain mail that is still needed.
+   */
+  async removeUnknownAppPasswords(): Promise<void> {
+    const { store, backend, log } = this.#dependencies;
+    const listed = (await backend.list()) ?? [];
+    for (const { address, ref, appRefs } of listed) {
+      const id = await store.findIdByRef(ref);
+      if (id === undefined) {
+        log.warn({ address }, 'the mail server has a mailbox of ours that no record knows');
+        continue;
+      }
+      await this.#attempt(id, async () => {
+        const { app } = (await store.findById(id)) ?? {};
+        for (const appRef of appRefs)
+          if (appRef !== app?.ref && appRef !== app?.pending_ref) await backend.removeAppPassword(address, appRef);
+      });
+    }
+  }
+
+  /** Isolates failures, so that a mailbox the server rejects does not block the repair of others. */
+  async #attempt(id: number, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof BackendError) && !isAppError(error)) throw error;
+      this.#dependencies.log.warn({ err: error, mailbox: id }, 'a mailbox could not be reconciled yet');
+    }
+  }
+}
+
+const INTERVAL_MS = 60_000;
+/** Comparing application passwords lists the whole mail server, so it runs once an hour. */
+const PASSES_PER_COMPARISON = 60;
+
+/** Runs the reconciler every minute, one pass at a time. */
+export class ReconcileLoop {
+  readonly #reconciler: Reconciler;
+  readonly #log: Log;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #passes = 0;
+
+  constructor(reconciler: Reconciler, log: Log) {
+    this.#reconciler = reconciler;
+    this.#log = log;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#running = this.#running.then(() => this.#pass());
+    }, INTERVAL_MS);
+  }
+
+  /** Resolves when the current pass has ended. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  async #pass(): Promise<void> {
+    try {
+      await this.#reconciler.finishPendingMailboxes();
+      await this.#reconciler.syncAccess();
+      if (this.#passes++ % PASSES_PER_COMPARISON === 0) await this.#reconciler.removeUnknownAppPasswords();
+    } catch (error) {
+      this.#log.error({ err: error }, 'mailboxes could not be reconciled');
+    }
   }
 }

@@ -10,11 +10,17 @@ import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { createMailBackend, type MailConfig } from './create-mail-backend.ts';
 import { CountedMailBackend, MAIL_PORTS, MAIL_PROTOCOLS } from './mail-backend.ts';
-import { AppPasswordCheck, type MailAccounts, MailboxService, type MailServer } from './mailbox-service.ts';
+import {
+  AppPasswordCheck,
+  type MailAccounts,
+  MailboxService,
+  type MailServer,
+  ReconcileLoop,
+  Reconciler,
+} from './mailbox-service.ts';
 import { MailboxStore } from './mailbox-store.ts';
 import { PasswordEncryption } from './passwords.ts';
 import { type MailFaultPoint, Provisioner } from './provisioner.ts';
-import { ReconcileLoop, Reconciler } from './reconciler.ts';
 import type { MailClientSettings } from './routes.ts';
 import { SandboxLoginCheck, type StartSandboxMail, startSandboxMailServer } from './sandbox-mail.ts';
 import { DevicesShownPasswordStore, SeenPasswordNotices } from './shown-passwords.ts';
