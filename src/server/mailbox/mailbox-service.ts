@@ -17,7 +17,13 @@ import {
   type PresentedPassword,
 } from './mail-backend.ts';
 import { MailboxStore, type MailboxWithApp } from './mailbox-store.ts';
-import { generatePassword, generateRef, hashGeneratedPassword, type PasswordEncryption } from './passwords.ts';
+import {
+  type DevicesShownPasswordStore,
+  generatePassword,
+  generateRef,
+  hashGeneratedPassword,
+  type PasswordEncryption,
+} from './passwords.ts';
 import {
   type MailFaultPoint,
   type Provisioner,
@@ -25,7 +31,6 @@ import {
   serverDataFingerprint,
   toMailboxServerData,
 } from './provisioner.ts';
-import type { DevicesShownPasswordStore } from './shown-passwords.ts';
 
 const MIN_LENGTH = 3;
 const MAX_LENGTH = 30;

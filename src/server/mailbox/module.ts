@@ -19,11 +19,10 @@ import {
   Reconciler,
 } from './mailbox-service.ts';
 import { MailboxStore } from './mailbox-store.ts';
-import { PasswordEncryption } from './passwords.ts';
+import { DevicesShownPasswordStore, PasswordEncryption, SeenPasswordNotices } from './passwords.ts';
 import { type MailFaultPoint, Provisioner } from './provisioner.ts';
 import type { MailClientSettings } from './routes.ts';
 import { SandboxLoginCheck, type StartSandboxMail, startSandboxMailServer } from './sandbox-mail.ts';
-import { DevicesShownPasswordStore, SeenPasswordNotices } from './shown-passwords.ts';
 
 interface MailboxDependencies {
   readonly config: MailConfig;
