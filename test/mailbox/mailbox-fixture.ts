@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts';
+import type { MailConfig, StartSandboxMail } from '../../src/server/mailbox/create-mail-backend.ts';
 import { adoptLegacyMailbox } from '../../src/server/mailbox/mailbox-service.ts';
 import { type MailboxFeature, makeMailbox } from '../../src/server/mailbox/module.ts';
 import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';
 import { addMailboxRoutes } from '../../src/server/mailbox/routes.ts';
-import type { StartSandboxMail } from '../../src/server/mailbox/sandbox-mail.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';

@@ -1,5 +1,5 @@
 import { type SandboxMail, startSandboxMail } from '../../src/sandbox/mail/mail-server.ts';
-import type { StartSandboxMail } from '../../src/server/mailbox/sandbox-mail.ts';
+import type { StartSandboxMail } from '../../src/server/mailbox/create-mail-backend.ts';
 
 /** Starts the sandbox's mail server on free ports and returns a handle to it for the test. */
 export function makeMailServerHandle(): {

@@ -8,7 +8,13 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
-import { createMailBackend, type MailConfig } from './create-mail-backend.ts';
+import {
+  createMailBackend,
+  type MailConfig,
+  SandboxLoginCheck,
+  type StartSandboxMail,
+  startSandboxMailServer,
+} from './create-mail-backend.ts';
 import { CountedMailBackend, MAIL_PORTS, MAIL_PROTOCOLS } from './mail-backend.ts';
 import {
   AppPasswordCheck,
@@ -22,7 +28,6 @@ import { MailboxStore } from './mailbox-store.ts';
 import { DevicesShownPasswordStore, PasswordEncryption, SeenPasswordNotices } from './passwords.ts';
 import { type MailFaultPoint, Provisioner } from './provisioner.ts';
 import type { MailClientSettings } from './routes.ts';
-import { SandboxLoginCheck, type StartSandboxMail, startSandboxMailServer } from './sandbox-mail.ts';
 
 interface MailboxDependencies {
   readonly config: MailConfig;
