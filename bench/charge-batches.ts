@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChargeBatcher } from '../src/server/chat/charge.ts';
 import { SettlementJournal } from '../src/server/chat/settlement-journal.ts';
-import { migrations } from '../src/server/migrations.ts';
 import { systemClock } from '../src/server/platform/clock.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
@@ -12,7 +11,7 @@ import { LedgerStore } from '../src/server/quota/ledger.ts';
 import { LedgerService } from '../src/server/quota/ledger-service.ts';
 import { SpendLimitStore } from '../src/server/quota/spend-limits.ts';
 import { callToRequestRow, RequestStore } from '../src/server/request-log/request-log.ts';
-import type { Tables } from '../src/server/tables.ts';
+import { migrations, type Tables } from '../src/server/tables.ts';
 import { quantile } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
 

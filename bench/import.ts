@@ -2,10 +2,9 @@ import { existsSync, rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { makeTestImporter, requestFor } from '../importer/test/imported-rows.ts';
 import { writeManyAccounts } from '../importer/test/write-many-accounts.ts';
-import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
-import type { Tables } from '../src/server/tables.ts';
+import { migrations, type Tables } from '../src/server/tables.ts';
 import { reportFigure } from './support/report-figure.ts';
 
 /**

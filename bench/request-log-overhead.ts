@@ -6,13 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toCallDetail, toStoredTerms } from '../src/server/chat/charge.ts';
 import { CHAT_DIALECT } from '../src/server/chat/dialects.ts';
-import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { type CloseListener, LedgerStore } from '../src/server/quota/ledger.ts';
 import { LedgerService } from '../src/server/quota/ledger-service.ts';
 import { callToRequestRow, RequestStore } from '../src/server/request-log/request-log.ts';
-import type { Tables } from '../src/server/tables.ts';
+import { migrations, type Tables } from '../src/server/tables.ts';
 import { median } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
 

@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { copyTables } from '../src/server/platform/transfer/copy-database.ts';
 import { PostgresTarget } from '../src/server/platform/transfer/postgres-target.ts';
 import { SqliteSource } from '../src/server/platform/transfer/sqlite-source.ts';
-import type { Tables } from '../src/server/tables.ts';
+import { migrations, type Tables } from '../src/server/tables.ts';
 import { seedEndedVideos } from './support/seed-ended-videos.ts';
 
 /**

@@ -8,11 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { openOutbound } from '../src/server/platform/outbound/client.ts';
-import type { Tables } from '../src/server/tables.ts';
+import { migrations, type Tables } from '../src/server/tables.ts';
 import { makeArtifactFixture } from '../test/artifacts/artifact-fixture.ts';
 import { startScript } from './support/child-processes.ts';
 

@@ -14,7 +14,6 @@ import {
 } from '../src/server/channels/credentials.ts';
 import { CatalogStore } from '../src/server/channels/directory.ts';
 import type { ChannelVendor } from '../src/server/channels/tables.ts';
-import { migrations } from '../src/server/migrations.ts';
 import { maskCode, normalizeCode } from '../src/server/plans/code-store.ts';
 import { isAppError } from '../src/server/platform/app-error.ts';
 import { systemClock } from '../src/server/platform/clock.ts';
@@ -27,7 +26,7 @@ import { toWellFormedText } from '../src/server/platform/text.ts';
 import { hashToken } from '../src/server/platform/tokens.ts';
 import { createVault, type Vault } from '../src/server/platform/vault.ts';
 import { auditLedger } from '../src/server/quota/ledger-audit.ts';
-import type { Tables, Trx } from '../src/server/tables.ts';
+import { migrations, type Tables, type Trx } from '../src/server/tables.ts';
 import { VendorRegistry } from '../src/server/vendors/registry.ts';
 import { importedEndedTaskSeq, NO_TOKEN } from '../src/server/video/tables.ts';
 import { newTaskRow } from '../src/server/video/task-store.ts';

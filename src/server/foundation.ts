@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { DestinationStream } from 'pino';
 import type { NotReadyReason } from '../contract/service.ts';
-import { migrations } from './migrations.ts';
 import { VERSION } from './package-root.ts';
 import type { Clock } from './platform/clock.ts';
 import { SingleFlight } from './platform/concurrency.ts';
@@ -29,7 +28,7 @@ import { naming } from './platform/path-checks.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
 import type { Tracing } from './platform/tracing/tracing.ts';
 import { createVault, type Vault } from './platform/vault.ts';
-import type { Tables } from './tables.ts';
+import { migrations, type Tables } from './tables.ts';
 import { ERROR_REASONS } from './upstreams/upstream.ts';
 
 /** Mechanisms that every module depends on. */

@@ -1,28 +1,28 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { AccountTables } from './accounts/tables.ts';
-import type { ArtifactTables } from './artifacts/tables.ts';
-import type { BatchTables } from './batches/tables.ts';
-import type { BudgetTables } from './budgets/tables.ts';
-import type { ChannelTables } from './channels/tables.ts';
-import type { DeviceAuthTables } from './device-auth/tables.ts';
-import type { EventTables } from './event-log/tables.ts';
-import type { FileTables } from './files/tables.ts';
-import type { IdentityTables } from './identity-providers/tables.ts';
-import type { ImporterTables } from './imports/tables.ts';
-import type { MailTables } from './mail/tables.ts';
-import type { MailboxTables } from './mailbox/tables.ts';
-import type { NotificationTables } from './notifications/tables.ts';
-import type { OrganizationTables } from './organizations/tables.ts';
-import type { PlanTables } from './plans/tables.ts';
-import type { MetaTables } from './platform/db/migrate.ts';
-import type { RateLimitTables } from './platform/limits/tables.ts';
-import type { QuotaTables } from './quota/tables.ts';
-import type { RequestTables } from './request-log/tables.ts';
-import type { ServiceStatusTables } from './service-status/tables.ts';
-import type { SiteTables } from './site-settings/tables.ts';
-import type { SupportTables } from './support/tables.ts';
-import type { VideoTables } from './video/tables.ts';
-import type { WebhookTables } from './webhooks/tables.ts';
+import { type AccountTables, accountMigrations } from './accounts/tables.ts';
+import { type ArtifactTables, artifactMigrations } from './artifacts/tables.ts';
+import { type BatchTables, batchMigrations } from './batches/tables.ts';
+import { type BudgetTables, budgetMigrations } from './budgets/tables.ts';
+import { type ChannelTables, channelMigrations } from './channels/tables.ts';
+import { type DeviceAuthTables, deviceAuthMigrations } from './device-auth/tables.ts';
+import { type EventTables, eventMigrations } from './event-log/tables.ts';
+import { type FileTables, fileMigrations } from './files/tables.ts';
+import { type IdentityTables, identityMigrations } from './identity-providers/tables.ts';
+import { type ImporterTables, importerMigrations } from './imports/tables.ts';
+import { type MailTables, mailMigrations } from './mail/tables.ts';
+import { type MailboxTables, mailboxMigrations } from './mailbox/tables.ts';
+import { type NotificationTables, notificationMigrations } from './notifications/tables.ts';
+import { type OrganizationTables, organizationMigrations } from './organizations/tables.ts';
+import { type PlanTables, planMigrations } from './plans/tables.ts';
+import { type MetaTables, type Migration, metaMigrations } from './platform/db/migrate.ts';
+import { type RateLimitTables, rateLimitMigrations } from './platform/limits/tables.ts';
+import { type QuotaTables, quotaMigrations } from './quota/tables.ts';
+import { type RequestTables, requestMigrations } from './request-log/tables.ts';
+import { type ServiceStatusTables, serviceStatusMigrations } from './service-status/tables.ts';
+import { type SiteTables, siteMigrations } from './site-settings/tables.ts';
+import { type SupportTables, supportMigrations } from './support/tables.ts';
+import { type VideoTables, videoMigrations } from './video/tables.ts';
+import { type WebhookTables, webhookMigrations } from './webhooks/tables.ts';
 
 /**
  * All tables of the service, for `Database<Tables>`, `Kysely<Tables>` and `Transaction<Tables>`.
@@ -65,3 +65,34 @@ export interface Tables
 export type Trx = Transaction<Tables>;
 /** Runs queries: the database, or a transaction on it. */
 export type Executor = Kysely<Tables>;
+
+/**
+ * All schema migrations in the order they run: a table follows the tables it refers to. Released entries keep their
+ * position; a module adds new ones at the end of its own list. `tables.ts` explains how to add some.
+ */
+export const migrations: readonly Migration[] = [
+  ...metaMigrations,
+  ...rateLimitMigrations,
+  ...mailMigrations,
+  ...accountMigrations,
+  ...deviceAuthMigrations,
+  ...quotaMigrations,
+  ...requestMigrations,
+  ...budgetMigrations,
+  ...serviceStatusMigrations,
+  ...channelMigrations,
+  ...videoMigrations,
+  ...mailboxMigrations,
+  ...notificationMigrations,
+  ...eventMigrations,
+  ...artifactMigrations,
+  ...webhookMigrations,
+  ...planMigrations,
+  ...supportMigrations,
+  ...importerMigrations,
+  ...siteMigrations,
+  ...fileMigrations,
+  ...identityMigrations,
+  ...batchMigrations,
+  ...organizationMigrations,
+];

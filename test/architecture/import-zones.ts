@@ -28,7 +28,7 @@ const IMPORTER_MODULES = [
   'src/server/channels/credentials.ts',
   'src/server/channels/credentials.ts',
   'src/server/channels/directory.ts',
-  'src/server/migrations.ts',
+  'src/server/tables.ts',
   'src/server/plans/code-store.ts',
   'src/server/quota/ledger-audit.ts',
   'src/server/vendors/registry.ts',

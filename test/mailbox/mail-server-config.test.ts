@@ -7,10 +7,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { choosePorts, type RealMailServer, startRealMail } from '../../scripts/mail-servers.ts';
 import { logInToDovecot } from '../../src/server/mailbox/backends/dovecot.ts';
-import { migrations } from '../../src/server/migrations.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
-import type { Tables } from '../../src/server/tables.ts';
+import { migrations, type Tables } from '../../src/server/tables.ts';
 import { ALL_ACCEPTED, ALL_REFUSED, readByImap, smtpClient, tryLogins } from '../mail-clients.ts';
 import { whyNoDovecot } from './mail-server-suites.ts';
 import {

@@ -6,11 +6,10 @@ import { missingPrograms, type RealMailServer, startRealMail } from '../../scrip
 import { startSandboxMail } from '../../src/sandbox/mail/mail-server.ts';
 import { grantStatements, type MailServerDatabase } from '../../src/server/mailbox/backends/server-config.ts';
 import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts';
-import { migrations } from '../../src/server/migrations.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
-import type { Tables } from '../../src/server/tables.ts';
+import { migrations, type Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import type { MailServerEndpoint } from '../mail-clients.ts';
 import {

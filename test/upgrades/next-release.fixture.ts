@@ -3,9 +3,9 @@
  * NEXT_RELEASE selects them: `additive` stays compatible with the previous release, `floor` does not.
  */
 import { sql } from 'kysely';
-import { migrations } from '../../src/server/migrations.ts';
 import { addIndex, type Migration } from '../../src/server/platform/db/migrate.ts';
 import { raiseSchemaFloor } from '../../src/server/platform/db/open-database.ts';
+import { migrations } from '../../src/server/tables.ts';
 
 /** A table, columns of tables with constant reads and writes, and an index on a table in use. */
 const ADDITIVE: readonly Migration[] = [

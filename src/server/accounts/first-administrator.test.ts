@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { migrations } from '../migrations.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
-import type { Tables, Trx } from '../tables.ts';
+import { migrations, type Tables, type Trx } from '../tables.ts';
 import { resetPassword } from './administrator-access.ts';
 
 forEachDatabase((_name, open, freshUrl) => {

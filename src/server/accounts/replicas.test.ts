@@ -3,13 +3,12 @@ import { it } from 'node:test';
 import { ROOT, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { migrations } from '../migrations.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { createRateLimits } from '../platform/limits/rate-limits.ts';
-import type { Tables } from '../tables.ts';
+import { migrations, type Tables } from '../tables.ts';
 
 forEachDatabase((name, _open, freshUrl) => {
   const startTwo = async () => {

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { migrations } from '../migrations.ts';
 import { VERSION } from '../package-root.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import { findMasterKey, masterKeyFileOf, storeMasterKey } from '../platform/master-key.ts';
@@ -14,6 +13,7 @@ import {
 } from '../platform/transfer/sqlite-backup.ts';
 import { assertNotInUse, sqlitePathOf } from '../platform/transfer/sqlite-source.ts';
 import { matchesKeyCheck, parseMasterKey } from '../platform/vault.ts';
+import { migrations } from '../tables.ts';
 
 /** Asks for the passphrase of the key in a backup; called only if one is needed. */
 export type AskPassphrase = () => Promise<string>;

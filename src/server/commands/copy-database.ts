@@ -4,7 +4,6 @@ import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import { journalDirectory } from '../chat/settlement-journal.ts';
 import { encryptedColumns } from '../encrypted-columns.ts';
 import { partitionsOf } from '../jobs.ts';
-import { migrations } from '../migrations.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { migrate } from '../platform/db/migrate.ts';
@@ -20,7 +19,7 @@ import { PostgresTarget } from '../platform/transfer/postgres-target.ts';
 import { SqliteSource, sqlitePathOf } from '../platform/transfer/sqlite-source.ts';
 import { createVault, matchesKeyCheck, openSealed } from '../platform/vault.ts';
 import { auditLedger, type LedgerAuditFinding } from '../quota/ledger-audit.ts';
-import type { Tables } from '../tables.ts';
+import { migrations, type Tables } from '../tables.ts';
 
 /** Older rows go into the default partition. */
 const MAX_PARTITIONS_BACK_MS = 1_096 * DAY_MS;

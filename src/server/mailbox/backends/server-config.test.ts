@@ -7,10 +7,9 @@ import { it } from 'node:test';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { migrations } from '../../migrations.ts';
 import { migrate } from '../../platform/db/migrate.ts';
 import { openDatabase } from '../../platform/db/open-database.ts';
-import type { Tables } from '../../tables.ts';
+import { migrations, type Tables } from '../../tables.ts';
 import {
   dovecotFiles,
   grantStatements,
