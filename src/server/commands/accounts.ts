@@ -6,7 +6,6 @@ import { SecurityNotices } from '../accounts/security-notices.ts';
 import { TokenStore } from '../accounts/tokens.ts';
 import { AuthorizationStore, DeviceRevocation } from '../device-auth/authorization-store.ts';
 import { DeviceCodeStore } from '../device-auth/code-store.ts';
-import { encryptedColumns } from '../encrypted-columns.ts';
 import { makeEventLog } from '../event-log/event-log.ts';
 import { makeMail } from '../mail/mail-queue.ts';
 import { adoptLegacyMailbox } from '../mailbox/mailbox-service.ts';
@@ -21,6 +20,7 @@ import { openLog } from '../platform/log.ts';
 import { assertMasterKey, openMasterKeys, recordMasterKey } from '../platform/master-key.ts';
 import { createVault, reencryptColumns } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
+import { encryptedColumns } from './check-database.ts';
 
 /**
  * Runs work on the database of the environment, whether or not the service is running. For operators with access to

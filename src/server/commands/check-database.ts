@@ -1,16 +1,32 @@
 import { sql } from 'kysely';
 import { HOUR_MS } from '../../contract/time-units.ts';
+import { sealedTwoFactorSecrets } from '../accounts/two-factor.ts';
 import { USAGE_RULES } from '../artifacts/artifact-store.ts';
-import { encryptedColumns } from '../encrypted-columns.ts';
+import { sealedConnections, sealedCredentials } from '../channels/credentials.ts';
+import { sealedPasswordCells } from '../mailbox/passwords.ts';
 import { loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { findMasterKey } from '../platform/master-key.ts';
 import { findDamage } from '../platform/transfer/sqlite-backup.ts';
 import { sqlitePathOf } from '../platform/transfer/sqlite-source.ts';
-import { createVault, openSealed } from '../platform/vault.ts';
+import { createVault, openSealed, type SealedColumn } from '../platform/vault.ts';
 import { auditLedger } from '../quota/ledger-audit.ts';
-import type { Tables } from '../tables.ts';
+import { sealedSettings } from '../site-settings/settings.ts';
+import type { Executor, Tables } from '../tables.ts';
+import { sealedShareTokens } from '../video/shares.ts';
+import { sealedWebhookSecrets } from '../webhooks/endpoint-store.ts';
+
+/** All columns encrypted under the master key. */
+export const encryptedColumns = (kysely: Executor): SealedColumn[] => [
+  sealedCredentials(kysely),
+  sealedConnections(kysely),
+  sealedTwoFactorSecrets(kysely),
+  ...sealedPasswordCells(kysely),
+  ...sealedWebhookSecrets(kysely),
+  sealedShareTokens(kysely),
+  sealedSettings(kysely),
+];
 
 /** An inconsistency in the data. */
 export interface CheckFinding {

@@ -2,7 +2,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import { journalDirectory } from '../chat/settlement-journal.ts';
-import { encryptedColumns } from '../encrypted-columns.ts';
 import { partitionsOf } from '../jobs.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -20,6 +19,7 @@ import { SqliteSource, sqlitePathOf } from '../platform/transfer/sqlite-source.t
 import { createVault, matchesKeyCheck, openSealed } from '../platform/vault.ts';
 import { auditLedger, type LedgerAuditFinding } from '../quota/ledger-audit.ts';
 import { migrations, type Tables } from '../tables.ts';
+import { encryptedColumns } from './check-database.ts';
 
 /** Older rows go into the default partition. */
 const MAX_PARTITIONS_BACK_MS = 1_096 * DAY_MS;
