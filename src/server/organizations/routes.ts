@@ -9,8 +9,7 @@ import { type AccountCaller, actorIdOf, type RouteRegistry, toActor } from '../p
 import type { OrganizationAdmin } from './organization-admin.ts';
 import type { OwnOrganization } from './organization-store.ts';
 import type { OrganizationService } from './organizations.ts';
-import type { ShownTransfer } from './transfer-store.ts';
-import type { TransferService } from './transfers.ts';
+import type { ShownTransfer, TransferService } from './transfers.ts';
 
 /** Registers the endpoints of organizations. The path names one; a header that names another is refused. */
 export function addOrganizationRoutes(
