@@ -1,6 +1,6 @@
 import type { Account } from '../../src/server/accounts/account-store.ts';
 import { makePlanAllowances, makePlans, type PlansDependencies } from '../../src/server/plans/module.ts';
-import type { NewPlan } from '../../src/server/plans/plan-admin.ts';
+import type { NewPlan } from '../../src/server/plans/plan-store.ts';
 import type { Clock } from '../../src/server/platform/clock.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';

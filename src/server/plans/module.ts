@@ -10,8 +10,7 @@ import { AffordableCallCounts } from './affordable-calls.ts';
 import { AllowanceUsageStore, PlanAllowances } from './allowances.ts';
 import { RedemptionCodeStore } from './code-store.ts';
 import { CodeRedemption, RedemptionCodeAdminService } from './codes.ts';
-import { PlanAdminService } from './plan-admin.ts';
-import { PlanCatalogStore, SubscriptionStore } from './plan-store.ts';
+import { PlanAdminService, PlanCatalogStore, SubscriptionStore } from './plan-store.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 interface AllowancesDependencies {
