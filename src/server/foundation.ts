@@ -16,9 +16,8 @@ import {
 } from './platform/db/open-database.ts';
 import { openPubSub, type PubSub } from './platform/db/pub-sub.ts';
 import { hasConcurrentWriters } from './platform/db/sql.ts';
-import { CounterSnapshots } from './platform/limits/postgres-counters.ts';
+import { CounterSnapshots, type RateLimitTables } from './platform/limits/postgres-counters.ts';
 import { createRateLimits, type RateLimits } from './platform/limits/rate-limits.ts';
-import type { RateLimitTables } from './platform/limits/tables.ts';
 import { type Log, openLog } from './platform/log.ts';
 import { assertMasterKey, hasMasterKey, openMasterKeys } from './platform/master-key.ts';
 import { createMetrics, type Metrics } from './platform/metrics.ts';

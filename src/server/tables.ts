@@ -15,7 +15,7 @@ import { type NotificationTables, notificationMigrations } from './notifications
 import { type OrganizationTables, organizationMigrations } from './organizations/tables.ts';
 import { type PlanTables, planMigrations } from './plans/tables.ts';
 import { type MetaTables, type Migration, metaMigrations } from './platform/db/migrate.ts';
-import { type RateLimitTables, rateLimitMigrations } from './platform/limits/tables.ts';
+import { type RateLimitTables, rateLimitMigrations } from './platform/limits/postgres-counters.ts';
 import { type QuotaTables, quotaMigrations } from './quota/tables.ts';
 import { type RequestTables, requestMigrations } from './request-log/tables.ts';
 import { type ServiceStatusTables, serviceStatusMigrations } from './service-status/tables.ts';

@@ -7,9 +7,8 @@ import { startValkey, VALKEY_IS_MISSING } from '../../../../test/valkey.ts';
 import { manualClock } from '../clock.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { CounterSnapshots } from './postgres-counters.ts';
+import { CounterSnapshots, type RateLimitTables, rateLimitMigrations } from './postgres-counters.ts';
 import { createRateLimits, type RateLimits } from './rate-limits.ts';
-import { type RateLimitTables, rateLimitMigrations } from './tables.ts';
 
 const RULE = { name: 'test', points: 5, durationSeconds: 60 };
 

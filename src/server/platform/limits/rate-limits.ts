@@ -15,8 +15,7 @@ import {
   type SlotStore,
   type TakenPoints,
 } from './counters.ts';
-import { type CounterSnapshots, postgresCounters, postgresSlots } from './postgres-counters.ts';
-import type { RateLimitTables } from './tables.ts';
+import { type CounterSnapshots, postgresCounters, postgresSlots, type RateLimitTables } from './postgres-counters.ts';
 import type { ValkeyConnection } from './valkey.ts';
 
 /** How many points a key may use in a window that starts with its first use. */
