@@ -24,11 +24,22 @@ import { createMetrics, type Metrics } from './platform/metrics.ts';
 import { openOutbound } from './platform/outbound/client.ts';
 import type { OutboundClient } from './platform/outbound/outbound.ts';
 import { naming } from './platform/path-checks.ts';
-import { startTracing } from './platform/tracing/start-tracing.ts';
-import type { Tracing } from './platform/tracing/tracing.ts';
+import { NO_TRACING, type Tracing, type TracingSettings } from './platform/tracing/tracing.ts';
 import { createVault, type Vault } from './platform/vault.ts';
 import { migrations, type Tables } from './tables.ts';
 import { ERROR_REASONS } from './upstreams/upstream.ts';
+
+/** Loads the SDK only if an endpoint is configured: it takes some megabytes and a tenth of a second. */
+export async function startTracing(
+  settings: TracingSettings,
+  process: { readonly instance: string; readonly version: string },
+): Promise<Tracing> {
+  const { otelSdkDisabled, otelExporterOtlpEndpoint: base } = settings;
+  const url = settings.otelExporterOtlpTracesEndpoint ?? (base && `${base.replace(/\/$/, '')}/v1/traces`);
+  if (otelSdkDisabled || url === undefined) return NO_TRACING;
+  const { openOpenTelemetry } = await import('./platform/tracing/open-telemetry.ts');
+  return openOpenTelemetry(url, settings, process);
+}
 
 /** Mechanisms that every module depends on. */
 export interface Foundation extends OpenedFoundation {
