@@ -13,8 +13,8 @@ import {
   type CopiedTable,
   type CopyProgress,
   copyTables,
+  PostgresTarget,
 } from '../platform/transfer/copy-database.ts';
-import { PostgresTarget } from '../platform/transfer/postgres-target.ts';
 import { SqliteSource, sqlitePathOf } from '../platform/transfer/sqlite-source.ts';
 import { createVault, matchesKeyCheck, openSealed } from '../platform/vault.ts';
 import { auditLedger, type LedgerAuditFinding } from '../quota/ledger-audit.ts';

@@ -8,8 +8,7 @@ import { migrations, type Tables } from '../../tables.ts';
 import type { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { assertEmptyTarget, copyTables, SEEDED_TABLES } from './copy-database.ts';
-import { PostgresTarget } from './postgres-target.ts';
+import { assertEmptyTarget, copyTables, PostgresTarget, SEEDED_TABLES } from './copy-database.ts';
 import { SqliteSource, sqlitePathOf } from './sqlite-source.ts';
 
 /** Texts that a careless format would change. */
