@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { copyTables, PostgresTarget } from '../src/server/platform/transfer/copy-database.ts';
-import { SqliteSource } from '../src/server/platform/transfer/sqlite-source.ts';
+import { SqliteSource } from '../src/server/platform/transfer/sqlite-backup.ts';
 import { migrations, type Tables } from '../src/server/tables.ts';
 import { seedEndedVideos } from './support/seed-ended-videos.ts';
 

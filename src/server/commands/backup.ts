@@ -4,14 +4,15 @@ import { VERSION } from '../package-root.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import { findMasterKey, masterKeyFileOf, storeMasterKey } from '../platform/master-key.ts';
 import {
+  assertNotInUse,
   type BackupFile,
   backUpSqlite,
   openWithPassphrase,
   readBackup,
   restoreSqlite,
   sealWithPassphrase,
+  sqlitePathOf,
 } from '../platform/transfer/sqlite-backup.ts';
-import { assertNotInUse, sqlitePathOf } from '../platform/transfer/sqlite-source.ts';
 import { matchesKeyCheck, parseMasterKey } from '../platform/vault.ts';
 import { migrations } from '../tables.ts';
 

@@ -15,7 +15,7 @@ import {
   copyTables,
   PostgresTarget,
 } from '../platform/transfer/copy-database.ts';
-import { SqliteSource, sqlitePathOf } from '../platform/transfer/sqlite-source.ts';
+import { SqliteSource, sqlitePathOf } from '../platform/transfer/sqlite-backup.ts';
 import { createVault, matchesKeyCheck, openSealed } from '../platform/vault.ts';
 import { auditLedger, type LedgerAuditFinding } from '../quota/ledger-audit.ts';
 import { migrations, type Tables } from '../tables.ts';

@@ -9,7 +9,7 @@ import type { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { assertEmptyTarget, copyTables, PostgresTarget, SEEDED_TABLES } from './copy-database.ts';
-import { SqliteSource, sqlitePathOf } from './sqlite-source.ts';
+import { SqliteSource, sqlitePathOf } from './sqlite-backup.ts';
 
 /** Texts that a careless format would change. */
 const HOSTILE_TEXTS = [

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { loadPg } from '../db/postgres.ts';
-import type { CellValue, SourceTable, SqliteSource } from './sqlite-source.ts';
+import type { CellValue, SourceTable, SqliteSource } from './sqlite-backup.ts';
 
 /** A PostgreSQL database for bulk writes: one connection, no statement timeout. */
 export class PostgresTarget {
