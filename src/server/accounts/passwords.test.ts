@@ -8,8 +8,7 @@ import { CHEAP_PASSWORD_HASHING } from '../../../test/cheap-password-hashing.ts'
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
 import { AppError } from '../platform/app-error.ts';
-import { WorkerPool } from '../platform/worker-pool.ts';
-import { PASSWORD_COST, PasswordHasher } from './passwords.ts';
+import { PASSWORD_COST, PasswordHasher, WorkerPool } from './passwords.ts';
 
 describe('login flood', () => {
   const LOGINS = 200;

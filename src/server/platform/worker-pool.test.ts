@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { WorkerPool } from './worker-pool.ts';
+import { WorkerPool } from '../accounts/passwords.ts';
 
 const MODULE = `data:text/javascript,${encodeURIComponent(`
 import { threadId } from 'node:worker_threads';
