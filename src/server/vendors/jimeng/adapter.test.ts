@@ -15,8 +15,7 @@ import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/ve
 import { jimeng as simulator } from '../../../sandbox/vendors/jimeng.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
-import { jimeng } from './adapter.ts';
-import { JIMENG_KEYS } from './models.ts';
+import { JIMENG_KEYS, jimeng } from './adapter.ts';
 
 const { sandbox, clock } = await startSimulator(simulator);
 

@@ -7,8 +7,7 @@ import { sortImages } from '../../../contract/generation-ways.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { Json, MediaInput, VideoRequest } from '../adapter.ts';
-import { parseViduError, toViduRequest, VIDU_ERROR_CLASSES, vidu } from './adapter.ts';
-import { pathOf } from './models.ts';
+import { parseViduError, pathOf, toViduRequest, VIDU_ERROR_CLASSES, vidu } from './adapter.ts';
 
 const replies = recordedReplies('vidu');
 const ID = '899337450122121216';
