@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
 import {
   LISTED_PROMPT_LENGTH,
@@ -8,7 +9,7 @@ import {
   type ToolOutput,
 } from '../../contract/mcp.ts';
 import { formatMessage, type Locale } from '../../contract/messages/format-message.ts';
-import { defined } from '../../contract/objects.ts';
+import { defined, isObject } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
@@ -21,9 +22,45 @@ import { validatorFor } from '../platform/http/schema-validation.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { GenerationRequest } from '../video/generation-request.ts';
+import type { IdempotencyClaim } from '../video/idempotency.ts';
 import type { Video } from '../video/module.ts';
 import type { Task } from '../video/task-store.ts';
-import { type CallIdentity, toRetryClaim } from './retry-claim.ts';
+import type { RpcId } from './message.ts';
+
+/** Identifies a call, for repetitions of it. */
+interface CallIdentity {
+  readonly id: RpcId;
+  /** `Mcp-Session-Id`; undefined without a session. */
+  readonly session: string | undefined;
+}
+
+/** Time in which a call without session and key counts as a repetition. */
+const RETRY_MS = 10 * 60_000;
+
+/**
+ * The claim under which a call starts one video, however often it is repeated. By `idempotency_key`, if the caller gives
+ * one. Otherwise by the JSON-RPC id together with the arguments: inside a session an id is used once. Without a session
+ * every conversation counts from 0, so that id and arguments prove a repetition for a short time only.
+ */
+function toRetryClaim(
+  tokenId: number,
+  tool: string,
+  { idempotency_key: key, ...given }: { readonly idempotency_key?: string; readonly [name: string]: unknown },
+  { id, session }: CallIdentity,
+): IdempotencyClaim {
+  const requestHash = hash('sha256', stringifySorted([tool, given]));
+  // Keys of the HTTP header contain no spaces, so these never meet them.
+  if (key !== undefined) return { scope: tokenId, key: `mcp key ${hash('sha256', key)}`, requestHash };
+  const call = hash('sha256', JSON.stringify([session ?? null, id, requestHash]));
+  const claim = { scope: tokenId, key: `mcp call ${call}`, requestHash };
+  return session === undefined ? { ...claim, ttlMs: RETRY_MS } : claim;
+}
+
+/** JSON that does not depend on the order of members. */
+const stringifySorted = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  );
 
 interface VideoToolsDependencies {
   readonly video: Pick<Video, 'services' | 'store'>;
