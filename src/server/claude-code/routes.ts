@@ -10,8 +10,7 @@ import type { TokenPair } from '../device-auth/tokens.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Live } from '../platform/config.ts';
 import { type RouteRegistry, toActor, toRequestOrigin } from '../platform/http/route-registry.ts';
-import type { ManagedSettings } from './managed-settings.ts';
-import type { ClaudeCodeUsage } from './usage.ts';
+import type { ClaudeCodeUsage, ManagedSettings } from './managed-settings.ts';
 
 const { CLAUDE_CODE_CLIENT: CLIENT, CLAUDE_CODE_PATH: PATH } = endpoints;
 /** The program of a developer's computer has no secret. */
