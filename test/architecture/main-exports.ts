@@ -19,7 +19,7 @@ const NAMED_BY_SUBJECT: ReadonlySet<string> = new Set([
   'src/server/platform/concurrency.ts',
   'src/server/platform/db/sql.ts',
   'src/server/platform/http/guards.ts',
-  'src/server/vendors/chat-vendors.ts',
+  'src/server/vendors/registry.ts',
   'src/server/vendors/currency.ts',
   'src/server/vendors/untrusted-json.ts',
 ]);
