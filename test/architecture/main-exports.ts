@@ -20,7 +20,7 @@ const NAMED_BY_SUBJECT: ReadonlySet<string> = new Set([
   'src/server/platform/db/sql.ts',
   'src/server/platform/http/guards.ts',
   'src/server/vendors/registry.ts',
-  'src/server/vendors/currency.ts',
+  'src/server/vendors/adapter.ts',
   'src/server/vendors/untrusted-json.ts',
 ]);
 

@@ -4,8 +4,8 @@ import type { InputRole, InputType, VideoOperation } from '../../contract/input-
 import type { VendorId } from '../../contract/model-kinds.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { Base64Text } from '../platform/base64.ts';
-import type { AdapterContext, VendorError } from '../upstreams/upstream.ts';
+import { Base64Text, LONG_TEXT_LENGTH } from '../platform/base64.ts';
+import { type AdapterContext, UnsupportedRequestError, type VendorError } from '../upstreams/upstream.ts';
 
 /** A secret string. `writeOnly` makes forms mask the input. */
 export const SecretText = Type.String({ minLength: 1, writeOnly: true });
@@ -496,4 +496,73 @@ export interface PriceSource {
   readonly confirmedOn: string | null;
   /** The source that was compared instead of the page itself, and the parts the price leaves out. */
   readonly note: string;
+}
+
+/**
+ * Quota of one unit of the display currency, a US dollar unless it is renamed. Default prices follow the vendors'
+ * public lists.
+ */
+const QUOTA_PER_USD = 500_000;
+/** Conversion rate for price lists in yuan; an administrator changes the prices, not the rate. */
+const CNY_PER_USD = 7;
+
+/** Converts US dollars to whole quota. */
+export const usd = (amount: number): number => Math.round(amount * QUOTA_PER_USD);
+
+/** Converts yuan to whole quota. */
+export const cny = (amount: number): number => Math.round((amount * QUOTA_PER_USD) / CNY_PER_USD);
+
+const TOKENS = 1_000_000;
+const MILLIONTHS = 1_000_000;
+
+/** Converts US dollars per million tokens to quota per token, rounded to a millionth. */
+export const usdPerToken = (amount: number): number =>
+  Math.round((amount * QUOTA_PER_USD * MILLIONTHS) / TOKENS) / MILLIONTHS;
+/** Converts yuan per million tokens to quota per token, rounded to a millionth. */
+export const cnyPerToken = (amount: number): number =>
+  Math.round((amount * QUOTA_PER_USD * MILLIONTHS) / (CNY_PER_USD * TOKENS)) / MILLIONTHS;
+
+/** A URL, a data URL or Base64 in a request; a large image is encoded while it is sent. */
+export type MediaText = string | Base64Text;
+
+/** Whether two media texts are equal, character by character. */
+export const isSameMedia = (one: MediaText, other: MediaText): boolean =>
+  one.length === other.length &&
+  (one instanceof Base64Text && other instanceof Base64Text ? one.equals(other) : String(one) === String(other));
+
+const DATA_URL_PREFIX = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,/i;
+
+/** The Base64 text without a `data:` prefix, which some vendors refuse. */
+export const stripDataUrlPrefix = (text: string): string =>
+  text.slice(DATA_URL_PREFIX.exec(text.slice(0, 256))?.[0].length ?? 0);
+
+const encode = (bytes: Buffer, prefix = ''): MediaText =>
+  bytes.length < LONG_TEXT_LENGTH ? prefix + bytes.toString('base64') : new Base64Text(bytes, prefix);
+
+/** The bytes as Base64. */
+export const toBase64 = ({ bytes }: Pick<MediaFile, 'bytes'>): MediaText => encode(bytes);
+
+/** The file of an input that the vendor takes only by value; those by URL were downloaded before the submit. */
+export function fileOf(media: MediaInput): MediaFile {
+  if ('bytes' in media) return media;
+  throw new UnsupportedRequestError('This vendor takes files by value only.');
+}
+
+/** The URL unchanged, or bare Base64. */
+export const toUrlOrBase64 = (media: MediaInput): MediaText => ('url' in media ? media.url : toBase64(media));
+
+/** The URL unchanged, or a `data:` URL. */
+export const toMediaUrl = (media: MediaInput): MediaText =>
+  'url' in media ? media.url : encode(media.bytes, `data:${media.mediaType};base64,`);
+
+/**
+ * Refuses an image given by value that is too large for the vendor; images given by URL are only checked by the vendor.
+ */
+export function assertMaxSize(media: MediaInput, maxBytes: number, param: string): void {
+  if ('bytes' in media && media.bytes.length > maxBytes) {
+    throw new UnsupportedRequestError(
+      `${param} is larger than the ${(maxBytes / 1e6).toFixed(1)} MB this model takes.`,
+      param,
+    );
+  }
 }

@@ -17,10 +17,10 @@ import {
   listCredentialForms,
   type ModelCapability,
   type ModelLifecycle,
+  usd,
   type VendorAdapter,
   type VendorProfile,
 } from './adapter.ts';
-import { usd } from './currency.ts';
 import { hailuo } from './hailuo/adapter.ts';
 import { jimeng } from './jimeng/adapter.ts';
 import { toVendorError } from './json-calls.ts';

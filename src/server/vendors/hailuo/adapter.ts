@@ -13,10 +13,13 @@ import { type AdapterContext, PollFailed, type VendorError, withoutVersion } fro
 import {
   API_KEY_CREDENTIALS,
   billedSeconds,
+  isSameMedia,
   type Json,
+  type MediaText,
   type QueryOutcome,
   type RequestJson,
   type SubmitOutcome,
+  toMediaUrl,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
@@ -43,7 +46,6 @@ import {
   unreadablePoll,
   unwrapResponse,
 } from '../json-calls.ts';
-import { isSameMedia, type MediaText, toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asCode,

@@ -11,8 +11,7 @@ import {
   waysOf,
 } from '../../../contract/generation-ways.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { usd } from '../currency.ts';
+import { type ModelCapability, type PriceSource, usd } from '../adapter.ts';
 
 /** MiniMax lists prices of whole videos by resolution and length; only the H3 models are billed by the second. */
 

@@ -12,6 +12,8 @@ import type { FailureCause, TaskStatus } from '../../../contract/task-states.ts'
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext, VendorError } from '../../upstreams/upstream.ts';
 import {
+  cny,
+  fileOf,
   type ImageGeneration,
   type ImageModel,
   type ImageOutcome,
@@ -20,10 +22,10 @@ import {
   type ModelCapability,
   type PriceSource,
   type QueryOutcome,
+  toBase64,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { cny } from '../currency.ts';
 import {
   acceptedSubmit,
   applyExtraFields,
@@ -46,7 +48,6 @@ import {
   unwrapResponse,
   withSerializedBody,
 } from '../json-calls.ts';
-import { fileOf, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asArray,

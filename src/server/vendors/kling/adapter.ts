@@ -13,6 +13,7 @@ import {
 } from '../../upstreams/upstream.ts';
 import {
   API_KEY_CREDENTIALS,
+  assertMaxSize,
   type BilledFacts,
   billedUnits,
   type Json,
@@ -20,6 +21,8 @@ import {
   type MediaInput,
   type QueryOutcome,
   type RequestJson,
+  stripDataUrlPrefix,
+  toUrlOrBase64,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
@@ -44,7 +47,6 @@ import {
   unwrapResponse,
   withJsonBody,
 } from '../json-calls.ts';
-import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media.ts';
 import { createMetadataParser, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asArray,

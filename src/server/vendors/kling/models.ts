@@ -11,8 +11,7 @@ import {
 } from '../../../contract/generation-ways.ts';
 import { defined } from '../../../contract/objects.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { usd } from '../currency.ts';
+import { type ModelCapability, type PriceSource, usd } from '../adapter.ts';
 
 /**
  * Kling sells units and reports how many each video used, so its own count is charged. A price here is in units per

@@ -11,6 +11,7 @@ import {
   type ModelCapability,
   type QueryOutcome,
   type RequestJson,
+  toMediaUrl,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
@@ -42,7 +43,6 @@ import {
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asPercent,

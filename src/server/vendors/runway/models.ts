@@ -10,8 +10,7 @@ import {
   waysOf,
 } from '../../../contract/generation-ways.ts';
 import { defined } from '../../../contract/objects.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { usd } from '../currency.ts';
+import { type ModelCapability, type PriceSource, usd } from '../adapter.ts';
 import { undatedModel } from '../metadata.ts';
 import { ownEntry } from '../untrusted-json.ts';
 

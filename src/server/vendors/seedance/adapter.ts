@@ -8,9 +8,11 @@ import {
   API_KEY_CREDENTIALS,
   billedUnits,
   type Json,
+  type MediaText,
   type QueryOutcome,
   type RequestInput,
   type RequestJson,
+  toMediaUrl,
   type VendorAdapter,
   type VendorDrafts,
   type VideoRequest,
@@ -44,7 +46,6 @@ import {
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { type MediaText, toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asArray,

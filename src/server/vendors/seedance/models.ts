@@ -13,8 +13,7 @@ import {
   waysOf,
 } from '../../../contract/generation-ways.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { cnyPerToken, usdPerToken } from '../currency.ts';
+import { cnyPerToken, type ModelCapability, type PriceSource, usdPerToken } from '../adapter.ts';
 import { undatedModel } from '../metadata.ts';
 
 /**

@@ -13,6 +13,7 @@ import {
 import {
   API_KEY_CREDENTIALS,
   type Artifact,
+  fileOf,
   type Json,
   type MediaFile,
   type MediaInput,
@@ -20,10 +21,11 @@ import {
   type PriceSource,
   type QueryOutcome,
   type SubmitOutcome,
+  toMediaUrl,
+  usd,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { usd } from '../currency.ts';
 import {
   addressOf,
   ambiguousSubmit,
@@ -47,7 +49,6 @@ import {
   unwrapTask,
   withJsonBody,
 } from '../json-calls.ts';
-import { fileOf, toMediaUrl } from '../media.ts';
 import { parseSeconds, rejectField } from '../metadata.ts';
 import {
   asId,

@@ -13,8 +13,7 @@ import {
   waysOf,
 } from '../../../contract/generation-ways.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import type { ModelCapability, PriceSource } from '../adapter.ts';
-import { usd } from '../currency.ts';
+import { type ModelCapability, type PriceSource, usd } from '../adapter.ts';
 
 /** Google lists dollars per second by resolution, with and without audio. */
 type Rates = readonly (readonly [resolutions: readonly string[], sound: number, silent: number])[];

@@ -4,7 +4,18 @@ import type { InputRole } from '../../../contract/input-roles.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, PollFailed, type VendorError } from '../../upstreams/upstream.ts';
-import type { ContentSource, Json, QueryOutcome, RequestInput, SubmitOutcome, VideoRequest } from '../adapter.ts';
+import {
+  type ContentSource,
+  fileOf,
+  type Json,
+  type MediaText,
+  type QueryOutcome,
+  type RequestInput,
+  type SubmitOutcome,
+  stripDataUrlPrefix,
+  toBase64,
+  type VideoRequest,
+} from '../adapter.ts';
 import {
   acceptedSubmit,
   applyExtraFields,
@@ -18,7 +29,6 @@ import {
   successWithoutArtifact,
   unreadablePoll,
 } from '../json-calls.ts';
-import { fileOf, type MediaText, stripDataUrlPrefix, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError, refusalCause, toFailedOperation } from './google.ts';

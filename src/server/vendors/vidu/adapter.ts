@@ -29,10 +29,11 @@ import {
   type PriceSource,
   type QueryOutcome,
   type RequestInput,
+  toMediaUrl,
+  usd,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { usd } from '../currency.ts';
 import {
   acceptedSubmit,
   applyExtraFields,
@@ -53,7 +54,6 @@ import {
   unreadablePoll,
   unwrapResponse,
 } from '../json-calls.ts';
-import { toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asArray,

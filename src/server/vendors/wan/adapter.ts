@@ -7,8 +7,11 @@ import { type AdapterContext, endpointUrl, type VendorError } from '../../upstre
 import {
   API_KEY_CREDENTIALS,
   billedSeconds,
+  isSameMedia,
+  type MediaText,
   type QueryOutcome,
   type RequestJson,
+  toMediaUrl,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
@@ -41,7 +44,6 @@ import {
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../json-calls.ts';
-import { isSameMedia, type MediaText, toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { asText, classifyFailureWord, isSuccessStatus, readTaskState, toRawResponse } from '../untrusted-json.ts';
 import {

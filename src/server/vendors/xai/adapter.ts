@@ -25,10 +25,11 @@ import {
   type ModelCapability,
   type PriceSource,
   type QueryOutcome,
+  toMediaUrl,
+  usd,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { usd } from '../currency.ts';
 import {
   acceptedSubmit,
   addressOf,
@@ -53,7 +54,6 @@ import {
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { toMediaUrl } from '../media.ts';
 import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { asId, asText, classifyFailureWord, isSuccessStatus, readTaskState, toRawResponse } from '../untrusted-json.ts';
 
