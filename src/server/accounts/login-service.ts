@@ -2,9 +2,9 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import { canManage, ENABLED, ROLES, type Role } from '../../contract/account-fields.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import type { LoginOutcomeName } from '../../contract/logins.ts';
-import type { Assertion } from '../../contract/passkey-credentials.ts';
+import type { Assertion, PresenceProof } from '../../contract/passkey-credentials.ts';
 import type { LongListPage, LongPage } from '../../contract/responses.ts';
-import { AppError, isAppError } from '../platform/app-error.ts';
+import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { PeriodicWriter } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -25,7 +25,7 @@ import {
   toGuessSource,
 } from './rate-limits.ts';
 import type { SecondFactors, SecondStepProof } from './second-factors.ts';
-import type { PendingLoginStore, SessionService } from './sessions.ts';
+import type { PendingLoginStore, SessionService, SessionStore } from './sessions.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';
 import type { TwoFactorService } from './two-factor.ts';
 import type { WaysIn } from './ways-in.ts';
@@ -513,5 +513,57 @@ export class LoginHistoryStore {
   /** Deletes at most `limit` attempts made before a time. @returns the number of deleted attempts */
   deleteBefore(before: number, limit: number): Promise<number> {
     return deleteOldRows(this.#database.kysely, ATTEMPTS, before, limit);
+  }
+}
+
+/** Maximum age of a login that proves presence where the account has nothing else to prove it with. */
+const FRESH_LOGIN_MS = 10 * 60_000;
+
+interface PresenceCheckDependencies {
+  readonly database: Database<Tables>;
+  readonly logins: LoginService;
+  readonly secondFactors: SecondFactors;
+  readonly twoFactors: TwoFactorService;
+  readonly waysIn: WaysIn;
+  readonly sessions: SessionStore;
+  readonly clock: Clock;
+}
+
+/**
+ * Checks that the owner of a session is present before the session adds another way in: a stolen cookie alone must not
+ * outlive its session.
+ */
+export class PresenceCheck {
+  readonly #dependencies: PresenceCheckDependencies;
+
+  constructor(dependencies: PresenceCheckDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Accepts a passkey, or a code if two-step verification is on, or else the password. An account with none of these
+   * must have logged in within ten minutes.
+   *
+   * @throws second_step_required, invalid_request, wrong_password, wrong_code, wrong_passkey, passkey_expired,
+   *   rate_limit_exceeded
+   */
+  async assertPresent(caller: AccountCaller, { password, code, credential }: PresenceProof): Promise<void> {
+    const { database, logins, secondFactors, twoFactors, waysIn } = this.#dependencies;
+    if (credential !== undefined || (await twoFactors.isEnabled(caller.userId)))
+      return secondFactors.confirm(caller, { code, credential });
+    const owner = { id: caller.userId, role: caller.role };
+    if (await waysIn.hasPassword(owner, database.kysely)) {
+      if (password === undefined) throw invalidRequest('Give the password, or the use of a passkey.', 'password');
+      return logins.withConfirmedPassword(caller, password, async () => {});
+    }
+    if ((await secondFactors.hasPasskey(caller.userId)) || !(await this.#isFreshLogin(caller)))
+      throw new AppError('second_step_required');
+  }
+
+  async #isFreshLogin(caller: AccountCaller): Promise<boolean> {
+    const { sessions, clock } = this.#dependencies;
+    if (caller.kind !== 'session') return false;
+    const start = await sessions.findStart(caller.sessionId);
+    return start !== undefined && clock.now() - start.created_at <= FRESH_LOGIN_MS;
   }
 }

@@ -27,12 +27,11 @@ import {
 import { CredentialRevocationWatch } from './credential-watch.ts';
 import { EmailConfirmationService, EmailLinkIssuer, EmailTokenStore, PasswordResetService } from './email.ts';
 import { KeyRotation } from './key-rotation.ts';
-import { LoginHistory, LoginHistoryStore, LoginService } from './login-service.ts';
+import { LoginHistory, LoginHistoryStore, LoginService, PresenceCheck } from './login-service.ts';
 import type { Memberships } from './memberships.ts';
 import { OwnAccountService, UserTimeZone } from './own-account.ts';
 import { PasskeyChallenges, PasskeyService, PasskeyStore, RelyingParty } from './passkeys.ts';
 import { type PasswordCost, PasswordHasher } from './passwords.ts';
-import { PresenceCheck } from './presence-check.ts';
 import { AccountRateLimits, defineKeyLimit, KnownSourceStore, KnownSources } from './rate-limits.ts';
 import { type FindPlan, type GivePlan, RegistrationService } from './registration.ts';
 import { type DeviceAccessTokens, RequestAuthenticator } from './request-authenticator.ts';
