@@ -14,7 +14,7 @@ import {
 } from '../src/server/channels/credentials.ts';
 import { CatalogStore } from '../src/server/channels/directory.ts';
 import type { ChannelVendor } from '../src/server/channels/tables.ts';
-import { maskCode, normalizeCode } from '../src/server/plans/code-store.ts';
+import { maskCode, normalizeCode } from '../src/server/plans/codes.ts';
 import { isAppError } from '../src/server/platform/app-error.ts';
 import { systemClock } from '../src/server/platform/clock.ts';
 import { loadConfig } from '../src/server/platform/config.ts';

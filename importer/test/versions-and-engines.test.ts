@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { PasswordHasher } from '../../src/server/accounts/passwords.ts';
 import { twoFactorSecretCell } from '../../src/server/accounts/two-factor.ts';
 import { decryptCredentials } from '../../src/server/channels/credentials.ts';
-import { normalizeCode } from '../../src/server/plans/code-store.ts';
+import { normalizeCode } from '../../src/server/plans/codes.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { hashToken } from '../../src/server/platform/tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';

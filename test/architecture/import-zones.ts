@@ -29,7 +29,7 @@ const IMPORTER_MODULES = [
   'src/server/channels/credentials.ts',
   'src/server/channels/directory.ts',
   'src/server/tables.ts',
-  'src/server/plans/code-store.ts',
+  'src/server/plans/codes.ts',
   'src/server/quota/ledger-audit.ts',
   'src/server/vendors/registry.ts',
   'src/server/video/tables.ts',

@@ -1,12 +1,23 @@
 import { stringify } from 'csv-stringify/sync';
-import { NO_PACKAGE } from '../../contract/plans.ts';
-import type { Page } from '../../contract/responses.ts';
+import { type Selectable, sql } from 'kysely';
+import type { Static } from 'typebox';
+import { defined } from '../../contract/objects.ts';
+import {
+  type CODE_SORTS,
+  type CodeStatus,
+  type getOwnPackage,
+  NO_PACKAGE,
+  type PackageCard,
+} from '../../contract/plans.ts';
+import type { Page, Sort } from '../../contract/responses.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import { nullsLast, wasChanged } from '../platform/db/sql.ts';
 import type { AccountCaller, Actor } from '../platform/http/route-registry.ts';
 import {
   assertWithinLimit,
@@ -14,23 +25,304 @@ import {
   type RateLimitRule,
   type RateLimits,
 } from '../platform/limits/rate-limits.ts';
-import { hashToken } from '../platform/tokens.ts';
+import { hashToken, randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import {
-  type CodeFilter,
-  type CodeListItem,
-  type CodeRow,
-  type CodeSort,
-  formatCode,
-  generateCode,
-  maskCode,
-  normalizeCode,
-  type RedemptionCodeStore,
-} from './code-store.ts';
-import type { PlanCatalogStore, PlanRow } from './plan-store.ts';
-import { toCodeListItem } from './presenter.ts';
+import { usagePace, type WindowUsage } from './allowances.ts';
+import { allowedModels, type CurrentPlan, type PlanCatalogStore, type PlanRow, spendLimitOf } from './plan-store.ts';
 import type { GrantResult, Subscriptions } from './subscriptions.ts';
+
+/** A stored redemption code. */
+type CodeRow = Selectable<Tables['redemption_codes']>;
+/** A code with the columns of its plan and batch that lists show. */
+type CodeListItem = CodeRow & { readonly package_code: string | null; readonly note: string };
+
+/** Which codes to list; absent fields match everything. */
+export interface CodeFilter {
+  readonly status?: CodeStatus;
+  readonly batchId?: number;
+  readonly packageCode?: string;
+}
+
+/** Sort order of a list of codes. */
+type CodeSort = Sort<(typeof CODE_SORTS)[number]>;
+
+const SORT_COLUMNS = { batch: 'r.batch_id', expires: 'r.expires_at', used: 'r.used_at' } as const;
+
+/** Both databases limit the number of parameters per statement. */
+const INSERT_BATCH_SIZE = 100;
+
+/** Stores redemption codes as hashes, with the batches they were created in. */
+export class RedemptionCodeStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insertBatch(trx: Trx, note: string, createdBy: number, now: number): Promise<number> {
+    const row = await trx
+      .insertInto('redemption_batches')
+      .values({ note, created_by: createdBy, created_at: now })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return row.id;
+  }
+
+  async insertCodes(
+    trx: Trx,
+    codes: readonly Pick<CodeRow, 'batch_id' | 'hash' | 'hint' | 'plan_id' | 'quota' | 'expires_at' | 'created_at'>[],
+  ): Promise<void> {
+    for (let from = 0; from < codes.length; from += INSERT_BATCH_SIZE) {
+      const rows = codes
+        .slice(from, from + INSERT_BATCH_SIZE)
+        .map((code) => ({ ...code, state: 'unused' as const, used_by: null, used_at: null }));
+      await trx.insertInto('redemption_codes').values(rows).execute();
+    }
+  }
+
+  /**
+   * Redeems a code atomically: exactly one of several concurrent attempts succeeds.
+   * @returns the code; undefined when there is none to redeem
+   */
+  redeem(trx: Trx, hash: string, userId: number, now: number): Promise<CodeRow | undefined> {
+    return trx
+      .updateTable('redemption_codes')
+      .set({ state: 'used', used_by: userId, used_at: now })
+      .where('hash', '=', hash)
+      .where('state', '=', 'unused')
+      .where((row) => row.or([row('expires_at', 'is', null), row('expires_at', '>', now)]))
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  findByHash(hash: string): Promise<CodeRow | undefined> {
+    return this.#database.kysely.selectFrom('redemption_codes').selectAll().where('hash', '=', hash).executeTakeFirst();
+  }
+
+  /** Id of the account that created a batch. */
+  async findCreator(trx: Trx, batchId: number): Promise<number> {
+    const batch = await trx
+      .selectFrom('redemption_batches')
+      .select('created_by')
+      .where('id', '=', batchId)
+      .executeTakeFirstOrThrow();
+    return batch.created_by;
+  }
+
+  /** Newest first unless sorted; codes without the sorted value come last. */
+  async list(
+    filter: CodeFilter,
+    now: number,
+    { pageSize, offset }: Pick<Page, 'pageSize' | 'offset'>,
+    sort?: CodeSort,
+  ) {
+    const { kysely } = this.#database;
+    const [rows, count] = await Promise.all([
+      selectListItems(kysely, filter, now)
+        .selectAll('r')
+        .select(['p.package_code', 'b.note'])
+        .$if(sort !== undefined, (query) =>
+          query.orderBy(SORT_COLUMNS[sort?.key ?? 'batch'], nullsLast(sort?.descending === true)),
+        )
+        .orderBy('r.id', 'desc')
+        .limit(pageSize)
+        .offset(offset)
+        .execute(),
+      selectListItems(kysely, filter, now)
+        .select((row) => row.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    return { rows: rows as CodeListItem[], total: Number(count.total) };
+  }
+
+  find(id: number, db: Executor = this.#database.kysely): Promise<CodeListItem | undefined> {
+    return selectListItems(db, {}, 0)
+      .selectAll('r')
+      .select(['p.package_code', 'b.note'])
+      .where('r.id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** @returns whether the code was unused and therefore changed */
+  async setExpiry(trx: Trx, id: number, expiresAt: number | null): Promise<boolean> {
+    const update = trx.updateTable('redemption_codes').set({ expires_at: expiresAt });
+    const result = await update.where('id', '=', id).where('state', '=', 'unused').executeTakeFirst();
+    return wasChanged(result);
+  }
+
+  /** @returns whether the code was unused and therefore voided */
+  async void(trx: Trx, id: number): Promise<boolean> {
+    return wasChanged(await voidUnused(trx).where('id', '=', id).executeTakeFirst());
+  }
+
+  /** @returns the number of codes that were unused */
+  async voidBatch(trx: Trx, batchId: number): Promise<number> {
+    return Number((await voidUnused(trx).where('batch_id', '=', batchId).executeTakeFirst()).numUpdatedRows);
+  }
+
+  async batchExists(trx: Trx, id: number): Promise<boolean> {
+    const row = await trx
+      .selectFrom('redemption_batches')
+      .select(sql<number>`1`.as('one'))
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+}
+
+const voidUnused = (trx: Trx) =>
+  trx.updateTable('redemption_codes').set({ state: 'voided' }).where('state', '=', 'unused');
+
+function selectListItems(db: Executor, { status, batchId, packageCode }: CodeFilter, now: number) {
+  let query = db
+    .selectFrom('redemption_codes as r')
+    .innerJoin('redemption_batches as b', 'b.id', 'r.batch_id')
+    .leftJoin('plans as p', 'p.id', 'r.plan_id');
+  if (batchId !== undefined) query = query.where('r.batch_id', '=', batchId);
+  if (packageCode !== undefined) query = query.where('p.package_code', '=', packageCode);
+  if (status === 'used' || status === 'voided') query = query.where('r.state', '=', status);
+  if (status === 'unused')
+    query = query
+      .where('r.state', '=', 'unused')
+      .where((row) => row.or([row('r.expires_at', 'is', null), row('r.expires_at', '>', now)]));
+  if (status === 'expired') query = query.where('r.state', '=', 'unused').where('r.expires_at', '<=', now);
+  return query;
+}
+
+/**
+ * Crockford's base 32 (https://www.crockford.com/base32.html) lacks the easily confused I, L, O and U; 20 characters
+ * carry 100 bits.
+ */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const LENGTH = 20;
+
+/** A new code, without dashes. */
+const generateCode = (): string => randomText(LENGTH, ALPHABET);
+
+/** Formats a code for display: `XXXXX-XXXXX-XXXXX-XXXXX`. */
+const formatCode = (code: string): string => code.match(/.{5}/g)?.join('-') ?? code;
+
+/** Keeps the first and last characters, by which a code can be recognized in a list. */
+export const maskCode = (code: string): string => `${code.slice(0, 5)}-…-${code.slice(-4)}`;
+
+/**
+ * Normalizes a typed or pasted code: ignores case, spaces and dashes, and maps similar characters to the intended ones.
+ */
+export const normalizeCode = (typed: string): string =>
+  typed
+    .normalize('NFKC')
+    .toUpperCase()
+    .replace(/[^0-9A-Z]/g, '')
+    .replaceAll('O', '0')
+    .replace(/[IL]/g, '1');
+
+/** A plan as shown publicly. */
+export const toPackageCard = (plan: PlanRow): Static<typeof PackageCard> => ({
+  id: plan.id,
+  package_code: plan.package_code,
+  name: plan.name,
+  description: plan.description,
+  level: plan.level,
+  price_amount: plan.price_amount,
+  purchasable: plan.purchasable === 1,
+  daily_quota: plan.daily_quota,
+  duration_days: plan.duration_days,
+  refresh_interval_seconds: plan.refresh_interval_seconds,
+  system_builtin: plan.system_builtin === 1,
+  interval_quota: plan.interval_quota,
+  weekly_quota_limit: plan.weekly_quota_limit,
+  status: plan.status,
+  created_time: toSeconds(plan.created_at),
+  monthly_quota_limit: plan.monthly_quota_limit,
+  ...defined({ order_url: plan.order_url || undefined }),
+});
+
+/** A plan as shown to administrators. */
+export const toAdminPackageCard = (plan: PlanRow) => ({
+  ...toPackageCard(plan),
+  order_url: plan.order_url,
+  models: allowedModels(plan),
+  price_factor: plan.price_factor,
+  channels: JSON.parse(plan.channels) as number[],
+  storage_days: plan.storage_days,
+  storage_gb: plan.storage_gb,
+  concurrent_tasks: plan.concurrent_tasks,
+  queued_tasks: plan.queued_tasks,
+  spend_limit: spendLimitOf(plan) ?? null,
+});
+
+const statusOf = ({ state, expires_at }: CodeListItem, now: number): CodeStatus =>
+  state === 'unused' && expires_at !== null && expires_at <= now ? 'expired' : state;
+
+/** A redemption code as listed for administrators. */
+export const toCodeListItem = (row: CodeListItem, now: number) => ({
+  id: row.id,
+  batch_id: row.batch_id,
+  code: row.hint,
+  package_code: row.package_code ?? '',
+  quota: row.quota,
+  status: statusOf(row, now),
+  note: row.note,
+  used_by: row.used_by ?? 0,
+  used_time: toSeconds(row.used_at ?? 0),
+  expires_at: toSeconds(row.expires_at ?? 0),
+  created_time: toSeconds(row.created_at),
+});
+
+/** The response to a granted or ended plan. */
+export const toGrantResponse = ({ outcome, packageCode, expiresAt }: GrantResult, quota = 0) => ({
+  outcome,
+  package_code: packageCode,
+  quota,
+  package_expires_at: toSeconds(expiresAt),
+});
+
+type OwnPackage = Static<(typeof getOwnPackage)['response']>['data'];
+
+/** The account's own plan with its remaining allowance. */
+export function toOwnPackage(
+  { current: { plan, timeline }, windows }: { readonly current: CurrentPlan; readonly windows: readonly WindowUsage[] },
+  { wallet, zone, now }: { readonly wallet: number; readonly zone: string; readonly now: number },
+): OwnPackage {
+  return {
+    package_code: plan.package_code,
+    name: plan.name,
+    description: plan.description,
+    level: plan.level,
+    started_at: toSeconds(timeline.current?.starts_at ?? 0),
+    expires_at: toSeconds(timeline.current?.expires_at ?? 0),
+    models: allowedModels(plan),
+    price_factor: plan.price_factor,
+    allowance_left: Math.min(...windows.map(remaining)),
+    // A plan without an allowance has windows of 0, which would only confuse the owner.
+    windows: windows.filter(({ limit }) => limit > 0).map((window) => toWindow(window, now)),
+    wallet,
+    time_zone: zone,
+    waiting: timeline.waiting.map((subscription) => ({
+      package_code: subscription.plan.package_code,
+      name: subscription.plan.name,
+      level: subscription.level,
+      duration_days: subscription.duration_days,
+      starts_at: toSeconds(subscription.starts_at),
+    })),
+  };
+}
+
+function toWindow(window: WindowUsage, now: number): OwnPackage['windows'][number] {
+  const pace = usagePace(window, window.used, now);
+  return {
+    kind: window.kind,
+    limit: window.limit,
+    used: window.used,
+    left: remaining(window),
+    starts_at: toSeconds(window.startsAt),
+    refreshes_at: toSeconds(window.endsAt),
+    used_per_hour: pace.usedPerHour,
+    runs_out_at: toSeconds(pace.runsOutAt),
+  };
+}
+
+const remaining = ({ limit, used }: WindowUsage): number => Math.max(0, limit - used);
 
 interface CodeRedemptionDependencies {
   readonly database: Database<Tables>;

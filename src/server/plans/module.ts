@@ -8,8 +8,7 @@ import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { AffordableCallCounts } from './affordable-calls.ts';
 import { AllowanceUsageStore, PlanAllowances } from './allowances.ts';
-import { RedemptionCodeStore } from './code-store.ts';
-import { CodeRedemption, RedemptionCodeAdminService } from './codes.ts';
+import { CodeRedemption, RedemptionCodeAdminService, RedemptionCodeStore } from './codes.ts';
 import { PlanAdminService, PlanCatalogStore, SubscriptionStore } from './plan-store.ts';
 import { Subscriptions } from './subscriptions.ts';
 

@@ -1,9 +1,15 @@
 import * as endpoints from '../../contract/plans.ts';
 import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
 import { type RouteRegistry, toActor } from '../platform/http/route-registry.ts';
-import type { CodeFilter } from './code-store.ts';
+import {
+  type CodeFilter,
+  toAdminPackageCard,
+  toCodeListItem,
+  toGrantResponse,
+  toOwnPackage,
+  toPackageCard,
+} from './codes.ts';
 import type { Plans } from './module.ts';
-import { toAdminPackageCard, toCodeListItem, toGrantResponse, toOwnPackage, toPackageCard } from './presenter.ts';
 
 /** The public list of plans, the caller's own subscription, and code redemption. */
 export function addPlanRoutes(routes: RouteRegistry, plans: Plans): void {
