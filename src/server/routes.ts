@@ -1,12 +1,18 @@
+import { deleteBudget, listBudgets, putBudget } from '../contract/budgets.ts';
+import { listEvents, toEventPayload } from '../contract/events.ts';
+import * as mailboxEndpoints from '../contract/mailbox.ts';
+import { getStorage } from '../contract/own-videos.ts';
+import { done, ok, toLimit } from '../contract/responses.ts';
+import * as siteEndpoints from '../contract/site-settings.ts';
 import { HOUR_MS } from '../contract/time-units.ts';
 import { PENDING_LOGIN_MS } from './accounts/login-service.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
 import { SESSION_MS } from './accounts/sessions.ts';
 import { addReferenceRoutes } from './api-reference/routes.ts';
-import { addArtifactRoutes } from './artifacts/routes.ts';
+import type { Artifacts } from './artifacts/module.ts';
 import { makeBatches } from './batches/module.ts';
 import { addBatchRoutes, type LineCalls, renderLineError } from './batches/routes.ts';
-import { addBudgetRoutes } from './budgets/routes.ts';
+import type { BudgetService } from './budgets/budgets.ts';
 import { addChannelRoutes } from './channels/routes.ts';
 import { type ChatTimeLimits, makeChat } from './chat/module.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
@@ -14,11 +20,11 @@ import { ClaudeCodeUsage, ManagedSettings } from './claude-code/managed-settings
 import { addClaudeCodeRoutes, closeGatewayWhileOff } from './claude-code/routes.ts';
 import { addConsoleRoutes } from './console/routes.ts';
 import { addDeviceAuthRoutes } from './device-auth/routes.ts';
-import { addEventRoutes } from './event-log/routes.ts';
+import { ADMINISTRATORS, type Events } from './event-log/event-log.ts';
 import { addFileRoutes } from './files/routes.ts';
 import type { Foundation } from './foundation.ts';
 import { addIdentityRoutes } from './identity-providers/routes.ts';
-import { addMailRoutes } from './mail/routes.ts';
+import type { Mail } from './mail/mail-queue.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
 import { addMcpRoutes } from './mcp/routes.ts';
 import { registerOnDemandMetrics } from './metrics.ts';
@@ -31,7 +37,7 @@ import { addPlanAdminRoutes, addPlanRoutes } from './plans/routes.ts';
 import { createClientIpResolver, createIpCheck } from './platform/client-ip.ts';
 import type { PortLifecycle } from './platform/http/lifecycle.ts';
 import { createLoginCookies, type LoginCookies, renewSessionCookies } from './platform/http/login-cookies.ts';
-import type { RouteRegistry } from './platform/http/route-registry.ts';
+import { type RouteRegistry, toActor } from './platform/http/route-registry.ts';
 import { createHttpServer, type HttpServer } from './platform/http/server.ts';
 import { addDesignRoutes, addServiceRoutes, readPublicServiceSettings } from './platform/http/service-routes.ts';
 import { ApiKeyLimiter } from './platform/limits/rate-limits.ts';
@@ -40,13 +46,75 @@ import { addBillingDashboardRoutes, addQuotaRoutes } from './quota/routes.ts';
 import { makeReceipts } from './request-log/module.ts';
 import { addReceiptRoutes, addRequestRoutes } from './request-log/routes.ts';
 import { addServiceStatusRoutes, addStatusPageRoutes } from './service-status/routes.ts';
-import { addSiteRoutes } from './site-settings/routes.ts';
 import type { Site } from './site-settings/settings.ts';
 import { makeSupport } from './support/module.ts';
 import { addSupportAdminRoutes, addSupportRoutes } from './support/routes.ts';
 import { makeVideo, type Video } from './video/module.ts';
 import type { FaultPoint } from './video/task-completion.ts';
 import { addWebhookRoutes } from './webhooks/routes.ts';
+
+/** Registers the endpoints for an account's stored copies. */
+function addArtifactRoutes(routes: RouteRegistry, artifacts: Artifacts): void {
+  routes.add(getStorage, async ({ caller }) => {
+    const [usage, limits] = await Promise.all([artifacts.usage(caller.userId), artifacts.limitsOf(caller.userId)]);
+    return ok({
+      enabled: artifacts.isEnabled,
+      files: usage.files,
+      used_bytes: usage.bytes,
+      limit_bytes: limits.bytes,
+      days: limits.days,
+    });
+  });
+}
+
+/** Registers the budgets of the caller's own account. */
+function addBudgetRoutes(routes: RouteRegistry, budgets: BudgetService): void {
+  routes.add(listBudgets, async ({ caller }) => ok(await budgets.list(caller.userId)));
+  routes.add(putBudget, async ({ caller, params, body }) =>
+    ok(await budgets.put(caller.userId, Number(params.token_id), body)),
+  );
+  routes.add(deleteBudget, async ({ caller, params }) => {
+    await budgets.remove(caller.userId, Number(params.token_id));
+    return done();
+  });
+}
+
+/** Registers the events of the caller's own account. */
+function addEventRoutes(routes: RouteRegistry, { store }: Pick<Events, 'store'>): void {
+  routes.add(listEvents, async ({ caller, query }) => {
+    const limit = toLimit(query.limit);
+    const rows = await store.list({
+      userIds: caller.role === 'user' ? [caller.userId] : [caller.userId, ADMINISTRATORS],
+      since: Number(query.since ?? 0) * 1000,
+      afterSeq: Number(query.after ?? 0),
+      limit,
+    });
+    const last = rows.at(-1);
+    return ok({
+      events: rows.map(({ id, type, created_at, data }) => ({ id, ...toEventPayload(type, created_at, data) })),
+      next: last === undefined || rows.length < limit ? null : String(last.seq),
+    });
+  });
+}
+
+/** Registers the administrators' mailboxEndpoints for outgoing mail. */
+function addMailRoutes(routes: RouteRegistry, { queue, testMail, countWaiting }: Mail): void {
+  routes.add(mailboxEndpoints.getMailState, async () =>
+    ok({ enabled: queue.isEnabled, waiting: await countWaiting(), last_error: queue.lastError ?? null }),
+  );
+  routes.add(mailboxEndpoints.sendTestMail, async ({ body, request }) => {
+    await testMail.send(body.to, request.locale);
+    return done();
+  });
+}
+
+/** Registers root's siteEndpoints of the site settings. */
+function addSiteRoutes(routes: RouteRegistry, { settings }: Pick<Site, 'settings'>): void {
+  routes.add(siteEndpoints.listSiteSettings, async () => ok(await settings.list()));
+  routes.add(siteEndpoints.updateSiteSetting, async ({ caller, params, body, request }) =>
+    ok(await settings.set(toActor(caller, request), params.name, body.value)),
+  );
+}
 
 /** Replacements for real components and constants, for tests. */
 export interface RouteOverrides {
