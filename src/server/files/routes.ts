@@ -2,7 +2,7 @@ import type { FileObject } from '../../contract/files.ts';
 import * as endpoints from '../../contract/files.ts';
 import { done, ok } from '../../contract/responses.ts';
 import { limitedAuthorOf, ownerOf, promptReaderOf, type RouteRegistry } from '../platform/http/route-registry.ts';
-import { sendFile, toFileRequest } from '../platform/http/send-file.ts';
+import { sendFile, toFileRequest } from '../platform/http/streams.ts';
 import type { FileService } from './file-service.ts';
 
 /** Registers OpenAI's Files API for keys, and the same for the console. */

@@ -8,7 +8,7 @@ import type { Artifacts } from '../artifacts/module.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Caller, RequestContext, RouteRegistry } from '../platform/http/route-registry.ts';
-import { sendFile, toFileRequest } from '../platform/http/send-file.ts';
+import { sendFile, toFileRequest } from '../platform/http/streams.ts';
 import {
   type AccelRedirect,
   type Content,

@@ -12,7 +12,6 @@ import type { Artifacts } from '../artifacts/module.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { answerHeadRequest, beginEventStream } from '../platform/http/event-stream.ts';
 import {
   type AccountCaller,
   limitedAuthorOf,
@@ -21,6 +20,7 @@ import {
   type RequestContext,
   type RouteRegistry,
 } from '../platform/http/route-registry.ts';
+import { answerHeadRequest, beginEventStream } from '../platform/http/streams.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import type { Json } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';

@@ -19,7 +19,7 @@ import {
   type RouteRegistry,
   toActor,
 } from '../platform/http/route-registry.ts';
-import { toFileRequest } from '../platform/http/send-file.ts';
+import { toFileRequest } from '../platform/http/streams.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { ContentDelivery } from './content.ts';
 import { sendContent } from './content-routes.ts';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { endpoint } from '../../../contract/endpoint.ts';
-import { answerHeadRequest, beginEventStream } from './event-stream.ts';
 import { plain, startHttp } from './start-http-server.fixture.ts';
+import { answerHeadRequest, beginEventStream } from './streams.ts';
 
 const STREAM = endpoint({ ...plain, method: 'GET', path: '/api/stream' });
 
