@@ -104,8 +104,8 @@ async function readPassword(): Promise<string> {
 }
 
 // Imported lazily because it loads the server.
-const importTransfer = () => import('../../server/commands/copy-database.ts');
-const importBackup = () => import('../../server/commands/backup.ts');
+const importTransfer = () => import('../../server/commands/check-database.ts');
+const importBackup = () => import('../../server/commands/check-database.ts');
 const importCheck = () => import('../../server/commands/check-database.ts');
 
 interface CopyOptions {
