@@ -1,10 +1,30 @@
+import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { isObject, type UntrustedObject } from '../contract/objects.ts';
 import { RESPONSE_FAULTS, type WireResponse } from './faults.ts';
 import type { Job, JobPhase } from './jobs.ts';
-import { SeededRandom } from './seeded-random.ts';
 import type { Operation, SimulatorRequest } from './simulator.ts';
+
+/**
+ * Random choices that depend only on a seed and a name, so that the order of concurrent requests does not affect them.
+ */
+export class SeededRandom {
+  readonly #seed: number;
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  /** A number from 0 up to, but excluding, 1. */
+  next(name: string): number {
+    return createHash('sha256').update(`${this.#seed} ${name}`).digest().readUInt32BE(0) / 2 ** 32;
+  }
+
+  /** One of `choices`. */
+  pick<T>(name: string, choices: readonly T[]): T {
+    return choices[Math.floor(this.next(`${name} pick`) * choices.length)] as T;
+  }
+}
 
 /**
  * Responses as upstreams really send them, instead of the documented ones. A share of the chat calls gets a recorded

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SeededRandom } from '../../src/sandbox/seeded-random.ts';
+import type { SeededRandom } from '../../src/sandbox/deviations.ts';
 import type { ApiCaller } from '../flows/video-fixture.ts';
 
 /** A video and the only bytes that may ever be served as its file. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
+import { SeededRandom } from '../../src/sandbox/deviations.ts';
 import { StorageUsageStore } from '../../src/server/artifacts/artifact-store.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { tokenQuota } from '../../src/contract/pricing.ts';
-import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
+import { SeededRandom } from '../../src/sandbox/deviations.ts';
 import { ResponseConversion } from '../../src/server/chat/conversion/convert.ts';
 import { AdminClient } from '../admin-client.ts';
 import { PRICE } from '../chat/chat-fixture.ts';

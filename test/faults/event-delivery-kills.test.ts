@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
+import { SeededRandom } from '../../src/sandbox/deviations.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { fixtureProgram } from '../fixture-programs.ts';

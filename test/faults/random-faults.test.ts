@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { SeededRandom } from '../../src/sandbox/deviations.ts';
 import type { FaultChooser, FaultKind } from '../../src/sandbox/faults.ts';
-import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 import { LedgerStore } from '../../src/server/quota/ledger.ts';
 import { LedgerService, refundAbandonedReservations } from '../../src/server/quota/ledger-service.ts';
 import { chatBody, PRICE } from '../chat/chat-fixture.ts';

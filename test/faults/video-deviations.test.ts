@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type DeviationEffect, vendorDeviations } from '../../src/sandbox/deviations.ts';
+import { type DeviationEffect, SeededRandom, vendorDeviations } from '../../src/sandbox/deviations.ts';
 import { JOB_TIMINGS } from '../../src/sandbox/jobs.ts';
 import { sameClip } from '../../src/sandbox/media.ts';
-import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-fixture.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import type { Endpoint } from '../../src/contract/endpoint.ts';
-import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
+import { SeededRandom } from '../../src/sandbox/deviations.ts';
 import type { ManualClock } from '../../src/server/platform/clock.ts';
 import { ROOT_LOGIN } from '../admin-client.ts';
 import { assertErrorResponse } from '../invalid-input/assert-error-response.ts';
