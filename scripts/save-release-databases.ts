@@ -7,8 +7,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startSandbox } from '../src/sandbox/sandbox.ts';
-import { ALL_SIMULATORS } from '../src/sandbox/simulators.ts';
+import { ALL_SIMULATORS, startSandbox } from '../src/sandbox/sandbox.ts';
 import { AdminClient } from '../test/admin-client.ts';
 import { fillWithDemoData } from '../test/browser/demo-data.ts';
 import { startFakeSmsService } from '../test/browser/fake-sms-service.ts';

@@ -1,5 +1,4 @@
-import { type Sandbox, type SandboxOptions, startSandbox } from '../src/sandbox/sandbox.ts';
-import { ALL_SIMULATORS } from '../src/sandbox/simulators.ts';
+import { ALL_SIMULATORS, type Sandbox, type SandboxOptions, startSandbox } from '../src/sandbox/sandbox.ts';
 import { type App, type AppOverrides, makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';

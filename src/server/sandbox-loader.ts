@@ -11,7 +11,7 @@ export interface RunningSandbox {
 }
 
 /** Loaded on demand, so that a production server never loads the simulators. */
-const importSandbox = () => import('../sandbox/simulators.ts');
+const importSandbox = () => import('../sandbox/sandbox.ts');
 
 /** Starts the simulated vendors. */
 export async function startAppSandbox(): Promise<RunningSandbox> {

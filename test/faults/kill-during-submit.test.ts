@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { ALL_SIMULATORS } from '../../src/sandbox/simulators.ts';
+import { ALL_SIMULATORS, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';

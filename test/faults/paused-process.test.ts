@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { ALL_SIMULATORS } from '../../src/sandbox/simulators.ts';
+import { ALL_SIMULATORS, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { MAX_POLLS_PER_CHANNEL } from '../../src/server/video/poll-scheduler.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';

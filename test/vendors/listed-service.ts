@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { ALL_SIMULATORS } from '../../src/sandbox/simulators.ts';
+import { ALL_SIMULATORS } from '../../src/sandbox/sandbox.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { ApiCaller } from '../flows/video-fixture.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';

@@ -27,7 +27,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'importer/unimported.ts': 'paths of other gateways',
   'importer/mapping/': 'how other gateways number and price vendors',
   'src/server/vendors/model-lifecycles.ts': 'the one table of when models end, with a source for each',
-  'src/sandbox/simulators.ts': 'the list of simulators',
+  'src/sandbox/sandbox.ts': 'the list of simulators',
   'src/sandbox/media.ts': 'the look of each vendor',
   'src/server/api-reference/reference-page.ts': 'samples of the guide',
   'src/cli/': 'examples in help texts',
