@@ -3,8 +3,7 @@ import type { EndpointPart } from '../contract/endpoint.ts';
 import * as endpoints from '../contract/notifications.ts';
 import { streamNotifications } from '../contract/notifications.ts';
 import { defined } from '../contract/objects.ts';
-import { followEventStream, type ServerEvent } from './event-stream.ts';
-import type { CallOptions, Transport } from './transport.ts';
+import { type CallOptions, followEventStream, type ServerEvent, type Transport } from './transport.ts';
 
 /** A notification. */
 export type NotificationInfo = Static<typeof endpoints.Notification>;

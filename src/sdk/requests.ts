@@ -4,8 +4,13 @@ import { getReceipt, getTokenReceipt } from '../contract/receipts.ts';
 import type { RequestKind, RequestStatus } from '../contract/request-kinds.ts';
 import type { streamAllRequests, streamRequests } from '../contract/request-log.ts';
 import * as endpoints from '../contract/request-log.ts';
-import { followEventStream, type ServerEvent } from './event-stream.ts';
-import type { CallOptions, CursorResult, Transport } from './transport.ts';
+import {
+  type CallOptions,
+  type CursorResult,
+  followEventStream,
+  type ServerEvent,
+  type Transport,
+} from './transport.ts';
 
 /** A finished model call or video, with its cost. */
 export type RequestInfo = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number];
