@@ -198,7 +198,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     bad: {
       'src/server/quota/admin-routes.ts': "db.selectFrom('x');",
       'src/server/vendors/kling/adapter.ts': 'sql`select 1`;',
-      'src/cli/commands/doctor.ts': 'sql`select 1`;',
+      'src/cli/commands/admin.ts': 'sql`select 1`;',
     },
     good: {
       'src/server/quota/ledger.ts': "db.selectFrom('x');",

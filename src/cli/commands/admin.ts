@@ -1,8 +1,20 @@
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { defined } from '../../contract/objects.ts';
+import type { ReconciledAccountInfo, ReconciliationInfo } from '../../sdk/index.ts';
+import { parsePositiveInteger } from '../argument-parsers.ts';
+import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
 import { EXIT, InterruptedError, UsageError } from '../errors.ts';
-import { formatBytes, formatTable, type Output, styled } from '../output.ts';
+import {
+  dateTime,
+  formatBytes,
+  formatTable,
+  joinTexts,
+  type Output,
+  type Rendering,
+  type Style,
+  styled,
+} from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ResetOptions {
@@ -278,3 +290,128 @@ function showProgress(
   // Without a terminal one line per table is enough.
   output.status(line, table);
 }
+
+/** Imported when the command runs, because it loads much of the server. */
+const importDoctor = () => import('../../server/commands/doctor.ts');
+type Doctor = Awaited<ReturnType<typeof importDoctor>>;
+type Diagnosis = Awaited<ReturnType<Doctor['runDoctor']>>[number];
+
+const MARKS: Readonly<Record<Diagnosis['state'], { readonly mark: string; readonly style: Style }>> = {
+  ok: { mark: '✓', style: 'good' },
+  warning: { mark: '!', style: 'warning' },
+  error: { mark: '✗', style: 'bad' },
+};
+
+/** `reelgate doctor` */
+export function addDoctorCommand(program: Command, run: RunCommand): void {
+  program
+    .command('doctor')
+    .description('On the server itself: check configuration, database, vendors, mail and proxy, and say what to do')
+    .action((_options: unknown, command: Command) =>
+      run(command, async ({ output }) => {
+        const { runDoctor } = await importDoctor();
+        const found = await runDoctor();
+        output.result(found, joinTexts(found.map(formatDiagnosis), '\n'));
+        if (found.some(({ state }) => state === 'error')) process.exitCode = EXIT.failed;
+      }),
+    );
+}
+
+function formatDiagnosis({ subject, state, message, advice }: Diagnosis): Rendering {
+  const { mark, style } = MARKS[state];
+  const next = advice === undefined ? '' : `\n  ${' '.repeat(13)} → ${advice}`;
+  return joinTexts([styled(style, mark), ` ${subject.padEnd(13)} ${message}${next}`], '');
+}
+
+interface ListOptions {
+  readonly channel?: number;
+  readonly by: 'reading' | 'day';
+}
+
+/** `reelgate reconciliation …` */
+export function addReconciliationCommands(program: Command, run: RunCommand): void {
+  const reconciliation = program
+    .command('reconciliation')
+    .description(
+      'For administrators, with REELGATE_ACCESS_TOKEN: what was settled against what vendors took from their accounts',
+    );
+
+  reconciliation
+    .command('accounts', { isDefault: true })
+    .description("List accounts that can be compared, when they were read, and whether a day's figures agree")
+    .action((_options: unknown, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        const accounts = await reelgate.reconciliations.accounts();
+        output.list(accounts, formatAccounts(accounts), accounts.length === 0, 'No account can be compared.');
+      }),
+    );
+
+  reconciliation
+    .command('list')
+    .description('List the newest readings')
+    .option('--channel <id>', 'only this channel', parsePositiveInteger)
+    .addOption(
+      new Option('--by <group>', 'single readings, or days of UTC').choices(['reading', 'day']).default('reading'),
+    )
+    .action(({ channel, by }: ListOptions, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        const query = channel === undefined ? { by } : { by, channelId: channel };
+        const { data } = await reelgate.reconciliations.list(query);
+        const credits = await loadCreditFormat(reelgate);
+        output.list(data, formatReadings(data, credits), data.length === 0, 'No readings yet.');
+      }),
+    );
+
+  reconciliation
+    .command('read')
+    .argument('<channel>', 'its number', parsePositiveInteger)
+    .description("Read a channel's account now and compare")
+    .action((channel: number, _options: unknown, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        const reading = await reelgate.reconciliations.read(channel);
+        const rows = reading === null ? [] : [reading];
+        output.list(
+          reading,
+          formatReadings(rows, await loadCreditFormat(reelgate)),
+          reading === null,
+          'The vendor has no endpoint that tells what it took.',
+        );
+      }),
+    );
+}
+
+const toResult = ({ error, judged }: ReconciledAccountInfo): string => {
+  if (error !== '') return `not read: ${error}`;
+  if (judged === null) return 'not enough readings';
+  return judged.unexplained_units === 0 ? 'agrees' : `${judged.unexplained_units} not explained`;
+};
+
+const formatAccounts = (accounts: readonly ReconciledAccountInfo[]): Rendering =>
+  formatTable(
+    ['CHANNEL', 'NAME', 'VENDOR', 'LAST READ', 'SETTLED', 'BILLED', 'UNIT', 'RESULT'],
+    accounts.map((account) => [
+      String(account.channel_id),
+      account.channel_name,
+      account.vendor,
+      account.read_at === null ? '–' : dateTime(account.read_at),
+      account.judged === null ? '–' : String(account.judged.settled_units),
+      account.judged === null ? '–' : String(account.judged.billed_units),
+      account.unit,
+      toResult(account),
+    ]),
+  );
+
+const formatReadings = (readings: readonly ReconciliationInfo[], credits: CreditFormat): Rendering =>
+  formatTable(
+    ['UNTIL', 'CHANNEL', 'VIDEOS', 'SETTLED', 'BILLED', 'DIFFERENCE', 'UNIT', 'CHARGED'],
+    readings.map((reading) => [
+      dateTime(reading.to),
+      reading.channel_name || String(reading.channel_id),
+      String(reading.videos),
+      String(reading.settled_units),
+      reading.billed_units === null ? '–' : String(reading.billed_units),
+      reading.difference === null ? '–' : String(reading.difference),
+      reading.unit,
+      credits(reading.settled_quota),
+    ]),
+  );
