@@ -1,9 +1,9 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject } from '../contract/objects.ts';
+import type { SettingName } from './argument-parsers.ts';
 import type { CommandContext } from './command-context.ts';
 import { configFolder } from './credentials.ts';
-import type { SettingName } from './default-model-names.ts';
 import { UsageError } from './errors.ts';
 
 /** Purpose of a default model. */

@@ -1,9 +1,9 @@
 import { Argument, type Command, Option } from 'commander';
 import type { UsableModel, VideoDuration } from '../../sdk/index.ts';
+import { DEFAULT_MODEL_SETTING_NAMES, type SettingName } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { hasAccount, usesApiKey } from '../credential-provider.ts';
 import { loadCreditFormat } from '../credit-format.ts';
-import { DEFAULT_MODEL_SETTING_NAMES, type SettingName } from '../default-model-names.ts';
 import { UsageError } from '../errors.ts';
 import { formatDuration, formatKeyValues, formatTable, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
