@@ -14,8 +14,7 @@ import {
 import type { CommandContext } from '../command-context.ts';
 import { formatSpendLimit, loadAmountUnit, loadCreditFormat, toSpendLimit } from '../credit-format.ts';
 import { authorColumn, dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
-import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
-import type { RunCommand } from '../run-command.ts';
+import { type RunCommand, reauthenticateLazily } from '../run-command.ts';
 
 interface CreateOptions {
   readonly days?: number;

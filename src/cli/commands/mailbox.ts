@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { AppPasswordInfo } from '../../sdk/index.ts';
 import { formatKeyValues, type Output } from '../output.ts';
-import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
-import type { RunCommand } from '../run-command.ts';
+import { type RunCommand, reauthenticateLazily } from '../run-command.ts';
 
 /** `reelgate mailbox …` */
 export function addMailboxCommands(program: Command, run: RunCommand): void {

@@ -11,8 +11,7 @@ import { parseCredits, parseRowId, parseSpendLimit, type TypedSpendLimit } from 
 import { formatSpendLimit, loadAmountUnit, loadCreditFormat, toSpendLimit } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
 import { dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
-import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
-import type { RunCommand } from '../run-command.ts';
+import { type RunCommand, reauthenticateLazily } from '../run-command.ts';
 
 interface InviteOptions {
   readonly role: OrganizationRole;

@@ -8,8 +8,7 @@ import { collectValues, parsePositiveInteger, parseRowId } from '../argument-par
 import type { CommandContext } from '../command-context.ts';
 import { EXIT } from '../errors.ts';
 import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../output.ts';
-import { reauthenticateLazily } from '../reauthenticate-lazily.ts';
-import type { RunCommand } from '../run-command.ts';
+import { type RunCommand, reauthenticateLazily } from '../run-command.ts';
 
 interface CreateOptions {
   readonly event: readonly string[];
