@@ -12,8 +12,7 @@ import { resumeHint } from './error-report.ts';
 import { InterruptedError, UsageError, VideoFailedError } from './errors.ts';
 import type { WaitOptions } from './generation-options.ts';
 import { formatBytes, formatDuration } from './output.ts';
-import { findTypicalGenerationTime } from './typical-time.ts';
-import { VideoProgressLine } from './video-progress.ts';
+import { findTypicalGenerationTime, VideoProgressLine } from './video-progress.ts';
 
 /**
  * Waits until a video is finished, prints its cost and saves it to the path of `--out`. @param model empty: not known

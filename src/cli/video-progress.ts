@@ -1,6 +1,8 @@
 import { COARSE_PROGRESS } from '../contract/task-states.ts';
 import { estimateTimeLeft } from '../sdk/estimate-time-left.ts';
 import type { Video, VideoDuration } from '../sdk/index.ts';
+import type { CommandContext } from './command-context.ts';
+import { hasAccount } from './credential-provider.ts';
 import { formatDuration, formatProgressBar, joinTexts, type Output, type Rendering, styled } from './output.ts';
 
 const REDRAW_MS = 1_000;
@@ -91,4 +93,17 @@ function formatStart({ starts_in_seconds: { p50, p90 } }: NonNullable<VideoState
   if (p90 < 60) return 'starts within a minute';
   const [from, to] = [Math.max(1, Math.round(p50 / 60)), Math.ceil(p90 / 60)];
   return `starts in ${from === to ? from : `${from}–${to}`} min`;
+}
+
+/**
+ * Measured generation time of a model's videos; undefined without a sign-in or with too few finished videos. The figure
+ * is optional, so a failure is not an error of the command.
+ */
+export async function findTypicalGenerationTime(
+  context: Pick<CommandContext, 'reelgate' | 'signInKey' | 'credentialStore'>,
+  model: string,
+): Promise<VideoDuration | undefined> {
+  if (!(await hasAccount(context))) return undefined;
+  const durations = await context.reelgate.account.videoDurations().catch(() => []);
+  return durations.find((each) => each.model === model);
 }

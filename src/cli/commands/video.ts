@@ -42,8 +42,7 @@ import {
   styled,
 } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
-import { findTypicalGenerationTime } from '../typical-time.ts';
-import { formatVideoStatus } from '../video-progress.ts';
+import { findTypicalGenerationTime, formatVideoStatus } from '../video-progress.ts';
 
 interface CreateOptions extends WaitOptions, GenerationOptions {
   readonly model?: string;
