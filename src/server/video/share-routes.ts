@@ -1,12 +1,16 @@
 import type { FastifyReply } from 'fastify';
 import { LOCALES, type Locale } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
+import { putPoster } from '../../contract/own-videos.ts';
 import { done, list, ok, toPage } from '../../contract/responses.ts';
+import { isTerminal } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import * as endpoints from '../../contract/video-shares.ts';
+import * as endpoints from '../../contract/video.ts';
+import * as shareEndpoints from '../../contract/video-shares.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import type { Artifacts } from '../artifacts/module.ts';
 import type { Provenance } from '../artifacts/provenance.ts';
-import { AppError } from '../platform/app-error.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live } from '../platform/config.ts';
@@ -14,17 +18,106 @@ import { html, languageLinks, type Markup, PLAYER_PAGE_HEADERS, standalonePage }
 import { showErrorsAsPage } from '../platform/http/error-responses.ts';
 import {
   type AccountCaller,
+  type Caller,
   limitedAuthorOf,
   type RequestContext,
   type RouteRegistry,
   toActor,
 } from '../platform/http/route-registry.ts';
-import { toFileRequest } from '../platform/http/streams.ts';
+import { sendFile, toFileRequest } from '../platform/http/streams.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { ContentDelivery } from './content.ts';
-import { sendContent } from './content-routes.ts';
+import {
+  type AccelRedirect,
+  type Content,
+  type ContentDelivery,
+  type PlayLinks,
+  toAccelHeaders,
+  VENDOR_CREDENTIAL,
+} from './content.ts';
+import type { RefreshingTaskReader } from './poller.ts';
 import { type ShareAccess, type SharedVideo, type ShareOfVideo, type ShareService, UNLOCKED_MS } from './shares.ts';
-import type { Task } from './task-store.ts';
+import type { Task, TaskStore } from './task-store.ts';
+
+interface ContentRouteDependencies {
+  readonly store: TaskStore;
+  readonly reader: RefreshingTaskReader;
+  readonly contentDelivery: ContentDelivery;
+  readonly playLinks: PlayLinks;
+  readonly accelRedirect: AccelRedirect;
+  readonly credentialWatch: CredentialRevocationWatch;
+  readonly clock: Clock;
+}
+
+/** Registers the endpoint for a video's file, which requires the token that submitted the task or a play link. */
+export function addContentRoutes(
+  routes: RouteRegistry,
+  { store, reader, contentDelivery, playLinks, accelRedirect, credentialWatch, clock }: ContentRouteDependencies,
+): void {
+  const sendFile = async (
+    task: Task,
+    caller: Caller | undefined,
+    variant: string | undefined,
+    { request, reply }: { readonly request: RequestContext; readonly reply: FastifyReply },
+  ) => {
+    const watchAccess = (onEnd: () => void) =>
+      caller === undefined ? () => undefined : credentialWatch.watch(caller, onEnd);
+    const acceptsPath = accelRedirect.accepts(request);
+    const asked = { ...toFileRequest(request), variant, watchAccess, acceptsPath };
+    return sendContent(reply, await contentDelivery.open(task, asked));
+  };
+  routes.add(endpoints.getContent, async ({ params, query, caller, request, reply }) => {
+    const found = await store.findForToken(params.task_id, caller.tokenId);
+    if (found === undefined) throw new AppError('content_not_found');
+    // A finished video may be stored here; the vendor's URL matters only if it is not.
+    const task = isTerminal(found.status) ? found : await reader.withCurrentState(found);
+    return sendFile(task, caller, query.variant, { request, reply });
+  });
+
+  routes.add(endpoints.playVideo, async ({ params, query, request, reply }) => {
+    const link = { taskId: params.task_id, expires: Number(query.expires), credential: query.credential };
+    if (!playLinks.verify(link, query.signature, clock.now())) throw new AppError('play_link_expired');
+    const task = await store.findByPublicId(link.taskId);
+    if (task === undefined || task.deleted === 1) throw new AppError('content_not_found');
+    if (link.credential === VENDOR_CREDENTIAL) return sendFile(task, undefined, query.variant, { request, reply });
+    const caller = await credentialWatch.resolve(link.credential, task.user_id);
+    if (caller === undefined) throw new AppError('forbidden');
+    return sendFile(task, caller, query.variant, { request, reply });
+  });
+}
+
+/** Sends a video's file, or lets the proxy in front send it. */
+export function sendContent(reply: FastifyReply, content: Content, stallMs?: number): FastifyReply {
+  const { headers, body, path } = content;
+  if (path !== undefined && reply.request.method !== 'HEAD')
+    return reply.status(200).headers(toAccelHeaders(path, headers)).send(body);
+  return sendFile(reply, content, stallMs);
+}
+
+interface PosterRouteDependencies {
+  readonly store: TaskStore;
+  readonly artifacts: Artifacts;
+}
+
+/**
+ * Registers the poster endpoints. The owner's browser extracts a frame and uploads it when neither the vendor nor
+ * ffmpeg supplied a poster.
+ */
+export function addPosterRoutes(routes: RouteRegistry, { store, artifacts }: PosterRouteDependencies): void {
+  routes.add(putPoster, async ({ params, body, caller }) => {
+    const task = await store.findForUser(params.task_id, caller.userId);
+    if (task === undefined) throw notExistError('task');
+    if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
+    const outcome = await artifacts.putPoster(
+      { taskId: task.id, userId: task.user_id },
+      Buffer.from(body.image, 'base64'),
+    );
+    if (outcome === undefined) throw new AppError('unavailable');
+    if (outcome === 'exists') throw new AppError('already_exists', { params: { what: 'poster' } });
+    if (outcome === 'invalid')
+      throw invalidRequest('image must be a whole still JPEG or WebP image of at most 256 KiB.', 'image');
+    return done();
+  });
+}
 
 /** Values that every page of a share link is rendered with. */
 interface SharePageContext {
@@ -232,22 +325,22 @@ const toShare = (row: ShareOfVideo & { readonly url: string }, { member }: Accou
 });
 
 /**
- * Registers the endpoints for share links of an account's own videos. A signed-in device may create them: it can read
+ * Registers the shareEndpoints for share links of an account's own videos. A signed-in device may create them: it can read
  * the files anyway, and the owner sees and can end every link.
  */
 export function addShareRoutes(routes: RouteRegistry, shareService: ShareService): void {
-  routes.add(endpoints.createShare, async ({ params, body, caller, request }) => {
+  routes.add(shareEndpoints.createShare, async ({ params, body, caller, request }) => {
     const made = await shareService.create(toActor(caller, request), params.task_id, body);
     return ok({ id: made.id, url: made.url, expires_at: toSecondsOrNull(made.expiresAt) });
   });
-  routes.add(endpoints.listVideoShares, async ({ params, caller }) =>
+  routes.add(shareEndpoints.listVideoShares, async ({ params, caller }) =>
     ok((await shareService.listOfVideo(caller.userId, params.task_id)).map((row) => toShare(row, caller))),
   );
-  routes.add(endpoints.deleteShare, async ({ params, caller, request }) => {
+  routes.add(shareEndpoints.deleteShare, async ({ params, caller, request }) => {
     await shareService.delete(toActor(caller, request), params.task_id, Number(params.id), limitedAuthorOf(caller));
     return done();
   });
-  routes.add(endpoints.listShares, async ({ query, caller }) => {
+  routes.add(shareEndpoints.listShares, async ({ query, caller }) => {
     const { rows, total } = await shareService.list(caller.userId, toPage(query));
     return list(
       rows.map((row) => toShare(row, caller)),
@@ -291,7 +384,7 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
   const hasPoster = async ({ id, vendor }: Task): Promise<boolean> =>
     (await dependencies.artifacts.findWithPoster([id])).has(id) || dependencies.vendors.get(vendor).hasCover === true;
 
-  routes.add(endpoints.sharePage, async ({ params, query, request, reply }) => {
+  routes.add(shareEndpoints.sharePage, async ({ params, query, request, reply }) => {
     const context = toContext(params.token, request, query.lang);
     const shared = await access.find(params.token);
     if (shared === undefined) return send(reply, 404, gonePage(context));
@@ -308,7 +401,7 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
     return send(reply, 200, playerPage(context, facts));
   });
 
-  routes.add(endpoints.unlockShare, async ({ params, body, request, reply }) => {
+  routes.add(shareEndpoints.unlockShare, async ({ params, body, request, reply }) => {
     const context = toContext(params.token, request, body.lang);
     const shared = await access.find(params.token);
     if (shared === undefined) return send(reply, 404, gonePage(context));
@@ -341,7 +434,7 @@ function addFileRoutes(routes: RouteRegistry, { access, contentDelivery }: Share
     if (!access.isOpen(shared.share, reply.request.cookies[COOKIE])) throw new AppError('forbidden');
     return shared;
   };
-  const files = { video: endpoints.shareVideo, thumbnail: endpoints.sharePoster } as const;
+  const files = { video: shareEndpoints.shareVideo, thumbnail: shareEndpoints.sharePoster } as const;
   for (const variant of ['video', 'thumbnail'] as const)
     routes.add(files[variant], async ({ params, request, reply }) => {
       const { share, task } = await findOpen(params.token, reply);
