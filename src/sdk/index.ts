@@ -2,7 +2,6 @@ import { Account } from './account.ts';
 import { Channels, Reconciliations, SiteSettings } from './admin.ts';
 import { Batches } from './batches.ts';
 import { Chat } from './chat.ts';
-import { Collections } from './collections.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Files } from './files.ts';
 import { Mailbox } from './mailbox.ts';
@@ -12,7 +11,7 @@ import { Budgets, Plans } from './plans.ts';
 import { Requests } from './requests.ts';
 import { BetaApplications, Tickets } from './support.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
-import { Shares, Videos } from './videos.ts';
+import { Collections, Shares, Videos } from './videos.ts';
 import { Webhooks } from './webhooks.ts';
 
 export type {
@@ -72,7 +71,6 @@ export type {
   TokenCount,
   TokenCountRequest,
 } from './chat.ts';
-export type { CollectionInfo, Collections } from './collections.ts';
 export type {
   DeviceClient,
   DeviceCode,
@@ -137,6 +135,8 @@ export type {
 export { sleep, Transport } from './transport.ts';
 export type {
   ChangeOptions,
+  CollectionInfo,
+  Collections,
   ContentOptions,
   CreatedShare,
   CreateOptions,

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import * as collectionEndpoints from '../contract/collections.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
 import { quoteModelVideo } from '../contract/own-videos.ts';
@@ -357,5 +358,58 @@ export class Shares {
   /** Revokes a link immediately. @throws ReelgateError `not_exist` */
   async remove(videoId: string, id: number): Promise<void> {
     await this.#transport.call(videoSharesEndpoints.deleteShare, { params: { task_id: videoId, id: String(id) } });
+  }
+}
+
+/** A named group of the account's videos. */
+export type CollectionInfo = collectionEndpoints.Collection;
+
+/** Collections of the account's own videos. */
+export class Collections {
+  readonly #transport: Transport;
+  /** @internal */
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * All collections, by name.
+   * @param taskId a video; `contains` then says whether it is in the collection
+   * @throws ReelgateError `unauthorized`
+   */
+  async list(taskId?: string): Promise<CollectionInfo[]> {
+    return (await this.#transport.call(collectionEndpoints.listCollections, { query: defined({ task_id: taskId }) }))
+      .data;
+  }
+
+  /** Creates an empty collection and returns its id. @throws ReelgateError `already_exists`, `collections_full` */
+  async create(name: string): Promise<number> {
+    return (await this.#transport.call(collectionEndpoints.createCollection, { body: { name } })).data.id;
+  }
+
+  /** Renames a collection. @throws ReelgateError `not_exist`, `already_exists` */
+  async rename(id: number, name: string): Promise<void> {
+    await this.#transport.call(collectionEndpoints.renameCollection, { params: { id: String(id) }, body: { name } });
+  }
+
+  /** Deletes a collection; its videos stay. @throws ReelgateError `not_exist` */
+  async delete(id: number): Promise<void> {
+    await this.#transport.call(collectionEndpoints.deleteCollection, { params: { id: String(id) } });
+  }
+
+  /** Adds up to 100 videos, all or none. @throws ReelgateError `not_exist` */
+  async add(id: number, taskIds: readonly string[]): Promise<void> {
+    await this.#transport.call(collectionEndpoints.addToCollection, {
+      params: { id: String(id) },
+      body: { task_ids: [...taskIds] },
+    });
+  }
+
+  /** Removes up to 100 videos, which are not deleted. @throws ReelgateError `not_exist` */
+  async remove(id: number, taskIds: readonly string[]): Promise<void> {
+    await this.#transport.call(collectionEndpoints.removeFromCollection, {
+      params: { id: String(id) },
+      body: { task_ids: [...taskIds] },
+    });
   }
 }
