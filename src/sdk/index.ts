@@ -1,9 +1,8 @@
 import { Account } from './account.ts';
 import { Channels, Reconciliations, SiteSettings } from './admin.ts';
-import { Batches } from './batches.ts';
+import { Batches, Files } from './batches.ts';
 import { Chat } from './chat.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
-import { Files } from './files.ts';
 import { Mailbox } from './mailbox.ts';
 import { Notifications } from './notifications.ts';
 import { Organizations } from './organizations.ts';
@@ -56,7 +55,13 @@ export type {
   BatchLinePage,
   BatchListOptions,
   BatchPage,
+  FileInfo,
+  FilePage,
+  FilePurpose,
+  FileQuery,
+  Files,
   NewBatch,
+  NewFile,
   NewSheet,
   SheetInfo,
 } from './batches.ts';
@@ -82,7 +87,6 @@ export type {
 export { DeviceAuth } from './device-auth.ts';
 export type { ClientErrorCode, ReelgateErrorCode, ReelgateErrorDetails, ServiceErrorCode } from './errors.ts';
 export { ReelgateError } from './errors.ts';
-export type { FileInfo, FilePage, FilePurpose, FileQuery, Files, NewFile } from './files.ts';
 export type { AppliedMailbox, AppPasswordInfo, Mailbox, MailboxInfo } from './mailbox.ts';
 export type {
   Audience,
