@@ -1,4 +1,4 @@
-import type { SpendLimit } from '../src/contract/spend-limits.ts';
+import type { SpendLimit } from '../src/contract/amounts.ts';
 import { isAppError } from '../src/server/platform/app-error.ts';
 import { type Clock, manualClock } from '../src/server/platform/clock.ts';
 import type { Database } from '../src/server/platform/db/database.ts';

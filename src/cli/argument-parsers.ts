@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
+import { SPEND_PERIODS, type SpendPeriod } from '../contract/amounts.ts';
 import { isObject } from '../contract/objects.ts';
-import { SPEND_PERIODS, type SpendPeriod } from '../contract/spend-limits.ts';
 
 /** Collects the values of an option that may be repeated. */
 export const collectValues = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];

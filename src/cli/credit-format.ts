@@ -1,5 +1,4 @@
-import type { AmountUnit } from '../contract/amounts.ts';
-import type { SpendLimit } from '../contract/spend-limits.ts';
+import type { AmountUnit, SpendLimit } from '../contract/amounts.ts';
 import type { ApiToken } from '../sdk/account.ts';
 import type { Reelgate } from '../sdk/index.ts';
 import type { TypedSpendLimit } from './argument-parsers.ts';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
+import { SPEND_PERIODS } from './amounts.ts';
 import type { Localized } from './messages/format-message.ts';
-import { SPEND_PERIODS } from './spend-limits.ts';
 import { toSeconds } from './time-units.ts';
 
 /** Roles of accounts, in ascending rank. `root` is the role of the first account. */

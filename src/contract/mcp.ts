@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
+import { SPEND_PERIODS } from './amounts.ts';
 import { endpoint } from './endpoint.ts';
 import { Quote } from './own-videos.ts';
-import { SPEND_PERIODS } from './spend-limits.ts';
 import { GenerationBody } from './video.ts';
 import { VideoModel } from './video-inputs.ts';
 

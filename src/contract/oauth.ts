@@ -1,7 +1,7 @@
 import Type from 'typebox';
+import { SPEND_PERIODS } from './amounts.ts';
 import { endpoint } from './endpoint.ts';
 import { PASSKEY_BODY_LIMIT, PasskeyField } from './passkey-credentials.ts';
-import { SPEND_PERIODS } from './spend-limits.ts';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 /** Scopes granted to every device sign-in regardless of the requested ones: management paths and model calls. */

@@ -1,6 +1,6 @@
 import { NumberInput, type NumberInputProps, Select, SimpleGrid, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { SPEND_PERIODS, type SpendLimit } from '../../contract/spend-limits.ts';
+import { SPEND_PERIODS, type SpendLimit } from '../../contract/amounts.ts';
 import { readNumberInput, type SpendLimitDraft, toSpendLimitBody, toSpendLimitDraft } from '../data/field-values.ts';
 import { formatDeadline } from '../data/format-times.ts';
 import { useAmountUnitName, useFormatCredits } from './credit-amount.tsx';

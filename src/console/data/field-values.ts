@@ -1,4 +1,4 @@
-import type { SpendLimit, SpendPeriod } from '../../contract/spend-limits.ts';
+import type { SpendLimit, SpendPeriod } from '../../contract/amounts.ts';
 
 /** Last second of a day in the local time zone, in Unix seconds; null without a day. @param day `2026-11-30` */
 export function toEndOfDay(day: string): number | null {

@@ -1,8 +1,8 @@
 import { canManage, DISABLED, ENABLED, type Role } from '../../contract/account-fields.ts';
+import type { SpendLimit } from '../../contract/amounts.ts';
 import type { SessionEndReason } from '../../contract/logins.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
-import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { SpendLimit } from '../../contract/amounts.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { AUDIENCES, type Audience, OAUTH_SCOPES, type OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
-import type { SpendLimit } from '../../contract/spend-limits.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Memberships } from '../accounts/memberships.ts';

@@ -1,12 +1,11 @@
 import type { FastifyReply } from 'fastify';
-import { type AmountUnit, amountUnitName } from '../../contract/amounts.ts';
+import { type AmountUnit, amountUnitName, SPEND_PERIODS } from '../../contract/amounts.ts';
 import { toVerificationLinks } from '../../contract/device-pages.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { formatMessage, LOCALES } from '../../contract/messages/format-message.ts';
 import type { Audience } from '../../contract/oauth.ts';
 import * as endpoints from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
-import { SPEND_PERIODS } from '../../contract/spend-limits.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

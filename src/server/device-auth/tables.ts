@@ -1,9 +1,9 @@
 import { type ColumnDefinitionBuilder, type Generated, sql } from 'kysely';
+import type { SpendPeriod } from '../../contract/amounts.ts';
 import { CLAUDE_CODE_CLIENT } from '../../contract/claude-code.ts';
 import { CLI_OAUTH_CLIENT } from '../../contract/device-auth.ts';
 import type { ClientType } from '../../contract/device-clients.ts';
 import type { Audience } from '../../contract/oauth.ts';
-import type { SpendPeriod } from '../../contract/spend-limits.ts';
 import { type Migration, type MigrationTransaction, required, type UntypedTables } from '../platform/db/migrate.ts';
 import type { Dialect } from '../platform/db/sql.ts';
 import { hashToken } from '../platform/tokens.ts';

@@ -1,11 +1,11 @@
 import { Check } from 'typebox/value';
+import { SPEND_PERIODS } from '../../contract/amounts.ts';
 import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
 import type { SignInProvider } from '../../contract/identity-providers.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
 import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
 import { Assertion } from '../../contract/passkey-credentials.ts';
-import { SPEND_PERIODS } from '../../contract/spend-limits.ts';
 import { AppError } from '../platform/app-error.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 import { TEXTS, type Texts } from './texts.ts';

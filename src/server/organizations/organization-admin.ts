@@ -1,7 +1,7 @@
 import { CLOSED } from '../../contract/account-fields.ts';
+import type { SpendLimit } from '../../contract/amounts.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
-import type { SpendLimit } from '../../contract/spend-limits.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';

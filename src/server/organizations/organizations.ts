@@ -1,4 +1,5 @@
 import { CLOSED, ENABLED, outranks } from '../../contract/account-fields.ts';
+import type { SpendLimit } from '../../contract/amounts.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
 import {
@@ -8,7 +9,6 @@ import {
   type OrganizationRole,
 } from '../../contract/organization-roles.ts';
 import type { Page } from '../../contract/responses.ts';
-import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';

@@ -1,6 +1,6 @@
 import { type Generated, sql } from 'kysely';
+import type { SpendPeriod } from '../../contract/amounts.ts';
 import type { OrganizationRole } from '../../contract/organization-roles.ts';
-import type { SpendPeriod } from '../../contract/spend-limits.ts';
 import { addIndex, type Migration, required, zero } from '../platform/db/migrate.ts';
 
 /** Tables of organizations. */

@@ -1,4 +1,4 @@
-import { leftOf } from '../../contract/spend-limits.ts';
+import { leftOf } from '../../contract/amounts.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { SpendLimitState, SpendSubject } from '../quota/spend-limits.ts';
 import type { PlanAllowances, WindowUsage } from './allowances.ts';

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import type { SpendLimit } from '../../contract/spend-limits.ts';
+import type { SpendLimit } from '../../contract/amounts.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -1,6 +1,6 @@
 import { type Generated, sql } from 'kysely';
+import type { SpendPeriod } from '../../contract/amounts.ts';
 import { NO_PACKAGE } from '../../contract/plans.ts';
-import type { SpendPeriod } from '../../contract/spend-limits.ts';
 import { type Migration, required, zero } from '../platform/db/migrate.ts';
 
 /** Tables of plans, subscriptions, redemption codes and allowances. */

@@ -1,7 +1,6 @@
-import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
+import { type AmountUnit, formatAmount, leftOf, type SpendLimit, type SpendPeriod } from '../../contract/amounts.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
-import { leftOf, type SpendLimit, type SpendPeriod } from '../../contract/spend-limits.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import { getOrCreateEntry } from '../platform/cache.ts';

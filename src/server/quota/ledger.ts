@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
+import type { SpendLimit } from '../../contract/amounts.ts';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
-import type { SpendLimit } from '../../contract/spend-limits.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import {

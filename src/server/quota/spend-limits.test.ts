@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
-import { leftOf } from '../../contract/spend-limits.ts';
+import { leftOf } from '../../contract/amounts.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { manualClock } from '../platform/clock.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SpendLimit, SpendPeriod } from '../../contract/spend-limits.ts';
+import type { SpendLimit, SpendPeriod } from '../../contract/amounts.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
 import { jsonTexts, prepareQuery } from '../platform/db/sql.ts';

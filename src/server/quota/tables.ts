@@ -1,5 +1,5 @@
 import { type Generated, sql } from 'kysely';
-import type { SpendPeriod } from '../../contract/spend-limits.ts';
+import type { SpendPeriod } from '../../contract/amounts.ts';
 import { type Migration, type MigrationTransaction, required, zero } from '../platform/db/migrate.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';
 

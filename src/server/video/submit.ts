@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import { leftOf } from '../../contract/amounts.ts';
 import { waysOf } from '../../contract/generation-ways.ts';
 import { asObject, defined, isObject } from '../../contract/objects.ts';
 import type { Quote } from '../../contract/own-videos.ts';
@@ -11,7 +12,6 @@ import {
   type VideoPrice,
 } from '../../contract/pricing.ts';
 import { toReceiptLines } from '../../contract/receipts.ts';
-import { leftOf } from '../../contract/spend-limits.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { IMAGE_FIELDS, STANDARD_FIELDS } from '../../contract/video.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
+import { leftOf } from '../../../contract/amounts.ts';
 import type { ErrorCode } from '../../../contract/error-codes.ts';
 import type { MessageKey } from '../../../contract/messages/format-message.ts';
 import { defined } from '../../../contract/objects.ts';
-import { leftOf } from '../../../contract/spend-limits.ts';
 import { AppError } from '../app-error.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { hashToken } from '../tokens.ts';
