@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { type CallFacts, type Price, priceCall, toTokenCallFacts } from '../src/contract/pricing.ts';
-import { sumOfReceipt, toReceiptLines } from '../src/contract/receipts.ts';
+import { sumOfReceipt, toReceiptLines } from '../src/contract/request-log.ts';
 import { parsePrice } from '../src/server/channels/model-admin.ts';
 import { parseUsage } from '../src/server/chat/usage.ts';
 

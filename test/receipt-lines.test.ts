@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { priceCall } from '../src/contract/pricing.ts';
-import { sumOfReceipt, toReceiptLines } from '../src/contract/receipts.ts';
+import { sumOfReceipt, toReceiptLines } from '../src/contract/request-log.ts';
 
 /** RECEIPT_CASES=1000000 runs a million; the suite runs some thousands. */
 const CASES = Number(process.env.RECEIPT_CASES ?? 5_000);

@@ -2,8 +2,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { SPEND_PERIODS } from './amounts.ts';
 import { endpoint } from './endpoint.ts';
 import { Quote } from './own-videos.ts';
-import { GenerationBody } from './video.ts';
-import { VideoModel } from './video-inputs.ts';
+import { GenerationBody, VideoModel } from './video.ts';
 
 /** Path of the Model Context Protocol endpoint, which is the resource of its access tokens too. */
 export const MCP_PATH = '/mcp';

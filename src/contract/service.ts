@@ -1,8 +1,24 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { SignInProvider } from './identity-providers.ts';
-import { PASSKEY_STATES } from './passkey-state.ts';
 import { Ok } from './responses.ts';
+
+/**
+ * Whether a service can have passkeys, and why not: browsers tie them to a host name (`ip`: BASE_URL has an IP address)
+ * that is reached by https (`http`: it is not).
+ */
+export const PASSKEY_STATES = ['on', 'ip', 'http'] as const;
+/** Whether a service can have passkeys, and why not. */
+export type PasskeyState = (typeof PASSKEY_STATES)[number];
+
+/** The state for a BASE_URL. Browsers also allow http for this machine itself. */
+export function passkeyStateOf(baseUrl: string): PasskeyState {
+  const { hostname, protocol } = new URL(baseUrl);
+  // The URL parser writes every spelling of an IPv4 address as four decimal numbers.
+  if (hostname.startsWith('[') || /^\d+(\.\d+){3}$/.test(hostname)) return 'ip';
+  const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost');
+  return protocol === 'https:' || isLocal ? 'on' : 'http';
+}
 
 const open = { method: 'GET', tag: 'service', policy: 'public' } as const;
 
@@ -182,4 +198,49 @@ export const getServiceStatus = endpoint({
       ),
     }),
   ),
+});
+
+const root = { tag: 'admin', policy: 'root', envelope: 'api' } as const;
+
+export const SETTING_SOURCES = ['environment', 'database', 'default'] as const;
+
+/** A setting of the site with its value and the source of that value. */
+export const SiteSetting = Type.Object({
+  name: Type.String({ description: 'Its name, as in the environment where that can set it.' }),
+  group: Type.Enum(['site', 'accounts', 'files', 'credits', 'retention', 'phone', 'messaging', 'mail']),
+  kind: Type.Enum(['text', 'number', 'choice', 'long-text', 'picture', 'providers']),
+  choices: Type.Array(Type.String(), { description: 'For `choice`.' }),
+  value: Type.String({ description: 'What is in effect; empty where nothing is set, and for secrets.' }),
+  default: Type.String({ description: 'What is in effect where nothing else is set.' }),
+  source: Type.Enum([...SETTING_SOURCES], {
+    description: 'Where the value comes from; the environment wins over the database.',
+  }),
+  is_set: Type.Boolean({ description: 'Whether there is a value; for secrets, whose value is not told.' }),
+  editable: Type.Boolean({
+    description: 'False where the environment gives it, or where it takes effect with a restart only.',
+  }),
+});
+/** A setting of the site with its value and the source of that value. */
+export type SiteSetting = Static<typeof SiteSetting>;
+
+export const listSiteSettings = endpoint({
+  ...root,
+  method: 'GET',
+  path: '/api/admin/settings',
+  summary: 'The settings of the site with their sources',
+  response: Ok(Type.Array(SiteSetting)),
+});
+
+/** Characters; holds a logo of 90 KB as a data URL. */
+const MAX_VALUE_LENGTH = 128 * 1024;
+
+export const updateSiteSetting = endpoint({
+  ...root,
+  method: 'PUT',
+  path: '/api/admin/settings/:name',
+  summary: 'Store a setting, in effect on every process within seconds; null restores the default',
+  params: Type.Object({ name: Type.String({ pattern: '^[A-Z][A-Z0-9_]{0,63}$' }) }),
+  bodyLimit: MAX_VALUE_LENGTH + 1024,
+  body: Type.Object({ value: Type.Union([Type.String({ maxLength: MAX_VALUE_LENGTH }), Type.Null()]) }),
+  response: Ok(SiteSetting),
 });

@@ -1,11 +1,10 @@
 import * as emailEndpoints from '../contract/accounts.ts';
 import * as endpoints from '../contract/accounts.ts';
-import { requestPasswordReset } from '../contract/accounts.ts';
+import { listLogins, requestPasswordReset } from '../contract/accounts.ts';
 import * as tokenEndpoints from '../contract/api-tokens.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { deleteIdentity, listIdentities } from '../contract/identity-providers.ts';
-import { listLogins } from '../contract/logins.ts';
 import type { ModelKind } from '../contract/model-kinds.ts';
 import { listUsableModels } from '../contract/models.ts';
 import { defined } from '../contract/objects.ts';

@@ -1,8 +1,8 @@
+import * as reconciliationEndpoints from '../contract/admin-videos.ts';
 import * as channelsEndpoints from '../contract/channels.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
-import * as reconciliationEndpoints from '../contract/reconciliation.ts';
-import * as endpoints from '../contract/site-settings.ts';
+import * as endpoints from '../contract/service.ts';
 import type { PageResult, Transport } from './transport.ts';
 
 /** A site setting with its value and the source of that value. */

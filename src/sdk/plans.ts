@@ -1,8 +1,15 @@
 import type { Static } from 'typebox';
-import { deleteBudget, listBudgets, putBudget } from '../contract/budgets.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
-import { getOwnPackage, listPackageCards, type PackageCard, redeemCode } from '../contract/plans.ts';
+import {
+  deleteBudget,
+  getOwnPackage,
+  listBudgets,
+  listPackageCards,
+  type PackageCard,
+  putBudget,
+  redeemCode,
+} from '../contract/plans.ts';
 import type { Transport } from './transport.ts';
 
 /** A plan on offer. */

@@ -1,9 +1,8 @@
 import type { Endpoint, EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
-import { getReceipt, getTokenReceipt } from '../contract/receipts.ts';
 import type { RequestKind, RequestStatus } from '../contract/request-kinds.ts';
-import type { streamAllRequests, streamRequests } from '../contract/request-log.ts';
 import * as endpoints from '../contract/request-log.ts';
+import { getReceipt, getTokenReceipt, type streamAllRequests, type streamRequests } from '../contract/request-log.ts';
 import {
   type CallOptions,
   type CursorResult,

@@ -1,12 +1,12 @@
 import type { Static } from 'typebox';
-import * as collectionEndpoints from '../contract/collections.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
+import * as collectionEndpoints from '../contract/own-videos.ts';
 import { quoteModelVideo } from '../contract/own-videos.ts';
-import { getVideoReceipt } from '../contract/receipts.ts';
+import { getVideoReceipt } from '../contract/request-log.ts';
 import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
-import { listVideoModels } from '../contract/video-inputs.ts';
+import { listVideoModels } from '../contract/video.ts';
 import * as videoSharesEndpoints from '../contract/video-shares.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { ReceiptInfo } from './requests.ts';

@@ -1,7 +1,7 @@
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { listEvents } from '../contract/events.ts';
 import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/webhooks.ts';
+import { listEvents } from '../contract/webhooks.ts';
 import { type CallOptions, fetchAllPages, type Transport } from './transport.ts';
 
 /** An endpoint that receives events. */

@@ -1,10 +1,10 @@
-import { deleteBudget, listBudgets, putBudget } from '../contract/budgets.ts';
-import { listEvents, toEventPayload } from '../contract/events.ts';
 import * as mailboxEndpoints from '../contract/mailbox.ts';
 import { getStorage } from '../contract/own-videos.ts';
+import { deleteBudget, listBudgets, putBudget } from '../contract/plans.ts';
 import { done, ok, toLimit } from '../contract/responses.ts';
-import * as siteEndpoints from '../contract/site-settings.ts';
+import * as siteEndpoints from '../contract/service.ts';
 import { HOUR_MS } from '../contract/time-units.ts';
+import { listEvents, toEventPayload } from '../contract/webhooks.ts';
 import { PENDING_LOGIN_MS } from './accounts/login-service.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
 import { SESSION_MS } from './accounts/sessions.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { LoginAttempt } from '../../src/contract/logins.ts';
+import type { LoginAttempt } from '../../src/contract/accounts.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type AccountsFixture, ROOT, startAccounts } from './accounts-fixture.ts';
 import { PASSWORD, type TestUser } from './test-user-client.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Static } from 'typebox';
-import type { ReconciledAccount, Reconciliation } from '../../src/contract/reconciliation.ts';
+import type { ReconciledAccount, Reconciliation } from '../../src/contract/admin-videos.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';

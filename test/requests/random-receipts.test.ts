@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { type CallFacts, type Price, priceCall } from '../../src/contract/pricing.ts';
-import { sumOfReceipt } from '../../src/contract/receipts.ts';
+import { sumOfReceipt } from '../../src/contract/request-log.ts';
 import { LedgerStore } from '../../src/server/quota/ledger.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-reports.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';

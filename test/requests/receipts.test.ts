@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Static } from 'typebox';
-import { type Receipt, sumOfReceipt } from '../../src/contract/receipts.ts';
+import { type Receipt, sumOfReceipt } from '../../src/contract/request-log.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, startChat } from '../chat/chat-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';

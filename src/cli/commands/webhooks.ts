@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { EventType } from '../../contract/events.ts';
 import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { WebhookPreset } from '../../contract/webhooks.ts';
+import type { EventType, WebhookPreset } from '../../contract/webhooks.ts';
 import type { DeliveryInfo, EventInfo, Reelgate, WebhookInfo } from '../../sdk/index.ts';
 import { collectValues, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';

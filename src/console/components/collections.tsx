@@ -3,7 +3,7 @@ import { IconFolder, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Collection } from '../../contract/collections.ts';
+import type { Collection } from '../../contract/own-videos.ts';
 import {
   collectionsQuery,
   createCollection,

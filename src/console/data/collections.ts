@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
-import * as endpoints from '../../contract/collections.ts';
-import { MAX_COLLECTION_CHANGES } from '../../contract/collections.ts';
 import { defined } from '../../contract/objects.ts';
+import * as endpoints from '../../contract/own-videos.ts';
+import { MAX_COLLECTION_CHANGES } from '../../contract/own-videos.ts';
 import { callApi } from './api-client.ts';
 
 /** Collections of the account by name. @param taskId a video; `contains` then says whether it is in each */

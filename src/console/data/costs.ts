@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
-import { listBudgets } from '../../contract/budgets.ts';
 import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
 import { getAllUsage, getUsage } from '../../contract/ledger.ts';
+import { listBudgets } from '../../contract/plans.ts';
 import { getAllRequestStatistics, getRequestStatistics } from '../../contract/request-log.ts';
 import { DAY_SECONDS } from '../../contract/time-units.ts';
 import { callAnyApi, callApi } from './api-client.ts';

@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
-import { getReceipt } from '../../contract/receipts.ts';
 import * as endpoints from '../../contract/request-log.ts';
+import { getReceipt } from '../../contract/request-log.ts';
 import { parseErrorResponse, ReelgateError } from '../../sdk/errors.ts';
 import { followRequests } from '../../sdk/requests.ts';
 import { callAnyApi, callApi, sendRequest } from './api-client.ts';

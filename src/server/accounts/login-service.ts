@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { canManage, ENABLED, ROLES, type Role } from '../../contract/account-fields.ts';
+import type { LoginOutcomeName } from '../../contract/accounts.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
-import type { LoginOutcomeName } from '../../contract/logins.ts';
 import type { Assertion, PresenceProof } from '../../contract/passkey-credentials.ts';
 import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import { toSpendLimitState } from '../../contract/account-fields.ts';
-import * as registrationLoginAndOwnAccountEndpoints from '../../contract/accounts.ts';
+import * as accountEndpoints from '../../contract/accounts.ts';
+import * as loginHistoryAndSessionEndReasonEndpoints from '../../contract/accounts.ts';
 import { createManagementToken, type Session } from '../../contract/accounts.ts';
 import * as endpoints from '../../contract/admin-accounts.ts';
 import * as apiTokensEndpoints from '../../contract/api-tokens.ts';
-import * as loginHistoryAndSessionEndReasonEndpoints from '../../contract/logins.ts';
 import * as passkeyEndpoints from '../../contract/passkeys.ts';
 import { done, list, longList, ok, parseSort, toLongPage, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
@@ -241,17 +241,17 @@ const parseJsonColumn = (text: string | null): unknown => (text === null ? null 
 
 /** Binding a phone or messaging-app account to the caller's account. */
 function addBindingRoutes(routes: RouteRegistry, { bindings }: Pick<Accounts, 'bindings'>): void {
-  routes.add(registrationLoginAndOwnAccountEndpoints.sendPhoneCode, async ({ caller, body }) => {
+  routes.add(accountEndpoints.sendPhoneCode, async ({ caller, body }) => {
     await bindings.sendPhoneCode(caller.userId, body.phone);
     return done();
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.bindPhone, async ({ caller, body, request }) => {
+  routes.add(accountEndpoints.bindPhone, async ({ caller, body, request }) => {
     await bindings.bindPhone(caller.userId, body.phone, body.code, toRequestOrigin(request));
     return done();
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.bindMessaging, async ({ caller, body, request }) => {
+  routes.add(accountEndpoints.bindMessaging, async ({ caller, body, request }) => {
     await bindings.bindMessaging(caller.userId, body.code, toRequestOrigin(request));
     return done();
   });
@@ -262,32 +262,32 @@ function addEmailRoutes(
   routes: RouteRegistry,
   { emailConfirmations, passwordResets }: Pick<Accounts, 'emailConfirmations' | 'passwordResets'>,
 ): void {
-  routes.add(emailConfirmationEndpoints.getEmail, async ({ caller }) => {
+  routes.add(accountEndpoints.getEmail, async ({ caller }) => {
     const { email, confirmed } = await emailConfirmations.findState(caller.userId);
     return ok({ email, confirmed, can_confirm: emailConfirmations.isRequired });
   });
 
-  routes.add(emailConfirmationEndpoints.resendConfirmation, async ({ caller, request }) => {
+  routes.add(accountEndpoints.resendConfirmation, async ({ caller, request }) => {
     await emailConfirmations.resend(caller.userId, request.locale);
     return done();
   });
 
-  routes.add(emailConfirmationEndpoints.confirmEmail, async ({ body, request }) => {
+  routes.add(accountEndpoints.confirmEmail, async ({ body, request }) => {
     await emailConfirmations.confirm(body.token, request.session, toRequestOrigin(request));
     return done();
   });
 
-  routes.add(passwordReset.requestPasswordReset, async ({ body, request }) => {
+  routes.add(accountEndpoints.requestPasswordReset, async ({ body, request }) => {
     await passwordResets.request(body.email, request.clientIp, request.locale);
     return done();
   });
 
-  routes.add(passwordReset.resetPassword, async ({ body, request }) => {
+  routes.add(accountEndpoints.resetPassword, async ({ body, request }) => {
     await passwordResets.reset(body.token, body.password, toRequestOrigin(request));
     return done();
   });
 
-  routes.add(passwordReset.adminCreateResetLink, async ({ caller, params, request }) => {
+  routes.add(accountEndpoints.adminCreateResetLink, async ({ caller, params, request }) => {
     const { url, expiresAt } = await passwordResets.issueLink(Number(params.id), toActor(caller, request));
     return ok({ url, expires_at: toSeconds(expiresAt) });
   });
@@ -333,7 +333,7 @@ function addLoginRoutes(
   { users, logins, sessions, twoFactors }: Pick<Accounts, 'users' | 'logins' | 'sessions' | 'twoFactors'>,
   cookies: LoginCookies,
 ): void {
-  routes.add(registrationLoginAndOwnAccountEndpoints.login, async ({ body, request, reply }) => {
+  routes.add(accountEndpoints.login, async ({ body, request, reply }) => {
     const { username, password } = body;
     const outcome = await logins.logIn({
       username,
@@ -348,7 +348,7 @@ function addLoginRoutes(
     return ok(toLoginResponse(outcome.account));
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.loginSecondStep, async ({ body, request, reply }) => {
+  routes.add(accountEndpoints.loginSecondStep, async ({ body, request, reply }) => {
     const client = toLoginClient(request, cookies.knownDeviceOf(reply));
     const outcome = await logins.completeSecondStep({ ...body, pending: cookies.pendingOf(reply), client });
     cookies.clearPending(reply);
@@ -356,13 +356,13 @@ function addLoginRoutes(
     return ok(toLoginResponse(outcome.account));
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.logout, async ({ caller, reply }) => {
+  routes.add(accountEndpoints.logout, async ({ caller, reply }) => {
     if (caller.kind === 'session') await sessions.end(caller.userId, caller.sessionId);
     cookies.clearSession(reply);
     return done();
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.listSessions, async ({ caller, query }) => {
+  routes.add(accountEndpoints.listSessions, async ({ caller, query }) => {
     const { rows, total } = await sessions.list(caller.userId, toPage(query));
     return list(
       rows.map((row) => toSessionRow(row, caller)),
@@ -370,7 +370,7 @@ function addLoginRoutes(
     );
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.endSession, async ({ caller, params }) => {
+  routes.add(accountEndpoints.endSession, async ({ caller, params }) => {
     const id = Number(params.id);
     const isOwn = caller.kind === 'session' && caller.sessionId === id;
     const isEnded = await (isOwn ? sessions.end(caller.userId, id) : sessions.endFromElsewhere(caller.userId, id));
@@ -378,18 +378,18 @@ function addLoginRoutes(
     return done();
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.setUpTwoFactor, async ({ caller }) => {
+  routes.add(accountEndpoints.setUpTwoFactor, async ({ caller }) => {
     const { account } = await users.profile(caller.userId);
     const { secret, otpauthUrl } = await twoFactors.setUp(account);
     return ok({ secret, otpauth_url: otpauthUrl });
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.enableTwoFactor, async ({ caller, body, request }) => {
+  routes.add(accountEndpoints.enableTwoFactor, async ({ caller, body, request }) => {
     const codes = await twoFactors.enable({ caller, origin: toRequestOrigin(request) }, body.code);
     return ok({ backup_codes: [...codes] });
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.disableTwoFactor, async ({ caller, body, request }) => {
+  routes.add(accountEndpoints.disableTwoFactor, async ({ caller, body, request }) => {
     await twoFactors.disable({ caller, origin: toRequestOrigin(request) }, body.code);
     return done();
   });
@@ -473,25 +473,23 @@ function addUserRoutes(
   routes: RouteRegistry,
   { users, selfUpdates, settings }: Pick<Accounts, 'users' | 'selfUpdates' | 'settings'>,
 ): void {
-  routes.add(registrationLoginAndOwnAccountEndpoints.register, async ({ body, request }) => {
+  routes.add(accountEndpoints.register, async ({ body, request }) => {
     const { username, password, email } = body;
     return ok(await users.register({ username, password, email }, request.clientIp, request.locale));
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.getSelf, async ({ caller }) =>
-    ok(toUserRow(await users.profile(caller.userId))),
-  );
+  routes.add(accountEndpoints.getSelf, async ({ caller }) => ok(toUserRow(await users.profile(caller.userId))));
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.putSelf, async ({ caller, body, request }) => {
+  routes.add(accountEndpoints.putSelf, async ({ caller, body, request }) => {
     await selfUpdates.update(caller, body, toRequestOrigin(request), request.locale);
     return done();
   });
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.getSettings, async ({ caller }) =>
+  routes.add(accountEndpoints.getSettings, async ({ caller }) =>
     ok({ time_zone: await settings.findTimeZone(caller.userId) }),
   );
 
-  routes.add(registrationLoginAndOwnAccountEndpoints.putSettings, async ({ caller, body }) => {
+  routes.add(accountEndpoints.putSettings, async ({ caller, body }) => {
     if (body.time_zone !== undefined) await settings.setTimeZone(caller.userId, body.time_zone);
     return done();
   });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Role } from '../../contract/account-fields.ts';
-import type { SessionEndReason } from '../../contract/logins.ts';
+import type { SessionEndReason } from '../../contract/accounts.ts';
 import type { Page } from '../../contract/responses.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';

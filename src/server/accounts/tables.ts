@@ -1,5 +1,5 @@
 import { type Generated, sql } from 'kysely';
-import type { LoginOutcomeName, SessionEndReason } from '../../contract/logins.ts';
+import type { LoginOutcomeName, SessionEndReason } from '../../contract/accounts.ts';
 import { type Migration, required, type Schema } from '../platform/db/migrate.ts';
 import type { Dialect } from '../platform/db/sql.ts';
 

@@ -1,6 +1,6 @@
 import { canManage, DISABLED, ENABLED, type Role } from '../../contract/account-fields.ts';
+import type { SessionEndReason } from '../../contract/accounts.ts';
 import type { SpendLimit } from '../../contract/amounts.ts';
-import type { SessionEndReason } from '../../contract/logins.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { Static } from 'typebox';
 import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
-import { type Budget, DEFAULT_THRESHOLDS } from '../../contract/budgets.ts';
 import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger.ts';
+import { type Budget, DEFAULT_THRESHOLDS } from '../../contract/plans.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { notExistError } from '../platform/app-error.ts';

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import type { EventType } from '../../contract/events.ts';
+import type { EventType } from '../../contract/webhooks.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import { deleteOldRows, prepareQuery } from '../platform/db/sql.ts';

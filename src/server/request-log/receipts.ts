@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { CallFacts, Price } from '../../contract/pricing.ts';
-import { type Receipt, type ReceiptOutcome, toReceiptLines } from '../../contract/receipts.ts';
 import type { RequestKind } from '../../contract/request-kinds.ts';
+import { type Receipt, type ReceiptOutcome, toReceiptLines } from '../../contract/request-log.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { Authorship, FindAuthors } from '../accounts/memberships.ts';
 import type { LedgerEntry } from '../quota/ledger-reports.ts';

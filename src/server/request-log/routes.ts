@@ -4,10 +4,12 @@ import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import { defined } from '../../contract/objects.ts';
-import { getReceipt, getTokenReceipt, getVideoReceipt } from '../../contract/receipts.ts';
 import * as endpoints from '../../contract/request-log.ts';
 import {
   type AdminRequestRow,
+  getReceipt,
+  getTokenReceipt,
+  getVideoReceipt,
   type RequestRow,
   streamAllRequests,
   streamRequests,

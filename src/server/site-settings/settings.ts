@@ -1,4 +1,4 @@
-import type { SiteSetting } from '../../contract/site-settings.ts';
+import type { SiteSetting } from '../../contract/service.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
-import type { SiteSetting } from '../../contract/site-settings.ts';
+import type { SiteSetting } from '../../contract/service.ts';
 import { encryptedColumns } from '../commands/check-database.ts';
 import { createVault, openSealed, reencryptColumns } from '../platform/vault.ts';
 import { sealedSettings } from './settings.ts';

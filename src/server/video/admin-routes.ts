@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import * as endpoints from '../../contract/admin-videos.ts';
-import * as vendorBillingReconciliationEndpoints from '../../contract/reconciliation.ts';
+import * as vendorBillingReconciliationEndpoints from '../../contract/admin-videos.ts';
 import { list, longList, ok, toLongPage, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { Authorship, FindAuthors } from '../accounts/memberships.ts';

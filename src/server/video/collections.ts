@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
-import * as endpoints from '../../contract/collections.ts';
-import { type Collection, MAX_COLLECTIONS } from '../../contract/collections.ts';
 import { defined } from '../../contract/objects.ts';
-import { MAX_FAVOURITES } from '../../contract/own-videos.ts';
+import * as endpoints from '../../contract/own-videos.ts';
+import { type Collection, MAX_COLLECTIONS, MAX_FAVOURITES } from '../../contract/own-videos.ts';
 import { done, ok } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';

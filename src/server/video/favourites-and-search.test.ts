@@ -4,9 +4,8 @@ import { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../../../test/service-with-sandbox.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
-import { type Collection, MAX_COLLECTIONS } from '../../contract/collections.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
-import { MAX_FAVOURITES } from '../../contract/own-videos.ts';
+import { type Collection, MAX_COLLECTIONS, MAX_FAVOURITES } from '../../contract/own-videos.ts';
 import { MAX_SEARCHED_TASKS } from './task-store.ts';
 
 interface Row {

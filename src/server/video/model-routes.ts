@@ -6,7 +6,7 @@ import type { ModelKind } from '../../contract/model-kinds.ts';
 import * as endpoints from '../../contract/models.ts';
 import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import * as videoEndpoints from '../../contract/video-inputs.ts';
+import * as videoEndpoints from '../../contract/video.ts';
 import type { ChannelDirectory, Retirement } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Insertable, type Selectable, sql } from 'kysely';
-import { exceedsTolerance } from '../../contract/reconciliation.ts';
+import { exceedsTolerance } from '../../contract/admin-videos.ts';
 import { DAY_MS, HOUR_MS, toSeconds } from '../../contract/time-units.ts';
 import type { Channel } from '../channels/directory.ts';
 import type { AdminNotifier } from '../notifications/notifier.ts';

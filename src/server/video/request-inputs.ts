@@ -16,8 +16,7 @@ import {
 } from '../../contract/input-roles.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined, isObject, type UntrustedObject } from '../../contract/objects.ts';
-import { STANDARD_FIELDS, VIDEO_JSON_LIMIT } from '../../contract/video.ts';
-import { MAX_INPUTS } from '../../contract/video-inputs.ts';
+import { MAX_INPUTS, STANDARD_FIELDS, VIDEO_JSON_LIMIT } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { Base64Text, decodeBase64, imageTooLarge, MAX_IMAGE_BYTES, MAX_IMAGE_LENGTH } from '../platform/base64.ts';
 import type { UploadedFile } from '../platform/http/body.ts';

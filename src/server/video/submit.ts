@@ -11,7 +11,7 @@ import {
   UnpricedError,
   type VideoPrice,
 } from '../../contract/pricing.ts';
-import { toReceiptLines } from '../../contract/receipts.ts';
+import { toReceiptLines } from '../../contract/request-log.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { IMAGE_FIELDS, STANDARD_FIELDS } from '../../contract/video.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';

@@ -13,7 +13,7 @@ import type { VideoOperation } from '../../contract/input-roles.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
 import { minimumVideoPrice, type VideoPrice } from '../../contract/pricing.ts';
-import type * as contract from '../../contract/video-inputs.ts';
+import type * as contract from '../../contract/video.ts';
 import type { ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';

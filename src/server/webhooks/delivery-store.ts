@@ -1,6 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import type { EventType } from '../../contract/events.ts';
-import type { DeliveryStatus } from '../../contract/webhooks.ts';
+import type { DeliveryStatus, EventType } from '../../contract/webhooks.ts';
 import type { EventRow } from '../event-log/event-log.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows, wasChanged } from '../platform/db/sql.ts';

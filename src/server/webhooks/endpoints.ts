@@ -1,9 +1,14 @@
 import type { Role } from '../../contract/account-fields.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
-import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../contract/events.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
-import { MAX_ENDPOINTS, type WebhookPreset } from '../../contract/webhooks.ts';
+import {
+  EVENT_TYPES,
+  type EventType,
+  MAX_ENDPOINTS,
+  SUBSCRIBABLE_TYPES,
+  type WebhookPreset,
+} from '../../contract/webhooks.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { EventRow, EventStore } from '../event-log/event-log.ts';

@@ -1,6 +1,5 @@
-import { toEventPayload } from '../../contract/events.ts';
 import { isObject } from '../../contract/objects.ts';
-import { signWebhook, type WebhookPreset } from '../../contract/webhooks.ts';
+import { signWebhook, toEventPayload, type WebhookPreset } from '../../contract/webhooks.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type BufferedResponse, type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import type { DeliveryRow } from './delivery-store.ts';

@@ -2,8 +2,15 @@ import { Alert, Button, MultiSelect, Select, Stack, TextInput } from '@mantine/c
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../../contract/events.ts';
-import { createWebhook, updateWebhook, WEBHOOK_PRESETS, type WebhookPreset } from '../../../contract/webhooks.ts';
+import {
+  createWebhook,
+  EVENT_TYPES,
+  type EventType,
+  SUBSCRIBABLE_TYPES,
+  updateWebhook,
+  WEBHOOK_PRESETS,
+  type WebhookPreset,
+} from '../../../contract/webhooks.ts';
 import { CopyField } from '../../components/copy-button.tsx';
 import { FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
 import { useFormValues } from '../../components/save-form.tsx';

@@ -1,7 +1,7 @@
 import { Button, Select, TagsInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { DEFAULT_THRESHOLDS, deleteBudget, putBudget } from '../../../contract/budgets.ts';
+import { DEFAULT_THRESHOLDS, deleteBudget, putBudget } from '../../../contract/plans.ts';
 import { FormDialog } from '../../components/dialog.tsx';
 import { AmountInput } from '../../components/limit-fields.tsx';
 import { useFormValues } from '../../components/save-form.tsx';

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import * as files from '../../../contract/design-files.ts';
-import { passkeyStateOf } from '../../../contract/passkey-state.ts';
+import * as files from '../../../contract/pages.ts';
 import { ok } from '../../../contract/responses.ts';
-import type { NotReadyReason } from '../../../contract/service.ts';
 import * as healthEndpoints from '../../../contract/service.ts';
+import { type NotReadyReason, passkeyStateOf } from '../../../contract/service.ts';
 import type { AccentName } from '../../../design/accent-colors.ts';
 import { logoSvg } from '../../../design/logo.ts';
 import { PAGES_CSS } from '../../../design/pages-css.ts';

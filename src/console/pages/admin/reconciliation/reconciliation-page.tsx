@@ -7,7 +7,7 @@ import {
   listReconciledAccounts,
   listReconciliations,
   reconcileChannel,
-} from '../../../../contract/reconciliation.ts';
+} from '../../../../contract/admin-videos.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { DataTable, PagedTable } from '../../../components/data-table.tsx';
 import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';

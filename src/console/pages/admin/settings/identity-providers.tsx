@@ -17,7 +17,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type IdentityProvider, testIdentityProvider } from '../../../../contract/identity-providers.ts';
-import { type SiteSetting, updateSiteSetting } from '../../../../contract/site-settings.ts';
+import { type SiteSetting, updateSiteSetting } from '../../../../contract/service.ts';
 import { CopyField } from '../../../components/copy-button.tsx';
 import { ConfirmDialog, FormDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';

@@ -16,7 +16,7 @@ import {
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { listSiteSettings, type SiteSetting, updateSiteSetting } from '../../../../contract/site-settings.ts';
+import { listSiteSettings, type SiteSetting, updateSiteSetting } from '../../../../contract/service.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
