@@ -1,4 +1,5 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
@@ -116,15 +117,38 @@ export function useRemixActions(options: RemixOptions): RemixActions {
     change(({ inputs, model, operation }) => ({ inputs: addInput(inputs, input, find(model), operation) }));
     focusForm('prompt');
   };
-  return {
+  const offered = useMemo(
+    () => CHANGE_OPERATIONS.filter((operation) => cheapestModel(models, operation) !== undefined),
+    [models],
+  );
+  return useStableActions({
     remix: (taskId) => fill(() => fromVideo(taskId)),
     vary: (taskId) => void restart(taskId, true).catch(onError),
     retry: (taskId) => void restart(taskId, false).catch(onError),
     change: (taskId, operation) => fill(() => startChange(taskId, operation)),
     takeLastFrame: (taskId) => void takeFrame(taskId).catch(onError),
     takeFile: (fileId) => void takeFile(fileId).catch(onError),
-    offered: CHANGE_OPERATIONS.filter((operation) => cheapestModel(models, operation) !== undefined),
-  };
+    offered,
+  });
+}
+
+/** The same object for every draft, so that the videos do not render again with each letter of the prompt. */
+function useStableActions(actions: RemixActions): RemixActions {
+  const current = useRef(actions);
+  current.current = actions;
+  const { offered } = actions;
+  return useMemo(
+    () => ({
+      vary: (taskId) => current.current.vary(taskId),
+      retry: (taskId) => current.current.retry(taskId),
+      remix: (taskId) => current.current.remix(taskId),
+      change: (taskId, operation) => current.current.change(taskId, operation),
+      takeLastFrame: (taskId) => current.current.takeLastFrame(taskId),
+      takeFile: (fileId) => current.current.takeFile(fileId),
+      offered,
+    }),
+    [offered],
+  );
 }
 
 /** A form whose source is an earlier video. */

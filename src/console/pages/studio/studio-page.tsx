@@ -2,7 +2,7 @@ import { Alert, Button, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { IconBulb } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { lazy, memo, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
@@ -33,7 +33,7 @@ export function StudioPage() {
   const { t } = useTranslation('studio');
   const [draft, change, replace] = useStudioDraft();
   const models = useQuery(usableModelsQuery);
-  const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
+  const videoModels = useMemo(() => (models.data ?? []).filter(({ kind }) => kind === 'video'), [models.data]);
   const model = videoModels.find(({ id }) => id === draft.model);
   const { data: status } = useStatus();
   const [notice, setNotice] = useState('');
@@ -60,7 +60,7 @@ export function StudioPage() {
   useActionFromAddress(actions, models.data !== undefined);
   const { idea } = useSearch({ from: '/app/studio' });
   // Preselects a model on the first visit, because the form's controls depend on it.
-  const first = cheapestModel(videoModels);
+  const first = useMemo(() => cheapestModel(videoModels), [videoModels]);
   const named = useModelFromAddress(videoModels);
   useEffect(() => {
     const wanted = named ?? (draft.model === '' ? first : undefined);
@@ -121,11 +121,13 @@ function ExploreButton() {
 function useShownVideos(): readonly [readonly string[], (taskIds: readonly string[]) => void] {
   const navigate = useNavigate();
   const { show } = useSearch({ from: '/app/studio' });
-  return [
-    show === undefined ? [] : show.split(','),
-    (taskIds) =>
+  const shown = useMemo(() => (show === undefined ? [] : show.split(',')), [show]);
+  const change = useCallback(
+    (taskIds: readonly string[]) =>
       void navigate({ to: '/studio', search: { show: taskIds.join(',') }, replace: true, resetScroll: false }),
-  ];
+    [navigate],
+  );
+  return [shown, change];
 }
 
 /** Reads the model from the URL (`/studio?model=ID`) once and removes it from the URL. */
@@ -174,7 +176,8 @@ function useVideosOnStage(shown: readonly string[]): readonly Video[] {
   return found.length > 0 ? found : (groupBySubmit(recent)[0] ?? []);
 }
 
-function Results({ shown, onShow, actions }: ResultsProps) {
+/** The videos. Memoized, because a letter of the prompt would render all of them. */
+const Results = memo(function Results({ shown, onShow, actions }: ResultsProps) {
   const { t } = useTranslation('studio');
   const videos = useNewestVideos();
   useFreshBalance(videos.data?.data);
@@ -238,7 +241,7 @@ function Results({ shown, onShow, actions }: ResultsProps) {
       )}
     </>
   );
-}
+});
 
 /** Refetches the balance when a video finishes, because a failure refunds its price. */
 function useFreshBalance(videos: readonly Video[] | undefined): void {
