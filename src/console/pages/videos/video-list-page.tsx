@@ -12,7 +12,6 @@ import {
   Stack,
   Text,
   TextInput,
-  Tooltip,
 } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import {
@@ -30,7 +29,7 @@ import {
 } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, memo, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
+import { lazy, memo, type ReactNode, Suspense, useCallback, useDeferredValue, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { TASK_STATUS } from '../../../contract/task-states.ts';
 import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
@@ -55,6 +54,7 @@ const CollectionBar = lazy(async () => ({ default: (await import('../../componen
 const Lightbox = lazy(() => import('../../components/lightbox.tsx'));
 
 const PAGE_SIZE = 24;
+const NO_VIDEOS: readonly Video[] = [];
 
 /** All videos of the user; the filters are in the URL, so that a view can be bookmarked and shared. */
 export function VideoListPage() {
@@ -71,7 +71,7 @@ export function VideoListPage() {
     collection: collection?.toString(),
   };
   const videos = useQuery({ ...videosQuery(page, PAGE_SIZE, filter), placeholderData: keepPreviousData });
-  const shown = videos.data?.data ?? [];
+  const shown = videos.data?.data ?? NO_VIDEOS;
   const set = (part: VideosSearchParams): void =>
     void navigate({ to: '/videos', search: { ...search, page: undefined, after: undefined, ...part }, replace: true });
   const studio = (
@@ -125,8 +125,9 @@ interface VideoGridProps {
   readonly selection: Selection;
 }
 
-/** The videos as cards; a click on a finished one shows it over the whole window. */
-function VideoGrid({ videos, selection }: VideoGridProps) {
+/** The videos as cards; a click on a finished one shows it over the whole window. New ones follow the pager. */
+function VideoGrid({ videos: newest, selection }: VideoGridProps) {
+  const videos = useDeferredValue(newest);
   const reuse = useReuse();
   const [enlarged, setEnlarged] = useState<string>();
   return (
@@ -434,20 +435,17 @@ function CardActions({ video, onReuse, isInLightbox = false }: CardActionsProps)
     <Group gap={2} wrap="nowrap">
       <FavouriteButton id={video.task_id} />
       {isInLightbox ? null : <CollectButton id={video.task_id} />}
-      <Tooltip label={t('reuseHint')}>
-        <ActionIcon aria-label={t('reuse')} onClick={() => onReuse(video)}>
-          <IconArrowBackUp size={17} />
-        </ActionIcon>
-      </Tooltip>
+      <ActionIcon data-hint={t('reuseHint')} aria-label={t('reuse')} onClick={() => onReuse(video)}>
+        <IconArrowBackUp size={17} />
+      </ActionIcon>
       {video.status === 'SUCCESS' ? <DownloadButton id={video.task_id} /> : null}
-      <Tooltip label={t('open')}>
-        <ActionIcon
-          aria-label={t('open')}
-          renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: video.task_id }} {...props} />}
-        >
-          <IconFileInfo size={16} />
-        </ActionIcon>
-      </Tooltip>
+      <ActionIcon
+        data-hint={t('open')}
+        aria-label={t('open')}
+        renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: video.task_id }} {...props} />}
+      >
+        <IconFileInfo size={16} />
+      </ActionIcon>
     </Group>
   );
 }
@@ -490,13 +488,12 @@ function DownloadButton({ id }: { readonly id: string }) {
   const queries = useQueryClient();
   const toasts = useToasts();
   return (
-    <Tooltip label={t('download')}>
-      <ActionIcon
-        aria-label={t('download')}
-        onClick={() => void downloadVideo(queries, id).catch((error: Error) => toasts.error(error.message))}
-      >
-        <IconDownload size={17} />
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon
+      data-hint={t('download')}
+      aria-label={t('download')}
+      onClick={() => void downloadVideo(queries, id).catch((error: Error) => toasts.error(error.message))}
+    >
+      <IconDownload size={17} />
+    </ActionIcon>
   );
 }
