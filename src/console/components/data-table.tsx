@@ -15,7 +15,7 @@ import {
 import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronDown, IconChevronUp, IconFilterOff, IconSelector } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { memo, type ReactNode, useDeferredValue, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { formatSort, parseSort, type Sort } from '../../contract/responses.ts';
 import { ADMIN_PAGE_SIZE, type ListResponse } from '../data/admin.ts';
@@ -64,19 +64,25 @@ const SKELETON_ROWS = 8;
 /** Rows rendered at first, and by each request for more: thousands of rows would freeze the page for seconds. */
 const ROWS_AT_A_TIME = 50;
 
-/** A table; on phones each row becomes a card with its first column as the heading. */
+/**
+ * A table; on phones each row becomes a card with its first column as the heading. The rows follow the header in a later
+ * frame, so that a click on a long list is answered at once; those of a selection do not, because a box ticked late
+ * would flicker.
+ */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const narrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false });
   const { t } = useTranslation('app');
   const [limit, setLimit] = useState(ROWS_AT_A_TIME);
   const { stale = false, rows, columns, sort } = props;
-  const shown = { ...props, rows: rows && sortRows(rows, columns, sort).slice(0, limit) };
+  const wanted: ShownRows<Row> = { ...props, limit };
+  const later = useDeferredValue(wanted);
+  const shown = props.selection === undefined ? later : wanted;
   return (
     <Box aria-busy={stale} style={{ opacity: stale ? 0.6 : 1, transition: 'opacity 120ms' }}>
       {narrow === true && props.onSort !== undefined ? (
         <SortSelect columns={columns} sort={sort} onSort={props.onSort} />
       ) : null}
-      {narrow === true ? <RowCards {...shown} /> : <RowsTable {...shown} />}
+      {narrow === true ? <RowCards shown={shown} /> : <RowsTable {...wanted} shown={shown} />}
       {rows === undefined || rows.length <= limit ? null : (
         <Button variant="default" mt="sm" onClick={() => setLimit(limit + ROWS_AT_A_TIME)}>
           {t('more')}
@@ -86,18 +92,27 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
-function RowsTable<Row>({ label, columns, rows, rowKey, sort, onSort, selection }: DataTableProps<Row>) {
+interface ShownRows<Row> extends DataTableProps<Row> {
+  readonly limit: number;
+}
+
+/** The first rows in the order of the table. */
+const firstRows = <Row,>({ rows, columns, sort, limit }: ShownRows<Row>): readonly Row[] | undefined =>
+  rows && sortRows(rows, columns, sort).slice(0, limit);
+
+function RowsTable<Row>({ shown, ...wanted }: ShownRows<Row> & { readonly shown: ShownRows<Row> }) {
+  const { label, columns, rowKey, sort, onSort, selection } = wanted;
   return (
     <Table.ScrollContainer
       minWidth={Math.min(960, columns.length * 100)}
       scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': label, role: 'region' } }}
     >
-      <Table highlightOnHover aria-label={label}>
+      <Table aria-label={label}>
         <Table.Thead>
           <Table.Tr>
             {selection === undefined ? null : (
               <Table.Th w={36}>
-                <SelectAll rows={rows ?? []} keyOf={rowKey} selection={selection} />
+                <SelectAll rows={firstRows(wanted) ?? []} keyOf={rowKey} selection={selection} />
               </Table.Th>
             )}
             {columns.map((column) => (
@@ -122,42 +137,45 @@ function RowsTable<Row>({ label, columns, rows, rowKey, sort, onSort, selection 
             ))}
           </Table.Tr>
         </Table.Thead>
-        <Table.Tbody>
-          {rows === undefined
-            ? Array.from({ length: SKELETON_ROWS }, (_, row) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: rows that are only a shape have no other name
-                <Table.Tr key={row}>
-                  {selection === undefined ? null : <Table.Td />}
-                  {columns.map((column) => (
-                    <Table.Td key={column.label}>
-                      <Skeleton h={20} w="70%" />
-                    </Table.Td>
-                  ))}
-                </Table.Tr>
-              ))
-            : rows.map((row) => (
-                <Table.Tr key={rowKey(row)}>
-                  {selection === undefined ? null : (
-                    <Table.Td>
-                      <SelectRow row={row} rowKey={rowKey(row)} selection={selection} />
-                    </Table.Td>
-                  )}
-                  {columns.map((column) => (
-                    <Table.Td
-                      key={column.label}
-                      ta={column.align ?? 'left'}
-                      style={column.align === 'right' ? { whiteSpace: 'nowrap' } : {}}
-                    >
-                      {column.cell(row)}
-                    </Table.Td>
-                  ))}
-                </Table.Tr>
-              ))}
-        </Table.Tbody>
+        <TableRows shown={shown} />
       </Table>
     </Table.ScrollContainer>
   );
 }
+
+/** Body of the table; plain elements, because a sort renders hundreds of cells. */
+const TableRows = memo(function TableRows<Row>({ shown }: { readonly shown: ShownRows<Row> }) {
+  const { columns, rowKey, selection } = shown;
+  return (
+    <tbody className="data-rows">
+      {firstRows(shown)?.map((row) => (
+        <tr key={rowKey(row)}>
+          {selection === undefined ? null : (
+            <td>
+              <SelectRow row={row} rowKey={rowKey(row)} selection={selection} />
+            </td>
+          )}
+          {columns.map((column) => (
+            <td key={column.label} data-align={column.align}>
+              {column.cell(row)}
+            </td>
+          ))}
+        </tr>
+      )) ??
+        Array.from({ length: SKELETON_ROWS }, (_, row) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows that are only a shape have no other name
+          <tr key={row}>
+            {selection === undefined ? null : <td />}
+            {columns.map((column) => (
+              <td key={column.label}>
+                <Skeleton h={20} w="70%" />
+              </td>
+            ))}
+          </tr>
+        ))}
+    </tbody>
+  );
+}) as <Row>(props: { readonly shown: ShownRows<Row> }) => ReactNode;
 
 interface SortButtonProps {
   readonly label: string;
@@ -182,7 +200,9 @@ const ColumnLabel = ({
   readonly column: Pick<Column<never>, 'label' | 'hideLabel'>;
 }) => (hideLabel === true ? <VisuallyHidden>{label}</VisuallyHidden> : label);
 
-function RowCards<Row>({ label, columns, rows, rowKey, selection }: DataTableProps<Row>) {
+const RowCards = memo(function RowCards<Row>({ shown }: { readonly shown: ShownRows<Row> }) {
+  const { label, columns, rowKey, selection } = shown;
+  const rows = firstRows(shown);
   const [head, ...rest] = columns;
   if (rows === undefined || head === undefined) {
     return (
@@ -220,7 +240,7 @@ function RowCards<Row>({ label, columns, rows, rowKey, selection }: DataTablePro
       ))}
     </Stack>
   );
-}
+}) as <Row>(props: { readonly shown: ShownRows<Row> }) => ReactNode;
 
 interface SelectRowProps<Row> {
   readonly row: Row;

@@ -1,11 +1,11 @@
 import { Button, Group, Input, Paper, Progress, SimpleGrid, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { IconChartBar, IconDownload, IconFilter } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { USAGE_COLUMNS } from '../../../contract/ledger.ts';
 import { DAY_MS, DAY_SECONDS } from '../../../contract/time-units.ts';
-import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
+import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
@@ -94,7 +94,12 @@ export function CostExplorer({ scope, filters }: { readonly scope: RequestScope;
       {costs.groups.length === 0 ? null : (
         <>
           <Paper withBorder p="md">
-            <LazyUsageChart rows={costs.chart} measure="quota" days={dayCountOf(range)} nowMs={range.toDay * DAY_MS} />
+            <LazyUsageChart
+              rows={costs.chart}
+              measure="quota"
+              days={dayCountOf(costs.range)}
+              nowMs={costs.range.toDay * DAY_MS}
+            />
           </Paper>
           <Group justify="flex-end">
             <Button size="compact-sm" variant="default" leftSection={<IconDownload size={16} />} onClick={save}>
@@ -154,7 +159,7 @@ function Totals({
               t('noEarlier')
             ) : (
               <>
-                <RelativeChange value={relativeChange(read(now), read(before))} />{' '}
+                <RelativeChange value={relativeChange(read(now), read(before))} hint={t('changeHint')} />{' '}
                 {t('before', { value: format(read(before)) })}
               </>
             )}
@@ -234,6 +239,7 @@ function GroupName({ scope, by, range, group: { key, name, share } }: GroupNameP
 /** Columns for usage, performance and cost of a group. */
 function useFigureColumns(): readonly Column<ShownGroup>[] {
   const { t } = useTranslation('costs');
+  const credits = useFormatCredits();
   const column = (
     label: string,
     sortKey: string,
@@ -279,25 +285,22 @@ function useFigureColumns(): readonly Column<ShownGroup>[] {
       t('cost'),
       'cost',
       ({ quota }) => quota,
-      ({ quota }) => <CreditAmount value={quota} />,
+      ({ quota }) => credits(quota),
     ),
     column(
       t('change'),
       'change',
       ({ change }) => change,
-      (group) => <ChangeCell group={group} />,
+      ({ change, quotaBefore }) =>
+        change === null ? (
+          <Text span size="sm" c="dimmed">
+            {quotaBefore === 0 ? t('new') : '–'}
+          </Text>
+        ) : (
+          <RelativeChange value={change} hint={t('changeHint')} />
+        ),
     ),
   ];
-}
-
-function ChangeCell({ group: { change, quotaBefore } }: { readonly group: ShownGroup }) {
-  const { t } = useTranslation('costs');
-  if (change !== null) return <RelativeChange value={change} />;
-  return (
-    <Text span size="sm" c="dimmed">
-      {quotaBefore === 0 ? t('new') : '–'}
-    </Text>
-  );
 }
 
 function Latency({ p50_ms: p50, p95_ms: p95 }: { readonly p50_ms?: number | null; readonly p95_ms?: number | null }) {
@@ -346,14 +349,12 @@ function RangePicker({ filters, range }: { readonly filters: ListFilters; readon
 }
 
 /** A relative change with its sign; neither direction is good or bad by itself, so it has no colour. */
-function RelativeChange({ value }: { readonly value: number | null }) {
-  const { t } = useTranslation('costs');
+function RelativeChange({ value, hint }: { readonly value: number | null; readonly hint: string }) {
   if (value === null) return null;
-  const percent = formatPercentChange(value);
   return (
-    <Text span inherit fw={600} title={t('changeHint')} style={{ whiteSpace: 'nowrap' }}>
-      {percent}
-    </Text>
+    <span title={hint} style={{ fontWeight: 600, whiteSpace: 'nowrap' }}>
+      {formatPercentChange(value)}
+    </span>
   );
 }
 
@@ -382,9 +383,13 @@ function useCosts({ scope, by, range, filter }: CostView) {
   }, [groups, nameOf, performance.data]);
   // Stable, so that sorting the table does not draw the chart again.
   const chart = useMemo(() => rows.map((row) => ({ ...row, model: nameOf(keyOf(row, by)) })), [rows, nameOf, by]);
+  // While the costs of another range load, the chart keeps the one it has rows of, and is drawn once.
+  const loaded = useRef(range);
+  if (!now.isPlaceholderData) loaded.current = range;
   return {
     groups: shownGroups,
     chart,
+    range: loaded.current,
     total: now.data?.total,
     totalBefore: before.data?.total,
     error: now.error ?? before.error,
