@@ -1,5 +1,5 @@
 import { Center, Skeleton, Text } from '@mantine/core';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useDeferredValue, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Panel } from './panel.tsx';
 import { SegmentedControl } from './segmented-control.tsx';
@@ -54,11 +54,20 @@ const UsageChart = lazy(() => import('./usage-chart.tsx').then((module) => ({ de
 const CHART_HEIGHT = 260;
 const LEGEND_HEIGHT = 32;
 
-/** Usage by day and model. The chart code loads lazily, so that the rest of the page appears first. */
-export function LazyUsageChart(props: Omit<UsageChartProps, 'height'>) {
+/**
+ * Usage by day and model. The chart code loads lazily, so that the rest of the page appears first, and a new chart is
+ * drawn after the frame that answers the click.
+ */
+export function LazyUsageChart({ rows, measure, days, nowMs }: Omit<UsageChartProps, 'height'>) {
   return (
     <Suspense fallback={<Skeleton h={CHART_HEIGHT + LEGEND_HEIGHT} />}>
-      <UsageChart {...props} height={CHART_HEIGHT} />
+      <UsageChart
+        rows={useDeferredValue(rows)}
+        measure={useDeferredValue(measure)}
+        days={useDeferredValue(days)}
+        nowMs={useDeferredValue(nowMs)}
+        height={CHART_HEIGHT}
+      />
     </Suspense>
   );
 }
