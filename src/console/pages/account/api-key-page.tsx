@@ -17,7 +17,7 @@ import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/f
 import { apiKeyQuery } from '../../data/keys.ts';
 import { requestsQuery } from '../../data/requests.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
-import { dayCountOf, toDayRange } from '../costs/day-range.ts';
+import { dayCountOf, toDayRange } from '../costs/group-costs.ts';
 import { useOwnRequestColumns } from '../requests/request-columns.tsx';
 import { OldSecrets } from './rotate-key.tsx';
 

@@ -8,8 +8,8 @@ import { DAY_MS, DAY_SECONDS } from '../../../contract/time-units.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import type { ListFilters } from '../../components/list/use-list-filters.ts';
-import { EmptyState } from '../../components/page.tsx';
+import { type ListFilters, useListFilters } from '../../components/list/use-list-filters.ts';
+import { EmptyState, Page } from '../../components/page.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { LazyUsageChart } from '../../components/usage-panel.tsx';
@@ -28,8 +28,16 @@ import { formatMilliseconds } from '../../data/format-times.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
 import { useChannelNames, useUserNames } from '../../data/names.ts';
 import type { RequestScope } from '../../data/requests.ts';
-import { dayCountOf, formatDay, PRESET_DAYS, rangeBefore, toDayRange } from './day-range.ts';
-import { keyOf, relativeChange, toGroupCosts } from './group-costs.ts';
+import {
+  dayCountOf,
+  formatDay,
+  keyOf,
+  PRESET_DAYS,
+  rangeBefore,
+  relativeChange,
+  toDayRange,
+  toGroupCosts,
+} from './group-costs.ts';
 
 /** Loaded once opened, or if the URL has a filter. */
 const CostFilters = lazy(() => import('./cost-filters.tsx'));
@@ -415,5 +423,15 @@ function useGroupNames(scope: RequestScope, by: CostGroup, groups: readonly { re
       return keys.data?.data.find(({ id }) => String(id) === key)?.name ?? `#${key}`;
     },
     [by, users, channels, keys.data, t],
+  );
+}
+
+/** Costs of all accounts. */
+export function AdminCostsPage() {
+  const { t } = useTranslation(['costs', 'app']);
+  return (
+    <Page title={t('app:pages.costs')} subtitle={t('adminLead')} size="xl">
+      <CostExplorer scope="all" filters={useListFilters(COST_FILTERS)} />
+    </Page>
   );
 }
