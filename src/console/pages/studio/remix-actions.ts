@@ -1,6 +1,8 @@
-import { type QueryClient, useQueryClient } from '@tanstack/react-query';
-import { useMemo, useRef } from 'react';
+import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { VideoInput } from '../../../contract/input-roles.ts';
+import { ReelgateError } from '../../../sdk/errors.ts';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { inputTypeOf } from '../../data/media-types.ts';
@@ -11,7 +13,9 @@ import {
   type UsableModel,
   usableModelsQuery,
 } from '../../data/models.ts';
-import { type VideoBody, videoQuery } from '../../data/videos.ts';
+import { selfQuery } from '../../data/self.ts';
+import { submitVideo, type VideoBody, videoQuery, videosQuery } from '../../data/videos.ts';
+import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
 import {
   type ChangeDraft,
   controlsFor,
@@ -24,7 +28,7 @@ import {
   toModelBody,
 } from './draft.ts';
 import { addInput, checkInputs, rolesFor } from './inputs.ts';
-import { cheapestModel, modelTitle } from './models.ts';
+import { addRecentModels, cheapestModel, modelTitle } from './models.ts';
 import type { InputUploads } from './uploads.ts';
 
 /** Actions based on a video. `vary` and `retry` submit at once, for the price of the video itself. */
@@ -187,4 +191,57 @@ export async function repeatVideo(
   const draft = { ...known, seed };
   const isComplete = model !== undefined && checkInputs(model, draft.operation, draft.inputs).problems.size === 0;
   return { draft, body: isComplete && lostInputs === 0 ? toModelBody(draft, model) : undefined, lostInputs };
+}
+
+/**
+ * Submits one request per video and shows the resulting videos. Idempotency keys are renewed after each click, so a
+ * retried request starts no second video. A request refused by a vendor becomes a failed video: the list shows its
+ * reason in our words, so the vendor's error is not shown in the form.
+ */
+export function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
+  const { t } = useTranslation('studio');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const press = useRef(crypto.randomUUID());
+  const mutation = useMutation({
+    mutationFn: async (bodies: readonly VideoBody[]) => {
+      const before = await queries.ensureQueryData(videosQuery(1, NEWEST_VIDEOS_COUNT));
+      const known = new Set(before.data.map(({ task_id }) => task_id));
+      const results = await Promise.allSettled(
+        bodies.map((body, index) => submitVideo(body, index === 0 ? press.current : `${press.current}-${index}`)),
+      );
+      const started = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      const [error] = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+      const list = await queries.fetchQuery({ ...videosQuery(1, NEWEST_VIDEOS_COUNT), staleTime: 0 });
+      const refused = list.data.filter(
+        ({ task_id, status, model }) =>
+          status === 'FAILURE' && !known.has(task_id) && bodies.some((body) => body.model === model),
+      );
+      if (started.length > 0) addRecentModels(bodies.map(({ model }) => model));
+      // The video that was edited or extended lists its new version.
+      const used = bodies.flatMap(({ inputs = [] }) => inputs as readonly VideoInput[]).map(({ file_id }) => file_id);
+      for (const id of new Set(used)) void queries.invalidateQueries({ queryKey: ['videos', 'one', id] });
+      const shown = [...started, ...refused.map(({ task_id }) => task_id)];
+      if (shown.length > 0) onShow([...new Set(shown)]);
+      if (error !== undefined && refused.length === 0) throw error;
+      return started;
+    },
+    onSettled: async () => {
+      press.current = crypto.randomUUID();
+      await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
+    },
+    onSuccess: (started) => {
+      if (started.length > 0) toasts.success(t('started', { count: started.length }));
+    },
+  });
+  const { error, reset } = mutation;
+  const isUnreachable = error instanceof ReelgateError && error.code === 'network';
+  // Any response proves that the service is back, so the error of the submit is no longer true.
+  useEffect(() => {
+    if (!isUnreachable) return undefined;
+    return queries.getQueryCache().subscribe((event) => {
+      if (event.type === 'updated' && event.action.type === 'success') reset();
+    });
+  }, [isUnreachable, queries, reset]);
+  return mutation;
 }

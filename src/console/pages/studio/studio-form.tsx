@@ -41,7 +41,7 @@ import { checkInputs, type InputCheck } from './inputs.ts';
 import { ModelPicker } from './model-picker.tsx';
 import { cheapestModel, modelTitle, useTotalPrice } from './models.ts';
 import { MoreParameters, ParameterChips } from './parameter-controls.tsx';
-import type { useSubmitVideos } from './submit-videos.ts';
+import type { useSubmitVideos } from './remix-actions.ts';
 import type { InputUploads } from './uploads.ts';
 
 const ImprovePrompt = lazy(() => import('./improve-prompt.tsx'));

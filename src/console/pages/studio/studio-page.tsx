@@ -16,10 +16,9 @@ import { CurrentVideo } from './current-video.tsx';
 import { type ChangeDraft, type Draft, EMPTY_DRAFT, fitDraftToModel, restoreDraft, withoutData } from './draft.ts';
 import { isNarrow, MiniPlayer, scrollToStage } from './mini-player.tsx';
 import { cheapestModel } from './models.ts';
-import { type RemixActions, useRemixActions } from './remix-actions.ts';
+import { type RemixActions, useRemixActions, useSubmitVideos } from './remix-actions.ts';
 import { ResultStack } from './result-stack.tsx';
 import { StudioForm } from './studio-form.tsx';
-import { useSubmitVideos } from './submit-videos.ts';
 import { useInputUploads } from './uploads.ts';
 import { groupBySubmit } from './video-groups.ts';
 

@@ -48,8 +48,7 @@ import { deleteVideo, type Video, type VideoDetail, videoQuery, videosQuery } fr
 import type requestStrings from '../../strings/en/requests.ts';
 import { firstFrameUpload, RemixButtons } from '../studio/current-video.tsx';
 import { useModelTitle } from '../studio/models.ts';
-import { type RemixActions, repeatVideo } from '../studio/remix-actions.ts';
-import { useSubmitVideos } from '../studio/submit-videos.ts';
+import { type RemixActions, repeatVideo, useSubmitVideos } from '../studio/remix-actions.ts';
 import { describeParameters } from './describe-parameters.ts';
 import { Lineage } from './lineage.tsx';
 import { ShareTable } from './shares-page.tsx';
