@@ -31,7 +31,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/sandbox/media.ts': 'the look of each vendor',
   'src/server/api-reference/reference-page.ts': 'samples of the guide',
   'src/cli/': 'examples in help texts',
-  'src/console/pages/studio/model-notes.ts': 'the order of the model cards',
+  'src/console/pages/studio/model-grid.tsx': 'the order of the model cards',
   'src/console/strings/en/model-notes.ts': 'descriptions of models',
   'src/console/strings/zh-cn/model-notes.ts': 'descriptions of models',
   'src/console/strings/en/admin-channels.ts': 'titles with words to translate',

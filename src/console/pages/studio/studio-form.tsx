@@ -395,7 +395,7 @@ function unfitForCompared(models: readonly UsableModel[], { operation, inputs }:
 }
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
-const ComparedModels = lazy(() => import('./compared-models.tsx'));
+const ComparedModels = lazy(async () => ({ default: (await import('./model-grid.tsx')).ComparedModels }));
 
 interface ComparePickerProps {
   readonly models: readonly UsableModel[];
