@@ -9,8 +9,8 @@ import { addInput, type DraftInput, waysFor } from './inputs.ts';
 import type { InputListProps } from './uploads.ts';
 
 const InputRows = lazy(() => import('./input-rows.tsx'));
-const InputLinkPopover = lazy(() => import('./input-link.tsx'));
-const InputPicker = lazy(() => import('./input-picker.tsx'));
+const InputLinkPopover = lazy(async () => ({ default: (await import('./input-sources.tsx')).InputLinkPopover }));
+const InputPicker = lazy(async () => ({ default: (await import('./input-sources.tsx')).InputPicker }));
 
 /**
  * Images, videos and audio of a video: filled by drop, paste, file selection, link, or from files and videos of the
