@@ -1,4 +1,4 @@
-import { ActionIcon, JsonInput, Stack, TextInput } from '@mantine/core';
+import { ActionIcon, JsonInput, NumberInput, Select, Stack, Switch, TextInput } from '@mantine/core';
 import { IconDice5 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/models.ts';
@@ -12,7 +12,7 @@ interface AdvancedFieldsProps {
 }
 
 /** Less common parameters: negative prompt, seed, and parameters by the vendor's names. */
-export default function AdvancedFields({ model, draft, onChange }: AdvancedFieldsProps) {
+export function AdvancedFields({ model, draft, onChange }: AdvancedFieldsProps) {
   const { t } = useTranslation('studio');
   const can = controlsFor(model, draft);
   const dice = (
@@ -58,4 +58,73 @@ export default function AdvancedFields({ model, draft, onChange }: AdvancedField
       />
     </Stack>
   );
+}
+
+/** The supported part of a JSON Schema property. */
+export interface Property {
+  readonly type?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+}
+
+const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+interface SchemaFieldProps {
+  readonly name: string;
+  readonly property: Property;
+  readonly required: boolean;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+}
+
+/** The input for one property, by its type. */
+export function JsonSchemaPropertyInput({ name, property, required, value, onChange }: SchemaFieldProps) {
+  const common = { label: property.title ?? name, description: property.description, required };
+  if (property.enum !== undefined) {
+    const known = new Map(property.enum.map((each) => [toText(each), each]));
+    return (
+      <Select
+        {...common}
+        data={[...known.keys()]}
+        value={value === undefined ? null : toText(value)}
+        clearable={!required}
+        onChange={(each) => onChange(each === null ? undefined : known.get(each))}
+      />
+    );
+  }
+  if (property.type === 'boolean')
+    return (
+      <Switch
+        label={common.label}
+        description={common.description}
+        checked={value === true}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+    );
+  if (property.type === 'integer' || property.type === 'number')
+    return (
+      <NumberInput
+        {...common}
+        value={typeof value === 'number' ? value : ''}
+        allowDecimal={property.type === 'number'}
+        min={property.minimum}
+        max={property.maximum}
+        onChange={(each) => onChange(typeof each === 'number' ? each : undefined)}
+      />
+    );
+  if (property.type === 'string' || property.type === undefined)
+    return (
+      <TextInput
+        {...common}
+        value={typeof value === 'string' ? value : ''}
+        maxLength={property.maxLength}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    );
+  return null;
 }

@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { STANDARD_FIELDS } from '../../../contract/video.ts';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import type { UsableModel } from '../../data/models.ts';
+import type { Property } from './advanced-fields.tsx';
 import { COUNTS, controlsFor, type Draft, type DurationRange, toCount } from './draft.ts';
-import type { Property } from './json-schema-input.tsx';
 
 interface ParametersProps {
   readonly model: UsableModel;
@@ -149,7 +149,7 @@ function ChoiceChip({ label, values, value, auto, show = (each) => each, onChang
   );
 }
 
-const AdvancedFields = lazy(() => import('./advanced-fields.tsx'));
+const AdvancedFields = lazy(async () => ({ default: (await import('./advanced-fields.tsx')).AdvancedFields }));
 
 /** Parameters of the model's media schema and, on request, the less common ones. */
 export function MoreParameters({ model, draft, onChange, isExpanded }: ParametersProps & { isExpanded: boolean }) {
@@ -165,7 +165,9 @@ export function MoreParameters({ model, draft, onChange, isExpanded }: Parameter
   );
 }
 
-const JsonSchemaPropertyInput = lazy(() => import('./json-schema-input.tsx'));
+const JsonSchemaPropertyInput = lazy(async () => ({
+  default: (await import('./advanced-fields.tsx')).JsonSchemaPropertyInput,
+}));
 
 interface MediaSchemaFieldsProps {
   /** The model's media schema (JSON Schema), or null. */
