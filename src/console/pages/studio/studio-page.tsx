@@ -1,31 +1,22 @@
-import { Alert, Button, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Skeleton, Stack } from '@mantine/core';
 import { IconBulb } from '@tabler/icons-react';
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, memo, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isTerminal } from '../../../contract/task-states.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { DRAFT_KEY_PREFIX as KEY } from '../../data/browser-storage.ts';
 import { type UsableModel, usableModelsQuery } from '../../data/models.ts';
-import { selfQuery, useStatus } from '../../data/self.ts';
-import { type Video, videosQuery } from '../../data/videos.ts';
-import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
-import { CurrentVideo } from './current-video.tsx';
+import { useStatus } from '../../data/self.ts';
 import { type ChangeDraft, type Draft, EMPTY_DRAFT, fitDraftToModel, restoreDraft, withoutData } from './draft.ts';
-import { isNarrow, MiniPlayer, scrollToStage } from './mini-player.tsx';
 import { cheapestModel } from './models.ts';
 import { type RemixActions, useRemixActions, useSubmitVideos } from './remix-actions.ts';
-import { ResultStack } from './result-stack.tsx';
+import { isNarrow, MiniPlayer, Results, scrollToStage, useVideosOnStage } from './results.tsx';
 import { StudioForm } from './studio-form.tsx';
 import { useInputUploads } from './uploads.ts';
-import { groupBySubmit } from './video-groups.ts';
 
-const Ideas = lazy(async () => ({ default: (await import('./ideas.tsx')).Ideas }));
 const IdeaPrompt = lazy(async () => ({ default: (await import('./ideas.tsx')).IdeaPrompt }));
-const Lightbox = lazy(() => import('../../components/lightbox.tsx'));
-const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 
 /** The studio: the prompt bar, the newest result, and earlier results with their prompts below. */
 export function StudioPage() {
@@ -156,101 +147,6 @@ function useActionFromAddress(actions: RemixActions, isReady: boolean): void {
     else if (frame !== undefined) takeLastFrame(frame);
     void navigate({ to: '/studio', search: {}, replace: true });
   }, [again, edit, extend, file, frame, isReady, navigate]);
-}
-
-interface ResultsProps {
-  readonly shown: readonly string[];
-  readonly onShow: (taskIds: readonly string[]) => void;
-  readonly actions: RemixActions;
-}
-
-/** The newest videos of the account; a failed refetch keeps them, and the page shows separately that it reconnects. */
-const useNewestVideos = () => useQuery({ ...videosQuery(1, NEWEST_VIDEOS_COUNT), placeholderData: keepPreviousData });
-
-/** Videos on the stage: those in the URL, otherwise those of the newest submit. */
-function useVideosOnStage(shown: readonly string[]): readonly Video[] {
-  const { data } = useNewestVideos();
-  const recent = data?.data ?? [];
-  const found = shown.flatMap((id) => recent.find(({ task_id }) => task_id === id) ?? []);
-  return found.length > 0 ? found : (groupBySubmit(recent)[0] ?? []);
-}
-
-/** The videos. Memoized, because a letter of the prompt would render all of them. */
-const Results = memo(function Results({ shown, onShow, actions }: ResultsProps) {
-  const { t } = useTranslation('studio');
-  const videos = useNewestVideos();
-  useFreshBalance(videos.data?.data);
-  const onStage = useVideosOnStage(shown);
-  const [enlarged, setEnlarged] = useState<string>();
-  if (videos.data === undefined)
-    return videos.error === null ? (
-      <Skeleton h={460} radius="lg" />
-    ) : (
-      <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />
-    );
-  const [one] = onStage;
-  if (one === undefined)
-    return (
-      <section aria-label={t('emptyTitle')}>
-        <Title order={2}>{t('emptyTitle')}</Title>
-        <Text c="dimmed" size="sm" mb="md">
-          {t('emptyText')}
-        </Text>
-        <Suspense fallback={<Skeleton h={320} radius="lg" />}>
-          <Ideas count={8} />
-        </Suspense>
-      </section>
-    );
-  const others = videos.data.data.filter((video) => !onStage.includes(video));
-  const open = (taskId: string): void => {
-    const isFinished = others.some(({ task_id, status }) => task_id === taskId && status === 'SUCCESS');
-    if (isFinished) setEnlarged(taskId);
-    else toStage(taskId);
-  };
-  const toStage = (taskId: string): void => {
-    setEnlarged(undefined);
-    onShow([taskId]);
-    scrollToStage();
-  };
-  return (
-    <>
-      <div id="stage">
-        {onStage.length > 1 ? (
-          <Suspense fallback={<Skeleton h={560} radius="lg" />}>
-            <ComparedVideos videos={onStage} actions={actions} />
-          </Suspense>
-        ) : (
-          <CurrentVideo key={one.task_id} video={one} actions={actions} />
-        )}
-      </div>
-      <ResultStack groups={groupBySubmit(others)} actions={actions} onOpen={open} />
-      {enlarged === undefined ? null : (
-        <Suspense>
-          <Lightbox
-            videos={videos.data.data.filter(({ status }) => status === 'SUCCESS')}
-            start={enlarged}
-            onClose={() => setEnlarged(undefined)}
-            actions={(video) => (
-              <Button size="sm" variant="default" onClick={() => toStage(video.task_id)}>
-                {t('toStage')}
-              </Button>
-            )}
-          />
-        </Suspense>
-      )}
-    </>
-  );
-});
-
-/** Refetches the balance when a video finishes, because a failure refunds its price. */
-function useFreshBalance(videos: readonly Video[] | undefined): void {
-  const queries = useQueryClient();
-  const running = videos?.filter(({ status }) => !isTerminal(status)).length ?? 0;
-  const before = useRef(running);
-  useEffect(() => {
-    if (running < before.current) void queries.invalidateQueries({ queryKey: selfQuery.queryKey });
-    before.current = running;
-  }, [running, queries]);
 }
 
 /** Browsers store about five million characters per site. */
