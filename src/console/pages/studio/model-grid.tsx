@@ -16,10 +16,10 @@ import { useStatus } from '../../data/self.ts';
 import { durationsQuery, type Video, videosQuery } from '../../data/videos.ts';
 import type en from '../../strings/en/model-notes.ts';
 import { controlsFor, type Draft, type DurationRange } from './draft.ts';
+import { SAMPLE_SCENES, SampleClip } from './ideas.tsx';
 import { useInputTexts } from './input-texts.ts';
 import { waysFor } from './inputs.ts';
 import { modelTitle, type PickedModels, readPickedModels, useModelPrice } from './models.ts';
-import { SAMPLE_SCENES, SampleClip } from './sample-clip.tsx';
 
 interface ModelGridProps {
   readonly title: string;
