@@ -1,9 +1,11 @@
-import { ActionIcon, JsonInput, NumberInput, Select, Stack, Switch, TextInput } from '@mantine/core';
+import { ActionIcon, JsonInput, NumberInput, Select, Stack, Switch, Textarea, TextInput } from '@mantine/core';
 import { IconDice5 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/models.ts';
 import { controlsFor, type Draft } from './draft.ts';
-import { GrowingTextarea } from './growing-textarea.tsx';
+
+/** A text area that measures its content, for browsers that cannot size it by CSS. */
+export const AutosizeTextarea = Textarea;
 
 interface AdvancedFieldsProps {
   readonly model: UsableModel;
@@ -26,8 +28,9 @@ export function AdvancedFields({ model, draft, onChange }: AdvancedFieldsProps) 
   return (
     <Stack gap="md" pt="xs">
       {can.negative ? (
-        <GrowingTextarea
+        <Textarea
           label={t('negative')}
+          autosize
           value={draft.negative}
           onChange={(event) => onChange({ negative: event.currentTarget.value })}
           minRows={1}

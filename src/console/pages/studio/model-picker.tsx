@@ -1,10 +1,10 @@
 import { ActionIcon, Group } from '@mantine/core';
-import { IconChevronDown, IconMovie, IconStar, IconStarFilled } from '@tabler/icons-react';
+import { IconChevronDown, IconColumns, IconMovie, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { formatLabelled } from '../../data/format-text.ts';
 import type { UsableModel } from '../../data/models.ts';
-import type { Draft } from './draft.ts';
+import { type Draft, MAX_COMPARED, modelsOfDraft, toggleCompared } from './draft.ts';
 import { modelTitle, readPickedModels, toggleFavouriteModel } from './models.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
@@ -63,5 +63,56 @@ export function ModelPicker({ models, draft, opened, setOpened, onChange }: Mode
         </Suspense>
       ) : null}
     </Group>
+  );
+}
+
+const ComparedModels = lazy(async () => ({ default: (await import('./model-grid.tsx')).ComparedModels }));
+
+interface ComparePickerProps {
+  readonly models: readonly UsableModel[];
+  readonly draft: Draft;
+  readonly onChange: (compare: Draft['compare']) => void;
+}
+
+/** Selects further models to generate the same video with; up to four in total. */
+export function CompareModelsPicker({ models, draft, onChange }: ComparePickerProps) {
+  const { t } = useTranslation('studio');
+  const [opened, setOpened] = useState(false);
+  const others = modelsOfDraft(draft, models).slice(1);
+  const close = (): void => setOpened(false);
+  const toggle = (id: string): void => {
+    const compare = toggleCompared(draft, id);
+    onChange(compare);
+    if (compare.length >= MAX_COMPARED - 1) close();
+  };
+  return (
+    <>
+      {others.length === 0 ? (
+        <button type="button" className="chip" aria-keyshortcuts="c" data-compare onClick={() => setOpened(true)}>
+          <IconColumns size={16} />
+          {t('compare')}
+        </button>
+      ) : (
+        <Suspense>
+          <ComparedModels
+            models={others}
+            onRemove={(id) => onChange(toggleCompared(draft, id))}
+            onAdd={others.length < MAX_COMPARED - 1 ? () => setOpened(true) : undefined}
+          />
+        </Suspense>
+      )}
+      {opened ? (
+        <Suspense>
+          <ModelGrid
+            title={t('compareTitle')}
+            models={models.filter(({ id }) => id !== draft.model)}
+            draft={draft}
+            selected={draft.compare}
+            onSelect={({ id }) => toggle(id)}
+            onClose={close}
+          />
+        </Suspense>
+      ) : null}
+    </>
   );
 }

@@ -1,16 +1,21 @@
-import { ActionIcon, Alert, Anchor, Button, Group, Kbd, Loader, Paper, Text, UnstyledButton } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
 import {
-  IconAlertTriangle,
-  IconBookmark,
-  IconCode,
-  IconColumns,
-  IconEraser,
-  IconKeyboard,
-  IconSparkles,
-} from '@tabler/icons-react';
+  ActionIcon,
+  Alert,
+  Anchor,
+  Button,
+  Group,
+  InputBase,
+  type InputBaseProps,
+  Kbd,
+  Loader,
+  Paper,
+  Text,
+  UnstyledButton,
+} from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import { IconAlertTriangle, IconBookmark, IconCode, IconEraser, IconKeyboard, IconSparkles } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import { type ComponentProps, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toDisplayedQuota } from '../../../contract/amounts.ts';
 import { VIDEO_OPERATIONS, type VideoOperation } from '../../../contract/input-roles.ts';
@@ -24,21 +29,11 @@ import { formatRelativeTime } from '../../data/format-times.ts';
 import { canDo, type UsableModel } from '../../data/models.ts';
 import { useSelf } from '../../data/self.ts';
 import type { VideoBody, VideoQuote } from '../../data/videos.ts';
-import {
-  bodiesFor,
-  type ChangeDraft,
-  type Draft,
-  EMPTY_DRAFT,
-  fitDraftToModel,
-  MAX_COMPARED,
-  modelsOfDraft,
-  toggleCompared,
-} from './draft.ts';
-import { GrowingTextarea } from './growing-textarea.tsx';
+import { bodiesFor, type ChangeDraft, type Draft, EMPTY_DRAFT, fitDraftToModel, modelsOfDraft } from './draft.ts';
 import { InputList } from './input-list.tsx';
 import { type InputTexts, useInputTexts } from './input-texts.ts';
 import { checkInputs, type InputCheck } from './inputs.ts';
-import { ModelPicker } from './model-picker.tsx';
+import { CompareModelsPicker, ModelPicker } from './model-picker.tsx';
 import { cheapestModel, modelTitle, useTotalPrice } from './models.ts';
 import { MoreParameters, ParameterChips } from './parameter-controls.tsx';
 import type { useSubmitVideos } from './remix-actions.ts';
@@ -394,58 +389,6 @@ function unfitForCompared(models: readonly UsableModel[], { operation, inputs }:
   return unfit.length === 0 ? undefined : t('unfitForCompared', { models: formatNames(unfit.map(modelTitle)) });
 }
 
-const ModelGrid = lazy(() => import('./model-grid.tsx'));
-const ComparedModels = lazy(async () => ({ default: (await import('./model-grid.tsx')).ComparedModels }));
-
-interface ComparePickerProps {
-  readonly models: readonly UsableModel[];
-  readonly draft: Draft;
-  readonly onChange: (compare: Draft['compare']) => void;
-}
-
-/** Selects further models to generate the same video with; up to four in total. */
-function CompareModelsPicker({ models, draft, onChange }: ComparePickerProps) {
-  const { t } = useTranslation('studio');
-  const [opened, setOpened] = useState(false);
-  const others = modelsOfDraft(draft, models).slice(1);
-  const close = (): void => setOpened(false);
-  const toggle = (id: string): void => {
-    const compare = toggleCompared(draft, id);
-    onChange(compare);
-    if (compare.length >= MAX_COMPARED - 1) close();
-  };
-  return (
-    <>
-      {others.length === 0 ? (
-        <button type="button" className="chip" aria-keyshortcuts="c" data-compare onClick={() => setOpened(true)}>
-          <IconColumns size={16} />
-          {t('compare')}
-        </button>
-      ) : (
-        <Suspense>
-          <ComparedModels
-            models={others}
-            onRemove={(id) => onChange(toggleCompared(draft, id))}
-            onAdd={others.length < MAX_COMPARED - 1 ? () => setOpened(true) : undefined}
-          />
-        </Suspense>
-      )}
-      {opened ? (
-        <Suspense>
-          <ModelGrid
-            title={t('compareTitle')}
-            models={models.filter(({ id }) => id !== draft.model)}
-            draft={draft}
-            selected={draft.compare}
-            onSelect={({ id }) => toggle(id)}
-            onClose={close}
-          />
-        </Suspense>
-      ) : null}
-    </>
-  );
-}
-
 interface GenerateBarProps {
   /** One request per model; undefined while the form is incomplete. */
   readonly bodies: readonly VideoBody[] | undefined;
@@ -579,4 +522,37 @@ function useStudioShortcuts({ submit, pickModel }: StudioKeys): void {
     ...['c', 'r', 'v', 'e', 'd', 'l'].map((key) => [key, pressOnKey(key)] as [string, () => void]),
   ]);
   useHotkeys([['mod+Enter', outsideDialogs(submit)]], []);
+}
+
+interface GrowingTextareaProps extends InputBaseProps, Omit<ComponentProps<'textarea'>, keyof InputBaseProps> {
+  readonly minRows: number;
+  readonly maxRows: number;
+}
+
+/** CSS Basic User Interface 4, section 5.2. */
+const CAN_SIZE_BY_CSS = CSS.supports('field-sizing', 'content');
+
+const AutosizeTextarea = lazy(async () => ({ default: (await import('./advanced-fields.tsx')).AutosizeTextarea }));
+
+/** Height of the given number of rows, with padding and border. */
+const heightOf = (rows: number): string => `calc(${rows} * 1lh + 2 * var(--input-padding-y) + 2px)`;
+
+/**
+ * A text area that grows with its content. Uses CSS where supported: Mantine measures a hidden second field, which
+ * causes two layouts before the first paint, and whose code is loaded only where it is needed.
+ */
+function GrowingTextarea({ minRows, maxRows, ...others }: GrowingTextareaProps) {
+  return CAN_SIZE_BY_CSS ? (
+    <InputBase
+      component="textarea"
+      multiline
+      {...others}
+      classNames={{ input: 'growing' }}
+      styles={{ input: { minHeight: heightOf(minRows), maxHeight: heightOf(maxRows) } }}
+    />
+  ) : (
+    <Suspense>
+      <AutosizeTextarea {...others} autosize minRows={minRows} maxRows={maxRows} />
+    </Suspense>
+  );
 }
