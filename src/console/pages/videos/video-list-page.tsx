@@ -58,8 +58,13 @@ const NO_VIDEOS: readonly Video[] = [];
 
 /** All videos of the user; the filters are in the URL, so that a view can be bookmarked and shared. */
 export function VideoListPage() {
-  const { t } = useTranslation('studio');
   const search = useSearch({ from: '/app/videos' });
+  // Filters and cards take longer than a frame: they follow the one that answers the click.
+  return <VideoList search={useDeferredValue(search)} />;
+}
+
+const VideoList = memo(function VideoList({ search }: { readonly search: VideosSearchParams }) {
+  const { t } = useTranslation('studio');
   const navigate = useNavigate();
   const selection = useVideoSelection();
   const { page = 1, from, to, favourite, collection, ...rest } = search;
@@ -73,7 +78,11 @@ export function VideoListPage() {
   const videos = useQuery({ ...videosQuery(page, PAGE_SIZE, filter), placeholderData: keepPreviousData });
   const shown = videos.data?.data ?? NO_VIDEOS;
   const set = (part: VideosSearchParams): void =>
-    void navigate({ to: '/videos', search: { ...search, page: undefined, after: undefined, ...part }, replace: true });
+    void navigate({
+      to: '/videos',
+      search: (latest) => ({ ...latest, page: undefined, after: undefined, ...part }),
+      replace: true,
+    });
   const studio = (
     <Button
       data-create
@@ -118,7 +127,7 @@ export function VideoListPage() {
       )}
     </Page>
   );
-}
+});
 
 interface VideoGridProps {
   readonly videos: readonly Video[];
