@@ -9,6 +9,7 @@ import {
   Suspense,
   useDeferredValue,
   useEffect,
+  useMemo,
   useRef,
   useState,
   useSyncExternalStore,
@@ -30,7 +31,7 @@ const Lightbox = lazy(() => import('../../components/lightbox.tsx'));
 const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 
 interface ResultsProps {
-  readonly shown: readonly string[];
+  readonly onStage: readonly Video[];
   readonly onShow: (taskIds: readonly string[]) => void;
   readonly actions: RemixActions;
 }
@@ -41,17 +42,21 @@ const useNewestVideos = () => useQuery({ ...videosQuery(1, NEWEST_VIDEOS_COUNT),
 /** Videos on the stage: those in the URL, otherwise those of the newest submit. */
 export function useVideosOnStage(shown: readonly string[]): readonly Video[] {
   const { data } = useNewestVideos();
-  const recent = data?.data ?? [];
-  const found = shown.flatMap((id) => recent.find(({ task_id }) => task_id === id) ?? []);
-  return found.length > 0 ? found : (groupBySubmit(recent)[0] ?? []);
+  return useMemo(() => {
+    const recent = data?.data ?? [];
+    const found = shown.flatMap((id) => recent.find(({ task_id }) => task_id === id) ?? []);
+    return found.length > 0 ? found : (groupBySubmit(recent)[0] ?? []);
+  }, [data, shown]);
 }
 
-/** The videos. Memoized, because a letter of the prompt would render all of them. */
-export const Results = memo(function Results({ shown, onShow, actions }: ResultsProps) {
+/**
+ * The videos. Memoized, because a letter of the prompt would render all of them. The stage's come from the page, so that
+ * the stage exists once the small player below the form looks for it.
+ */
+export const Results = memo(function Results({ onStage, onShow, actions }: ResultsProps) {
   const { t } = useTranslation('studio');
   const videos = useNewestVideos();
   useFreshBalance(videos.data?.data);
-  const onStage = useVideosOnStage(shown);
   const [enlarged, setEnlarged] = useState<string>();
   if (videos.data === undefined)
     return videos.error === null ? (

@@ -28,7 +28,7 @@ export function StudioPage() {
   const { data: status } = useStatus();
   const [notice, setNotice] = useState('');
   const [shown, show] = useShownVideos();
-  const [onStage] = useVideosOnStage(shown);
+  const onStage = useVideosOnStage(shown);
   const showStarted = (taskIds: readonly string[]): void => {
     show(taskIds);
     setNotice('');
@@ -77,7 +77,7 @@ export function StudioPage() {
             promptModel={models.data.find(
               ({ id, kind, permitted }) => id === status?.prompt_model && kind === 'chat' && permitted,
             )}
-            mini={<MiniPlayer video={onStage} />}
+            mini={<MiniPlayer video={onStage[0]} />}
           />
         )}
         <ErrorAlert error={variation.error} />
@@ -86,7 +86,7 @@ export function StudioPage() {
             <IdeaPrompt idea={idea} change={change} />
           </Suspense>
         )}
-        <Results shown={shown} onShow={show} actions={actions} />
+        <Results onStage={onStage} onShow={show} actions={actions} />
       </Stack>
     </Page>
   );
