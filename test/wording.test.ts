@@ -107,8 +107,8 @@ const GLOSSARY_COLUMNS = { en: 4, zh: 5 } as const;
 const EXCEPTIONS: readonly (readonly [place: string, begins: string, why: string])[] = [
   ['en/admin-settings.names.QUOTA_PER_UNIT', 'Quota of one credit', 'it defines the unit'],
   ['zh-cn/admin-settings.names.QUOTA_PER_UNIT', '每积分', 'it defines the unit'],
-  ['en/connect-clients.hints', '', 'clients call their own settings providers'],
-  ['en/admin-announcements.targetHint', 'A page of this console', 'an address'],
+  ['en/account.connect.hints', '', 'clients call their own settings providers'],
+  ['en/notifications.announcements.targetHint', 'A page of this console', 'an address'],
   ['zh-cn/admin-channels.credentials', 'API Key', "the vendors' own name for it"],
 ];
 

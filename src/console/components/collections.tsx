@@ -24,7 +24,7 @@ interface CollectionDialogProps {
  * again at the end, as the video whose dialog this is may leave them.
  */
 export function CollectionDialog({ taskIds, onClose }: CollectionDialogProps) {
-  const { t } = useTranslation('collections');
+  const { t } = useTranslation('videos');
   const queries = useQueryClient();
   const collections = useQuery(collectionsQuery(taskIds.length === 1 ? taskIds[0] : undefined));
   // The API reports collections of a single video only. For several videos, checkboxes show the changes made in this dialog.
@@ -43,20 +43,20 @@ export function CollectionDialog({ taskIds, onClose }: CollectionDialogProps) {
     onSettled: () => refetch('collections'),
   });
   return (
-    <Dialog title={t('title', { count: taskIds.length })} onClose={close}>
+    <Dialog title={t('collections.title', { count: taskIds.length })} onClose={close}>
       <Stack>
         {collections.data === undefined && collections.error === null ? <Skeleton h={80} radius="md" /> : null}
         {collections.data?.length === 0 ? (
           <Text size="sm" c="dimmed">
-            {t('none')}
+            {t('collections.none')}
           </Text>
         ) : null}
-        <Stack gap="xs" role="group" aria-label={t('collections')}>
+        <Stack gap="xs" role="group" aria-label={t('collections.collections')}>
           {(collections.data ?? []).map((collection) => (
             <Checkbox
               key={collection.id}
               label={collection.name}
-              description={t('videos', { count: collection.videos })}
+              description={t('collections.videos', { count: collection.videos })}
               checked={isChecked(collection, chosen)}
               disabled={set.isPending}
               onChange={({ currentTarget: { checked } }) => set.mutate({ id: collection.id, isMember: checked })}
@@ -67,7 +67,7 @@ export function CollectionDialog({ taskIds, onClose }: CollectionDialogProps) {
         <NewCollection onCreated={(id) => set.mutateAsync({ id, isMember: true })} />
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
-            {t('done')}
+            {t('collections.done')}
           </Button>
         </Group>
       </Stack>
@@ -80,7 +80,7 @@ const isChecked = ({ id, contains = false }: Collection, chosen: Readonly<Record
 
 /** Creates a collection with the videos. */
 function NewCollection({ onCreated }: { readonly onCreated: (id: number) => Promise<unknown> }) {
-  const { t } = useTranslation('collections');
+  const { t } = useTranslation('videos');
   const [name, setName] = useState('');
   const create = useMutation({
     mutationFn: async () => onCreated(await createCollection(name.trim())),
@@ -96,13 +96,13 @@ function NewCollection({ onCreated }: { readonly onCreated: (id: number) => Prom
       <Group align="flex-end" wrap="nowrap" gap="xs">
         <TextInput
           flex={1}
-          label={t('newName')}
+          label={t('collections.newName')}
           maxLength={80}
           value={name}
           onChange={({ currentTarget: { value } }) => setName(value)}
         />
         <Button type="submit" variant="default" loading={create.isPending} disabled={name.trim() === ''}>
-          {t('create')}
+          {t('collections.create')}
         </Button>
       </Group>
       <ErrorAlert error={create.error} />
@@ -117,7 +117,7 @@ interface CollectionBarProps {
 
 /** Name and actions of the collection whose videos the page shows. */
 export function CollectionBar({ id, onDeleted }: CollectionBarProps) {
-  const { t } = useTranslation('collections');
+  const { t } = useTranslation('videos');
   const queries = useQueryClient();
   const { data } = useQuery(collectionsQuery());
   const [isRenaming, setRenaming] = useState(false);
@@ -135,7 +135,7 @@ export function CollectionBar({ id, onDeleted }: CollectionBarProps) {
         {collection.name}
       </Text>
       <Text size="sm" c="dimmed">
-        {t('videos', { count: collection.videos })}
+        {t('collections.videos', { count: collection.videos })}
       </Text>
       <Button
         size="compact-sm"
@@ -143,19 +143,19 @@ export function CollectionBar({ id, onDeleted }: CollectionBarProps) {
         leftSection={<IconPencil size={15} />}
         onClick={() => setRenaming(true)}
       >
-        {t('rename')}
+        {t('collections.rename')}
       </Button>
       <ConfirmDialog
-        title={t('deleteTitle', { name: collection.name })}
-        confirmLabel={t('delete')}
+        title={t('collections.deleteTitle', { name: collection.name })}
+        confirmLabel={t('collections.delete')}
         onConfirm={remove}
         trigger={(open) => (
           <Button size="compact-sm" variant="default" color="red" leftSection={<IconTrash size={15} />} onClick={open}>
-            {t('delete')}
+            {t('collections.delete')}
           </Button>
         )}
       >
-        {t('deleteText')}
+        {t('collections.deleteText')}
       </ConfirmDialog>
       {isRenaming ? <RenameDialog collection={collection} onClose={() => setRenaming(false)} /> : null}
     </Group>
@@ -168,7 +168,7 @@ interface RenameDialogProps {
 }
 
 function RenameDialog({ collection, onClose }: RenameDialogProps) {
-  const { t } = useTranslation('collections');
+  const { t } = useTranslation('videos');
   const queries = useQueryClient();
   const [name, setName] = useState(collection.name);
   const save = useMutation({
@@ -180,14 +180,14 @@ function RenameDialog({ collection, onClose }: RenameDialogProps) {
   });
   return (
     <FormDialog
-      title={t('renameTitle')}
-      submitLabel={t('rename')}
+      title={t('collections.renameTitle')}
+      submitLabel={t('collections.rename')}
       save={save}
       disabled={name.trim() === ''}
       onClose={onClose}
     >
       <TextInput
-        label={t('name')}
+        label={t('collections.name')}
         maxLength={80}
         data-autofocus
         value={name}

@@ -13,7 +13,7 @@ import { apiKeysQuery } from '../data/keys.ts';
 import { usableModelsQuery } from '../data/models.ts';
 import { isAdmin, useSelf } from '../data/self.ts';
 import { videosQuery } from '../data/videos.ts';
-import type paletteStrings from '../strings/en/command-palette.ts';
+import type keyboardStrings from '../strings/en/keyboard.ts';
 import { useReturnFocus } from './dialog.tsx';
 import { ADMIN_SECTIONS, OTHER_ADMIN_SECTIONS, USER_SECTIONS } from './navigation.tsx';
 import { withMod } from './shortcut-keys.ts';
@@ -24,7 +24,7 @@ import { withMod } from './shortcut-keys.ts';
  */
 export default function CommandPalette({ onClose }: { readonly onClose: () => void }) {
   useReturnFocus();
-  const { t } = useTranslation('command-palette');
+  const { t } = useTranslation('keyboard');
   const admin = isAdmin(useSelf().data?.role);
   const [search, setSearch] = useState('');
   const [active, setActive] = useState(0);
@@ -50,7 +50,7 @@ export default function CommandPalette({ onClose }: { readonly onClose: () => vo
   return (
     <Modal.Root opened onClose={onClose} size="lg" yOffset="10dvh">
       <Modal.Overlay />
-      <Modal.Content aria-label={t('title')}>
+      <Modal.Content aria-label={t('palette.title')}>
         <TextInput
           data-autofocus
           variant="unstyled"
@@ -58,8 +58,8 @@ export default function CommandPalette({ onClose }: { readonly onClose: () => vo
           px="md"
           leftSection={<IconSearch size={18} />}
           leftSectionWidth={28}
-          placeholder={t(admin ? 'placeholderAdmin' : 'placeholder')}
-          aria-label={t('title')}
+          placeholder={t(admin ? 'palette.placeholderAdmin' : 'palette.placeholder')}
+          aria-label={t('palette.title')}
           role="combobox"
           aria-expanded={items.length > 0}
           aria-controls={listId}
@@ -73,10 +73,10 @@ export default function CommandPalette({ onClose }: { readonly onClose: () => vo
           onKeyDown={onKeyDown}
         />
         <ScrollArea.Autosize mah="60dvh" className="palette-results">
-          <div id={listId} role="listbox" aria-label={t('title')} ref={list}>
+          <div id={listId} role="listbox" aria-label={t('palette.title')} ref={list}>
             {groups.map((group) => (
               // biome-ignore lint/a11y/useSemanticElements: a fieldset is no group of options
-              <div key={group.id} role="group" aria-label={t(`groups.${group.id}`)}>
+              <div key={group.id} role="group" aria-label={t(`palette.groups.${group.id}`)}>
                 <GroupTitle id={group.id} />
                 {group.items.map((item) => {
                   index += 1;
@@ -132,28 +132,28 @@ function PaletteOption({ id, item, isActive, onOpen, onPoint }: PaletteOptionPro
 }
 
 function NothingFound({ search }: { readonly search: string }) {
-  const { t } = useTranslation('command-palette');
+  const { t } = useTranslation('keyboard');
   return (
     <Text size="sm" c="dimmed" p="md" role="status">
-      {t('none', { search })}
+      {t('palette.none', { search })}
     </Text>
   );
 }
 
 function KeyHint() {
-  const { t } = useTranslation('command-palette');
+  const { t } = useTranslation('keyboard');
   return (
     <Text size="xs" c="dimmed" px="md" py="xs" visibleFrom="sm">
-      {t('hint')} · <Kbd size="xs">{withMod('K')}</Kbd>
+      {t('palette.hint')} · <Kbd size="xs">{withMod('K')}</Kbd>
     </Text>
   );
 }
 
 function GroupTitle({ id }: { readonly id: CommandPaletteGroup['id'] }) {
-  const { t } = useTranslation('command-palette');
+  const { t } = useTranslation('keyboard');
   return (
     <Text size="xs" c="dimmed" fw={600} px="md" pt="sm" pb={4} aria-hidden>
-      {t(`groups.${id}`)}
+      {t(`palette.groups.${id}`)}
     </Text>
   );
 }
@@ -176,11 +176,11 @@ interface CommandPaletteItem {
 }
 /** Results of one kind. */
 interface CommandPaletteGroup {
-  readonly id: keyof typeof paletteStrings.groups;
+  readonly id: keyof typeof keyboardStrings.palette.groups;
   readonly items: readonly CommandPaletteItem[];
 }
 
-type ActionId = keyof typeof paletteStrings.actions;
+type ActionId = keyof typeof keyboardStrings.palette.actions;
 const ACTIONS: readonly (readonly [ActionId, NavigateOptions['to']])[] = [
   ['video', '/studio'],
   ['key', '/account/tokens'],
@@ -229,7 +229,7 @@ function usePaletteData(search: string, admin: boolean) {
 
 /** Results by kind: pages and actions immediately, the service's results a moment later. */
 function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] {
-  const { t } = useTranslation(['command-palette', 'app']);
+  const { t } = useTranslation(['keyboard', 'app']);
   const navigate = useNavigate();
   const role = useSelf().data?.role;
   const admin = isAdmin(role);
@@ -250,7 +250,7 @@ function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] 
       .map(({ to, label }) => item(to, t(`app:pages.${label}`), { to }, t(`app:sections.${title}`))),
   );
   const actions = [...ACTIONS, ...(admin ? ADMIN_ACTIONS : [])].map(([id, to]) =>
-    item(id, t(`actions.${id}`), { to } as NavigateOptions),
+    item(id, t(`palette.actions.${id}`), { to } as NavigateOptions),
   );
   const guide = { id: 'docs', label: t('app:pages.apiGuide'), open: () => window.location.assign('/docs') };
   const groups: readonly CommandPaletteGroup[] = [

@@ -21,7 +21,7 @@ const PAGE_SIZE = 10;
  * caller's own
  */
 export function RecentLoginAttempts({ userId }: { readonly userId?: number }) {
-  const { t } = useTranslation(['login-history', 'app']);
+  const { t } = useTranslation(['account', 'app']);
   const filters = useListFilters(['failed']);
   const onlyFailed = filters.value.failed === 'true';
   const logins = useInfiniteQuery({
@@ -41,17 +41,22 @@ export function RecentLoginAttempts({ userId }: { readonly userId?: number }) {
     <>
       <Switch
         mb="sm"
-        label={t('onlyFailed')}
+        label={t('loginHistory.onlyFailed')}
         checked={onlyFailed}
         onChange={(event) => filters.set('failed', event.currentTarget.checked ? 'true' : undefined)}
       />
       <ErrorAlert error={logins.error} retry={() => void logins.refetch()} />
       {rows?.length === 0 ? (
         <Text size="sm" c="dimmed" role="status">
-          {t('none')}
+          {t('loginHistory.none')}
         </Text>
       ) : logins.error === null ? (
-        <DataTable label={t('attempts')} columns={loginAttemptColumns(t)} rows={rows} rowKey={({ id }) => id} />
+        <DataTable
+          label={t('loginHistory.attempts')}
+          columns={loginAttemptColumns(t)}
+          rows={rows}
+          rowKey={({ id }) => id}
+        />
       ) : null}
       {logins.hasNextPage ? (
         <Button
@@ -69,19 +74,19 @@ export function RecentLoginAttempts({ userId }: { readonly userId?: number }) {
 }
 
 /** Columns of a list of sign-ins, without the account. */
-export const loginAttemptColumns = (t: TFunction<'login-history'>): readonly Column<LoginAttempt>[] => [
-  { label: t('outcome'), cell: (attempt) => <Outcome attempt={attempt} t={t} /> },
+export const loginAttemptColumns = (t: TFunction<'account'>): readonly Column<LoginAttempt>[] => [
+  { label: t('loginHistory.outcome'), cell: (attempt) => <Outcome attempt={attempt} t={t} /> },
   {
-    label: t('browser'),
+    label: t('loginHistory.browser'),
     cell: ({ user_agent: userAgent }) => (
       <Text size="sm" title={userAgent} style={{ overflowWrap: 'anywhere' }}>
         {describeBrowser(userAgent)}
       </Text>
     ),
   },
-  { label: t('address'), cell: ({ address }) => address || '–' },
+  { label: t('loginHistory.address'), cell: ({ address }) => address || '–' },
   {
-    label: t('time'),
+    label: t('loginHistory.time'),
     sortKey: 'time',
     cell: ({ created_time: at }) => (
       <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
@@ -91,13 +96,13 @@ export const loginAttemptColumns = (t: TFunction<'login-history'>): readonly Col
   },
 ];
 
-function Outcome({ attempt, t }: { readonly attempt: LoginAttempt; readonly t: TFunction<'login-history'> }) {
+function Outcome({ attempt, t }: { readonly attempt: LoginAttempt; readonly t: TFunction<'account'> }) {
   const { outcome, two_step: twoStep, known_source: isKnown } = attempt;
   return (
     <Group gap={6}>
-      <Badge color={outcome === 'success' ? 'teal' : 'red'}>{t(`outcomes.${outcome}`)}</Badge>
-      {isKnown ? null : <Badge color="yellow">{t('newSource')}</Badge>}
-      {twoStep ? <Badge color="gray">{t('twoStep')}</Badge> : null}
+      <Badge color={outcome === 'success' ? 'teal' : 'red'}>{t(`loginHistory.outcomes.${outcome}`)}</Badge>
+      {isKnown ? null : <Badge color="yellow">{t('loginHistory.newSource')}</Badge>}
+      {twoStep ? <Badge color="gray">{t('loginHistory.twoStep')}</Badge> : null}
     </Group>
   );
 }

@@ -7,11 +7,11 @@ import { hasSingleKeys, type Shortcut, setSingleKeys, shortcutsOf } from './shor
 
 /** Lists the keyboard shortcuts of the current page, with the switch for those without a modifier. */
 export default function ShortcutsDialog({ onClose }: { readonly onClose: () => void }) {
-  const { t } = useTranslation('shortcuts');
+  const { t } = useTranslation('keyboard');
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const [isOn, setOn] = useState(hasSingleKeys);
   return (
-    <Dialog title={t('title')} onClose={onClose}>
+    <Dialog title={t('shortcuts.title')} onClose={onClose}>
       <Stack gap="xs">
         {shortcutsOf(path).map((shortcut) => (
           <ShortcutLine key={shortcut.name} shortcut={shortcut} isOff={shortcut.isSingle === true && !isOn} />
@@ -29,12 +29,12 @@ interface SingleKeysSwitchProps {
 
 /** Switches the shortcuts without a modifier on or off. */
 export function SingleKeysSwitch({ isOn, onChange }: SingleKeysSwitchProps) {
-  const { t } = useTranslation('shortcuts');
+  const { t } = useTranslation('keyboard');
   return (
     <Switch
       mt="sm"
-      label={t('single')}
-      description={t('singleHint')}
+      label={t('shortcuts.single')}
+      description={t('shortcuts.singleHint')}
       checked={isOn}
       onChange={({ currentTarget: { checked } }) => {
         setSingleKeys(checked);
@@ -50,11 +50,11 @@ interface ShortcutLineProps {
 }
 
 function ShortcutLine({ shortcut: { keys, name }, isOff }: ShortcutLineProps) {
-  const { t } = useTranslation('shortcuts');
+  const { t } = useTranslation('keyboard');
   return (
     <Group justify="space-between" wrap="nowrap">
       <Text size="sm" c={isOff ? 'dimmed' : undefined} td={isOff ? 'line-through' : undefined}>
-        {t(name)}
+        {t(`shortcuts.${name}`)}
       </Text>
       <Kbd>{keys}</Kbd>
     </Group>

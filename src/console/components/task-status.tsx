@@ -139,16 +139,16 @@ function useNow(): number {
 /** Why a video failed and the remedy, whether its price was refunded, and the vendor's message, collapsed. */
 export function VideoFailure({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
-  const failure = useTranslation('video-failures');
+  const failure = useTranslation('videos');
   const formatCredits = useFormatCredits();
   const cause = video.fail_cause === '' ? 'unknown' : video.fail_cause;
   return (
     <Alert color="red" variant="light" p="xs">
       <Text size="sm" fw={600}>
-        {failure.t(`${cause}.text`)}
+        {failure.t(`failures.${cause}.text`)}
       </Text>
       <Text size="sm" mt={2}>
-        {failure.t(`${cause}.advice`)}
+        {failure.t(`failures.${cause}.advice`)}
       </Text>
       <Text size="xs" fw={600} mt={4}>
         {t(video.imported ? 'importedCost' : 'refunded', { price: formatCredits(video.quota) })}

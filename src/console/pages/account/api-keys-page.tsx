@@ -229,7 +229,7 @@ interface ApiKeyActionsProps {
 }
 
 function ApiKeyActions({ token, onConnect, onEdit, onRotate }: ApiKeyActionsProps) {
-  const { t } = useTranslation(['account', 'app', 'connect-clients']);
+  const { t } = useTranslation(['account', 'app']);
   const queries = useQueryClient();
   const toasts = useToasts();
   const revoke = async (): Promise<void> => {
@@ -240,7 +240,7 @@ function ApiKeyActions({ token, onConnect, onEdit, onRotate }: ApiKeyActionsProp
   return (
     <Group gap={4} wrap="nowrap" justify="flex-end">
       <Button size="compact-sm" variant="subtle" onClick={onConnect}>
-        {t('connect-clients:connect')}
+        {t('connect.connect')}
       </Button>
       <Button size="compact-sm" variant="subtle" color="gray" onClick={onEdit}>
         {t('app:edit')}
@@ -278,11 +278,11 @@ interface CreatedKey {
 
 /** Creates or changes an API key; a new key is shown once, with setup instructions for each client. */
 function ApiKeyDialog({ apiKey, onClose }: ApiKeyDialogProps) {
-  const { t } = useTranslation(['account', 'connect-clients']);
+  const { t } = useTranslation('account');
   const [created, setCreated] = useState<CreatedKey>();
   if (created === undefined) return <ApiKeyForm apiKey={apiKey} onCreated={setCreated} onClose={onClose} />;
   return (
-    <OneTimeSecretDialog title={t('connect-clients:created')} size="xl" onClose={onClose}>
+    <OneTimeSecretDialog title={t('connect.created')} size="xl" onClose={onClose}>
       <Stack>
         <ConnectPanel tokenId={created.id} page={1} apiKey={created.key} allowedModels={created.models} />
         <Group justify="flex-end">

@@ -21,7 +21,7 @@ import { selfQuery, useSelf, useStatus } from '../../data/self.ts';
 
 /** Passkeys of the account: list, add, rename, remove. */
 export function PasskeysSection() {
-  const { t } = useTranslation('passkeys');
+  const { t } = useTranslation('sign-in');
   const { data: status } = useStatus();
   const passkeys = useQuery(passkeysQuery);
   const [adding, setAdding] = useState(false);
@@ -29,20 +29,20 @@ export function PasskeysSection() {
   const own = passkeys.data ?? [];
   return (
     <SettingsSection
-      title={t('title')}
-      subtitle={t('text')}
-      aside={state === 'on' ? <Button onClick={() => setAdding(true)}>{t('add')}</Button> : undefined}
+      title={t('passkeys.title')}
+      subtitle={t('passkeys.text')}
+      aside={state === 'on' ? <Button onClick={() => setAdding(true)}>{t('passkeys.add')}</Button> : undefined}
     >
       <ErrorAlert error={passkeys.error} />
       <Stack gap="sm">
         {state === 'on' ? null : (
           <Alert variant="light" color="gray" p="xs" role="note">
-            {t(`off.${state}`)}
+            {t(`passkeys.off.${state}`)}
           </Alert>
         )}
         {passkeys.data?.length === 0 && state === 'on' ? (
           <Text size="sm" c="dimmed">
-            {t('none')}
+            {t('passkeys.none')}
           </Text>
         ) : null}
         {own.map((passkey) => (
@@ -66,7 +66,7 @@ function useAfterChange(own: readonly Passkey[]) {
 }
 
 function PasskeyRow({ passkey, own }: { readonly passkey: Passkey; readonly own: readonly Passkey[] }) {
-  const { t } = useTranslation('passkeys');
+  const { t } = useTranslation('sign-in');
   const toasts = useToasts();
   const afterChange = useAfterChange(own);
   const [renaming, setRenaming] = useState(false);
@@ -78,41 +78,41 @@ function PasskeyRow({ passkey, own }: { readonly passkey: Passkey; readonly own:
           <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
             {passkey.name}
           </Text>
-          {passkey.synced ? <Badge color="gray">{t('synced')}</Badge> : null}
-          {passkey.usable ? null : <Badge color="red">{t('otherHost')}</Badge>}
+          {passkey.synced ? <Badge color="gray">{t('passkeys.synced')}</Badge> : null}
+          {passkey.usable ? null : <Badge color="red">{t('passkeys.otherHost')}</Badge>}
         </Group>
         <Text size="xs" c="dimmed">
-          {t('created')} <RelativeTime at={passkey.created_time} />
+          {t('passkeys.created')} <RelativeTime at={passkey.created_time} />
           {' · '}
           {passkey.last_used_time === null ? (
-            t('never')
+            t('passkeys.never')
           ) : (
             <>
-              {t('lastUsed')} <RelativeTime at={passkey.last_used_time} />
+              {t('passkeys.lastUsed')} <RelativeTime at={passkey.last_used_time} />
             </>
           )}
         </Text>
-        {passkey.usable ? null : <Text size="xs">{t('otherHostText', { host: passkey.rp_id })}</Text>}
+        {passkey.usable ? null : <Text size="xs">{t('passkeys.otherHostText', { host: passkey.rp_id })}</Text>}
       </div>
       <Group gap={4}>
         <Button size="compact-sm" variant="subtle" onClick={() => setRenaming(true)}>
-          {t('rename')}
+          {t('passkeys.rename')}
         </Button>
         <ConfirmDialog
-          title={t('removeTitle', { name: passkey.name })}
-          confirmLabel={t('remove')}
+          title={t('passkeys.removeTitle', { name: passkey.name })}
+          confirmLabel={t('passkeys.remove')}
           onConfirm={async () => {
             await callApi(removePasskey, { params });
             await afterChange(own.filter(({ id }) => id !== passkey.id));
-            toasts.success(t('removed'));
+            toasts.success(t('passkeys.removed'));
           }}
           trigger={(open) => (
             <Button size="compact-sm" variant="subtle" color="red" onClick={open}>
-              {t('remove')}
+              {t('passkeys.remove')}
             </Button>
           )}
         >
-          {t('removeText')}
+          {t('passkeys.removeText')}
         </ConfirmDialog>
       </Group>
       {renaming ? <RenameDialog passkey={passkey} own={own} onClose={() => setRenaming(false)} /> : null}
@@ -127,7 +127,7 @@ interface RenameDialogProps {
 }
 
 function RenameDialog({ passkey, own, onClose }: RenameDialogProps) {
-  const { t } = useTranslation(['passkeys', 'app']);
+  const { t } = useTranslation(['sign-in', 'app']);
   const toasts = useToasts();
   const afterChange = useAfterChange(own);
   const [name, setName] = useState(passkey.name);
@@ -135,20 +135,20 @@ function RenameDialog({ passkey, own, onClose }: RenameDialogProps) {
     mutationFn: () => callApi(renamePasskey, { params: { id: String(passkey.id) }, body: { name: name.trim() } }),
     onSuccess: async () => {
       await afterChange(own);
-      toasts.success(t('renamed'));
+      toasts.success(t('passkeys.renamed'));
       onClose();
     },
   });
   return (
     <FormDialog
-      title={t('renameTitle')}
+      title={t('passkeys.renameTitle')}
       submitLabel={t('app:save')}
       save={save}
       onClose={onClose}
       disabled={name.trim() === ''}
     >
       <TextInput
-        label={t('name')}
+        label={t('passkeys.name')}
         maxLength={60}
         required
         withAsterisk={false}
@@ -161,7 +161,7 @@ function RenameDialog({ passkey, own, onClose }: RenameDialogProps) {
 
 /** Asks for a proof that the owner is present, then lets the browser create the passkey. */
 function AddDialog({ own, onClose }: { readonly own: readonly Passkey[]; readonly onClose: () => void }) {
-  const { t } = useTranslation('passkeys');
+  const { t } = useTranslation('sign-in');
   const toasts = useToasts();
   const { data: self } = useSelf();
   const afterChange = useAfterChange(own);
@@ -173,10 +173,11 @@ function AddDialog({ own, onClose }: { readonly own: readonly Passkey[]; readonl
     const credential = await createPasskey(data);
     await callApi(addPasskey, { body: { name: name.trim(), credential } });
     await afterChange();
-    toasts.success(t('added'));
+    toasts.success(t('passkeys.added'));
     onClose();
   };
-  const explain = (error: Error): Error => (error instanceof NoPasskeyError ? new Error(t('notCreated')) : error);
+  const explain = (error: Error): Error =>
+    error instanceof NoPasskeyError ? new Error(t('passkeys.notCreated')) : error;
   const orExplained = (work: () => Promise<void>) => work().catch((error: Error) => Promise.reject(explain(error)));
   const save = useMutation({
     mutationFn: () =>
@@ -192,17 +193,17 @@ function AddDialog({ own, onClose }: { readonly own: readonly Passkey[]; readonl
   };
   return (
     <FormDialog
-      title={t('addTitle')}
-      submitLabel={t('create')}
+      title={t('passkeys.addTitle')}
+      submitLabel={t('passkeys.create')}
       save={save}
       error={withPasskey.error}
       onClose={onClose}
       disabled={!isNamed || withPasskey.isPending}
     >
-      <Text size="sm">{t('addText')}</Text>
+      <Text size="sm">{t('passkeys.addText')}</Text>
       <TextInput
-        label={t('name')}
-        description={t('nameHint')}
+        label={t('passkeys.name')}
+        description={t('passkeys.nameHint')}
         maxLength={60}
         required
         withAsterisk={false}
@@ -211,9 +212,9 @@ function AddDialog({ own, onClose }: { readonly own: readonly Passkey[]; readonl
         onChange={(event) => setName(event.currentTarget.value)}
       />
       {hasCode ? (
-        <TextInput label={t('code')} autoComplete="one-time-code" maxLength={64} {...input} />
+        <TextInput label={t('passkeys.code')} autoComplete="one-time-code" maxLength={64} {...input} />
       ) : (
-        <PasswordInput label={t('password')} autoComplete="current-password" maxLength={128} {...input} />
+        <PasswordInput label={t('passkeys.password')} autoComplete="current-password" maxLength={128} {...input} />
       )}
       {own.some((passkey) => passkey.usable) ? (
         <Button
@@ -222,7 +223,7 @@ function AddDialog({ own, onClose }: { readonly own: readonly Passkey[]; readonl
           loading={withPasskey.isPending}
           onClick={() => withPasskey.mutate()}
         >
-          {t('confirmWith')}
+          {t('passkeys.confirmWith')}
         </Button>
       ) : null}
     </FormDialog>

@@ -55,10 +55,10 @@ export function ProfilePage() {
 
 /** The switch for single-key shortcuts, stored in this browser. */
 function ShortcutSettings() {
-  const { t } = useTranslation('shortcuts');
+  const { t } = useTranslation('keyboard');
   const [isOn, setOn] = useState(hasSingleKeys);
   return (
-    <SettingsSection title={t('title')} subtitle={t('settingsText')}>
+    <SettingsSection title={t('shortcuts.title')} subtitle={t('shortcuts.settingsText')}>
       <SingleKeysSwitch isOn={isOn} onChange={setOn} />
     </SettingsSection>
   );

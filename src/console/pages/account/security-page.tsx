@@ -53,7 +53,7 @@ import { PasskeysSection } from './passkeys-section.tsx';
 
 /** Two-step verification, identities, password, sessions, sign-in history and management token. */
 export function SecurityPage() {
-  const { t } = useTranslation(['account', 'login-history']);
+  const { t } = useTranslation('account');
   return (
     <Page title={t('security.title')} size="md">
       <Stack gap="lg">
@@ -62,7 +62,7 @@ export function SecurityPage() {
         <IdentitiesSection />
         <PasswordSection />
         <SessionsSection />
-        <SettingsSection title={t('login-history:title')} subtitle={t('login-history:text')}>
+        <SettingsSection title={t('loginHistory.title')} subtitle={t('loginHistory.text')}>
           <RecentLoginAttempts />
         </SettingsSection>
         <ManagementTokenSection />
@@ -497,7 +497,7 @@ function LinkDialog({ provider, onClose }: { readonly provider: SignInProvider; 
 
 /** Lets an account set up the second factor that it must have, and then returns to the requested page. */
 export function SecondFactorPage() {
-  const { t } = useTranslation('passkeys');
+  const { t } = useTranslation('sign-in');
   const { back } = useSearch({ from: '/sign-in/second-factor' });
   const navigate = useNavigate();
   const { data: status } = useStatus();
@@ -513,18 +513,18 @@ export function SecondFactorPage() {
   });
   return (
     <Box component="main" p="md" maw={720} mx="auto">
-      <Page title={t('required.title')} size="md">
+      <Page title={t('passkeys.required.title')} size="md">
         <Stack gap="lg">
-          <Text>{t('required.text')}</Text>
+          <Text>{t('passkeys.required.text')}</Text>
           {status?.passkeys === 'on' ? <PasskeysSection /> : null}
           <TwoStepSection />
           <Group justify="space-between">
             <Button variant="subtle" color="gray" loading={signOut.isPending} onClick={() => signOut.mutate()}>
-              {t('required.signOut')}
+              {t('passkeys.required.signOut')}
             </Button>
             {/* A full load, because the page may be one the server renders, such as the device page. */}
             <Button disabled={!self.isSuccess} onClick={() => location.assign(toSafeRedirectPath(back))}>
-              {t('required.done')}
+              {t('passkeys.required.done')}
             </Button>
           </Group>
         </Stack>

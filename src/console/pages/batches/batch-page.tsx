@@ -41,7 +41,7 @@ import { SheetPanel } from './sheet-panel.tsx';
 /** One batch: its progress, what it costs, its lines, and the changes its owner can make. */
 export function BatchPage() {
   const { batchId } = useParams({ from: '/app/batches/$batchId' });
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   const { data: batch, error, refetch } = useQuery(batchQuery(batchId));
   if (batch === undefined && error === null) return <PageLoadingIndicator />;
   const title = batch?.metadata?.name ?? batchId;
@@ -49,7 +49,7 @@ export function BatchPage() {
     <Page title={title} actions={batch === undefined ? null : <BatchActions batch={batch} />}>
       <Stack gap="lg">
         <Anchor size="sm" renderRoot={(props) => <Link to="/batches" {...props} />}>
-          {t('back')}
+          {t('batches.back')}
         </Anchor>
         <ErrorAlert error={error} retry={() => void refetch()} />
         {batch === undefined ? null : (
@@ -64,7 +64,7 @@ export function BatchPage() {
 }
 
 function BatchActions({ batch }: { readonly batch: Batch }) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   const queries = useQueryClient();
   const navigate = useNavigate();
   const toasts = useToasts();
@@ -73,7 +73,7 @@ function BatchActions({ batch }: { readonly batch: Batch }) {
     onSuccess: ({ id }) => {
       void queries.invalidateQueries({ queryKey: ['batches'] });
       if (id === batch.id) return;
-      toasts.success(t('retried'));
+      toasts.success(t('batches.retried'));
       void navigate({ to: '/batches/$batchId', params: { batchId: id } });
     },
   });
@@ -90,21 +90,21 @@ function BatchActions({ batch }: { readonly batch: Batch }) {
             loading={change.isPending}
             onClick={() => change.mutate(isPaused ? 'resume' : 'pause')}
           >
-            {t(isPaused ? 'resume' : 'pause')}
+            {t(isPaused ? 'batches.resume' : 'batches.pause')}
           </Button>
         ) : null}
         {canStop ? (
           <ConfirmDialog
-            title={t('cancelTitle')}
-            confirmLabel={t('cancel')}
+            title={t('batches.cancelTitle')}
+            confirmLabel={t('batches.cancel')}
             onConfirm={async () => void (await change.mutateAsync('cancel'))}
             trigger={(open) => (
               <Button variant="default" color="red" leftSection={<IconX size={16} />} onClick={open}>
-                {t('cancel')}
+                {t('batches.cancel')}
               </Button>
             )}
           >
-            {t('cancelText')}
+            {t('batches.cancelText')}
           </ConfirmDialog>
         ) : null}
         {hasEnded(batch) && batch.request_counts.failed > 0 ? (
@@ -114,7 +114,7 @@ function BatchActions({ batch }: { readonly batch: Batch }) {
             loading={change.isPending}
             onClick={() => change.mutate('retry')}
           >
-            {t('retry')}
+            {t('batches.retry')}
           </Button>
         ) : null}
         {batch.request_counts.total === 0 ? null : (
@@ -123,7 +123,7 @@ function BatchActions({ batch }: { readonly batch: Batch }) {
             loading={download.isPending}
             onClick={() => download.mutate()}
           >
-            {t('results')}
+            {t('batches.results')}
           </Button>
         )}
       </Group>
@@ -146,24 +146,24 @@ function Fact({ label, children }: { readonly label: string; readonly children: 
 }
 
 function BatchFacts({ batch }: { readonly batch: Batch }) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   const format = useFormatCredits();
   const { spent, budget, expires_at: expires, retry_of: retryOf } = batch;
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-      <Fact label={t('status')}>
+      <Fact label={t('batches.status')}>
         <BatchStatus batch={batch} />
       </Fact>
-      <Fact label={t('progress')}>
+      <Fact label={t('batches.progress')}>
         <BatchProgress batch={batch} />
       </Fact>
-      <Fact label={t('spent')}>
-        {budget === null ? format(spent) : t('ofBudget', { spent: format(spent), budget: format(budget) })}
+      <Fact label={t('batches.spent')}>
+        {budget === null ? format(spent) : t('batches.ofBudget', { spent: format(spent), budget: format(budget) })}
       </Fact>
-      <Fact label={t('created')}>{formatDateTime(batch.created_at)}</Fact>
-      {hasEnded(batch) || expires === null ? null : <Fact label={t('expires')}>{formatDeadline(expires)}</Fact>}
+      <Fact label={t('batches.created')}>{formatDateTime(batch.created_at)}</Fact>
+      {hasEnded(batch) || expires === null ? null : <Fact label={t('batches.expires')}>{formatDeadline(expires)}</Fact>}
       {retryOf === null ? null : (
-        <Fact label={t('repeats')}>
+        <Fact label={t('batches.repeats')}>
           <Anchor
             size="sm"
             renderRoot={(props) => <Link to="/batches/$batchId" params={{ batchId: retryOf }} {...props} />}
@@ -177,21 +177,21 @@ function BatchFacts({ batch }: { readonly batch: Batch }) {
 }
 
 function FileErrors({ errors }: { readonly errors: NonNullable<Batch['errors']>['data'] }) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   return (
-    <Panel title={t('fileErrors')}>
-      <Table aria-label={t('fileErrors')}>
+    <Panel title={t('batches.fileErrors')}>
+      <Table aria-label={t('batches.fileErrors')}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th w={80}>{t('line')}</Table.Th>
-            <Table.Th>{t('message')}</Table.Th>
+            <Table.Th w={80}>{t('batches.line')}</Table.Th>
+            <Table.Th>{t('batches.message')}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
           {errors.map(({ line, code, message }) => (
             <Table.Tr key={`${line}:${code}`}>
               <Table.Td>{line ?? '–'}</Table.Td>
-              <Table.Td>{t(`defects.${code as 'empty_file'}`, { defaultValue: message })}</Table.Td>
+              <Table.Td>{t(`batches.defects.${code as 'empty_file'}`, { defaultValue: message })}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
@@ -203,32 +203,35 @@ function FileErrors({ errors }: { readonly errors: NonNullable<Batch['errors']>[
 const FILTERS = ['all', 'running', 'completed', 'failed'] as const;
 
 function BatchLines({ batch }: { readonly batch: Batch }) {
-  const { t } = useTranslation(['batches', 'app']);
+  const { t } = useTranslation(['requests', 'app']);
   const [filter, setFilter] = useState<(typeof FILTERS)[number]>('all');
   const lines = useInfiniteQuery(batchLinesQuery(batch, filter === 'all' ? undefined : filter));
   const rows = lines.data?.pages.flatMap((page) => page.lines);
   const columns: readonly Column<BatchLine>[] = [
-    { label: t('id'), cell: ({ custom_id }) => <span style={{ overflowWrap: 'anywhere' }}>{custom_id}</span> },
-    { label: t('status'), cell: ({ state }) => t(`states.${state}`) },
-    { label: t('cost'), align: 'right', cell: ({ quota }) => <CreditAmount value={quota} /> },
-    { label: t('outcome'), cell: (line) => <LineOutcome line={line} /> },
+    { label: t('batches.id'), cell: ({ custom_id }) => <span style={{ overflowWrap: 'anywhere' }}>{custom_id}</span> },
+    { label: t('batches.status'), cell: ({ state }) => t(`batches.states.${state}`) },
+    { label: t('batches.cost'), align: 'right', cell: ({ quota }) => <CreditAmount value={quota} /> },
+    { label: t('batches.outcome'), cell: (line) => <LineOutcome line={line} /> },
   ];
   return (
-    <Panel title={t('lines')}>
+    <Panel title={t('batches.lines')}>
       <Stack>
         <SegmentedControl
           size="xs"
           value={filter}
           onChange={(next) => setFilter(next as typeof filter)}
-          data={FILTERS.map((value) => ({ value, label: value === 'all' ? t('all') : t(`states.${value}`) }))}
+          data={FILTERS.map((value) => ({
+            value,
+            label: value === 'all' ? t('batches.all') : t(`batches.states.${value}`),
+          }))}
         />
         <ErrorAlert error={lines.error} retry={() => void lines.refetch()} />
         {rows?.length === 0 ? (
           <Text size="sm" c="dimmed">
-            {t('noLines')}
+            {t('batches.noLines')}
           </Text>
         ) : (
-          <DataTable label={t('lines')} rows={rows} rowKey={({ line }) => line} columns={columns} />
+          <DataTable label={t('batches.lines')} rows={rows} rowKey={({ line }) => line} columns={columns} />
         )}
         {lines.hasNextPage ? (
           <Group>
@@ -243,17 +246,17 @@ function BatchLines({ batch }: { readonly batch: Batch }) {
 }
 
 function LineOutcome({ line: { video_id: video, error } }: { readonly line: BatchLine }) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   return (
     <>
       {video === null ? null : (
         <Anchor size="sm" renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: video }} {...props} />}>
-          {t('open')}
+          {t('batches.open')}
         </Anchor>
       )}
       {error === null ? null : (
         <Text size="xs" className="error-text">
-          {t(`reasons.${error.code as 'interrupted'}`, { defaultValue: error.message || error.code })}
+          {t(`batches.reasons.${error.code as 'interrupted'}`, { defaultValue: error.message || error.code })}
         </Text>
       )}
     </>
@@ -267,7 +270,7 @@ const HEAD_BYTES = 64 * 1024;
 
 /** The account's batches, and the start of new ones from a file. */
 export function BatchesPage() {
-  const { t } = useTranslation(['batches', 'app']);
+  const { t } = useTranslation(['requests', 'app']);
   const batches = useInfiniteQuery(batchPagesQuery);
   const isOff = useQuery(storageQuery).data?.enabled === false;
   const [sheet, setSheet] = useState<{ readonly name: string; readonly csv: string }>();
@@ -281,26 +284,26 @@ export function BatchesPage() {
   const upload = isOff ? null : (
     <Group gap="sm">
       <Button variant="default" onClick={() => downloadFile('example.csv', new Blob([EXAMPLE], { type: 'text/csv' }))}>
-        {t('example')}
+        {t('batches.example')}
       </Button>
       <FileButton accept=".csv,.tsv,.txt,.jsonl" onChange={(file) => void choose(file)}>
         {(props) => (
           <Button {...props} leftSection={<IconUpload size={16} />}>
-            {t('upload')}
+            {t('batches.upload')}
           </Button>
         )}
       </FileButton>
     </Group>
   );
   return (
-    <Page title={t('title')} subtitle={t('lead')} actions={upload}>
+    <Page title={t('batches.title')} subtitle={t('batches.lead')} actions={upload}>
       <Stack gap="lg">
         {sheet === undefined ? null : <SheetPanel key={sheet.csv} {...sheet} onClose={() => setSheet(undefined)} />}
         <ErrorAlert error={batches.error} retry={() => void batches.refetch()} />
         {rows === undefined && batches.error === null ? <PageLoadingIndicator /> : null}
         {rows?.length === 0 && sheet === undefined ? (
-          <EmptyState icon={<IconStack2 size={28} />} title={t('emptyTitle')}>
-            {t(isOff ? 'offText' : 'emptyText')}
+          <EmptyState icon={<IconStack2 size={28} />} title={t('batches.emptyTitle')}>
+            {t(isOff ? 'batches.offText' : 'batches.emptyText')}
           </EmptyState>
         ) : null}
         {rows === undefined || rows.length === 0 ? null : <BatchTable rows={rows} />}
@@ -318,10 +321,10 @@ export function BatchesPage() {
 }
 
 function BatchTable({ rows }: { readonly rows: readonly Batch[] }) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   const columns: readonly Column<Batch>[] = [
     {
-      label: t('name'),
+      label: t('batches.name'),
       cell: (batch) => (
         <>
           <Anchor
@@ -337,20 +340,20 @@ function BatchTable({ rows }: { readonly rows: readonly Batch[] }) {
         </>
       ),
     },
-    { label: t('status'), cell: (batch) => <BatchStatus batch={batch} /> },
-    { label: t('progress'), cell: (batch) => <BatchProgress batch={batch} /> },
-    { label: t('spent'), align: 'right', cell: ({ spent }) => <CreditAmount value={spent} /> },
+    { label: t('batches.status'), cell: (batch) => <BatchStatus batch={batch} /> },
+    { label: t('batches.progress'), cell: (batch) => <BatchProgress batch={batch} /> },
+    { label: t('batches.spent'), align: 'right', cell: ({ spent }) => <CreditAmount value={spent} /> },
     {
-      label: t('created'),
+      label: t('batches.created'),
       cell: ({ created_at }) => <span title={formatDateTime(created_at)}>{formatRelativeTime(created_at)}</span>,
     },
   ];
-  return <DataTable label={t('title')} rows={rows} rowKey={({ id }) => id} columns={columns} />;
+  return <DataTable label={t('batches.title')} rows={rows} rowKey={({ id }) => id} columns={columns} />;
 }
 
 /** Uploads a JSONL file and starts its batch. */
 function LinesDialog({ file, onClose }: { readonly file: File; readonly onClose: () => void }) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   const navigate = useNavigate();
   const queries = useQueryClient();
   const toasts = useToasts();
@@ -366,15 +369,15 @@ function LinesDialog({ file, onClose }: { readonly file: File; readonly onClose:
       return createBatch({ input_file_id: id, endpoint: endpoint.data ?? '', metadata });
     },
     onSuccess: ({ id }) => {
-      toasts.success(t('started'));
+      toasts.success(t('batches.started'));
       void queries.invalidateQueries({ queryKey: ['batches'] });
       void navigate({ to: '/batches/$batchId', params: { batchId: id } });
     },
   });
   return (
     <FormDialog
-      title={t('jsonlTitle', { name: file.name })}
-      submitLabel={t('jsonlStart')}
+      title={t('batches.jsonlTitle', { name: file.name })}
+      submitLabel={t('batches.jsonlStart')}
       save={save}
       onClose={onClose}
       disabled={endpoint.data === undefined || endpoint.data === ''}
@@ -384,7 +387,7 @@ function LinesDialog({ file, onClose }: { readonly file: File; readonly onClose:
         className={endpoint.data === '' ? 'error-text' : ''}
         role={endpoint.data === '' ? 'alert' : 'note'}
       >
-        {endpoint.data === '' ? t('jsonlBad') : t('jsonlText', { endpoint: endpoint.data ?? '…' })}
+        {endpoint.data === '' ? t('batches.jsonlBad') : t('batches.jsonlText', { endpoint: endpoint.data ?? '…' })}
       </Text>
     </FormDialog>
   );
@@ -414,21 +417,21 @@ const stateOf = ({ status, paused_at }: Batch) =>
 
 /** Badge with the state of a batch. */
 function BatchStatus({ batch }: { readonly batch: Batch }) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   const state = stateOf(batch);
   return (
     <Badge color={COLORS[state]} style={{ flexShrink: 0 }}>
-      {t(`statuses.${state}`)}
+      {t(`batches.statuses.${state}`)}
     </Badge>
   );
 }
 
 /** Bar and counts of the ended lines. */
 function BatchProgress({ batch }: { readonly batch: Batch }) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   const { total, completed, failed } = batch.request_counts;
   const share = (count: number): number => (total === 0 ? 0 : (100 * count) / total);
-  const label = t('counts', { total, completed, failed });
+  const label = t('batches.counts', { total, completed, failed });
   return (
     <Box miw={160}>
       <Progress.Root size="sm" aria-label={label}>

@@ -26,7 +26,7 @@ const ROWS_AT_A_TIME = 50;
 
 /** A sheet before it costs anything: errors of every cell, one quote, and the start. */
 export function SheetPanel({ name, csv, onClose }: SheetPanelProps) {
-  const { t } = useTranslation(['batches', 'app']);
+  const { t } = useTranslation(['requests', 'app']);
   const [model, setModel] = useState('');
   const [budget, setBudget] = useState<number | string>('');
   const [edits, setEdits] = useState<Edits>(new Map());
@@ -51,7 +51,7 @@ export function SheetPanel({ name, csv, onClose }: SheetPanelProps) {
       setSheet(checked);
       setEdits(new Map());
       if (checked.batch === null) return;
-      toasts.success(t('started'));
+      toasts.success(t('batches.started'));
       void queries.invalidateQueries({ queryKey: ['batches'] });
       void navigate({ to: '/batches/$batchId', params: { batchId: checked.batch.id } });
     },
@@ -61,19 +61,24 @@ export function SheetPanel({ name, csv, onClose }: SheetPanelProps) {
   useEffect(() => mutate(false), [model]);
   const isStale = edits.size > 0;
   return (
-    <Panel title={t('sheet')}>
+    <Panel title={t('batches.sheet')}>
       <Stack>
         <Text size="sm" c="dimmed">
-          {t('sheetLead')}
+          {t('batches.sheetLead')}
         </Text>
         <Group align="flex-start">
           <NativeSelect
-            label={t('model')}
+            label={t('batches.model')}
             value={model}
             onChange={(event) => setModel(event.currentTarget.value)}
-            data={[{ value: '', label: t('ownModel') }, ...models.map(({ id }) => id)]}
+            data={[{ value: '', label: t('batches.ownModel') }, ...models.map(({ id }) => id)]}
           />
-          <AmountInput label={t('budget')} description={t('budgetHint')} value={budget} onChange={setBudget} />
+          <AmountInput
+            label={t('batches.budget')}
+            description={t('batches.budgetHint')}
+            value={budget}
+            onChange={setBudget}
+          />
         </Group>
         <ErrorAlert error={check.error} />
         {sheet === undefined ? null : (
@@ -106,14 +111,14 @@ interface SheetActionsProps {
 }
 
 function SheetActions({ sheet, count, pending, onClose, onCheck, onStart }: SheetActionsProps) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   return (
     <Group justify="flex-end">
       <Button variant="default" onClick={onClose}>
-        {t('discard')}
+        {t('batches.discard')}
       </Button>
       <Button variant="default" leftSection={<IconRefresh size={16} />} loading={pending === 'check'} onClick={onCheck}>
-        {t('check')}
+        {t('batches.check')}
       </Button>
       <Button
         leftSection={<IconPlayerPlay size={16} />}
@@ -121,7 +126,7 @@ function SheetActions({ sheet, count, pending, onClose, onCheck, onStart }: Shee
         loading={pending === 'start'}
         onClick={onStart}
       >
-        {t('start', { count })}
+        {t('batches.start', { count })}
       </Button>
     </Group>
   );
@@ -146,7 +151,7 @@ interface SheetGridProps {
 }
 
 function SheetGrid({ sheet, edits, onEdit }: SheetGridProps) {
-  const { t } = useTranslation(['batches', 'app']);
+  const { t } = useTranslation(['requests', 'app']);
   const [limit, setLimit] = useState(ROWS_AT_A_TIME);
   const [onlyInvalid, setOnlyInvalid] = useState(false);
   const rows = sheet.rows
@@ -156,23 +161,23 @@ function SheetGrid({ sheet, edits, onEdit }: SheetGridProps) {
     <Stack gap="xs">
       {sheet.invalid === 0 ? null : (
         <Switch
-          label={t('onlyInvalid')}
+          label={t('batches.onlyInvalid')}
           checked={onlyInvalid}
           onChange={(event) => setOnlyInvalid(event.currentTarget.checked)}
         />
       )}
       <Table.ScrollContainer
         minWidth={140 * (sheet.columns.length + 1)}
-        scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': t('sheet'), role: 'region' } }}
+        scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': t('batches.sheet'), role: 'region' } }}
       >
-        <Table aria-label={t('sheet')} withColumnBorders>
+        <Table aria-label={t('batches.sheet')} withColumnBorders>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>{t('row')}</Table.Th>
+              <Table.Th>{t('batches.row')}</Table.Th>
               {sheet.columns.map((column) => (
                 <Table.Th key={column}>{column}</Table.Th>
               ))}
-              <Table.Th ta="right">{t('quote')}</Table.Th>
+              <Table.Th ta="right">{t('batches.quote')}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -199,7 +204,7 @@ interface SheetRowProps extends SheetGridProps {
 }
 
 function SheetRow({ sheet, row, index, edits, onEdit }: SheetRowProps) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   const ofRow = row.errors.filter(({ column }) => column === null);
   return (
     <Table.Tr>
@@ -214,7 +219,7 @@ function SheetRow({ sheet, row, index, edits, onEdit }: SheetRowProps) {
         ))}
         {row.dropped.length === 0 ? null : (
           <Text size="xs" c="dimmed">
-            {t('dropped', { columns: formatNames(row.dropped) })}
+            {t('batches.dropped', { columns: formatNames(row.dropped) })}
           </Text>
         )}
       </Table.Td>
@@ -226,7 +231,7 @@ function SheetRow({ sheet, row, index, edits, onEdit }: SheetRowProps) {
             <TextInput
               size="xs"
               miw={column === 'prompt' ? 220 : 90}
-              aria-label={formatNames([column, `${t('row')} ${row.line}`])}
+              aria-label={formatNames([column, `${t('batches.row')} ${row.line}`])}
               value={edits.get(key) ?? row.cells[position] ?? ''}
               error={edits.has(key) ? undefined : error}
               onChange={(event) => onEdit(key, event.currentTarget.value)}
@@ -242,20 +247,20 @@ function SheetRow({ sheet, row, index, edits, onEdit }: SheetRowProps) {
 }
 
 function SheetTotals({ sheet }: { readonly sheet: Sheet }) {
-  const { t } = useTranslation('batches');
+  const { t } = useTranslation('requests');
   return (
     <Group justify="space-between" gap="md">
       <Text size="sm">
-        {t('valid', { count: sheet.valid })}
+        {t('batches.valid', { count: sheet.valid })}
         {sheet.invalid === 0 ? null : (
-          <Text span className="error-text">{` · ${t('invalid', { count: sheet.invalid })}`}</Text>
+          <Text span className="error-text">{` · ${t('batches.invalid', { count: sheet.invalid })}`}</Text>
         )}
       </Text>
       <Text size="sm">
-        {t('total') + formatColon()}
+        {t('batches.total') + formatColon()}
         <CreditAmount value={sheet.quota} fw={600} />
         {' · '}
-        {t('balance') + formatColon()}
+        {t('batches.balance') + formatColon()}
         <CreditAmount value={sheet.balance} />
       </Text>
     </Group>

@@ -40,7 +40,7 @@ import { formatBytes, StorageUsage, storageQuery } from '../videos/storage-usage
 
 /** Files of the account, for videos and batches: upload, preview, use in the studio, delete. */
 export function FilesPage() {
-  const { t } = useTranslation(['files', 'app']);
+  const { t } = useTranslation(['videos', 'app']);
   const files = useInfiniteQuery(filesPagesQuery);
   const queue = useFileUploads();
   const add = (added: readonly File[]): void => {
@@ -57,7 +57,7 @@ export function FilesPage() {
   };
   const upload = isOff ? null : <UploadButton onFiles={add} />;
   return (
-    <Page title={t('title')} subtitle={t('lead')} actions={upload}>
+    <Page title={t('files.title')} subtitle={t('files.lead')} actions={upload}>
       <Box
         className={isOver ? 'drop-over' : ''}
         mih="50vh"
@@ -75,8 +75,8 @@ export function FilesPage() {
         <UploadRows queue={queue} />
         {rows === undefined && files.error === null ? <PageLoadingIndicator /> : null}
         {rows?.length === 0 ? (
-          <EmptyState icon={<IconFolderOpen size={28} />} title={t('emptyTitle')} action={upload}>
-            {t(isOff ? 'offText' : 'emptyText')}
+          <EmptyState icon={<IconFolderOpen size={28} />} title={t('files.emptyTitle')} action={upload}>
+            {t(isOff ? 'files.offText' : 'files.emptyText')}
           </EmptyState>
         ) : null}
         {rows === undefined || rows.length === 0 ? null : <FileTable rows={rows} onShow={setShown} />}
@@ -102,12 +102,12 @@ export function FilesPage() {
 }
 
 function UploadButton({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }) {
-  const { t } = useTranslation('files');
+  const { t } = useTranslation('videos');
   return (
     <FileButton accept={`${ACCEPTED_MEDIA},.jsonl`} multiple onChange={onFiles}>
       {(props) => (
         <Button data-create {...props} leftSection={<IconUpload size={16} />}>
-          {t('upload')}
+          {t('files.upload')}
         </Button>
       )}
     </FileButton>
@@ -116,13 +116,13 @@ function UploadButton({ onFiles }: { readonly onFiles: (files: readonly File[]) 
 
 /** Uploads of this page; a finished one becomes a row of the list. */
 function useFileUploads(): UploadQueue {
-  const { t } = useTranslation('files');
+  const { t } = useTranslation('videos');
   const queries = useQueryClient();
   const toasts = useToasts();
   const queue = useUploadQueue({
     onDone(key, { filename }) {
       queue.cancel(key);
-      toasts.success(t('uploaded', { name: filename }));
+      toasts.success(t('files.uploaded', { name: filename }));
       for (const queryKey of [['files', 'list'], storageQuery.queryKey]) void queries.invalidateQueries({ queryKey });
     },
   });
@@ -130,10 +130,10 @@ function useFileUploads(): UploadQueue {
 }
 
 function UploadRows({ queue: { uploads, retry, cancel } }: { readonly queue: UploadQueue }) {
-  const { t } = useTranslation('files');
+  const { t } = useTranslation('videos');
   if (uploads.length === 0) return null;
   return (
-    <Stack gap="xs" mb="md" component="ul" p={0} style={{ listStyle: 'none' }} aria-label={t('uploads')}>
+    <Stack gap="xs" mb="md" component="ul" p={0} style={{ listStyle: 'none' }} aria-label={t('files.uploads')}>
       {uploads.map(({ key, file, share, error }) => (
         <li key={key}>
           <Group gap="xs" wrap="nowrap">
@@ -149,10 +149,10 @@ function UploadRows({ queue: { uploads, retry, cancel } }: { readonly queue: Upl
                 leftSection={<IconRefresh size={13} />}
                 onClick={() => retry(key)}
               >
-                {t('retry')}
+                {t('files.retry')}
               </Button>
             )}
-            <ActionIcon aria-label={t('cancel', { name: file.name })} onClick={() => cancel(key)}>
+            <ActionIcon aria-label={t('files.cancel', { name: file.name })} onClick={() => cancel(key)}>
               <IconX size={15} />
             </ActionIcon>
           </Group>
@@ -175,16 +175,16 @@ interface FileTableProps {
 }
 
 function FileTable({ rows, onShow }: FileTableProps) {
-  const { t } = useTranslation('files');
+  const { t } = useTranslation('videos');
   const member = useMemberColumn<OwnFile>((file) => file.uploaded_by);
   const columns: readonly Column<OwnFile>[] = [
     {
-      label: t('name'),
+      label: t('files.name'),
       cell: (file) => (
         <Group gap="sm" wrap="nowrap">
           <UnstyledButton
             className="input-thumbnail"
-            aria-label={t('preview', { name: file.filename })}
+            aria-label={t('files.preview', { name: file.filename })}
             onClick={() => onShow(file)}
           >
             <Thumbnail file={file} />
@@ -204,27 +204,30 @@ function FileTable({ rows, onShow }: FileTableProps) {
               <Text size="xs" c="dimmed" truncate maw={150}>
                 {file.id}
               </Text>
-              <CopyIconButton text={file.id} label={t('copyId')} />
+              <CopyIconButton text={file.id} label={t('files.copyId')} />
             </Group>
           </Box>
         </Group>
       ),
     },
     ...member,
-    { label: t('type'), cell: ({ mime_type }) => mime_type.split('/')[1]?.toUpperCase() },
-    { label: t('purpose'), cell: ({ purpose }) => t(`purposes.${purpose as 'vision'}`, { defaultValue: purpose }) },
-    { label: t('size'), align: 'right', cell: ({ bytes }) => formatBytes(bytes) },
+    { label: t('files.type'), cell: ({ mime_type }) => mime_type.split('/')[1]?.toUpperCase() },
     {
-      label: t('expires'),
+      label: t('files.purpose'),
+      cell: ({ purpose }) => t(`files.purposes.${purpose as 'vision'}`, { defaultValue: purpose }),
+    },
+    { label: t('files.size'), align: 'right', cell: ({ bytes }) => formatBytes(bytes) },
+    {
+      label: t('files.expires'),
       cell: ({ expires_at }) => <span title={formatDeadline(expires_at)}>{formatRelativeTime(expires_at)}</span>,
     },
-    { label: t('actions'), hideLabel: true, align: 'right', cell: (file) => <FileActions file={file} /> },
+    { label: t('files.actions'), hideLabel: true, align: 'right', cell: (file) => <FileActions file={file} /> },
   ];
-  return <DataTable label={t('title')} rows={rows} rowKey={({ id }) => id} columns={columns} />;
+  return <DataTable label={t('files.title')} rows={rows} rowKey={({ id }) => id} columns={columns} />;
 }
 
 function FileActions({ file }: { readonly file: OwnFile }) {
-  const { t } = useTranslation('files');
+  const { t } = useTranslation('videos');
   const queries = useQueryClient();
   const toasts = useToasts();
   const remove = async (): Promise<void> => {
@@ -233,7 +236,7 @@ function FileActions({ file }: { readonly file: OwnFile }) {
       queries.invalidateQueries({ queryKey: ['files'] }),
       queries.invalidateQueries({ queryKey: storageQuery.queryKey }),
     ]);
-    toasts.success(t('deleted', { name: file.filename }));
+    toasts.success(t('files.deleted', { name: file.filename }));
   };
   return (
     <Group gap={4} wrap="nowrap" justify="flex-end">
@@ -244,20 +247,20 @@ function FileActions({ file }: { readonly file: OwnFile }) {
           leftSection={<IconSparkles size={15} />}
           renderRoot={(props) => <Link to="/studio" search={{ file: file.id }} {...props} />}
         >
-          {t('use')}
+          {t('files.use')}
         </Button>
       )}
       <ConfirmDialog
-        title={t('deleteTitle', { name: file.filename })}
-        confirmLabel={t('delete')}
+        title={t('files.deleteTitle', { name: file.filename })}
+        confirmLabel={t('files.delete')}
         onConfirm={remove}
         trigger={(open) => (
-          <ActionIcon color="red" aria-label={t('deleteFile', { name: file.filename })} onClick={open}>
+          <ActionIcon color="red" aria-label={t('files.deleteFile', { name: file.filename })} onClick={open}>
             <IconTrash size={16} />
           </ActionIcon>
         )}
       >
-        {t('deleteText')}
+        {t('files.deleteText')}
       </ConfirmDialog>
     </Group>
   );
@@ -283,7 +286,7 @@ function Thumbnail({ file: { mime_type, url } }: { readonly file: OwnFile }): Re
 }
 
 function Preview({ file: { filename, mime_type, url, sha256, bytes } }: { readonly file: OwnFile }) {
-  const { t } = useTranslation('files');
+  const { t } = useTranslation('videos');
   const type = inputTypeOf(mime_type);
   return (
     <Stack gap="sm">
@@ -300,7 +303,7 @@ function Preview({ file: { filename, mime_type, url, sha256, bytes } }: { readon
         {mime_type} · {formatBytes(bytes)} · SHA-256 {sha256}
       </Text>
       <Anchor size="sm" href={url} download={filename}>
-        {t('download')}
+        {t('files.download')}
       </Anchor>
     </Stack>
   );

@@ -36,14 +36,14 @@ const NO_CACHE = { staleTime: 0, gcTime: 0 } as const;
 
 /** The account's mailbox, or the form to apply for one. */
 export function MailboxPage() {
-  const { t } = useTranslation('mailbox');
+  const { t } = useTranslation('account');
   const mailbox = useQuery({
     queryKey: ['mailbox'],
     queryFn: async ({ signal }) => (await callApi(getMailbox, {}, { signal })).data,
     ...NO_CACHE,
   });
   return (
-    <Page title={t('title')} subtitle={t('lead')} size="md">
+    <Page title={t('mailbox.title')} subtitle={t('mailbox.lead')} size="md">
       <ErrorAlert error={mailbox.error} retry={() => void mailbox.refetch()} />
       {mailbox.data === undefined ? (
         mailbox.error === null ? (
@@ -51,15 +51,15 @@ export function MailboxPage() {
         ) : null
       ) : mailbox.data.has_mailbox ? (
         <Stack gap="lg">
-          <SettingsSection title={t('address')}>
+          <SettingsSection title={t('mailbox.address')}>
             <Stack gap="sm">
               <CopyField text={mailbox.data.email} />
               {mailbox.data.password === '' ? (
                 <Text size="sm" c="dimmed">
-                  {t('account')}
+                  {t('mailbox.account')}
                 </Text>
               ) : (
-                <RevealableSecretText label={t('password')} text={mailbox.data.password} />
+                <RevealableSecretText label={t('mailbox.password')} text={mailbox.data.password} />
               )}
               <Text size="sm" c="dimmed">
                 {mailbox.data.message}
@@ -76,7 +76,7 @@ export function MailboxPage() {
 }
 
 function MailboxApplicationForm() {
-  const { t } = useTranslation('mailbox');
+  const { t } = useTranslation('account');
   const { data: self } = useSelf();
   const queries = useQueryClient();
   const toasts = useToasts();
@@ -84,13 +84,13 @@ function MailboxApplicationForm() {
   const apply = useMutation({
     mutationFn: () => callApi(applyForMailbox, { body: name.trim() === '' ? {} : { local_part: name.trim() } }),
     onSuccess: async () => {
-      toasts.success(t('created'));
+      toasts.success(t('mailbox.created'));
       await queries.invalidateQueries({ queryKey: ['mailbox'] });
     },
   });
   const bound = self === undefined || self.phone_bound || self.messaging_bound;
   return (
-    <SettingsSection title={t('applyTitle')} subtitle={t('applyText')}>
+    <SettingsSection title={t('mailbox.applyTitle')} subtitle={t('mailbox.applyText')}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -100,15 +100,15 @@ function MailboxApplicationForm() {
         <Stack maw={460}>
           {bound ? null : (
             <Alert color="yellow">
-              {t('needsBinding')}{' '}
+              {t('mailbox.needsBinding')}{' '}
               <Anchor size="sm" c="inherit" renderRoot={(props) => <Link to="/account/profile" {...props} />}>
-                {t('bind')}
+                {t('mailbox.bind')}
               </Anchor>
             </Alert>
           )}
           <TextInput
-            label={t('localPart')}
-            description={t('localPartHint')}
+            label={t('mailbox.localPart')}
+            description={t('mailbox.localPartHint')}
             autoCapitalize="none"
             maxLength={30}
             value={name}
@@ -117,7 +117,7 @@ function MailboxApplicationForm() {
           <ErrorAlert error={apply.error} />
           <Group>
             <Button type="submit" loading={apply.isPending} disabled={!bound}>
-              {t('apply')}
+              {t('mailbox.apply')}
             </Button>
           </Group>
         </Stack>
@@ -130,7 +130,7 @@ type AppPassword = EndpointPart<typeof getAppPassword, 'response'>['data'];
 
 /** The app password with its status, and the settings for an e-mail program, with copy buttons. */
 function AppPasswordAndMailServerSettings() {
-  const { t } = useTranslation('mailbox');
+  const { t } = useTranslation('account');
   const queries = useQueryClient();
   const toasts = useToasts();
   const key = ['mailbox', 'app-password'];
@@ -144,44 +144,44 @@ function AppPasswordAndMailServerSettings() {
     mutationFn: async () => (await callApi(regenerateAppPassword, {})).data,
     onSuccess: (data) => {
       queries.setQueryData(key, data);
-      toasts.success(t('regenerated'));
+      toasts.success(t('mailbox.regenerated'));
     },
   });
   const data = known.data;
   return (
-    <SettingsSection title={t('app')} subtitle={t('appText')}>
+    <SettingsSection title={t('mailbox.app')} subtitle={t('mailbox.appText')}>
       <Stack>
         <ErrorAlert error={known.error ?? make.error} retry={() => void known.refetch()} />
         {data === undefined && known.error === null ? <Skeleton h={120} /> : null}
         {data?.has_app_password === false ? (
           <Group>
             <Button loading={make.isPending} onClick={() => make.mutate()}>
-              {t('makeApp')}
+              {t('mailbox.makeApp')}
             </Button>
           </Group>
         ) : null}
         {data?.has_app_password === true ? (
           <>
             <Group align="flex-end" gap="sm">
-              <RevealableSecretText label={t('appPassword')} text={data.app_password} />
+              <RevealableSecretText label={t('mailbox.appPassword')} text={data.app_password} />
               <Badge color={data.consistent ? 'teal' : 'red'} mb={6}>
-                {data.consistent ? t('consistent') : t('lost')}
+                {data.consistent ? t('mailbox.consistent') : t('mailbox.lost')}
               </Badge>
             </Group>
-            {data.consistent ? null : <Alert color="red">{t('lostText')}</Alert>}
+            {data.consistent ? null : <Alert color="red">{t('mailbox.lostText')}</Alert>}
             <ServerSettings data={data} />
             <Group>
               <ConfirmDialog
-                title={t('regenerateTitle')}
-                confirmLabel={t('regenerate')}
+                title={t('mailbox.regenerateTitle')}
+                confirmLabel={t('mailbox.regenerate')}
                 onConfirm={() => make.mutateAsync()}
                 trigger={(open) => (
                   <Button variant="default" onClick={open}>
-                    {t('regenerate')}
+                    {t('mailbox.regenerate')}
                   </Button>
                 )}
               >
-                {t('regenerateText')}
+                {t('mailbox.regenerateText')}
               </ConfirmDialog>
             </Group>
           </>
@@ -192,15 +192,15 @@ function AppPasswordAndMailServerSettings() {
 }
 
 function ServerSettings({ data }: { readonly data: AppPassword }) {
-  const { t } = useTranslation('mailbox');
+  const { t } = useTranslation('account');
   const servers = [
-    [t('incoming'), data.imap_host, data.imap_port],
-    [t('outgoing'), data.smtp_host, data.smtp_port],
+    [t('mailbox.incoming'), data.imap_host, data.imap_port],
+    [t('mailbox.outgoing'), data.smtp_host, data.smtp_port],
   ] as const;
   return (
     <div>
       <Title order={3} mb="xs">
-        {t('settings')}
+        {t('mailbox.settings')}
       </Title>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         {servers.map(([name, host, port]) => (
@@ -208,15 +208,15 @@ function ServerSettings({ data }: { readonly data: AppPassword }) {
             <Text size="sm" fw={600}>
               {name}
             </Text>
-            <SettingRow name={t('server')} value={host} />
-            <SettingRow name={t('port')} value={String(port)} />
-            <SettingRow name={t('security')} value={t('tls')} />
-            <SettingRow name={t('username')} value={data.email} />
+            <SettingRow name={t('mailbox.server')} value={host} />
+            <SettingRow name={t('mailbox.port')} value={String(port)} />
+            <SettingRow name={t('mailbox.security')} value={t('mailbox.tls')} />
+            <SettingRow name={t('mailbox.username')} value={data.email} />
           </Stack>
         ))}
       </SimpleGrid>
       <Text size="xs" c="dimmed" mt="xs">
-        {t('protocols', { list: formatNames(data.protocols.map((each) => each.toUpperCase())) })}
+        {t('mailbox.protocols', { list: formatNames(data.protocols.map((each) => each.toUpperCase())) })}
       </Text>
     </div>
   );
@@ -238,7 +238,7 @@ function SettingRow({ name, value }: { readonly name: string; readonly value: st
 
 /** A secret hidden until revealed, so that bystanders cannot read it from the screen. */
 function RevealableSecretText({ label, text }: { readonly label: string; readonly text: string }) {
-  const { t } = useTranslation('mailbox');
+  const { t } = useTranslation('account');
   const [shown, setShown] = useState(false);
   return (
     <div>
@@ -249,9 +249,9 @@ function RevealableSecretText({ label, text }: { readonly label: string; readonl
         <Code fz="sm" px="sm" py={6} style={{ overflowWrap: 'anywhere' }}>
           {shown ? text : '•'.repeat(16)}
         </Code>
-        <Tooltip label={shown ? t('hide') : t('show')}>
+        <Tooltip label={shown ? t('mailbox.hide') : t('mailbox.show')}>
           <ActionIcon
-            aria-label={formatLabelled(shown ? t('hide') : t('show'), label)}
+            aria-label={formatLabelled(shown ? t('mailbox.hide') : t('mailbox.show'), label)}
             onClick={() => setShown(!shown)}
           >
             {shown ? <IconEyeOff size={16} /> : <IconEye size={16} />}

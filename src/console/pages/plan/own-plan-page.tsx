@@ -41,11 +41,11 @@ import { currentLanguage } from '../../strings/language.ts';
 
 /** The account's subscription, code redemption, and the plans on offer. */
 export function OwnPlanPage() {
-  const { t } = useTranslation('plan');
+  const { t } = useTranslation('costs');
   const own = useQuery(currentPlanQuery);
   const cards = useQuery(purchasablePlansQuery);
   return (
-    <Page title={t('title')} subtitle={t('lead')}>
+    <Page title={t('plan.title')} subtitle={t('plan.lead')}>
       <Stack gap="lg">
         <ErrorAlert error={own.error} retry={() => void own.refetch()} />
         {own.data === undefined ? (
@@ -57,13 +57,13 @@ export function OwnPlanPage() {
         )}
         <RedeemCode />
         <div>
-          <Title order={2}>{t('cards')}</Title>
+          <Title order={2}>{t('plan.cards')}</Title>
           <Text size="sm" c="dimmed" mb="md">
-            {t('cardsLead')}
+            {t('plan.cardsLead')}
           </Text>
           <ErrorAlert error={cards.error} retry={() => void cards.refetch()} />
           {cards.data === undefined && cards.error === null ? <Skeleton h={220} radius="lg" /> : null}
-          {cards.data?.length === 0 ? <Text size="sm">{t('noCards')}</Text> : null}
+          {cards.data?.length === 0 ? <Text size="sm">{t('plan.noCards')}</Text> : null}
           <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
             {(cards.data ?? []).map((card) => (
               <PurchasablePlanCard key={card.id} card={card} current={own.data} />
@@ -79,18 +79,18 @@ type Allowance = CurrentPlan['windows'][number];
 
 /** The active plan: remaining allowance, its renewal time, and the queued plan. */
 function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
-  const { t } = useTranslation('plan');
+  const { t } = useTranslation('costs');
   const none = current.package_code === NO_PACKAGE;
   const until =
     current.expires_at === 0 ? null : (
       <Text size="sm" c="dimmed" title={formatDeadline(current.expires_at)}>
-        {t('until')} <RelativeTime at={current.expires_at} />
+        {t('plan.until')} <RelativeTime at={current.expires_at} />
       </Text>
     );
   return (
     <SettingsSection
-      title={none ? t('none') : current.name}
-      subtitle={none ? t('noneText') : current.description === '' ? undefined : current.description}
+      title={none ? t('plan.none') : current.name}
+      subtitle={none ? t('plan.noneText') : current.description === '' ? undefined : current.description}
       aside={none ? undefined : until}
     >
       <Stack>
@@ -102,12 +102,12 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
           </SimpleGrid>
         )}
         <Text size="sm">
-          {t('wallet') + formatColon()}
+          {t('plan.wallet') + formatColon()}
           <CreditAmount value={current.wallet} fw={600} />
         </Text>
         {current.models.length === 0 ? null : (
           <Group gap={6}>
-            <Text size="sm">{t('models') + formatColon()}</Text>
+            <Text size="sm">{t('plan.models') + formatColon()}</Text>
             {current.models.map((model) => (
               <Badge key={model} color="gray" className="verbatim">
                 {model}
@@ -118,12 +118,12 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
         {current.waiting.length === 0 ? null : (
           <div>
             <Text size="sm" fw={600} mb={4}>
-              {t('waiting')}
+              {t('plan.waiting')}
             </Text>
             <List size="sm">
               {current.waiting.map(({ package_code, name, duration_days, starts_at }) => (
                 <List.Item key={`${package_code}${starts_at}`}>
-                  {t('waitingItem', { name, count: duration_days, moment: formatDeadline(starts_at) })}
+                  {t('plan.waitingItem', { name, count: duration_days, moment: formatDeadline(starts_at) })}
                 </List.Item>
               ))}
             </List>
@@ -142,35 +142,35 @@ const FORECAST_BELOW_PERCENT = 75;
 
 /** Remainder of one allowance, with a forecast of when it runs out. */
 function AllowanceMeter({ window }: { readonly window: Allowance }) {
-  const { t } = useTranslation('plan');
+  const { t } = useTranslation('costs');
   const quota = useFormatCredits();
   const { kind, limit, left, refreshes_at, runs_out_at } = window;
   const percent = limit === 0 ? 0 : Math.round((left / limit) * 100);
-  const name = t(`windows.${kind}`);
+  const name = t(`plan.windows.${kind}`);
   return (
     <div>
       <Group justify="space-between" gap="xs" mb={4}>
         <Text size="sm" fw={600}>
           {name}
         </Text>
-        <Text size="sm">{t('leftOf', { left: quota(left), limit: quota(limit) })}</Text>
+        <Text size="sm">{t('plan.leftOf', { left: quota(left), limit: quota(limit) })}</Text>
       </Group>
       <Progress
         value={percent}
         color={percent > 25 ? 'teal' : percent > 8 ? 'yellow' : 'red'}
-        aria-label={t('leftLabel', { name, percent })}
+        aria-label={t('plan.leftLabel', { name, percent })}
       />
       <Text size="xs" c="dimmed" mt={4}>
-        {t('refreshes')} <RelativeTime at={refreshes_at} />
+        {t('plan.refreshes')} <RelativeTime at={refreshes_at} />
       </Text>
       {left > 0 && runs_out_at > 0 && percent <= FORECAST_BELOW_PERCENT ? (
         <Text size="xs" fw={600}>
-          {t('runsOut')} <RelativeTime at={runs_out_at} />
+          {t('plan.runsOut')} <RelativeTime at={runs_out_at} />
         </Text>
       ) : null}
       {left === 0 ? (
         <Text size="xs" fw={600}>
-          {t('usedUp')}
+          {t('plan.usedUp')}
         </Text>
       ) : null}
     </div>
@@ -186,24 +186,24 @@ function PurchasablePlanCard({
   readonly card: PurchasablePlan;
   readonly current: CurrentPlan | undefined;
 }) {
-  const { t } = useTranslation('plan');
+  const { t } = useTranslation('costs');
   const own = current?.package_code === plan.package_code;
   const unit = useAmountUnit();
-  const price = plan.price_amount === 0 ? t('free') : formatListPrice(plan.price_amount, unit, currentLanguage());
+  const price = plan.price_amount === 0 ? t('plan.free') : formatListPrice(plan.price_amount, unit, currentLanguage());
   return (
     <Card p="lg" component="article" aria-label={plan.name} bd={own ? '2px solid accent.7' : undefined}>
       <Group justify="space-between" wrap="nowrap" align="flex-start">
         <Title order={3} style={{ overflowWrap: 'anywhere' }}>
           {plan.name}
         </Title>
-        {own ? <Badge style={{ flexShrink: 0 }}>{t('yours')}</Badge> : null}
+        {own ? <Badge style={{ flexShrink: 0 }}>{t('plan.yours')}</Badge> : null}
       </Group>
       <Text mt={4}>
         <Text component="span" fz={24} fw={700}>
           {price}
         </Text>{' '}
         <Text component="span" size="sm" c="dimmed">
-          {t('forDays', { count: plan.duration_days })}
+          {t('plan.forDays', { count: plan.duration_days })}
         </Text>
       </Text>
       {plan.description === '' ? null : (
@@ -219,18 +219,18 @@ function PurchasablePlanCard({
 
 /** Opens the operator's page where the plan is bought, or a ticket that requests it. */
 function GetPlanButton({ plan, price }: { readonly plan: PurchasablePlan; readonly price: string }) {
-  const { t } = useTranslation('plan');
+  const { t } = useTranslation('costs');
   const { name, order_url: orderUrl = '', duration_days: count } = plan;
   if (orderUrl !== '')
     return (
       <Button component="a" href={orderUrl} target="_blank" rel="noopener noreferrer" mt="md" fullWidth>
-        {t('buy')}
+        {t('plan.buy')}
       </Button>
     );
   const search = {
     category: 'billing',
-    title: t('requestTitle', { name }),
-    content: t('requestText', { name, price, duration: t('forDays', { count }) }),
+    title: t('plan.requestTitle', { name }),
+    content: t('plan.requestText', { name, price, duration: t('plan.forDays', { count }) }),
   };
   return (
     <Button
@@ -239,33 +239,33 @@ function GetPlanButton({ plan, price }: { readonly plan: PurchasablePlan; readon
       fullWidth
       renderRoot={(props) => <Link to="/tickets/new" search={search} {...props} />}
     >
-      {t('request')}
+      {t('plan.request')}
     </Button>
   );
 }
 
 function Allowances({ card: plan }: { readonly card: PurchasablePlan }) {
-  const { t } = useTranslation('plan');
+  const { t } = useTranslation('costs');
   const quota = useFormatCredits();
   const every = plan.refresh_interval_seconds;
   const period =
     every % DAY_SECONDS === 0
-      ? t('everyDays', { count: every / DAY_SECONDS })
+      ? t('plan.everyDays', { count: every / DAY_SECONDS })
       : every % HOUR_SECONDS === 0
-        ? t('everyHours', { count: every / HOUR_SECONDS })
-        : t('everyMinutes', { count: Math.max(1, Math.round(every / 60)) });
+        ? t('plan.everyHours', { count: every / HOUR_SECONDS })
+        : t('plan.everyMinutes', { count: Math.max(1, Math.round(every / 60)) });
   return (
     <List size="sm" mt="sm" spacing={2}>
       <List.Item>
         {every === 0
-          ? t('perDay', { amount: quota(plan.daily_quota) })
-          : t('perPeriod', { amount: quota(plan.interval_quota), period })}
+          ? t('plan.perDay', { amount: quota(plan.daily_quota) })
+          : t('plan.perPeriod', { amount: quota(plan.interval_quota), period })}
       </List.Item>
       {plan.weekly_quota_limit === 0 ? null : (
-        <List.Item>{t('perWeek', { amount: quota(plan.weekly_quota_limit) })}</List.Item>
+        <List.Item>{t('plan.perWeek', { amount: quota(plan.weekly_quota_limit) })}</List.Item>
       )}
       {plan.monthly_quota_limit === 0 ? null : (
-        <List.Item>{t('perMonth', { amount: quota(plan.monthly_quota_limit) })}</List.Item>
+        <List.Item>{t('plan.perMonth', { amount: quota(plan.monthly_quota_limit) })}</List.Item>
       )}
     </List>
   );
@@ -278,7 +278,7 @@ type GrantResult = EndpointPart<typeof redeemCode, 'response'>['data'];
  * it.
  */
 function RedeemCode() {
-  const { t } = useTranslation('plan');
+  const { t } = useTranslation('costs');
   const queries = useQueryClient();
   const { code: initialCode = '' } = useSearch({ from: '/app/packages' });
   const [code, setCode] = useState(initialCode);
@@ -290,7 +290,7 @@ function RedeemCode() {
     },
   });
   return (
-    <SettingsSection title={t('redeem')} subtitle={t('redeemLead')}>
+    <SettingsSection title={t('plan.redeem')} subtitle={t('plan.redeemLead')}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -299,7 +299,7 @@ function RedeemCode() {
       >
         <Group align="flex-end" gap="sm">
           <TextInput
-            label={t('code')}
+            label={t('plan.code')}
             flex={1}
             miw={220}
             maw={420}
@@ -312,7 +312,7 @@ function RedeemCode() {
             onChange={(event) => setCode(event.currentTarget.value)}
           />
           <Button type="submit" loading={redeem.isPending} disabled={code.trim() === ''}>
-            {t('redeemAction')}
+            {t('plan.redeemAction')}
           </Button>
         </Group>
       </form>
@@ -329,7 +329,7 @@ function RedeemCode() {
 }
 
 function RedeemResult({ granted }: { readonly granted: GrantResult }) {
-  const { t } = useTranslation('plan');
+  const { t } = useTranslation('costs');
   const quota = useFormatCredits();
   const { outcome, quota: credited, package_code, package_expires_at } = granted;
   const until = package_expires_at === 0 ? '' : formatDate(package_expires_at);
@@ -337,7 +337,7 @@ function RedeemResult({ granted }: { readonly granted: GrantResult }) {
   const name = plans.find((plan) => plan.package_code === package_code)?.name ?? package_code;
   return (
     <Alert mt="sm" color="teal" icon={<IconCheck />}>
-      {t(`outcome.${outcome}`, { amount: quota(credited), name, day: until })}
+      {t(`plan.outcome.${outcome}`, { amount: quota(credited), name, day: until })}
     </Alert>
   );
 }

@@ -302,7 +302,7 @@ interface PasskeySignInProps {
 
 /** Signs in with a passkey: by a button, and among the suggestions of the user name field. */
 function PasskeySignIn({ onDone }: PasskeySignInProps) {
-  const { t } = useTranslation('passkeys');
+  const { t } = useTranslation('sign-in');
   const signIn = usePasskeyMutation(
     async (credential) => (await callApi(passkeyLogin, { body: { credential } })).data.id,
     onDone,
@@ -328,7 +328,7 @@ function PasskeySignIn({ onDone }: PasskeySignInProps) {
     <>
       <Divider />
       <PasskeyButton
-        label={t('signIn')}
+        label={t('passkeys.signIn')}
         error={signIn.error}
         busy={signIn.isPending}
         onClick={() => signIn.mutate(undefined)}
@@ -339,14 +339,14 @@ function PasskeySignIn({ onDone }: PasskeySignInProps) {
 
 /** Finishes a login whose password was correct with a passkey. */
 function PasskeySecondStep({ onDone }: PasskeySignInProps) {
-  const { t } = useTranslation('passkeys');
+  const { t } = useTranslation('sign-in');
   const verify = usePasskeyMutation(
     async (credential) => (await callApi(loginSecondStep, { body: { credential } })).data.id,
     onDone,
   );
   return (
     <PasskeyButton
-      label={t('signIn')}
+      label={t('passkeys.signIn')}
       error={verify.error}
       busy={verify.isPending}
       onClick={() => verify.mutate(undefined)}
@@ -378,10 +378,10 @@ interface PasskeyButtonProps {
 }
 
 function PasskeyButton({ label, error, busy, onClick }: PasskeyButtonProps) {
-  const { t } = useTranslation('passkeys');
+  const { t } = useTranslation('sign-in');
   return (
     <>
-      <ErrorAlert error={error instanceof NoPasskeyError ? new Error(t('cancelled')) : error} />
+      <ErrorAlert error={error instanceof NoPasskeyError ? new Error(t('passkeys.cancelled')) : error} />
       <Button variant="default" leftSection={<IconFingerprint size={18} />} loading={busy} onClick={onClick}>
         {label}
       </Button>

@@ -1,13 +1,13 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { acceptsMotion } from '../../components/video-player.tsx';
 import { Page } from '../../components/page.tsx';
-import type explore from '../../strings/en/explore.ts';
+import { acceptsMotion } from '../../components/video-player.tsx';
+import type studioStrings from '../../strings/en/studio.ts';
 import type { ChangeDraft } from './draft.ts';
 
 /** A prompt to start from. */
-type IdeaId = keyof typeof explore.ideas;
+type IdeaId = keyof typeof studioStrings.inspiration.ideas;
 
 /** The curated ideas in their order; the texts are in the strings of each language. */
 const IDEAS: readonly IdeaId[] = [
@@ -37,15 +37,15 @@ export function Ideas({ count }: { readonly count: number }) {
 }
 
 function Idea({ id }: { readonly id: IdeaId }) {
-  const { t } = useTranslation('explore');
+  const { t } = useTranslation('studio');
   return (
     <li>
       <Link to="/studio" search={{ idea: id }} className="idea">
         <span className="tile" data-idea={id}>
           <SampleClip scene={id} />
         </span>
-        <strong>{t(`ideas.${id}.title`)}</strong>
-        <span>{t(`ideas.${id}.prompt`)}</span>
+        <strong>{t(`inspiration.ideas.${id}.title`)}</strong>
+        <span>{t(`inspiration.ideas.${id}.prompt`)}</span>
       </Link>
     </li>
   );
@@ -53,9 +53,9 @@ function Idea({ id }: { readonly id: IdeaId }) {
 
 /** Prompts and clips to start from. */
 export function ExplorePage() {
-  const { t } = useTranslation('explore');
+  const { t } = useTranslation('studio');
   return (
-    <Page title={t('title')} subtitle={t('lead')} size="xl">
+    <Page title={t('inspiration.title')} subtitle={t('inspiration.lead')} size="xl">
       <Ideas count={IDEAS.length} />
     </Page>
   );
@@ -69,10 +69,10 @@ interface IdeaPromptProps {
 
 /** Fills the prompt with the idea of the URL (`/studio?idea=sea`), and removes it from the URL. */
 export function IdeaPrompt({ idea, change }: IdeaPromptProps) {
-  const { t } = useTranslation('explore');
+  const { t } = useTranslation('studio');
   const navigate = useNavigate();
   useEffect(() => {
-    const prompt = t(`ideas.${idea as 'sea'}.prompt`, { defaultValue: '' });
+    const prompt = t(`inspiration.ideas.${idea as 'sea'}.prompt`, { defaultValue: '' });
     if (prompt !== '') change({ prompt, operation: 'generate' });
     void navigate({ to: '/studio', search: {}, replace: true });
     document.getElementById('prompt')?.focus();

@@ -14,7 +14,7 @@ import { formatEstimate } from '../../data/format-times.ts';
 import { canDo, type UsableModel } from '../../data/models.ts';
 import { useStatus } from '../../data/self.ts';
 import { durationsQuery, type Video, videosQuery } from '../../data/videos.ts';
-import type en from '../../strings/en/model-notes.ts';
+import type en from '../../strings/en/videos.ts';
 import { controlsFor, type Draft, type DurationRange } from './draft.ts';
 import { SAMPLE_SCENES, SampleClip } from './ideas.tsx';
 import { useInputTexts } from './input-texts.ts';
@@ -35,7 +35,7 @@ interface ModelGridProps {
  * the others in a curated order; searchable, and filtered by what they can do.
  */
 export default function ModelGrid({ title, models, draft, selected, onSelect, onClose }: ModelGridProps) {
-  const { t } = useTranslation(['studio', 'model-notes']);
+  const { t } = useTranslation(['studio', 'videos']);
   const [search, setSearch] = useState('');
   const [wanted, setWanted] = useState<readonly ModelTag[]>([]);
   const [order, setOrder] = useState<ModelOrder>('recommended');
@@ -93,7 +93,7 @@ export default function ModelGrid({ title, models, draft, selected, onSelect, on
             ))}
             {found.length === 0 ? (
               <Combobox.Empty>
-                {wanted.length === 0 ? t('noModelFound', { search }) : t('model-notes:none')}
+                {wanted.length === 0 ? t('noModelFound', { search }) : t('videos:modelNotes.none')}
               </Combobox.Empty>
             ) : null}
           </Combobox.Options>
@@ -124,10 +124,10 @@ interface FiltersProps {
 
 /** Toggles for what a model must be able to do, and the order. */
 function Filters({ models, wanted, onWanted, order, onOrder }: FiltersProps) {
-  const { t } = useTranslation('model-notes');
+  const { t } = useTranslation('videos');
   const offered = MODEL_TAGS.filter((tag) => models.some((model) => tagsOf(model).includes(tag)));
   return (
-    <fieldset className="chips model-filters" aria-label={t('filter')}>
+    <fieldset className="chips model-filters" aria-label={t('modelNotes.filter')}>
       {offered.map((tag) => (
         <button
           key={tag}
@@ -136,13 +136,13 @@ function Filters({ models, wanted, onWanted, order, onOrder }: FiltersProps) {
           aria-pressed={wanted.includes(tag)}
           onClick={() => onWanted(wanted.includes(tag) ? wanted.filter((each) => each !== tag) : [...wanted, tag])}
         >
-          {t(`tags.${tag}`)}
+          {t(`modelNotes.tags.${tag}`)}
         </button>
       ))}
       <SegmentedControl
         size="xs"
-        aria-label={t('order')}
-        data={MODEL_ORDERS.map((value) => ({ value, label: t(`orders.${value}`) }))}
+        aria-label={t('modelNotes.order')}
+        data={MODEL_ORDERS.map((value) => ({ value, label: t(`modelNotes.orders.${value}`) }))}
         value={order}
         onChange={onOrder}
       />
@@ -192,7 +192,7 @@ interface ModelOptionProps {
  * duration. Models outside the plan cannot be selected.
  */
 function ModelOption({ model, draft, active, sample }: ModelOptionProps) {
-  const { t } = useTranslation(['studio', 'model-notes']);
+  const { t } = useTranslation(['studio', 'videos']);
   const can = controlsFor(model, { ...draft, inputs: [], resolution: '' });
   const texts = useInputTexts();
   const takes = texts.takes(waysFor(model, draft.operation) ?? []);
@@ -220,11 +220,11 @@ function ModelOption({ model, draft, active, sample }: ModelOptionProps) {
         <Text size="xs" c="dimmed" lineClamp={2} title={takes}>
           {family === undefined || draft.operation !== 'generate'
             ? takes || t('takesText')
-            : t(`model-notes:families.${family}`)}
+            : t(`videos:modelNotes.families.${family}`)}
         </Text>
         <div className="model-tags">
           {tagsOf(model).map((tag) => (
-            <span key={tag}>{t(`model-notes:tags.${tag}`)}</span>
+            <span key={tag}>{t(`videos:modelNotes.tags.${tag}`)}</span>
           ))}
         </div>
         <Group justify="space-between" gap={6} wrap="nowrap" mt="auto">
@@ -274,7 +274,7 @@ function describeSeconds(can: DurationRange, t: ReturnType<typeof useTranslation
   return first === last ? t('secondsShort', { seconds: first }) : t('secondsRange', { from: first, to: last });
 }
 
-type Family = keyof typeof en.families;
+type Family = keyof typeof en.modelNotes.families;
 
 /**
  * Families of models in the order of the grid: the newest and most capable of each vendor first. The first match counts;

@@ -479,13 +479,13 @@ function CardMedia({ video, onEnlarge }: Pick<VideoCardProps, 'video' | 'onEnlar
 /** Why a video failed; leads to its page, which has the remedy and the vendor's message. */
 function FailureTile({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
-  const failure = useTranslation('video-failures');
+  const failure = useTranslation('videos');
   const formatCredits = useFormatCredits();
   return (
     <Link to="/videos/$taskId" params={{ taskId: video.task_id }} className="tile failure-tile mantine-focus-auto">
       <span>
         <IconAlertTriangle size={22} aria-hidden />
-        <strong>{failure.t(`${video.fail_cause === '' ? 'unknown' : video.fail_cause}.text`)}</strong>
+        <strong>{failure.t(`failures.${video.fail_cause === '' ? 'unknown' : video.fail_cause}.text`)}</strong>
         {t(video.imported ? 'importedCost' : 'refunded', { price: formatCredits(video.quota) })}
       </span>
     </Link>

@@ -1,4 +1,4 @@
-/** Organizations, their members and invitations. */
+/** Organizations, their members and invitations, and their administration. */
 export default {
   title: 'Organizations',
   lead: 'Teams that share a balance, keys and videos. Choose in the account menu which one you work for.',
@@ -63,4 +63,53 @@ export default {
     'Someone invited you. Joining shows the other members your name and what you generate for the organization.',
   accept: 'Join',
   accepted: 'You are now a member of {{name}}.',
+  /** Organizations in the administration. */
+  admin: {
+    lead: 'Teams with a shared balance: their owners, members, plans and costs.',
+    search: 'Name or short name',
+    emptyTitle: 'No organizations',
+    name: 'Name',
+    slug: 'Short name',
+    owners: 'Owners',
+    members: 'Members',
+    balance: 'Balance',
+    used: 'Used',
+    plan: 'Plan',
+    planUntil: '{{plan}}, until {{day}}',
+    created: 'Created',
+    joined: 'Joined',
+    deletes: 'Will be deleted',
+    closed: 'Closed',
+    disabled: 'Disabled',
+    one: 'Organization #{{id}}',
+    missing: 'There is no such organization.',
+    all: 'All organizations',
+    account: 'Organization',
+    costs: 'Costs',
+    requests: 'Requests',
+    changes: 'Changes',
+    changeBalance: 'Change balance',
+    limits: 'Limits',
+    limitsTitle: 'Limits of {{name}}',
+    restore: {
+      action: 'Restore',
+      title: 'Restore {{name}}?',
+      text: 'Its keys and sign-ins work again.',
+    },
+    enable: {
+      action: 'Enable',
+      title: 'Enable {{name}}?',
+      text: 'Its members, keys and sign-ins work again.',
+    },
+    disable: {
+      action: 'Disable',
+      title: 'Disable {{name}}?',
+      text: 'Its members, keys and sign-ins are refused until it is enabled. No data is lost.',
+    },
+    close: {
+      action: 'Close',
+      title: 'Close {{name}}?',
+      text: 'Its keys and sign-ins are refused at once. Owners and administrators can restore it for 30 days; then it is deleted.',
+    },
+  },
 };

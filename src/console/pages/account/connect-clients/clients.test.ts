@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import en from '../../../strings/en/connect-clients.ts';
+import en from '../../../strings/en/account.ts';
 import { CLIENTS, type Client } from './clients.ts';
 
 const CONNECTION = {
@@ -19,7 +19,7 @@ test('every client has a hint, and its samples contain the base URL and the key'
       .map((sample) => sample.text)
       .join('\n');
     assert.ok(text.includes('https://gate.example') && text.includes('sk-abc'), client.id);
-    assert.ok(en.hints[client.id].length > 10, client.id);
+    assert.ok(en.connect.hints[client.id].length > 10, client.id);
   }
 });
 

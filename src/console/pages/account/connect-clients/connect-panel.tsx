@@ -33,7 +33,7 @@ interface ConnectPanelProps {
  * Setup instructions for each client, with base URL, key and model filled in, and a test that waits for the first call.
  */
 export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPanelProps) {
-  const { t } = useTranslation('connect-clients');
+  const { t } = useTranslation('account');
   const [clientId, setClientId] = useState<ClientId>('videoCurl');
   const models = useQuery(usableModelsQuery);
   const usable = (models.data ?? []).filter(
@@ -52,28 +52,28 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
   return (
     <Stack gap="md">
       {apiKey === undefined ? (
-        <Alert color="gray">{t('keyHidden')}</Alert>
+        <Alert color="gray">{t('connect.keyHidden')}</Alert>
       ) : (
-        <Alert color="yellow" variant="light" title={t('copyNow')}>
+        <Alert color="yellow" variant="light" title={t('connect.copyNow')}>
           <CopyField text={apiKey} />
         </Alert>
       )}
       <NativeSelect
         hiddenFrom="sm"
-        label={t('client')}
+        label={t('connect.client')}
         value={clientId}
         onChange={(event) => select(event.currentTarget.value)}
         data={GROUPS.map((group) => ({
-          group: t(`groups.${group}`),
+          group: t(`connect.groups.${group}`),
           items: clientsOf(group).map(({ id, title }) => ({ value: id, label: title })),
         }))}
       />
       <Tabs value={clientId} onChange={select} orientation="vertical" keepMounted={false}>
-        <Tabs.List visibleFrom="sm" aria-label={t('client')}>
+        <Tabs.List visibleFrom="sm" aria-label={t('connect.client')}>
           {GROUPS.map((group) => (
             <Fragment key={group}>
               <Text role="presentation" size="xs" c="dimmed" fw={600} px="md" pt={group === 'chat' ? 'sm' : 0} pb={4}>
-                {t(`groups.${group}`)}
+                {t(`connect.groups.${group}`)}
               </Text>
               {clientsOf(group).map(({ id, title }) => (
                 <Tabs.Tab key={id} value={id} py={6}>
@@ -87,7 +87,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
           <Tabs.Panel key={client.id} value={client.id} pl={{ base: 0, sm: 'md' }} miw={0}>
             <ClientGuide
               client={client}
-              hint={t(`hints.${client.id}`)}
+              hint={t(`connect.hints.${client.id}`)}
               connection={connection}
               isComplete={apiKey !== undefined}
             />
@@ -96,7 +96,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
       </Tabs>
       {models.data !== undefined && chatModel === undefined && client?.group !== 'video' ? (
         <Text size="xs" c="dimmed">
-          {t('noModel', { model: MODEL_PLACEHOLDER })}
+          {t('connect.noModel', { model: MODEL_PLACEHOLDER })}
         </Text>
       ) : null}
       <WaitForFirstCall tokenId={tokenId} page={page} />
@@ -113,24 +113,24 @@ interface ClientGuideProps {
 }
 
 function ClientGuide({ client, hint, connection, isComplete }: ClientGuideProps) {
-  const { t } = useTranslation('connect-clients');
+  const { t } = useTranslation('account');
   return (
     <Stack gap="sm">
       <Text size="sm">{hint}</Text>
       {client.link !== undefined && isComplete ? (
         <Group gap="sm">
           <Button component="a" href={client.link(connection)} leftSection={<IconExternalLink size={16} />}>
-            {t('openIn', { client: client.title })}
+            {t('connect.openIn', { client: client.title })}
           </Button>
           <Text size="xs" c="dimmed">
-            {t('opensApp')}
+            {t('connect.opensApp')}
           </Text>
         </Group>
       ) : null}
       {client.samples(connection).map(({ file, text }) => (
         <div key={text}>
           <Text size="xs" c="dimmed" mb={2}>
-            {file ?? (text.includes(' ') ? t('terminal') : '')}
+            {file ?? (text.includes(' ') ? t('connect.terminal') : '')}
           </Text>
           <Group gap={4} wrap="nowrap" align="flex-start">
             <Code block flex={1} miw={0} tabIndex={0}>
@@ -155,7 +155,7 @@ interface Wait {
 
 /** Waits for the first call with this key. The service records the use of a key within ten seconds. */
 function WaitForFirstCall({ tokenId, page }: { readonly tokenId: number; readonly page: number }) {
-  const { t } = useTranslation('connect-clients');
+  const { t } = useTranslation('account');
   const [wait, setWait] = useState<Wait>();
   const keys = useQuery({
     ...apiKeysQuery(page),
@@ -168,22 +168,22 @@ function WaitForFirstCall({ tokenId, page }: { readonly tokenId: number; readonl
     return (
       <Group>
         <Button variant="default" leftSection={<IconPlugConnected size={16} />} onClick={start}>
-          {t('test')}
+          {t('connect.test')}
         </Button>
       </Group>
     );
   if (usedAt !== null && hasCome(wait, usedAt))
     return (
       <Alert color="teal" icon={<IconCheck />} role="status">
-        {t('came', { when: formatRelativeTime(usedAt) })}
+        {t('connect.came', { when: formatRelativeTime(usedAt) })}
       </Alert>
     );
   if (keys.dataUpdatedAt - wait.startedAt >= PATIENCE_MS - POLL_MS)
     return (
       <Alert color="yellow" role="status">
-        <Text size="sm">{t('noCall')}</Text>
+        <Text size="sm">{t('connect.noCall')}</Text>
         <Button mt="xs" size="compact-sm" variant="default" onClick={start}>
-          {t('test')}
+          {t('connect.test')}
         </Button>
       </Alert>
     );
@@ -191,10 +191,10 @@ function WaitForFirstCall({ tokenId, page }: { readonly tokenId: number; readonl
     <Group gap="sm" role="status" wrap="nowrap">
       <Loader size="xs" />
       <Text size="sm" flex={1}>
-        {t('waiting')}
+        {t('connect.waiting')}
       </Text>
       <Button size="compact-sm" variant="subtle" onClick={() => setWait(undefined)}>
-        {t('stop')}
+        {t('connect.stop')}
       </Button>
     </Group>
   );
@@ -217,9 +217,9 @@ interface ConnectDialogProps {
 
 /** Setup instructions for an existing API key, whose secret can no longer be shown. */
 export function ConnectDialog({ apiKey, page, onClose }: ConnectDialogProps) {
-  const { t } = useTranslation('connect-clients');
+  const { t } = useTranslation('account');
   return (
-    <Dialog onClose={onClose} title={t('title', { name: apiKey.name })} size="xl">
+    <Dialog onClose={onClose} title={t('connect.title', { name: apiKey.name })} size="xl">
       <ConnectPanel tokenId={apiKey.id} page={page} allowedModels={apiKey.models} />
     </Dialog>
   );

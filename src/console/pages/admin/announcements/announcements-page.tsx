@@ -23,31 +23,31 @@ import { formatAside } from '../../../data/format-text.ts';
 
 /** Manages announcements, which every account sees. */
 export function AnnouncementsPage() {
-  const { t } = useTranslation(['admin-announcements', 'app']);
+  const { t } = useTranslation(['notifications', 'app']);
   const filters = useListFilters([], ['created']);
   const [open, setOpen] = useState<Announcement | 'new'>();
   const announcements = useQuery(listQuery(adminListAnnouncements, filters.query));
   const make = (
     <Button data-create leftSection={<IconPlus size={16} />} onClick={() => setOpen('new')}>
-      {t('make')}
+      {t('announcements.make')}
     </Button>
   );
   return (
-    <Page title={t('app:pages.announcements')} subtitle={t('lead')} size="xl" actions={make}>
+    <Page title={t('app:pages.announcements')} subtitle={t('announcements.lead')} size="xl" actions={make}>
       <PagedTable
         label={t('app:pages.announcements')}
         query={announcements}
         filters={filters}
         rowKey={({ id }) => id}
         emptyState={
-          <EmptyState icon={<IconSpeakerphone size={28} />} title={t('emptyTitle')} action={make}>
-            {t('emptyText')}
+          <EmptyState icon={<IconSpeakerphone size={28} />} title={t('announcements.emptyTitle')} action={make}>
+            {t('announcements.emptyText')}
           </EmptyState>
         }
         columns={[
-          { label: t('title'), cell: (each) => <AnnouncementText announcement={each} /> },
+          { label: t('announcements.title'), cell: (each) => <AnnouncementText announcement={each} /> },
           {
-            label: t('languages'),
+            label: t('announcements.languages'),
             cell: ({ zh_cn: chinese }) => (
               <Group gap={4}>
                 <Badge color="gray">en</Badge>
@@ -57,7 +57,7 @@ export function AnnouncementsPage() {
             hideOnPhone: true,
           },
           {
-            label: t('target'),
+            label: t('announcements.target'),
             cell: ({ target_url: target }) =>
               target === '' ? (
                 '–'
@@ -67,14 +67,18 @@ export function AnnouncementsPage() {
                 </RouteLink>
               ),
           },
-          { label: t('told'), sortKey: 'created', cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" /> },
+          {
+            label: t('announcements.told'),
+            sortKey: 'created',
+            cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" />,
+          },
           {
             label: t('app:edit'),
             align: 'right',
             cell: (each) => (
               <Group gap={4} justify="flex-end" wrap="nowrap">
                 <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setOpen(each)}>
-                  {t('edit')}
+                  {t('announcements.edit')}
                 </Button>
                 <DeleteAnnouncement announcement={each} />
               </Group>
@@ -103,26 +107,26 @@ function AnnouncementText({ announcement: { title, content } }: { readonly annou
 }
 
 function DeleteAnnouncement({ announcement: { id, title } }: { readonly announcement: Announcement }) {
-  const { t } = useTranslation('admin-announcements');
+  const { t } = useTranslation('notifications');
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const remove = async (): Promise<void> => {
     await callApi(adminDeleteAnnouncement, { params: { id: String(id) } });
     await invalidate();
-    toasts.success(t('removed'));
+    toasts.success(t('announcements.removed'));
   };
   return (
     <ConfirmDialog
-      title={t('removeTitle', { title })}
-      confirmLabel={t('removeAction')}
+      title={t('announcements.removeTitle', { title })}
+      confirmLabel={t('announcements.removeAction')}
       onConfirm={remove}
       trigger={(open) => (
         <Button size="compact-sm" variant="subtle" color="red" onClick={open}>
-          {t('removeAction')}
+          {t('announcements.removeAction')}
         </Button>
       )}
     >
-      {t('removeText')}
+      {t('announcements.removeText')}
     </ConfirmDialog>
   );
 }
@@ -136,7 +140,7 @@ interface AnnouncementDialogProps {
 const MAX_LENGTH = { title: 200, content: 10_000 } as const;
 
 function AnnouncementDialog({ announcement, onClose }: AnnouncementDialogProps) {
-  const { t } = useTranslation(['admin-announcements', 'app']);
+  const { t } = useTranslation(['notifications', 'app']);
   const { draft, text, checked } = useFormValues(() => toAnnouncementFormValues(announcement));
   const save = useSaveAndClose(
     async () => {
@@ -144,37 +148,47 @@ function AnnouncementDialog({ announcement, onClose }: AnnouncementDialogProps) 
       if (announcement === undefined) await callApi(adminCreateAnnouncement, { body });
       else await callApi(adminUpdateAnnouncement, { params: { id: String(announcement.id) }, body });
     },
-    { onClose, message: announcement === undefined ? t('sent') : t('app:saved') },
+    { onClose, message: announcement === undefined ? t('announcements.sent') : t('app:saved') },
   );
   const contentField = (label: string, name: 'content' | 'contentChinese') => (
     <Textarea label={label} autosize minRows={4} maxRows={14} maxLength={MAX_LENGTH.content} required {...text(name)} />
   );
   return (
     <FormDialog
-      title={t(announcement === undefined ? 'make' : 'editTitle')}
-      submitLabel={announcement === undefined ? t('make') : t('app:save')}
+      title={t(announcement === undefined ? 'announcements.make' : 'announcements.editTitle')}
+      submitLabel={announcement === undefined ? t('announcements.make') : t('app:save')}
       save={save}
       onClose={onClose}
       disabled={draft.title.trim() === '' || draft.content.trim() === ''}
     >
-      <TextInput label={t('title')} maxLength={MAX_LENGTH.title} required data-autofocus {...text('title')} />
-      {contentField(t('text'), 'content')}
-      <Switch label={t('inChinese')} description={t('inChineseHint')} {...checked('inChinese')} />
+      <TextInput
+        label={t('announcements.title')}
+        maxLength={MAX_LENGTH.title}
+        required
+        data-autofocus
+        {...text('title')}
+      />
+      {contentField(t('announcements.text'), 'content')}
+      <Switch
+        label={t('announcements.inChinese')}
+        description={t('announcements.inChineseHint')}
+        {...checked('inChinese')}
+      />
       {draft.inChinese ? (
         <>
           <TextInput
-            label={t('titleChinese')}
+            label={t('announcements.titleChinese')}
             maxLength={MAX_LENGTH.title}
             required
             lang="zh-CN"
             {...text('titleChinese')}
           />
-          {contentField(t('textChinese'), 'contentChinese')}
+          {contentField(t('announcements.textChinese'), 'contentChinese')}
         </>
       ) : null}
       <TextInput
-        label={formatAside(t('target'), t('app:optional'))}
-        description={t('targetHint')}
+        label={formatAside(t('announcements.target'), t('app:optional'))}
+        description={t('announcements.targetHint')}
         placeholder="/packages"
         pattern="/.*"
         maxLength={500}
@@ -182,7 +196,7 @@ function AnnouncementDialog({ announcement, onClose }: AnnouncementDialogProps) 
       />
       {announcement === undefined ? null : (
         <Text size="xs" c="dimmed">
-          {t('editHint')}
+          {t('announcements.editHint')}
         </Text>
       )}
     </FormDialog>

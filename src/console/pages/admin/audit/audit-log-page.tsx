@@ -265,30 +265,38 @@ const listLeaves = (tree: object, path = ''): { readonly value: string; readonly
 
 /** Successful and failed sign-ins of all accounts. */
 export function LoginHistoryPage() {
-  const { t } = useTranslation('login-history');
+  const { t } = useTranslation('account');
   const filters = useListFilters(['user_id', 'failed'], ['time']);
   const logins = useQuery(listQuery(adminListLogins, filters.query));
   const users = useUserNames(logins.data?.data.map(({ user_id: id }) => id));
   return (
-    <Page title={t('title')} subtitle={t('lead')} size="xl" actions={<AuditAndLoginsTabs current="/admin/logins" />}>
+    <Page
+      title={t('loginHistory.title')}
+      subtitle={t('loginHistory.lead')}
+      size="xl"
+      actions={<AuditAndLoginsTabs current="/admin/logins" />}
+    >
       <FilterBar filters={filters}>
         <UserFilter filters={filters} />
         <ChoiceFilter
           filters={filters}
           name="failed"
-          label={t('outcome')}
+          label={t('loginHistory.outcome')}
           width={210}
-          choices={[{ value: 'true', label: t('onlyFailed') }]}
+          choices={[{ value: 'true', label: t('loginHistory.onlyFailed') }]}
         />
       </FilterBar>
       <PagedTable
-        label={t('title')}
+        label={t('loginHistory.title')}
         query={logins}
         filters={filters}
         rowKey={({ id }) => id}
-        emptyState={<EmptyState icon={<IconLogin2 size={28} />} title={t('none')} />}
+        emptyState={<EmptyState icon={<IconLogin2 size={28} />} title={t('loginHistory.none')} />}
         columns={[
-          { label: t('user'), cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} /> },
+          {
+            label: t('loginHistory.user'),
+            cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} />,
+          },
           ...loginAttemptColumns(t),
         ]}
       />
@@ -303,16 +311,16 @@ type RecordsPath = '/admin/audit' | '/admin/logins';
  * addresses.
  */
 function AuditAndLoginsTabs({ current }: { readonly current: RecordsPath }) {
-  const { t } = useTranslation('login-history');
+  const { t } = useTranslation('account');
   const navigate = useNavigate();
   return (
     <SegmentedControl
-      aria-label={t('views')}
+      aria-label={t('loginHistory.views')}
       value={current}
       onChange={(to) => void navigate({ to: to as RecordsPath })}
       data={[
-        { value: '/admin/audit', label: t('changes') },
-        { value: '/admin/logins', label: t('tab') },
+        { value: '/admin/audit', label: t('loginHistory.changes') },
+        { value: '/admin/logins', label: t('loginHistory.tab') },
       ]}
     />
   );

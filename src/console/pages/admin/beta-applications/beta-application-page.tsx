@@ -33,27 +33,31 @@ import { type BetaFeature, betaFeaturesQuery } from '../../../data/tickets.ts';
 
 /** One beta application; target of the notification about it. */
 export function AdminBetaApplicationPage() {
-  const { t } = useTranslation('admin-beta-applications');
+  const { t } = useTranslation('support');
   const id = useRouteId();
   const application = useQuery(dataQuery(adminGetBetaApplication, { params: { id } }));
   if (application.data !== undefined) return <ApplicationDetails application={application.data} />;
   if (application.error === null) return <PageLoadingIndicator />;
   return (
-    <Page title={t('one', { id })} subtitle={<RouteLink to="/admin/beta-applications">{t('all')}</RouteLink>} size="md">
+    <Page
+      title={t('beta.one', { id })}
+      subtitle={<RouteLink to="/admin/beta-applications">{t('beta.all')}</RouteLink>}
+      size="md"
+    >
       <ErrorAlert error={application.error} retry={() => void application.refetch()} />
     </Page>
   );
 }
 
 function ApplicationDetails({ application }: { readonly application: ResponseData<typeof adminGetBetaApplication> }) {
-  const { t } = useTranslation('admin-beta-applications');
+  const { t } = useTranslation('support');
   const { id, feature, user_id: userId, decided_by: decidedBy, decided_time: decided } = application;
   const names = useUserNames(decidedBy === null ? [userId] : [userId, decidedBy]);
   const managed = useCanManageUser([userId])(userId);
   return (
     <Page
       title={feature}
-      subtitle={<RouteLink to="/admin/beta-applications">{t('all')}</RouteLink>}
+      subtitle={<RouteLink to="/admin/beta-applications">{t('beta.all')}</RouteLink>}
       size="md"
       actions={
         application.status === 'pending' && managed ? (
@@ -64,19 +68,19 @@ function ApplicationDetails({ application }: { readonly application: ResponseDat
       }
     >
       <Stack>
-        <Panel title={t('one', { id })}>
+        <Panel title={t('beta.one', { id })}>
           <DescriptionList
             facts={[
-              [t('user'), <UserOrChannelLink key="user" to="users" id={userId} names={names} />],
-              [t('asked'), <RelativeTime key="asked" at={application.created_time} />],
-              [t('decided'), <RelativeTime key="decided" at={decided} />],
-              [t('decidedBy'), <UserOrChannelLink key="by" to="users" id={decidedBy} names={names} />],
+              [t('beta.user'), <UserOrChannelLink key="user" to="users" id={userId} names={names} />],
+              [t('beta.asked'), <RelativeTime key="asked" at={application.created_time} />],
+              [t('beta.decided'), <RelativeTime key="decided" at={decided} />],
+              [t('beta.decidedBy'), <UserOrChannelLink key="by" to="users" id={decidedBy} names={names} />],
             ]}
           />
-          <LabelledText title={t('reason')} text={application.reason} />
-          {application.note === '' ? null : <LabelledText title={t('note')} text={application.note} />}
+          <LabelledText title={t('beta.reason')} text={application.reason} />
+          {application.note === '' ? null : <LabelledText title={t('beta.note')} text={application.note} />}
         </Panel>
-        {managed ? <DeleteApplication id={id} /> : <MissingPermissionNote>{t('outOfRank')}</MissingPermissionNote>}
+        {managed ? <DeleteApplication id={id} /> : <MissingPermissionNote>{t('beta.outOfRank')}</MissingPermissionNote>}
       </Stack>
     </Page>
   );
@@ -96,15 +100,15 @@ function LabelledText({ title, text }: { readonly title: string; readonly text: 
 }
 
 function DeleteApplication({ id }: { readonly id: number }) {
-  const { t } = useTranslation('admin-beta-applications');
+  const { t } = useTranslation('support');
   return (
     <DeletePanel
-      heading={t('remove')}
-      title={t('removeTitle', { id })}
-      text={t('removeText')}
-      confirmLabel={t('remove')}
+      heading={t('beta.remove')}
+      title={t('beta.removeTitle', { id })}
+      text={t('beta.removeText')}
+      confirmLabel={t('beta.remove')}
       remove={() => callApi(adminDeleteBetaApplication, { params: { id: String(id) } })}
-      message={t('removed')}
+      message={t('beta.removed')}
       listPage="/admin/beta-applications"
     />
   );
@@ -112,7 +116,7 @@ function DeleteApplication({ id }: { readonly id: number }) {
 
 /** Beta applications; pending ones can be decided from the list. */
 export function AdminApplicationListPage() {
-  const { t } = useTranslation(['admin-beta-applications', 'app']);
+  const { t } = useTranslation(['support', 'app']);
   const filters = useListFilters(['status', 'feature', 'user_id'], APPLICATION_SORTS);
   const features = useQuery(betaFeaturesQuery);
   const applications = useQuery(listQuery(adminListBetaApplications, filters.query));
@@ -120,19 +124,19 @@ export function AdminApplicationListPage() {
   const users = useUserNames(askers);
   const managed = useCanManageUser(askers);
   return (
-    <Page title={t('app:pages.adminBeta')} subtitle={t('lead')} size="xl">
+    <Page title={t('app:pages.adminBeta')} subtitle={t('beta.lead')} size="xl">
       <OpenFeatures features={features.data} />
       <FilterBar filters={filters}>
         <ChoiceFilter
           filters={filters}
           name="status"
-          label={t('status')}
-          choices={APPLICATION_STATUS.map((value) => ({ value, label: t(`states.${value}`) }))}
+          label={t('beta.status')}
+          choices={APPLICATION_STATUS.map((value) => ({ value, label: t(`beta.states.${value}`) }))}
         />
         <ChoiceFilter
           filters={filters}
           name="feature"
-          label={t('feature')}
+          label={t('beta.feature')}
           width={220}
           choices={toChoices([
             ...(features.data ?? []).map(({ name }) => name),
@@ -148,13 +152,13 @@ export function AdminApplicationListPage() {
         filters={filters}
         rowKey={({ id }) => id}
         emptyState={
-          <EmptyState icon={<IconFlask size={28} />} title={t('emptyTitle')}>
-            {t('emptyText')}
+          <EmptyState icon={<IconFlask size={28} />} title={t('beta.emptyTitle')}>
+            {t('beta.emptyText')}
           </EmptyState>
         }
         columns={[
           {
-            label: t('feature'),
+            label: t('beta.feature'),
             sortKey: 'feature',
             cell: ({ id, feature, reason }) => (
               <div style={{ maxWidth: 420 }}>
@@ -173,10 +177,14 @@ export function AdminApplicationListPage() {
               </div>
             ),
           },
-          { label: t('user'), cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} /> },
-          { label: t('asked'), sortKey: 'created', cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" /> },
+          { label: t('beta.user'), cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} /> },
           {
-            label: t('status'),
+            label: t('beta.asked'),
+            sortKey: 'created',
+            cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" />,
+          },
+          {
+            label: t('beta.status'),
             cell: ({ id, feature, status, user_id: userId }) =>
               status === 'pending' && managed(userId) ? (
                 <Group gap="xs" justify="flex-start">
@@ -196,13 +204,13 @@ const toChoices = (names: readonly string[]) => [...new Set(names)].map((value) 
 
 /** What users can apply for; root edits the list in the settings. */
 function OpenFeatures({ features }: { readonly features: readonly BetaFeature[] | undefined }) {
-  const { t } = useTranslation('admin-beta-applications');
+  const { t } = useTranslation('support');
   const { data: self } = useSelf();
   if (features === undefined) return null;
   return (
     <Group gap="xs" mb="md">
       <Text size="sm" c="dimmed">
-        {t(features.length === 0 ? 'noFeatures' : 'features')}
+        {t(features.length === 0 ? 'beta.noFeatures' : 'beta.features')}
       </Text>
       {features.map(({ name, description }) => (
         <Badge key={name} color="gray" title={description} className="verbatim">
@@ -211,7 +219,7 @@ function OpenFeatures({ features }: { readonly features: readonly BetaFeature[] 
       ))}
       {self?.role === 'root' ? (
         <RouteLink to="/admin/settings" size="sm">
-          {t('editFeatures')}
+          {t('beta.editFeatures')}
         </RouteLink>
       ) : null}
     </Group>
@@ -227,15 +235,15 @@ type Decision = 'approve' | 'reject';
 
 /** Buttons to approve or reject; each asks for a message to the applicant first. */
 function DecisionButtons(application: DecisionButtonsProps) {
-  const { t } = useTranslation('admin-beta-applications');
+  const { t } = useTranslation('support');
   const [decision, setDecision] = useState<Decision>();
   return (
     <>
       <Button size="compact-sm" onClick={() => setDecision('approve')}>
-        {t('approve')}
+        {t('beta.approve')}
       </Button>
       <Button size="compact-sm" variant="default" onClick={() => setDecision('reject')}>
-        {t('reject')}
+        {t('beta.reject')}
       </Button>
       {decision === undefined ? null : (
         <DecisionDialog {...application} decision={decision} onClose={() => setDecision(undefined)} />
@@ -250,7 +258,7 @@ interface DecisionDialogProps extends DecisionButtonsProps {
 }
 
 function DecisionDialog({ id, feature, name, decision, onClose }: DecisionDialogProps) {
-  const { t } = useTranslation('admin-beta-applications');
+  const { t } = useTranslation('support');
   const [note, setNote] = useState('');
   const decide = useSaveAndClose(
     () =>
@@ -258,18 +266,18 @@ function DecisionDialog({ id, feature, name, decision, onClose }: DecisionDialog
         params: { id: String(id) },
         body: { note: note.trim() },
       }),
-    { onClose, message: t(decision === 'approve' ? 'approved' : 'rejected') },
+    { onClose, message: t(decision === 'approve' ? 'beta.approved' : 'beta.rejected') },
   );
   return (
     <FormDialog
-      title={t(`${decision}Title`, { feature, name })}
-      submitLabel={t(`${decision}`)}
+      title={t(`beta.${decision}Title`, { feature, name })}
+      submitLabel={t(`beta.${decision}`)}
       save={decide}
       onClose={onClose}
     >
       <Textarea
-        label={t('note')}
-        description={t('noteHint')}
+        label={t('beta.note')}
+        description={t('beta.noteHint')}
         autosize
         minRows={3}
         maxRows={10}
@@ -290,6 +298,6 @@ const STATUS_COLOR: Readonly<Record<ApplicationStatus, string>> = {
 
 /** Badge with the status of a beta application. */
 function StatusBadge({ status }: { readonly status: ApplicationStatus }) {
-  const { t } = useTranslation('admin-beta-applications');
-  return <Badge color={STATUS_COLOR[status]}>{t(`states.${status}`)}</Badge>;
+  const { t } = useTranslation('support');
+  return <Badge color={STATUS_COLOR[status]}>{t(`beta.states.${status}`)}</Badge>;
 }

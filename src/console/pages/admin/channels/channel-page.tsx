@@ -57,7 +57,7 @@ export function ChannelPage() {
 }
 
 function ChannelDetails({ channel }: { readonly channel: ChannelDetail }) {
-  const { t } = useTranslation(['admin-channels', 'admin-models', 'app']);
+  const { t } = useTranslation(['admin-channels', 'app']);
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const vendors = useVendors();
@@ -124,7 +124,7 @@ interface SummaryPanelProps {
 }
 
 function SummaryPanel({ channel, vendor }: SummaryPanelProps) {
-  const { t } = useTranslation(['admin-channels', 'admin-models']);
+  const { t } = useTranslation('admin-channels');
   const { test } = useSearch({ strict: false }) as { readonly test?: unknown };
   return (
     <Panel title={t('channels.atAGlance')}>
@@ -160,7 +160,7 @@ function SummaryPanel({ channel, vendor }: SummaryPanelProps) {
         <Text size="sm" mt="md">
           {t('channels.unserved', { models: formatNames(channel.unserved_models) })}{' '}
           <RouteLink to="/admin/models/new" underline="always">
-            {t('admin-models:models.make')}
+            {t('models.make')}
           </RouteLink>
         </Text>
       )}

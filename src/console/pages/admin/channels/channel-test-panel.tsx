@@ -127,7 +127,7 @@ interface SuggestedModelsProps {
 
 /** The step after a test: selects which of the upstream's models users can call, each with a price. */
 function SuggestedModels({ channelId, models }: SuggestedModelsProps) {
-  const { t } = useTranslation(['admin-channels', 'admin-models']);
+  const { t } = useTranslation('admin-channels');
   const invalidate = useInvalidateQueries();
   const [part, setPart] = useState('');
   const [selected, setSelected] = useState<ReadonlySet<string>>(
@@ -253,7 +253,7 @@ interface SuggestedModelRowProps {
 }
 
 function SuggestedModelRow({ model, isSelected, onChange }: SuggestedModelRowProps) {
-  const { t } = useTranslation(['admin-channels', 'admin-models']);
+  const { t } = useTranslation('admin-channels');
   return (
     <Checkbox
       checked={isSelected}
@@ -267,7 +267,7 @@ function SuggestedModelRow({ model, isSelected, onChange }: SuggestedModelRowPro
             </Text>
             {model.kind === 'chat' ? null : (
               <Badge size="xs" variant="light" component="span">
-                {t(`admin-models:kinds.${model.kind}`)}
+                {t(`kinds.${model.kind}`)}
               </Badge>
             )}
           </Group>

@@ -21,7 +21,7 @@ type ModelListItem = ListItem<typeof listModelRows>;
 
 /** The model catalogue. */
 export function ModelListPage() {
-  const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);
+  const { t } = useTranslation(['admin-channels', 'app']);
   const vendors = useVendors();
   const filters = useListFilters(['q', 'vendor', 'kind'], MODEL_SORTS);
   const selection = useRowSelection<ModelListItem>(({ id }) => id);
@@ -35,12 +35,7 @@ export function ModelListPage() {
     <Page title={t('app:pages.models')} subtitle={t('models.lead')} size="xl" actions={make}>
       <FilterBar filters={filters}>
         <TextFilter filters={filters} name="q" label={t('models.search')} />
-        <ChoiceFilter
-          filters={filters}
-          name="vendor"
-          label={t('admin-channels:channels.vendor')}
-          choices={toVendorOptions(vendors)}
-        />
+        <ChoiceFilter filters={filters} name="vendor" label={t('channels.vendor')} choices={toVendorOptions(vendors)} />
         <ChoiceFilter
           filters={filters}
           name="kind"
@@ -63,7 +58,7 @@ export function ModelListPage() {
           { label: t('models.name'), sortKey: 'name', cell: (model) => <ModelName model={model} /> },
           { label: t('models.kind'), sortKey: 'kind', cell: ({ kind }) => t(`kinds.${kind}` as 'kinds.video') },
           {
-            label: t('admin-channels:channels.vendor'),
+            label: t('channels.vendor'),
             sortKey: 'vendor',
             cell: ({ vendor }) => vendorTitle(vendors, vendor),
             hideOnPhone: true,
@@ -85,7 +80,7 @@ export function ModelListPage() {
 
 /** Bulk actions for the selected models. */
 function ModelBulkBar({ selection }: { readonly selection: RowSelection<ModelListItem> }) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const invalidate = useInvalidateQueries();
   const setEnabled = (enabled: boolean) => (model: ModelListItem) =>
     callApi(adminUpdateModel, { params: { id: toModelUrlSegment(model.id) }, body: { enabled } });
@@ -116,7 +111,7 @@ function ModelBulkBar({ selection }: { readonly selection: RowSelection<ModelLis
 }
 
 function ModelName({ model }: { readonly model: ModelListItem }) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   return (
     <>
       <RouteLink
@@ -138,7 +133,7 @@ function ModelName({ model }: { readonly model: ModelListItem }) {
 }
 
 function ChannelCount({ model }: { readonly model: ModelListItem }) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   return model.channels === 0 ? (
     <Group gap={6}>
       <Badge color="yellow">{t('models.noChannel')}</Badge>
@@ -151,7 +146,7 @@ function ChannelCount({ model }: { readonly model: ModelListItem }) {
 }
 
 function EnabledSwitch({ model }: { readonly model: ModelListItem }) {
-  const { t } = useTranslation(['admin-models', 'app']);
+  const { t } = useTranslation(['admin-channels', 'app']);
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const change = useMutation({

@@ -58,7 +58,7 @@ import { PriceFields } from './price-fields.tsx';
 
 /** Edits one model. */
 export function ModelPage() {
-  const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);
+  const { t } = useTranslation(['admin-channels', 'app']);
   const id = useRouteId();
   const { data: status } = useStatus();
   const invalidate = useInvalidateQueries();
@@ -81,9 +81,7 @@ export function ModelPage() {
       size="sm"
       actions={
         <Group gap={6}>
-          <Badge color={known.enabled ? 'teal' : 'gray'}>
-            {t(known.enabled ? 'admin-channels:states.on' : 'admin-channels:states.off')}
-          </Badge>
+          <Badge color={known.enabled ? 'teal' : 'gray'}>{t(known.enabled ? 'states.on' : 'states.off')}</Badge>
           <RouteLink to="/admin/channels" search={{ model: known.id }} size="sm">
             {t('models.channelCount', { count: known.channels })}
           </RouteLink>
@@ -112,7 +110,7 @@ export function ModelPage() {
 }
 
 function DeleteModel({ id: name }: { readonly id: string }) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   return (
     <DeletePanel
       heading={t('models.remove')}
@@ -128,7 +126,7 @@ function DeleteModel({ id: name }: { readonly id: string }) {
 
 /** Adds a model to the catalogue. */
 export function NewModelPage() {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const { data: status } = useStatus();
   const [vendor] = useVendors();
   const invalidate = useInvalidateQueries();
@@ -166,7 +164,7 @@ interface ModelFormProps {
 
 /** All settings of a model. */
 function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps) {
-  const { t } = useTranslation(['admin-models', 'admin-channels']);
+  const { t } = useTranslation('admin-channels');
   const perUnit = useStatus().data?.quota_per_unit ?? 1;
   const vendors = useVendors();
   const { draft, set, text, checked } = useFormValues(initial);
@@ -188,7 +186,7 @@ function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps) {
       />
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <Select
-          label={t('admin-channels:channels.vendor')}
+          label={t('channels.vendor')}
           data={toVendorOptions(vendors)}
           value={draft.vendor}
           onChange={(vendor) => set({ vendor: vendor ?? draft.vendor })}
@@ -252,7 +250,7 @@ function AliasField({
   draft: ModelFormValues;
   onChange: (part: Partial<ModelFormValues>) => void;
 }) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const [text, setText] = useState('');
   const part = text === draft.aliasOf ? '' : text;
   const found = useQuery(
@@ -288,7 +286,7 @@ const EXAMPLE_SCHEMA = {
 
 /** The media schema as text. JSON syntax errors are shown immediately; the service validates the content. */
 function MediaSchemaEditor({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const read = parseMediaSchema(text);
   return (
     <div>
@@ -376,7 +374,7 @@ function toFormula(
 
 /** Where the initial price of a known model comes from, and whether a page of the vendor confirms it. */
 function ListedPrice({ vendor, id }: { readonly vendor: string; readonly id: string }) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const listed = useVendors()
     .find(({ name }) => name === vendor)
     ?.models.find((model) => model.id === id)?.price_source;
@@ -408,7 +406,7 @@ const OUTPUT_TOKENS = 500;
 
 /** The price worked out for one call, so that an extra zero is noticed before a user pays it. */
 function PricePreview({ kind, price }: PricePreviewProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   return (
     <Paper p="sm" bg="var(--mantine-color-default-hover)" radius="md">
       <Text size="xs" c="dimmed" mb={6}>
@@ -420,7 +418,7 @@ function PricePreview({ kind, price }: PricePreviewProps) {
 }
 
 function ChatPricePreview({ price }: { readonly price: AnyPrice }) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const quota = useFormatPrice();
   const tokens = { promptTokens: INPUT_TOKENS, completionTokens: OUTPUT_TOKENS };
   const sum = tokenQuota(price, tokens);
@@ -436,7 +434,7 @@ function ChatPricePreview({ price }: { readonly price: AnyPrice }) {
 }
 
 function VideoPricePreview({ kind, price }: PricePreviewProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const quota = useFormatPrice();
   const rate = useFormatAmountNumber('exact');
   const [seconds, setSeconds] = useState<number | string>(5);

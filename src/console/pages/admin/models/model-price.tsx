@@ -16,7 +16,7 @@ interface ModelPriceProps {
 
 /** Short description of a price. */
 export function ModelPrice({ price: stored, isInline = false }: ModelPriceProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const quota = useFormatPrice();
   const rounded = useFormatCredits();
   const price = stored as AnyPrice | null;

@@ -47,7 +47,7 @@ const FACTORS = ['mode', 'resolution', 'size', 'audio'];
 
 /** Inputs of a price, by the kind of the model. */
 export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const amount = (name: 'perCall' | 'perSecond') => (
     <AmountInput
       label={t(`price.${name}`)}
@@ -128,7 +128,7 @@ interface MultiplierRowProps {
 }
 
 function MultiplierRow({ place, multiplier: { factor, value, by }, onChange, onRemove }: MultiplierRowProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   return (
     <Group gap="xs" wrap="nowrap">
       <Autocomplete
@@ -178,7 +178,7 @@ const NO_RATES = Object.fromEntries(
 
 /** Price of a chat model: input and output, with the separately priced parts behind a button. */
 function TokenPriceFields({ draft, onChange }: TokenPriceFieldsProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const { rates, tiers } = draft;
   const isDetailed =
     tiers.length > 0 || Number(draft.perCall) > 0 || TOKEN_PART_NAMES.some((part) => rates[part] !== '');
@@ -228,7 +228,7 @@ function TokenPriceFields({ draft, onChange }: TokenPriceFieldsProps) {
 
 /** Rates for calls with a long input. */
 function TierFields({ draft, onChange }: TokenPriceFieldsProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const { tiers } = draft;
   const changeTier = (key: number, part: Partial<TierFormValues>): void =>
     onChange({ ...draft, tiers: tiers.map((tier) => (tier.key === key ? { ...tier, ...part } : tier)) });
@@ -289,7 +289,7 @@ interface RateInputsProps {
 }
 
 function RateInputs({ names, rates, onChange }: RateInputsProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }}>
       {names.map((name) => (
@@ -313,7 +313,7 @@ interface PriceLineFieldsProps {
 
 /** Lines of a price that depends on facts; the first line with a matching condition is charged. */
 function PriceLinesEditor({ draft, onChange }: PriceLineFieldsProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const { lines } = draft;
   const change = (key: number, part: Partial<PriceLineFormValues>): void =>
     onChange({ ...draft, lines: lines.map((each) => (each.key === key ? { ...each, ...part } : each)) });
@@ -367,7 +367,7 @@ const OF_UNITS: ReadonlySet<string> = new Set(['per_unit', ...COUNTS]);
 const USUAL: ReadonlySet<string> = new Set(['per_second', 'per_call']);
 
 function LineCard({ place, line, hasUnits, onChange, onRemove }: LineCardProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const [filled] = useState(() => new Set<string>(LINE_AMOUNTS.filter((name) => line.amounts[name] !== '')));
   const [hasAll, { open: showAll }] = useDisclosure(false);
   const shown = LINE_AMOUNTS.filter(
@@ -437,7 +437,7 @@ interface ConditionsEditorProps {
 
 /** The conditions of a line, each a fact with the values it may have; each fact is tested once. */
 function ConditionsEditor({ place, conditions, onChange }: ConditionsEditorProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const change = (key: number, part: Partial<ConditionFormValues>): void =>
     onChange(conditions.map((each) => (each.key === key ? { ...each, ...part } : each)));
   const used = new Set(conditions.map(({ fact }) => fact));
@@ -495,7 +495,7 @@ interface ConditionRowProps {
 }
 
 function ConditionRow({ condition: { fact, values }, facts, labels, onChange, onRemove }: ConditionRowProps) {
-  const { t } = useTranslation('admin-models');
+  const { t } = useTranslation('admin-channels');
   const error = values.length === 0 ? t('price.valueMissing') : undefined;
   const yesOrNo = (['true', 'false'] as const).map((value) => ({ value, label: t(`price.boolean.${value}`) }));
   return (

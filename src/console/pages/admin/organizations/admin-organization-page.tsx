@@ -36,25 +36,25 @@ const PAGE_SIZE = 50;
 
 /** One organization, with the actions an administrator can take. */
 export function AdminOrganizationPage() {
-  const { t } = useTranslation('admin-organizations');
+  const { t } = useTranslation('organizations');
   const id = useRouteId();
   const found = useQuery(listQuery(endpoints.adminListOrganizations, { ids: id }));
   const [organization] = found.data?.data ?? [];
   if (organization !== undefined) return <Details organization={organization} />;
   if (found.data === undefined && found.error === null) return <PageLoadingIndicator />;
   return (
-    <Page title={t('one', { id })} subtitle={<AllLink />}>
-      {found.error === null ? <Text>{t('missing')}</Text> : null}
+    <Page title={t('admin.one', { id })} subtitle={<AllLink />}>
+      {found.error === null ? <Text>{t('admin.missing')}</Text> : null}
       <ErrorAlert error={found.error} retry={() => void found.refetch()} />
     </Page>
   );
 }
 
 function AllLink() {
-  const { t } = useTranslation('admin-organizations');
+  const { t } = useTranslation('organizations');
   return (
     <RouteLink to="/admin/organizations" size="sm">
-      {t('all')}
+      {t('admin.all')}
     </RouteLink>
   );
 }
@@ -64,7 +64,7 @@ interface OfOrganization {
 }
 
 function Details({ organization }: OfOrganization) {
-  const { t } = useTranslation(['admin-organizations', 'admin-plans']);
+  const { t } = useTranslation(['organizations', 'admin-plans']);
   const { id, name, quota, status } = organization;
   const [dialog, setDialog] = useState<'balance' | 'limits' | 'plan'>();
   const close = () => setDialog(undefined);
@@ -79,12 +79,12 @@ function Details({ organization }: OfOrganization) {
         <>
           <Actions organization={organization} />
           <Button variant="default" onClick={() => setDialog('limits')}>
-            {t('limits')}
+            {t('admin.limits')}
           </Button>
           <Button variant="default" disabled={status !== ENABLED} onClick={() => setDialog('plan')}>
             {t('admin-plans:assign.action')}
           </Button>
-          <Button onClick={() => setDialog('balance')}>{t('changeBalance')}</Button>
+          <Button onClick={() => setDialog('balance')}>{t('admin.changeBalance')}</Button>
         </>
       }
     >
@@ -116,7 +116,7 @@ interface LimitsDialogProps extends OfOrganization {
 
 /** Limits of an organization, which take precedence over its plan. */
 function LimitsDialog({ organization, onClose }: LimitsDialogProps) {
-  const { t } = useTranslation(['admin-organizations', 'app']);
+  const { t } = useTranslation(['organizations', 'app']);
   const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
   const old = toLimitDraft(organization, perUnit);
   const { draft, set } = useFormValues(old);
@@ -127,7 +127,7 @@ function LimitsDialog({ organization, onClose }: LimitsDialogProps) {
   );
   return (
     <FormDialog
-      title={t('limitsTitle', { name: organization.name })}
+      title={t('admin.limitsTitle', { name: organization.name })}
       submitLabel={t('app:save')}
       save={save}
       onClose={onClose}
@@ -139,7 +139,7 @@ function LimitsDialog({ organization, onClose }: LimitsDialogProps) {
 
 /** Disables or enables an open organization, closes it, or restores a closed one. */
 function Actions({ organization: { id, name, status } }: OfOrganization) {
-  const { t } = useTranslation(['admin-organizations', 'app']);
+  const { t } = useTranslation(['organizations', 'app']);
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const params = { id: String(id) };
@@ -166,57 +166,57 @@ function Actions({ organization: { id, name, status } }: OfOrganization) {
     .map((action) => (
       <ConfirmDialog
         key={action}
-        title={t(`${action}.title`, { name })}
-        confirmLabel={t(`${action}.action`)}
+        title={t(`admin.${action}.title`, { name })}
+        confirmLabel={t(`admin.${action}.action`)}
         onConfirm={() => run(actions[action].change)}
         trigger={(open) => (
           <Button variant="default" onClick={open}>
-            {t(`${action}.action`)}
+            {t(`admin.${action}.action`)}
           </Button>
         )}
       >
-        {t(`${action}.text`)}
+        {t(`admin.${action}.text`)}
       </ConfirmDialog>
     ));
 }
 
 function Facts({ organization }: OfOrganization) {
-  const { t } = useTranslation(['admin-organizations', 'admin', 'app']);
+  const { t } = useTranslation(['organizations', 'admin', 'app']);
   const { id, slug, owners, members, quota, used_quota: used, status, created_time, deletes_at } = organization;
   const { plan, plan_expires_at: planEnd, spend_limit: limit, concurrent_tasks, queued_tasks } = organization;
   const planName = usePlanNames();
   const ofOrganization = { user_id: id };
   return (
-    <Panel title={t('account')} actions={<StatusBadge status={status} />}>
+    <Panel title={t('admin.account')} actions={<StatusBadge status={status} />}>
       <DescriptionList
         facts={[
-          [t('balance'), <CreditAmount key="balance" value={quota} fw={650} />],
-          [t('used'), <CreditAmount key="used" value={used} />],
+          [t('admin.balance'), <CreditAmount key="balance" value={quota} fw={650} />],
+          [t('admin.used'), <CreditAmount key="used" value={used} />],
           [
-            t('plan'),
+            t('admin.plan'),
             planEnd === 0
               ? toPlanText(plan, planName)
-              : t('planUntil', { plan: planName(plan), day: formatDate(planEnd) }),
+              : t('admin.planUntil', { plan: planName(plan), day: formatDate(planEnd) }),
           ],
           [t('app:spendLimit.label'), limit === null ? '–' : <SpendLimitText key="limit" limit={limit} />],
           [t('admin:users.concurrentTasks'), concurrent_tasks === null ? '–' : formatCount(concurrent_tasks)],
           [t('admin:users.queuedTasks'), queued_tasks === null ? '–' : formatCount(queued_tasks)],
-          [t('slug'), slug],
-          [t('owners'), formatNames(owners) || '–'],
-          [t('members'), members],
-          [t('created'), <RelativeTime key="created" at={created_time} />],
-          ...(deletes_at === null ? [] : [[t('deletes'), formatDate(deletes_at)] as const]),
+          [t('admin.slug'), slug],
+          [t('admin.owners'), formatNames(owners) || '–'],
+          [t('admin.members'), members],
+          [t('admin.created'), <RelativeTime key="created" at={created_time} />],
+          ...(deletes_at === null ? [] : [[t('admin.deletes'), formatDate(deletes_at)] as const]),
         ]}
       />
       <Stack mt="lg" gap="xs" align="flex-start">
         <RouteButton to="/admin/costs" search={ofOrganization} variant="default" size="compact-sm">
-          {t('costs')}
+          {t('admin.costs')}
         </RouteButton>
         <RouteButton to="/admin/requests" search={ofOrganization} variant="default" size="compact-sm">
-          {t('requests')}
+          {t('admin.requests')}
         </RouteButton>
         <RouteButton to="/admin/audit" search={{ organization_id: id }} variant="default" size="compact-sm">
-          {t('changes')}
+          {t('admin.changes')}
         </RouteButton>
       </Stack>
     </Panel>
@@ -226,33 +226,32 @@ function Facts({ organization }: OfOrganization) {
 type Member = ListItem<typeof endpoints.adminListMembers>;
 
 function Members({ id }: { readonly id: number }) {
-  const { t } = useTranslation(['admin-organizations', 'organizations']);
+  const { t } = useTranslation('organizations');
   const [page, setPage] = useState(1);
   const members = useQuery(
     listQuery(endpoints.adminListMembers, { page: String(page), page_size: String(PAGE_SIZE) }, { id: String(id) }),
   );
   const columns: readonly Column<Member>[] = [
     {
-      label: t('name'),
+      label: t('admin.name'),
       cell: ({ user_id: user, username }) => (
         <RouteLink to="/admin/users/$id" params={{ id: String(user) }} size="sm">
           {username || `#${user}`}
         </RouteLink>
       ),
     },
-    { label: t('organizations:roleLabel'), cell: ({ role }) => t(`organizations:role.${role}`) },
+    { label: t('roleLabel'), cell: ({ role }) => t(`role.${role}`) },
     {
-      label: t('organizations:limit'),
-      cell: ({ spend_limit: limit }) =>
-        limit === null ? t('organizations:noLimit') : <SpendLimitText limit={limit} />,
+      label: t('limit'),
+      cell: ({ spend_limit: limit }) => (limit === null ? t('noLimit') : <SpendLimitText limit={limit} />),
     },
-    { label: t('joined'), cell: ({ joined_time: at }) => <RelativeTime at={at} size="sm" />, hideOnPhone: true },
+    { label: t('admin.joined'), cell: ({ joined_time: at }) => <RelativeTime at={at} size="sm" />, hideOnPhone: true },
   ];
   return (
-    <Panel title={t('members')}>
+    <Panel title={t('admin.members')}>
       <ErrorAlert error={members.error} retry={() => void members.refetch()} />
       <DataTable
-        label={t('members')}
+        label={t('admin.members')}
         rows={members.data?.data ?? []}
         rowKey={({ user_id: user }) => user}
         columns={columns}
@@ -267,39 +266,39 @@ type OrganizationItem = ListItem<typeof adminListOrganizations>;
 
 /** Organizations of the service. */
 export function OrganizationListPage() {
-  const { t } = useTranslation(['admin-organizations', 'app']);
+  const { t } = useTranslation(['organizations', 'app']);
   const filters = useListFilters(['q']);
   const organizations = useQuery(listQuery(adminListOrganizations, filters.query));
   const planName = usePlanNames();
   return (
     <Page
       title={t('app:pages.organizations')}
-      subtitle={t('lead')}
+      subtitle={t('admin.lead')}
       size="xl"
       actions={
         <RouteButton to="/admin/costs" search={{ by: 'organization' }} variant="default">
-          {t('costs')}
+          {t('admin.costs')}
         </RouteButton>
       }
     >
       <FilterBar filters={filters}>
-        <TextFilter filters={filters} name="q" label={t('search')} width={260} />
+        <TextFilter filters={filters} name="q" label={t('admin.search')} width={260} />
       </FilterBar>
       <PagedTable
         label={t('app:pages.organizations')}
         query={organizations}
         filters={filters}
         rowKey={({ id }) => id}
-        emptyState={<EmptyState icon={<IconUsersGroup size={28} />} title={t('emptyTitle')} />}
+        emptyState={<EmptyState icon={<IconUsersGroup size={28} />} title={t('admin.emptyTitle')} />}
         columns={[
-          { label: t('name'), cell: (organization) => <Name organization={organization} /> },
-          { label: t('owners'), cell: ({ owners }) => formatNames(owners) || '–' },
-          { label: t('members'), align: 'right', cell: ({ members }) => members },
-          { label: t('balance'), align: 'right', cell: ({ quota }) => <CreditAmount value={quota} /> },
-          { label: t('used'), align: 'right', cell: ({ used_quota: used }) => <CreditAmount value={used} /> },
-          { label: t('plan'), cell: ({ plan }) => toPlanText(plan, planName) },
+          { label: t('admin.name'), cell: (organization) => <Name organization={organization} /> },
+          { label: t('admin.owners'), cell: ({ owners }) => formatNames(owners) || '–' },
+          { label: t('admin.members'), align: 'right', cell: ({ members }) => members },
+          { label: t('admin.balance'), align: 'right', cell: ({ quota }) => <CreditAmount value={quota} /> },
+          { label: t('admin.used'), align: 'right', cell: ({ used_quota: used }) => <CreditAmount value={used} /> },
+          { label: t('admin.plan'), cell: ({ plan }) => toPlanText(plan, planName) },
           {
-            label: t('created'),
+            label: t('admin.created'),
             cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" />,
             hideOnPhone: true,
           },
@@ -331,7 +330,7 @@ function Name({ organization: { id, name, slug, status } }: { readonly organizat
 
 /** Marks an organization that is closed or disabled. */
 function StatusBadge({ status }: { readonly status: number }) {
-  const { t } = useTranslation('admin-organizations');
-  if (status === CLOSED) return <Badge color="gray">{t('closed')}</Badge>;
-  return status === DISABLED ? <Badge color="red">{t('disabled')}</Badge> : null;
+  const { t } = useTranslation('organizations');
+  if (status === CLOSED) return <Badge color="gray">{t('admin.closed')}</Badge>;
+  return status === DISABLED ? <Badge color="red">{t('admin.disabled')}</Badge> : null;
 }

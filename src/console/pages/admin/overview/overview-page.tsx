@@ -38,7 +38,7 @@ import { formatCount, formatNames } from '../../../data/format-text.ts';
 import { usableModelsQuery } from '../../../data/models.ts';
 import { useChannelNames, useUserNames } from '../../../data/names.ts';
 import { useSelf } from '../../../data/self.ts';
-import type operationStrings from '../../../strings/en/admin-service-status.ts';
+import type adminStrings from '../../../strings/en/admin.ts';
 import { needsAttention } from '../channels/channel-status.tsx';
 
 const PERIODS = ['7', '30', '90'] as const;
@@ -377,7 +377,7 @@ function WaitingPanel() {
 
 type OperationState = ResponseData<typeof getServiceStatus>;
 type Incident = OperationState['incidents'][number];
-type IncidentId = keyof typeof operationStrings.incidents;
+type IncidentId = keyof typeof adminStrings.serviceStatus.incidents;
 
 /** Incidents whose subjects are channels. */
 const OF_CHANNELS: ReadonlySet<string> = new Set(['key_revoked', 'no_balance', 'billing_difference']);
@@ -394,16 +394,16 @@ const PAGES: Readonly<Partial<Record<IncidentId, string>>> = {
 
 /** Current incidents, each with its remedy. */
 function ServiceStatus({ state }: { readonly state: UseQueryResult<OperationState> }) {
-  const { t } = useTranslation('admin-service-status');
+  const { t } = useTranslation('admin');
   const open = state.data?.incidents.filter(({ is_open: isOpen }) => isOpen) ?? [];
   const alive = state.data?.instances.filter(({ is_alive: isAlive }) => isAlive).length ?? 0;
   return (
     <Panel
-      title={t('title')}
+      title={t('serviceStatus.title')}
       actions={
         state.data === undefined ? null : (
           <Text size="xs" c="dimmed">
-            {t('processes', { count: alive })}
+            {t('serviceStatus.processes', { count: alive })}
           </Text>
         )
       }
@@ -412,7 +412,7 @@ function ServiceStatus({ state }: { readonly state: UseQueryResult<OperationStat
       <Stack gap="sm" role="status">
         {state.data !== undefined && open.length === 0 ? (
           <Alert color="teal" icon={<IconCheck />}>
-            {t('allWell')}
+            {t('serviceStatus.allWell')}
           </Alert>
         ) : null}
         {open.map((incident) => (
@@ -426,7 +426,7 @@ function ServiceStatus({ state }: { readonly state: UseQueryResult<OperationStat
               {isOpen ? <IconAlertTriangle size={12} /> : <IconCheck size={12} />}
             </ThemeIcon>
             <Text size="xs" c={isOpen ? undefined : 'dimmed'}>
-              {t(`incidents.${id as IncidentId}.${isOpen ? 'name' : 'check'}`)}
+              {t(`serviceStatus.incidents.${id as IncidentId}.${isOpen ? 'name' : 'check'}`)}
             </Text>
           </Group>
         ))}
@@ -436,7 +436,7 @@ function ServiceStatus({ state }: { readonly state: UseQueryResult<OperationStat
 }
 
 function OpenIncident({ incident }: { readonly incident: Incident }) {
-  const { t } = useTranslation('admin-service-status');
+  const { t } = useTranslation('admin');
   const channels = useChannelNames();
   const id = incident.id as IncidentId;
   const page = PAGES[id];
@@ -450,7 +450,7 @@ function OpenIncident({ incident }: { readonly incident: Incident }) {
         <div style={{ flex: 1, minWidth: 220 }}>
           <Group gap="xs">
             <Text size="sm" fw={650}>
-              {t(`incidents.${id}.name`)}
+              {t(`serviceStatus.incidents.${id}.name`)}
             </Text>
             {subjects.map((subject) => (
               <Badge key={subject} color="gray" className="verbatim">
@@ -458,14 +458,14 @@ function OpenIncident({ incident }: { readonly incident: Incident }) {
               </Badge>
             ))}
           </Group>
-          <Text size="sm">{t(`incidents.${id}.advice`)}</Text>
+          <Text size="sm">{t(`serviceStatus.incidents.${id}.advice`)}</Text>
           <Text size="xs">
-            {t('since')} <RelativeTime at={incident.since} />
+            {t('serviceStatus.since')} <RelativeTime at={incident.since} />
           </Text>
         </div>
         {page === undefined ? null : (
           <RouteButton to={page} size="compact-sm" variant="default">
-            {t('act')}
+            {t('serviceStatus.act')}
           </RouteButton>
         )}
       </Group>
@@ -473,20 +473,20 @@ function OpenIncident({ incident }: { readonly incident: Incident }) {
   );
 }
 
-type BlockReason = keyof typeof operationStrings.reasons;
+type BlockReason = keyof typeof adminStrings.serviceStatus.reasons;
 
 /** Users whose calls were refused in the last day, with the reasons. */
 function UsersWithRefusedCalls({ blocked }: { readonly blocked: OperationState['blocked'] | undefined }) {
-  const { t } = useTranslation('admin-service-status');
+  const { t } = useTranslation('admin');
   return (
-    <Panel title={t('blocked')}>
+    <Panel title={t('serviceStatus.blocked')}>
       {blocked?.length === 0 ? (
         <Text size="sm" c="dimmed">
-          {t('nobodyBlocked')}
+          {t('serviceStatus.nobodyBlocked')}
         </Text>
       ) : null}
       {blocked === undefined || blocked.length === 0 ? null : (
-        <Table verticalSpacing={6} horizontalSpacing={4} aria-label={t('blocked')}>
+        <Table verticalSpacing={6} horizontalSpacing={4} aria-label={t('serviceStatus.blocked')}>
           <Table.Tbody>
             {blocked.map((row) => (
               <Table.Tr key={`${row.user_id} ${row.error_code}`}>
@@ -495,12 +495,12 @@ function UsersWithRefusedCalls({ blocked }: { readonly blocked: OperationState['
                     {row.username}
                   </RouteLink>
                   <Text size="xs" c="dimmed">
-                    {t(`reasons.${row.error_code as BlockReason}`, { defaultValue: row.error_code })}
+                    {t(`serviceStatus.reasons.${row.error_code as BlockReason}`, { defaultValue: row.error_code })}
                   </Text>
                 </Table.Td>
                 <Table.Td ta="right">
                   <RouteLink to="/admin/requests" search={{ user_id: row.user_id, status: 'failed' }} size="sm">
-                    {t('refused', { count: row.requests })}
+                    {t('serviceStatus.refused', { count: row.requests })}
                   </RouteLink>
                   <Text size="xs" c="dimmed">
                     <RelativeTime at={row.last_time} />

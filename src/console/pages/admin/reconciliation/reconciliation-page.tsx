@@ -25,32 +25,32 @@ import { formatDateTime } from '../../../data/format-times.ts';
 
 /** Compares settled amounts with the vendors' bills, by channel. */
 export function ReconciliationPage() {
-  const { t } = useTranslation(['reconciliation', 'app']);
+  const { t } = useTranslation(['costs', 'app']);
   const filters = useListFilters(['channel_id', 'by']);
   const accounts = useQuery({ ...dataQuery(listReconciledAccounts, {}), refetchInterval: 60_000 });
   return (
-    <Page title={t('app:pages.reconciliation')} subtitle={t('lead')} size="xl">
+    <Page title={t('app:pages.reconciliation')} subtitle={t('reconciliation.lead')} size="xl">
       <Stack gap="lg">
-        <Panel title={t('accounts')}>
+        <Panel title={t('reconciliation.accounts')}>
           <ErrorAlert error={accounts.error} retry={() => void accounts.refetch()} />
           {accounts.data?.length === 0 ? (
-            <EmptyState icon={<IconScale size={28} />} title={t('noAccountsTitle')}>
-              {t('noAccountsText')}
+            <EmptyState icon={<IconScale size={28} />} title={t('reconciliation.noAccountsTitle')}>
+              {t('reconciliation.noAccountsText')}
             </EmptyState>
           ) : (
             <VendorAccountTable accounts={accounts.data} />
           )}
         </Panel>
-        <Panel title={t('readings')}>
+        <Panel title={t('reconciliation.readings')}>
           <FilterBar filters={filters}>
             <ChannelFilter filters={filters} />
             <ChoiceFilter
               filters={filters}
               name="by"
-              label={t('by')}
+              label={t('reconciliation.by')}
               choices={[
-                { value: 'reading', label: t('byReading') },
-                { value: 'day', label: t('byDay') },
+                { value: 'reading', label: t('reconciliation.byReading') },
+                { value: 'day', label: t('reconciliation.byDay') },
               ]}
             />
           </FilterBar>
@@ -65,33 +65,42 @@ type Reading = ListItem<typeof listReconciliations>;
 
 /** Settled and billed amounts: one row per reading of a vendor account, or per day and channel. */
 function SettledAndBilledTable({ filters }: { readonly filters: ListFilters }) {
-  const { t } = useTranslation('reconciliation');
+  const { t } = useTranslation('costs');
   const readings = useQuery(listQuery(listReconciliations, filters.query));
   const units = useFormatVendorUnits();
   const credits = useFormatCredits();
   return (
     <PagedTable
-      label={t('readings')}
+      label={t('reconciliation.readings')}
       query={readings}
       filters={filters}
       rowKey={({ id }) => id}
       emptyState={
-        <EmptyState icon={<IconScale size={28} />} title={t('emptyTitle')}>
-          {t('emptyText')}
+        <EmptyState icon={<IconScale size={28} />} title={t('reconciliation.emptyTitle')}>
+          {t('reconciliation.emptyText')}
         </EmptyState>
       }
       columns={[
-        { label: t('time'), cell: (reading) => <Period reading={reading} /> },
-        { label: t('channel'), cell: ({ channel_name: name, channel_id: id }) => name || `#${id}` },
-        { label: t('videos'), align: 'right', cell: ({ videos }) => videos },
-        { label: t('settled'), align: 'right', cell: ({ settled_units: settled, unit }) => units(settled, unit) },
+        { label: t('reconciliation.time'), cell: (reading) => <Period reading={reading} /> },
+        { label: t('reconciliation.channel'), cell: ({ channel_name: name, channel_id: id }) => name || `#${id}` },
+        { label: t('reconciliation.videos'), align: 'right', cell: ({ videos }) => videos },
         {
-          label: t('billed'),
+          label: t('reconciliation.settled'),
+          align: 'right',
+          cell: ({ settled_units: settled, unit }) => units(settled, unit),
+        },
+        {
+          label: t('reconciliation.billed'),
           align: 'right',
           cell: ({ billed_units: billed, unit }) => (billed === null ? '–' : units(billed, unit)),
         },
-        { label: t('difference'), align: 'right', cell: (reading) => <Difference reading={reading} /> },
-        { label: t('charged'), align: 'right', cell: ({ settled_quota: quota }) => credits(quota), hideOnPhone: true },
+        { label: t('reconciliation.difference'), align: 'right', cell: (reading) => <Difference reading={reading} /> },
+        {
+          label: t('reconciliation.charged'),
+          align: 'right',
+          cell: ({ settled_quota: quota }) => credits(quota),
+          hideOnPhone: true,
+        },
       ]}
     />
   );
@@ -107,11 +116,11 @@ function Period({ reading: { from, to } }: { readonly reading: Reading }) {
 }
 
 function Difference({ reading }: { readonly reading: Reading }) {
-  const { t } = useTranslation('reconciliation');
+  const { t } = useTranslation('costs');
   const units = useFormatVendorUnits();
   const { from, billed_units: billed, settled_units: settled, difference, unit } = reading;
   if (billed === null || difference === null)
-    return <Badge color="gray">{from === null ? t('first') : t('toppedUp')}</Badge>;
+    return <Badge color="gray">{from === null ? t('reconciliation.first') : t('reconciliation.toppedUp')}</Badge>;
   return (
     <Badge
       color={exceedsTolerance(billed, settled) ? 'yellow' : 'gray'}
@@ -126,28 +135,33 @@ type Account = ResponseData<typeof listReconciledAccounts>[number];
 
 /** Accounts whose vendor reports its charges: the last reading, and whether a day's figures agree. */
 function VendorAccountTable({ accounts }: { readonly accounts: readonly Account[] | undefined }) {
-  const { t } = useTranslation('reconciliation');
+  const { t } = useTranslation('costs');
   const units = useFormatVendorUnits();
   return (
     <DataTable
-      label={t('accounts')}
+      label={t('reconciliation.accounts')}
       rows={accounts}
       rowKey={({ channel_id: id }) => id}
       columns={[
-        { label: t('channel'), cell: (account) => <ChannelLink account={account} /> },
-        { label: t('lastRead'), cell: (account) => <LastRead account={account} /> },
+        { label: t('reconciliation.channel'), cell: (account) => <ChannelLink account={account} /> },
+        { label: t('reconciliation.lastRead'), cell: (account) => <LastRead account={account} /> },
         {
-          label: t('settled'),
+          label: t('reconciliation.settled'),
           align: 'right',
           cell: ({ judged, unit }) => (judged === null ? '–' : units(judged.settled_units, unit)),
         },
         {
-          label: t('billed'),
+          label: t('reconciliation.billed'),
           align: 'right',
           cell: ({ judged, unit }) => (judged === null ? '–' : units(judged.billed_units, unit)),
         },
-        { label: t('result'), cell: (account) => <Result account={account} /> },
-        { label: t('readNow'), hideLabel: true, align: 'right', cell: (account) => <ReadNow account={account} /> },
+        { label: t('reconciliation.result'), cell: (account) => <Result account={account} /> },
+        {
+          label: t('reconciliation.readNow'),
+          hideLabel: true,
+          align: 'right',
+          cell: (account) => <ReadNow account={account} />,
+        },
       ]}
     />
   );
@@ -167,13 +181,13 @@ function ChannelLink({ account }: { readonly account: Account }) {
 }
 
 function LastRead({ account: { read_at: readAt, error } }: { readonly account: Account }) {
-  const { t } = useTranslation('reconciliation');
+  const { t } = useTranslation('costs');
   return (
     <Stack gap={2}>
-      <RelativeTime at={readAt} never={t('never')} size="sm" />
+      <RelativeTime at={readAt} never={t('reconciliation.never')} size="sm" />
       {error === '' ? null : (
         <Text size="xs" c="red" style={{ overflowWrap: 'anywhere' }}>
-          {formatLabelled(t('failed'), error)}
+          {formatLabelled(t('reconciliation.failed'), error)}
         </Text>
       )}
     </Stack>
@@ -181,27 +195,29 @@ function LastRead({ account: { read_at: readAt, error } }: { readonly account: A
 }
 
 function Result({ account: { judged, unit, skew_seconds: skew } }: { readonly account: Account }) {
-  const { t } = useTranslation('reconciliation');
+  const { t } = useTranslation('costs');
   const units = useFormatVendorUnits();
-  if (judged === null) return <Badge color="gray">{t('tooFew')}</Badge>;
+  if (judged === null) return <Badge color="gray">{t('reconciliation.tooFew')}</Badge>;
   const { unexplained_units: unexplained } = judged;
   return (
     <Badge
       color={unexplained === 0 ? 'teal' : 'red'}
-      title={skew === 0 ? undefined : t('skew', { count: Math.round(skew / 3_600) })}
+      title={skew === 0 ? undefined : t('reconciliation.skew', { count: Math.round(skew / 3_600) })}
     >
-      {unexplained === 0 ? t('agrees') : t('unexplained', { units: units(unexplained, unit) })}
+      {unexplained === 0
+        ? t('reconciliation.agrees')
+        : t('reconciliation.unexplained', { units: units(unexplained, unit) })}
     </Badge>
   );
 }
 
 function ReadNow({ account: { channel_id: id, channel_name: name } }: { readonly account: Account }) {
-  const { t } = useTranslation(['reconciliation', 'app']);
+  const { t } = useTranslation(['costs', 'app']);
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const read = useMutation({
     mutationFn: () => callApi(reconcileChannel, { params: { id: String(id) } }),
-    onSuccess: () => toasts.success(t('wasRead', { name })),
+    onSuccess: () => toasts.success(t('reconciliation.wasRead', { name })),
     onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
     onSettled: invalidate,
   });
@@ -210,10 +226,10 @@ function ReadNow({ account: { channel_id: id, channel_name: name } }: { readonly
       variant="default"
       size="xs"
       loading={read.isPending}
-      aria-label={t('readNowOf', { name })}
+      aria-label={t('reconciliation.readNowOf', { name })}
       onClick={() => read.mutate()}
     >
-      {t('readNow')}
+      {t('reconciliation.readNow')}
     </Button>
   );
 }
@@ -222,10 +238,10 @@ const MOST_DECIMALS = 3;
 
 /** Formats amounts in a vendor's own units, such as `1.5 units`. */
 function useFormatVendorUnits(): (amount: number, unit: string) => string {
-  const { t } = useTranslation('reconciliation');
+  const { t } = useTranslation('costs');
   return (amount, unit) =>
-    t('units', {
+    t('reconciliation.units', {
       amount: formatDecimal(amount, MOST_DECIMALS),
-      unit: t(`vendorUnits.${unit as 'units'}`, { defaultValue: unit }),
+      unit: t(`reconciliation.vendorUnits.${unit as 'units'}`, { defaultValue: unit }),
     });
 }

@@ -57,7 +57,7 @@ const STATUS_COLOR: Readonly<Record<CodeStatus, string>> = {
 
 /** Masked redemption codes with their state. */
 export function RedemptionCodesPage() {
-  const { t } = useTranslation(['admin-redemption-codes', 'app']);
+  const { t } = useTranslation(['admin-plans', 'app']);
   const filters = useListFilters(['status', 'batch_id', 'package_code'], CODE_SORTS);
   const [making, setMaking] = useState(false);
   const codes = useQuery(listQuery(adminListRedemptionCodes, filters.query));
@@ -68,14 +68,14 @@ export function RedemptionCodesPage() {
   const users = useUserNames(codes.data?.data.map(({ used_by: id }) => id).filter((id) => id !== 0));
   const make = (
     <Button data-create leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
-      {t('make')}
+      {t('codes.make')}
     </Button>
   );
   const { batch_id: batch } = filters.value;
   return (
     <Page
       title={t('app:pages.codes')}
-      subtitle={t('lead')}
+      subtitle={t('codes.lead')}
       size="xl"
       actions={
         <>
@@ -93,37 +93,37 @@ export function RedemptionCodesPage() {
         rowKey={({ id }) => id}
         selection={selection}
         emptyState={
-          <EmptyState icon={<IconTicket size={28} />} title={t('emptyTitle')} action={make}>
-            {t('emptyText')}
+          <EmptyState icon={<IconTicket size={28} />} title={t('codes.emptyTitle')} action={make}>
+            {t('codes.emptyText')}
           </EmptyState>
         }
         columns={[
           {
-            label: t('code'),
+            label: t('codes.code'),
             cell: ({ code }) => (
               <Text size="sm" ff="monospace">
                 {code}
               </Text>
             ),
           },
-          { label: t('for'), cell: (code) => <CodeValue code={code} /> },
-          { label: t('batch'), sortKey: 'batch', cell: (code) => <BatchLink code={code} /> },
+          { label: t('codes.for'), cell: (code) => <CodeValue code={code} /> },
+          { label: t('codes.batch'), sortKey: 'batch', cell: (code) => <BatchLink code={code} /> },
           {
-            label: t('status'),
-            cell: ({ status }) => <Badge color={STATUS_COLOR[status]}>{t(`states.${status}`)}</Badge>,
+            label: t('codes.status'),
+            cell: ({ status }) => <Badge color={STATUS_COLOR[status]}>{t(`codes.states.${status}`)}</Badge>,
           },
           {
-            label: t('until'),
+            label: t('codes.until'),
             sortKey: 'expires',
             cell: ({ expires_at: at }) => (at === 0 ? '–' : formatDate(at)),
             hideOnPhone: true,
           },
           {
-            label: t('usedBy'),
+            label: t('codes.usedBy'),
             cell: ({ used_by: id }) => <UserOrChannelLink to="users" id={id === 0 ? null : id} names={users} />,
           },
           {
-            label: t('usedTime'),
+            label: t('codes.usedTime'),
             sortKey: 'used',
             cell: ({ used_time: at }) => <RelativeTime at={at} never="–" size="sm" />,
             hideOnPhone: true,
@@ -139,7 +139,7 @@ export function RedemptionCodesPage() {
 
 /** Bulk actions for the selected codes. */
 function CodeBulkBar({ selection }: { readonly selection: RowSelection<CodeListItem> }) {
-  const { t } = useTranslation('admin-redemption-codes');
+  const { t } = useTranslation('admin-plans');
   const invalidate = useInvalidateQueries();
   return (
     <BulkBar
@@ -149,8 +149,8 @@ function CodeBulkBar({ selection }: { readonly selection: RowSelection<CodeListI
       actions={[
         {
           id: 'void',
-          label: t('void'),
-          text: t('voidText'),
+          label: t('codes.void'),
+          text: t('codes.voidText'),
           run: ({ id }) => callApi(adminVoidRedemptionCode, { params: { id: String(id) } }),
           isDangerous: true,
         },
@@ -160,24 +160,24 @@ function CodeBulkBar({ selection }: { readonly selection: RowSelection<CodeListI
 }
 
 function CodeFilters({ filters }: { readonly filters: ListFilters }) {
-  const { t } = useTranslation('admin-redemption-codes');
+  const { t } = useTranslation('admin-plans');
   const plans = usePlanOptions();
   return (
     <FilterBar filters={filters}>
       <ChoiceFilter
         filters={filters}
         name="status"
-        label={t('status')}
+        label={t('codes.status')}
         choices={Object.keys(STATUS_COLOR).map((value) => ({
           value,
-          label: t(`states.${value as CodeStatus}`),
+          label: t(`codes.states.${value as CodeStatus}`),
         }))}
       />
-      <TextFilter filters={filters} name="batch_id" label={t('batchId')} width={160} pattern={ID_PATTERN} />
+      <TextFilter filters={filters} name="batch_id" label={t('codes.batchId')} width={160} pattern={ID_PATTERN} />
       <ChoiceFilter
         filters={filters}
         name="package_code"
-        label={t('planName')}
+        label={t('codes.planName')}
         width={180}
         choices={plans.options ?? []}
       />
@@ -215,7 +215,7 @@ const INITIAL_FORM = {
 
 /** Creates a batch of codes and shows them once. */
 function NewCodesDialog({ onClose }: { readonly onClose: () => void }) {
-  const { t } = useTranslation(['admin-redemption-codes', 'app']);
+  const { t } = useTranslation(['admin-plans', 'app']);
   const invalidate = useInvalidateQueries();
   const perUnit = useStatus().data?.quota_per_unit;
   const plans = usePlanOptions();
@@ -233,49 +233,49 @@ function NewCodesDialog({ onClose }: { readonly onClose: () => void }) {
   });
   if (make.data !== undefined) {
     return (
-      <OneTimeSecretDialog title={t('onceTitle', { count: make.data.codes.length })} onClose={onClose}>
+      <OneTimeSecretDialog title={t('codes.onceTitle', { count: make.data.codes.length })} onClose={onClose}>
         <CreatedCodes codes={make.data.codes} batch={make.data.id} onClose={onClose} />
       </OneTimeSecretDialog>
     );
   }
   return (
     <FormDialog
-      title={t('make')}
-      submitLabel={t('make')}
+      title={t('codes.make')}
+      submitLabel={t('codes.make')}
       save={make}
       error={plans.error}
       onClose={onClose}
       disabled={form.kind === 'plan' ? form.plan === null : Number(form.credits) <= 0}
     >
       <SegmentedControl
-        aria-label={t('kind')}
+        aria-label={t('codes.kind')}
         value={form.kind}
         onChange={(kind) => set({ kind: kind as typeof form.kind })}
         data={[
-          { value: 'plan', label: t('plan') },
-          { value: 'credits', label: t('credits') },
+          { value: 'plan', label: t('codes.plan') },
+          { value: 'credits', label: t('codes.credits') },
         ]}
       />
       {form.kind === 'plan' ? (
         plans.options?.length === 0 ? (
-          <Text size="sm">{t('noPlans')}</Text>
+          <Text size="sm">{t('codes.noPlans')}</Text>
         ) : (
           <Select
-            label={t('planName')}
-            placeholder={t('choosePlan')}
+            label={t('codes.planName')}
+            placeholder={t('codes.choosePlan')}
             data={plans.options ?? []}
             required
             {...value('plan')}
           />
         )
       ) : (
-        <AmountInput label={t('amount')} max={1e9} decimalScale={6} required {...value('credits')} />
+        <AmountInput label={t('codes.amount')} max={1e9} decimalScale={6} required {...value('credits')} />
       )}
-      <NumberInput label={t('count')} min={1} max={1_000} allowDecimal={false} required {...value('count')} />
-      <TextInput type="date" label={t('expires')} description={t('expiresHint')} {...text('day')} />
+      <NumberInput label={t('codes.count')} min={1} max={1_000} allowDecimal={false} required {...value('count')} />
+      <TextInput type="date" label={t('codes.expires')} description={t('codes.expiresHint')} {...text('day')} />
       <TextInput
-        label={formatAside(t('note'), t('app:optional'))}
-        description={t('noteHint')}
+        label={formatAside(t('codes.note'), t('app:optional'))}
+        description={t('codes.noteHint')}
         maxLength={500}
         {...text('note')}
       />
@@ -291,13 +291,13 @@ interface CreatedCodesProps {
 
 /** New codes, shown only once. */
 function CreatedCodes({ codes, batch, onClose }: CreatedCodesProps) {
-  const { t } = useTranslation(['admin-redemption-codes', 'app']);
+  const { t } = useTranslation(['admin-plans', 'app']);
   const text = codes.join('\n');
   const save = (): void => downloadFile(`codes-${batch}.txt`, new Blob([`${text}\n`], { type: 'text/plain' }));
   return (
     <Stack>
       <Alert color="yellow" variant="light">
-        {t('once')}
+        {t('codes.once')}
       </Alert>
       <Code block mah={260} tabIndex={0} fz="sm" style={{ overflow: 'auto' }}>
         {text}
@@ -310,22 +310,22 @@ function CreatedCodes({ codes, batch, onClose }: CreatedCodesProps) {
               leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
               onClick={copy}
             >
-              {copied ? t('app:copied') : t('copyAll')}
+              {copied ? t('app:copied') : t('codes.copyAll')}
             </Button>
           )}
         </CopyButton>
         <Button variant="default" leftSection={<IconDownload size={16} />} onClick={save}>
-          {t('save')}
+          {t('codes.save')}
         </Button>
       </Group>
-      <Button onClick={onClose}>{t('copied')}</Button>
+      <Button onClick={onClose}>{t('codes.copied')}</Button>
     </Stack>
   );
 }
 
 /** Actions on a code: extend an expired one, revoke an unused one. */
 function CodeActions({ code }: { readonly code: CodeListItem }) {
-  const { t } = useTranslation('admin-redemption-codes');
+  const { t } = useTranslation('admin-plans');
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const [changingExpiry, setProlonging] = useState(false);
@@ -333,25 +333,25 @@ function CodeActions({ code }: { readonly code: CodeListItem }) {
   const revoke = async (): Promise<void> => {
     await callApi(adminVoidRedemptionCode, { params: { id: String(code.id) } });
     await invalidate();
-    toasts.success(t('voided', { count: 1 }));
+    toasts.success(t('codes.voided', { count: 1 }));
   };
   return (
     <Group gap={4} justify="flex-end" wrap="nowrap">
       <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setProlonging(true)}>
-        {t('prolong')}
+        {t('codes.prolong')}
       </Button>
       {code.status === 'unused' ? (
         <ConfirmDialog
-          title={t('voidTitle', { code: code.code })}
-          confirmLabel={t('void')}
+          title={t('codes.voidTitle', { code: code.code })}
+          confirmLabel={t('codes.void')}
           onConfirm={revoke}
           trigger={(open) => (
             <Button size="compact-sm" variant="subtle" color="red" onClick={open}>
-              {t('void')}
+              {t('codes.void')}
             </Button>
           )}
         >
-          {t('voidText')}
+          {t('codes.voidText')}
         </ConfirmDialog>
       ) : null}
       {changingExpiry ? <ExpiryDialog code={code} onClose={() => setProlonging(false)} /> : null}
@@ -360,7 +360,7 @@ function CodeActions({ code }: { readonly code: CodeListItem }) {
 }
 
 function ExpiryDialog({ code, onClose }: { readonly code: CodeListItem; readonly onClose: () => void }) {
-  const { t } = useTranslation(['admin-redemption-codes', 'app']);
+  const { t } = useTranslation(['admin-plans', 'app']);
   const [day, setDay] = useState(formatDateField(code.expires_at));
   const save = useSaveAndClose(
     () =>
@@ -369,15 +369,15 @@ function ExpiryDialog({ code, onClose }: { readonly code: CodeListItem; readonly
   );
   return (
     <FormDialog
-      title={t('prolongTitle', { code: code.code })}
+      title={t('codes.prolongTitle', { code: code.code })}
       submitLabel={t('app:save')}
       save={save}
       onClose={onClose}
     >
       <TextInput
         type="date"
-        label={t('expires')}
-        description={t('expiresHint')}
+        label={t('codes.expires')}
+        description={t('codes.expiresHint')}
         data-autofocus
         value={day}
         onChange={(event) => setDay(event.currentTarget.value)}
@@ -388,26 +388,26 @@ function ExpiryDialog({ code, onClose }: { readonly code: CodeListItem; readonly
 
 /** Revokes the codes of a leaked batch; redeemed codes stay redeemed. */
 function RevokeCodeBatch({ id }: { readonly id: number }) {
-  const { t } = useTranslation('admin-redemption-codes');
+  const { t } = useTranslation('admin-plans');
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const withdraw = async (): Promise<void> => {
     const { data } = await callApi(adminVoidRedemptionBatch, { body: { batch_id: id } });
     await invalidate();
-    toasts.success(t('voided', { count: data.voided }));
+    toasts.success(t('codes.voided', { count: data.voided }));
   };
   return (
     <ConfirmDialog
-      title={t('voidBatchTitle', { id })}
-      confirmLabel={t('voidBatch')}
+      title={t('codes.voidBatchTitle', { id })}
+      confirmLabel={t('codes.voidBatch')}
       onConfirm={withdraw}
       trigger={(open) => (
         <Button variant="light" color="red" onClick={open}>
-          {t('voidBatch')}
+          {t('codes.voidBatch')}
         </Button>
       )}
     >
-      {t('voidText')}
+      {t('codes.voidText')}
     </ConfirmDialog>
   );
 }
@@ -418,14 +418,14 @@ interface ExportCodesProps {
 }
 
 function ExportCodes({ filter, total }: ExportCodesProps) {
-  const { t } = useTranslation(['admin-redemption-codes', 'app']);
+  const { t } = useTranslation(['admin-plans', 'app']);
   const toasts = useToasts();
   const save = useMutation({
     mutationFn: async () => {
       const response = await sendRequest(adminExportRedemptionCodes, { query: filter });
       downloadFile('redemption-codes.csv', await response.blob());
     },
-    onSuccess: () => toasts.success(t('exported')),
+    onSuccess: () => toasts.success(t('codes.exported')),
     onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   return (
@@ -436,7 +436,7 @@ function ExportCodes({ filter, total }: ExportCodesProps) {
       loading={save.isPending}
       onClick={() => save.mutate()}
     >
-      {t('export')}
+      {t('codes.export')}
     </Button>
   );
 }

@@ -317,12 +317,12 @@ function LogoField({ label, description, disabled, onChange }: LogoFieldProps) {
 
 /** The host for which passkeys are valid, or why there are none. */
 function PasskeyNote() {
-  const { t } = useTranslation('passkeys');
+  const { t } = useTranslation('sign-in');
   const { data: status } = useStatus();
   if (status === undefined) return null;
   return (
     <Text size="sm" c="dimmed" data-passkey-note>
-      {t(`settings.${status.passkeys}`, { host: new URL(status.server_address).hostname })}
+      {t(`passkeys.settings.${status.passkeys}`, { host: new URL(status.server_address).hostname })}
     </Text>
   );
 }

@@ -57,7 +57,7 @@ export function TaskPage() {
 
 function TaskDetails({ task }: { readonly task: Task }) {
   const { t } = useTranslation('admin');
-  const failure = useTranslation('video-failures');
+  const failure = useTranslation('videos');
   const users = useUserNames([task.user_id]);
   return (
     <Page
@@ -77,7 +77,7 @@ function TaskDetails({ task }: { readonly task: Task }) {
         {task.status === 'FAILURE' ? (
           <Alert color="red" title={t('tasks.failedBecause')}>
             <Text size="sm" fw={600}>
-              {failure.t(`${task.fail_cause === '' ? 'unknown' : task.fail_cause}.text`)}
+              {failure.t(`failures.${task.fail_cause === '' ? 'unknown' : task.fail_cause}.text`)}
             </Text>
             <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
               {task.fail_reason}

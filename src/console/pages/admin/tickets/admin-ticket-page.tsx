@@ -38,20 +38,24 @@ const TICKET_REFRESH_MS = 10_000;
 
 /** One ticket with its replies and notes; new entries by others appear automatically. */
 export function AdminTicketPage() {
-  const { t } = useTranslation('admin-tickets');
+  const { t } = useTranslation('support');
   const id = useRouteId();
   const ticket = useQuery({ ...dataQuery(adminGetTicket, { params: { id } }), refetchInterval: TICKET_REFRESH_MS });
   if (ticket.data !== undefined) return <TicketDetails ticket={ticket.data} />;
   if (ticket.error === null) return <PageLoadingIndicator />;
   return (
-    <Page title={t('one', { id })} subtitle={<RouteLink to="/admin/tickets">{t('all')}</RouteLink>} size="md">
+    <Page
+      title={t('admin.one', { id })}
+      subtitle={<RouteLink to="/admin/tickets">{t('admin.all')}</RouteLink>}
+      size="md"
+    >
       <ErrorAlert error={ticket.error} retry={() => void ticket.refetch()} />
     </Page>
   );
 }
 
 function TicketDetails({ ticket }: { readonly ticket: AdminTicket }) {
-  const { t } = useTranslation(['admin-tickets', 'support']);
+  const { t } = useTranslation('support');
   const managed = useCanManageUser([ticket.user_id])(ticket.user_id);
   return (
     <Page
@@ -59,12 +63,12 @@ function TicketDetails({ ticket }: { readonly ticket: AdminTicket }) {
       subtitle={
         <>
           <RouteLink to="/admin/tickets" underline="always">
-            {t('all')}
+            {t('admin.all')}
           </RouteLink>{' '}
           · #{ticket.id}
           {ticket.category === ''
             ? ''
-            : ` · ${t(`support:categories.${ticket.category as 'video'}`, { defaultValue: ticket.category })}`}
+            : ` · ${t(`categories.${ticket.category as 'video'}`, { defaultValue: ticket.category })}`}
         </>
       }
       size="md"
@@ -80,7 +84,7 @@ function TicketDetails({ ticket }: { readonly ticket: AdminTicket }) {
         <Conversation ticket={ticket} />
         {ticket.status === 'closed' ? (
           <Text size="sm" c="dimmed">
-            {t(managed ? 'closed' : 'closedOnly')}
+            {t(managed ? 'admin.closed' : 'admin.closedOnly')}
           </Text>
         ) : (
           <AdminReplyForm key={ticket.id} ticket={ticket} />
@@ -91,7 +95,7 @@ function TicketDetails({ ticket }: { readonly ticket: AdminTicket }) {
             <DeleteTicket id={ticket.id} />
           </>
         ) : (
-          <MissingPermissionNote>{t('outOfRank')}</MissingPermissionNote>
+          <MissingPermissionNote>{t('admin.outOfRank')}</MissingPermissionNote>
         )}
       </Stack>
     </Page>
@@ -100,15 +104,15 @@ function TicketDetails({ ticket }: { readonly ticket: AdminTicket }) {
 
 /** Facts about the ticket's author an administrator needs for a reply. */
 function RequesterPanel({ ticket }: { readonly ticket: AdminTicket }) {
-  const { t } = useTranslation(['admin-tickets', 'admin']);
+  const { t } = useTranslation(['support', 'admin']);
   const { data: user } = useQuery(dataQuery(adminGetUser, { params: { id: String(ticket.user_id) } }));
   const planName = usePlanNames();
   return (
-    <Panel title={t('context')}>
+    <Panel title={t('admin.context')}>
       <DescriptionList
         facts={[
           [
-            t('user'),
+            t('admin.user'),
             <RouteLink key="user" to="/admin/users/$id" params={{ id: String(ticket.user_id) }} size="sm">
               {user?.username ?? `#${ticket.user_id}`}
             </RouteLink>,
@@ -120,9 +124,9 @@ function RequesterPanel({ ticket }: { readonly ticket: AdminTicket }) {
           ],
           [t('admin:users.created'), <RelativeTime key="created" at={user?.created_time ?? null} />],
           [
-            t('video'),
+            t('admin.video'),
             ticket.task_id === '' ? (
-              t('noVideo')
+              t('admin.noVideo')
             ) : (
               <RouteLink key="video" to="/admin/tasks/$id" params={{ id: ticket.task_id }} size="sm">
                 {ticket.task_id}
@@ -136,7 +140,7 @@ function RequesterPanel({ ticket }: { readonly ticket: AdminTicket }) {
 }
 
 function StatusSelect({ ticket }: { readonly ticket: AdminTicket }) {
-  const { t } = useTranslation(['admin-tickets', 'support', 'app']);
+  const { t } = useTranslation(['support', 'app']);
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const change = useMutation({
@@ -144,15 +148,15 @@ function StatusSelect({ ticket }: { readonly ticket: AdminTicket }) {
       callApi(adminUpdateTicket, { params: { id: String(ticket.id) }, body: { status } }),
     onSuccess: async () => {
       await invalidate();
-      toasts.success(t('statusSet'));
+      toasts.success(t('admin.statusSet'));
     },
     onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   return (
     <Select
-      label={t('setStatus')}
+      label={t('admin.setStatus')}
       w={220}
-      data={TICKET_STATUS.map((value) => ({ value, label: t(`support:status.${value}`) }))}
+      data={TICKET_STATUS.map((value) => ({ value, label: t(`status.${value}`) }))}
       value={change.isPending ? change.variables : ticket.status}
       onChange={(status) => {
         if (status !== null && status !== ticket.status) change.mutate(status as TicketStatus);
@@ -167,7 +171,7 @@ type Reply = AdminTicket['replies'][number];
 
 /** The ticket's text, its replies and the administrators' internal notes, oldest first. */
 function Conversation({ ticket }: { readonly ticket: AdminTicket }) {
-  const { t } = useTranslation('admin-tickets');
+  const { t } = useTranslation('support');
   const names = useUserNames([ticket.user_id, ...ticket.replies.map(({ author_id: id }) => id)]);
   const first: Reply = {
     id: 0,
@@ -185,7 +189,7 @@ function Conversation({ ticket }: { readonly ticket: AdminTicket }) {
         <Message
           key={reply.id}
           reply={reply}
-          by={t(`${kind(reply)}`, { name: names(reply.author_id) ?? `#${reply.author_id}` })}
+          by={t(`admin.${kind(reply)}`, { name: names(reply.author_id) ?? `#${reply.author_id}` })}
         />
       ))}
     </Stack>
@@ -220,7 +224,7 @@ function Message({ reply, by }: { readonly reply: Reply; readonly by: string }) 
  * A reply to the user or an internal note. A reply is refused if someone else has written since the page was loaded.
  */
 function AdminReplyForm({ ticket }: { readonly ticket: AdminTicket }) {
-  const { t } = useTranslation('admin-tickets');
+  const { t } = useTranslation('support');
   const invalidate = useInvalidateQueries();
   const [kind, setKind] = useState<'answer' | 'note'>('answer');
   const isNote = kind === 'note';
@@ -229,21 +233,21 @@ function AdminReplyForm({ ticket }: { readonly ticket: AdminTicket }) {
   return (
     <Stack gap="sm">
       <SegmentedControl
-        aria-label={t('reply')}
+        aria-label={t('admin.reply')}
         value={kind}
         onChange={setKind}
         data={[
-          { value: 'answer', label: t('answer') },
-          { value: 'note', label: t('note') },
+          { value: 'answer', label: t('admin.answer') },
+          { value: 'note', label: t('admin.note') },
         ]}
         style={{ alignSelf: 'flex-start' }}
       />
       <TicketReplyForm
         key={draftName}
         draftName={draftName}
-        label={t(isNote ? 'replyNote' : 'reply')}
-        submitLabel={t(isNote ? 'keepNote' : 'send')}
-        hint={t(isNote ? 'noteHint' : 'replyHint')}
+        label={t(isNote ? 'admin.replyNote' : 'admin.reply')}
+        submitLabel={t(isNote ? 'admin.keepNote' : 'admin.send')}
+        hint={t(isNote ? 'admin.noteHint' : 'admin.replyHint')}
         color={isNote ? 'gray.7' : undefined}
         send={(content) =>
           callApi(adminReplyToTicket, {
@@ -258,15 +262,15 @@ function AdminReplyForm({ ticket }: { readonly ticket: AdminTicket }) {
 }
 
 function DeleteTicket({ id }: { readonly id: number }) {
-  const { t } = useTranslation('admin-tickets');
+  const { t } = useTranslation('support');
   return (
     <DeletePanel
-      heading={t('remove')}
-      title={t('removeTitle', { id })}
-      text={t('removeText')}
-      confirmLabel={t('remove')}
+      heading={t('admin.remove')}
+      title={t('admin.removeTitle', { id })}
+      text={t('admin.removeText')}
+      confirmLabel={t('admin.remove')}
       remove={() => callApi(adminDeleteTicket, { params: { id: String(id) } })}
-      message={t('removed')}
+      message={t('admin.removed')}
       listPage="/admin/tickets"
     />
   );
@@ -277,7 +281,7 @@ const LIST_REFRESH_MS = 15_000;
 
 /** Tickets of all users; those waiting for a reply are highlighted. */
 export function AdminTicketListPage() {
-  const { t } = useTranslation(['admin-tickets', 'support', 'app']);
+  const { t } = useTranslation(['support', 'app']);
   const filters = useListFilters(['unprocessed', 'status', 'category', 'user_id'], TICKET_SORTS);
   const tickets = useQuery({ ...listQuery(adminListTickets, filters.query), refetchInterval: LIST_REFRESH_MS });
   const selection = useRowSelection<TicketListItem>(({ id }) => id);
@@ -286,21 +290,21 @@ export function AdminTicketListPage() {
     callApi(adminUpdateTicket, { params: { id: String(ticket.id) }, body: { status } });
   const users = useUserNames(tickets.data?.data.map(({ user_id: id }) => id));
   return (
-    <Page title={t('app:pages.adminTickets')} subtitle={t('lead')} size="xl">
+    <Page title={t('app:pages.adminTickets')} subtitle={t('admin.lead')} size="xl">
       <FilterBar filters={filters}>
         <ChoiceFilter
           filters={filters}
           name="unprocessed"
-          label={t('waiting')}
-          choices={[{ value: 'true', label: t('unanswered') }]}
+          label={t('admin.waiting')}
+          choices={[{ value: 'true', label: t('admin.unanswered') }]}
         />
         <ChoiceFilter
           filters={filters}
           name="status"
-          label={t('status')}
-          choices={TICKET_STATUS.map((value) => ({ value, label: t(`support:status.${value}`) }))}
+          label={t('admin.status')}
+          choices={TICKET_STATUS.map((value) => ({ value, label: t(`status.${value}`) }))}
         />
-        <TextFilter filters={filters} name="category" label={t('category')} width={150} />
+        <TextFilter filters={filters} name="category" label={t('admin.category')} width={150} />
         <UserFilter filters={filters} />
       </FilterBar>
       <PagedTable
@@ -310,32 +314,32 @@ export function AdminTicketListPage() {
         rowKey={({ id }) => id}
         selection={selection}
         emptyState={
-          <EmptyState icon={<IconLifebuoy size={28} />} title={t('emptyTitle')}>
-            {t('emptyText')}
+          <EmptyState icon={<IconLifebuoy size={28} />} title={t('admin.emptyTitle')}>
+            {t('admin.emptyText')}
           </EmptyState>
         }
         columns={[
-          { label: t('subject'), cell: (ticket) => <Subject ticket={ticket} /> },
+          { label: t('admin.subject'), cell: (ticket) => <Subject ticket={ticket} /> },
           {
-            label: t('user'),
+            label: t('admin.user'),
             cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} />,
           },
-          { label: t('status'), cell: ({ status }) => <TicketStatusBadge status={status} /> },
-          { label: t('turn'), cell: ({ waiting_for: turn }) => <WaitingFor turn={turn} /> },
+          { label: t('admin.status'), cell: ({ status }) => <TicketStatusBadge status={status} /> },
+          { label: t('admin.turn'), cell: ({ waiting_for: turn }) => <WaitingFor turn={turn} /> },
           {
-            label: t('replies'),
+            label: t('admin.replies'),
             sortKey: 'replies',
             align: 'right',
             cell: ({ reply_count: count }) => count,
             hideOnPhone: true,
           },
           {
-            label: t('opened'),
+            label: t('admin.opened'),
             sortKey: 'created',
             cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" />,
           },
           {
-            label: t('updated'),
+            label: t('admin.updated'),
             sortKey: 'updated',
             cell: ({ updated_time: at }) => <RelativeTime at={at} size="sm" />,
           },
@@ -347,8 +351,8 @@ export function AdminTicketListPage() {
         onDone={invalidate}
         actions={(['resolved', 'closed'] as const).map((status) => ({
           id: status,
-          label: t(`setMany.${status}`),
-          text: t('setManyText'),
+          label: t(`admin.setMany.${status}`),
+          text: t('admin.setManyText'),
           appliesTo: (ticket: TicketListItem) => ticket.status !== status && ticket.status !== 'closed',
           run: setStatus(status),
         }))}
@@ -379,10 +383,10 @@ function Subject({ ticket: { id, title, category } }: { readonly ticket: TicketL
 
 /** Badge showing who has to act next on a ticket. */
 function WaitingFor({ turn: waitingFor }: { readonly turn: TicketListItem['waiting_for'] }) {
-  const { t } = useTranslation('admin-tickets');
+  const { t } = useTranslation('support');
   return (
     <Text component="span" size="sm" {...(waitingFor === 'staff' ? { fw: 650 } : { c: 'dimmed' })}>
-      {t(`waits.${waitingFor}`)}
+      {t(`admin.waits.${waitingFor}`)}
     </Text>
   );
 }

@@ -22,7 +22,7 @@ interface AssignPlanDialogProps {
 
 /** Assigns a plan without a code to an account or organization, or ends its current subscription. */
 export function AssignPlanDialog({ id, name, onClose }: AssignPlanDialogProps) {
-  const { t } = useTranslation(['admin-plans', 'admin-redemption-codes']);
+  const { t } = useTranslation('admin-plans');
   const plans = usePlanOptions();
   const [code, setCode] = useState<string | null>(null);
   const [days, setDays] = useState<number | string>('');
@@ -48,7 +48,7 @@ export function AssignPlanDialog({ id, name, onClose }: AssignPlanDialogProps) {
     >
       <Select
         label={t('assign.plan')}
-        placeholder={t('admin-redemption-codes:choosePlan')}
+        placeholder={t('codes.choosePlan')}
         data={[...(plans.options ?? []), { value: NO_PACKAGE, label: t('assign.none') }]}
         required
         data-autofocus

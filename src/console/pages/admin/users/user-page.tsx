@@ -66,7 +66,7 @@ export function UserPage() {
 }
 
 function UserDetails({ user }: { readonly user: User }) {
-  const { t } = useTranslation(['admin', 'admin-plans', 'app', 'login-history']);
+  const { t } = useTranslation(['admin', 'admin-plans', 'app', 'account']);
   const [dialog, setDialog] = useState<'edit' | 'quota' | 'plan' | 'reset'>();
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const usage = useQuery(dataQuery(getAllUsage, { query: { user_id: String(user.id), by: 'day,model' } }));
@@ -105,7 +105,7 @@ function UserDetails({ user }: { readonly user: User }) {
         {managed ? (
           <>
             <UserSessions user={user} />
-            <Panel title={t('login-history:title')}>
+            <Panel title={t('account:loginHistory.title')}>
               <RecentLoginAttempts userId={user.id} />
             </Panel>
             <DeleteUser user={user} />
@@ -359,25 +359,25 @@ function DeleteUser({ user: { id, username: name } }: { readonly user: User }) {
 
 /** Removes passkeys and two-step verification of a user who lost them. */
 function ResetSecondFactors({ user }: { readonly user: User }) {
-  const { t } = useTranslation('passkeys');
+  const { t } = useTranslation('sign-in');
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   return (
     <ConfirmDialog
-      title={t('reset.title', { name: user.username })}
-      confirmLabel={t('reset.action')}
+      title={t('passkeys.reset.title', { name: user.username })}
+      confirmLabel={t('passkeys.reset.action')}
       onConfirm={async () => {
         await callApi(adminResetSecondFactors, { params: { id: String(user.id) } });
         await invalidate();
-        toasts.success(t('reset.done'));
+        toasts.success(t('passkeys.reset.done'));
       }}
       trigger={(open) => (
         <Button variant="default" onClick={open}>
-          {t('reset.action')}
+          {t('passkeys.reset.action')}
         </Button>
       )}
     >
-      {t('reset.text', { name: user.username })}
+      {t('passkeys.reset.text', { name: user.username })}
     </ConfirmDialog>
   );
 }

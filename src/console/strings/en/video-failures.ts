@@ -1,1 +1,0 @@
-export { FAILURES_EN as default } from '../../../contract/messages/failures-en.ts';

@@ -1,1 +1,0 @@
-export { FAILURES_ZH_CN as default } from '../../../contract/messages/failures-zh-cn.ts';
