@@ -26,8 +26,7 @@ import {
   subscribeNotifications,
   unreadCountQuery,
 } from '../data/notifications.ts';
-import { PLAN_KEY } from '../data/plans.ts';
-import { selfQuery, useSelf, useSiteName } from '../data/self.ts';
+import { PLAN_KEY, selfQuery, useSelf, useSiteName } from '../data/self.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 import { LanguageAndThemeMenus } from './menus.tsx';

@@ -1,7 +1,7 @@
 import { MultiSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { usableModelsQuery } from '../data/models.ts';
+import { usableModelsQuery } from '../data/self.ts';
 
 interface ModelsSelectProps {
   readonly label: string;

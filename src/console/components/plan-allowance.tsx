@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { currentPlanQuery } from '../data/plans.ts';
+import { currentPlanQuery } from '../data/self.ts';
 import { CreditAmount, useFormatCredits } from './credit-amount.tsx';
 
 /** What calls are paid from: the allowance of the plan while some is left, otherwise the wallet. */

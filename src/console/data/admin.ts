@@ -13,7 +13,7 @@ import {
 } from '../../contract/plans.ts';
 import type { adminGetTicket } from '../../contract/tickets.ts';
 import { callAnyApi } from './api-client.ts';
-import { refetchPlanAndCredits } from './plans.ts';
+import { refetchPlanAndCredits } from './self.ts';
 
 /** Rows per page of an admin list. */
 export const ADMIN_PAGE_SIZE = 25;

@@ -1,5 +1,9 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { getSelf } from '../../contract/accounts.ts';
+import type { EndpointPart } from '../../contract/endpoint.ts';
+import type { VideoOperation } from '../../contract/input-roles.ts';
+import { listUsableModels } from '../../contract/models.ts';
+import { getOwnPackage, listPackageCards } from '../../contract/plans.ts';
 import { callApi, fetchStatus } from './api-client.ts';
 import { embeddedStatus } from './embedded-status.ts';
 
@@ -30,3 +34,52 @@ export type Self = Awaited<ReturnType<Extract<(typeof selfQuery)['queryFn'], (..
 
 /** Whether the role can see the admin pages. */
 export const isAdmin = (role: string | undefined): boolean => role === 'admin' || role === 'root';
+
+/** A model the account can call. */
+export type UsableModel = EndpointPart<typeof listUsableModels, 'response'>['data'][number];
+
+/** Models the account can call, with capabilities and prices. */
+export const usableModelsQuery = queryOptions({
+  queryKey: ['models'],
+  queryFn: async ({ signal }) => (await callApi(listUsableModels, { query: {} }, { signal })).data,
+  staleTime: 60_000,
+});
+
+/** Operations on an existing video. */
+export const CHANGE_OPERATIONS = ['edit', 'extend'] as const;
+/** One of them. */
+export type ChangeOperation = (typeof CHANGE_OPERATIONS)[number];
+
+/** Whether a model can do an operation; one whose capabilities are unknown can only make new videos. */
+export const canDo = ({ kind, capability }: UsableModel, operation: VideoOperation): boolean =>
+  kind === 'video' &&
+  (capability === null || capability.operations.length === 0
+    ? operation === 'generate'
+    : capability.operations.includes(operation));
+
+/** The account's active and queued plan. */
+export type CurrentPlan = EndpointPart<typeof getOwnPackage, 'response'>['data'];
+/** A plan on offer. */
+export type PurchasablePlan = EndpointPart<typeof listPackageCards, 'response'>['data'][number];
+
+/** Prefix of all query keys about plans. */
+export const PLAN_KEY = ['plan'] as const;
+
+/** Active and queued plan of the account. */
+export const currentPlanQuery = queryOptions({
+  queryKey: [...PLAN_KEY, 'own'],
+  queryFn: async ({ signal }) => (await callApi(getOwnPackage, {}, { signal })).data,
+});
+
+/** Plans on offer. */
+export const purchasablePlansQuery = queryOptions({
+  queryKey: [...PLAN_KEY, 'purchasable'],
+  queryFn: async ({ signal }) => (await callApi(listPackageCards, {}, { signal })).data,
+  staleTime: 60_000,
+});
+
+/** Call after the account's plan or credits have changed: refetches the queries that depend on them. */
+export async function refetchPlanAndCredits(queries: QueryClient): Promise<void> {
+  const keys = [PLAN_KEY, selfQuery.queryKey, usableModelsQuery.queryKey];
+  await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
+}

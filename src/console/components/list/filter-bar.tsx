@@ -10,8 +10,8 @@ import { adminListOrganizations } from '../../../contract/organizations.ts';
 import { listQuery } from '../../data/admin.ts';
 import { formatDateField } from '../../data/field-values.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
-import { usableModelsQuery } from '../../data/models.ts';
 import { type NameLookup, useChannels, useUserNames } from '../../data/names.ts';
+import { usableModelsQuery } from '../../data/self.ts';
 import { LazyDropdownButton } from '../lazy-dropdown-button.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 

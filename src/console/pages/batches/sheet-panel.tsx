@@ -12,7 +12,7 @@ import { Panel } from '../../components/panel.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { checkSheet, type Sheet } from '../../data/batches.ts';
 import { formatColon, formatNames } from '../../data/format-text.ts';
-import { usableModelsQuery } from '../../data/models.ts';
+import { usableModelsQuery } from '../../data/self.ts';
 
 interface SheetPanelProps {
   /** Of the file. */

@@ -36,7 +36,7 @@ import {
   type PurchasablePlan,
   purchasablePlansQuery,
   refetchPlanAndCredits,
-} from '../../data/plans.ts';
+} from '../../data/self.ts';
 import { currentLanguage } from '../../strings/language.ts';
 
 /** The account's subscription, code redemption, and the plans on offer. */

@@ -26,7 +26,7 @@ import { toErrorMessage } from '../../components/error-alert.tsx';
 import { EmptyState } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { sendRequest } from '../../data/api-client.ts';
-import { usableModelsQuery } from '../../data/models.ts';
+import { usableModelsQuery } from '../../data/self.ts';
 import {
   AnswerBuilder,
   type Conversation,

@@ -28,7 +28,7 @@ import { EmptyState, Page } from '../../components/page.tsx';
 import { useFormValues } from '../../components/save-form.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { sendRequest } from '../../data/api-client.ts';
-import { usableModelsQuery } from '../../data/models.ts';
+import { usableModelsQuery } from '../../data/self.ts';
 import { ChatPlayground } from './chat-playground.tsx';
 
 /** Playground for chat and image models; calls are charged as usual. */

@@ -1,7 +1,7 @@
 import { ActionIcon, JsonInput, NumberInput, Select, Stack, Switch, Textarea, TextInput } from '@mantine/core';
 import { IconDice5 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { UsableModel } from '../../data/models.ts';
+import type { UsableModel } from '../../data/self.ts';
 import { controlsFor, type Draft } from './draft.ts';
 
 /** A text area that measures its content, for browsers that cannot size it by CSS. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { edit, generate, one } from '../../../contract/generation-ways.ts';
-import type { UsableModel } from '../../data/models.ts';
+import type { UsableModel } from '../../data/self.ts';
 import {
   bodiesFor,
   controlsFor,

@@ -2,7 +2,7 @@ import type { GenerationWay } from '../../../contract/generation-ways.ts';
 import { INPUT_ROLES, INPUT_TYPES, type VideoOperation } from '../../../contract/input-roles.ts';
 import { isObject } from '../../../contract/objects.ts';
 import { DRAFT_KEY_PREFIX } from '../../data/browser-storage.ts';
-import type { UsableModel } from '../../data/models.ts';
+import type { UsableModel } from '../../data/self.ts';
 import type { VideoBody } from '../../data/videos.ts';
 import { addInput, type DraftInput, type InputSource, possibleWays, toRequestInputs } from './inputs.ts';
 

@@ -10,8 +10,7 @@ import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { sendRequest } from '../../data/api-client.ts';
-import type { UsableModel } from '../../data/models.ts';
-import { selfQuery } from '../../data/self.ts';
+import { selfQuery, type UsableModel } from '../../data/self.ts';
 import { type ChangeDraft, type Draft, saveDraft } from './draft.ts';
 import { modelTitle } from './models.ts';
 

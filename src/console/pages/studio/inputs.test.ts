@@ -10,7 +10,7 @@ import {
   some,
   upTo,
 } from '../../../contract/generation-ways.ts';
-import type { UsableModel } from '../../data/models.ts';
+import type { UsableModel } from '../../data/self.ts';
 import { addInput, checkInputs, type DraftInput, moveInput, promptNameOf, rolesFor } from './inputs.ts';
 
 const MB = 1_000_000;

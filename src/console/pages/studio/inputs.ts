@@ -7,7 +7,7 @@ import {
 } from '../../../contract/generation-ways.ts';
 import type { InputRole, InputType, VideoOperation } from '../../../contract/input-roles.ts';
 import { defined } from '../../../contract/objects.ts';
-import type { UsableModel } from '../../data/models.ts';
+import type { UsableModel } from '../../data/self.ts';
 
 /** An image, video or audio file of the form. */
 export interface DraftInput extends InputKind {

@@ -3,7 +3,7 @@ import { IconChevronDown, IconColumns, IconMovie, IconStar, IconStarFilled } fro
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { formatLabelled } from '../../data/format-text.ts';
-import type { UsableModel } from '../../data/models.ts';
+import type { UsableModel } from '../../data/self.ts';
 import { type Draft, MAX_COMPARED, modelsOfDraft, toggleCompared } from './draft.ts';
 import { modelTitle, readPickedModels, toggleFavouriteModel } from './models.ts';
 

@@ -4,7 +4,7 @@ import type { VideoOperation } from '../../../contract/input-roles.ts';
 import { isObject } from '../../../contract/objects.ts';
 import { isChatPrice, minimumVideoPrice, priceMedia } from '../../../contract/pricing.ts';
 import { readUserId } from '../../data/browser-storage.ts';
-import { canDo, type UsableModel, usableModelsQuery } from '../../data/models.ts';
+import { canDo, type UsableModel, usableModelsQuery } from '../../data/self.ts';
 import { fetchVideoQuote, toQuotedBody, type VideoBody } from '../../data/videos.ts';
 import { controlsFor, type Draft, fitDraftToModel, toModelBody } from './draft.ts';
 import { checkInputs, type DraftInput } from './inputs.ts';

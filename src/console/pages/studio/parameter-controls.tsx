@@ -4,7 +4,7 @@ import { lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { STANDARD_FIELDS } from '../../../contract/video.ts';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import type { UsableModel } from '../../data/models.ts';
+import type { UsableModel } from '../../data/self.ts';
 import type { Property } from './advanced-fields.tsx';
 import { COUNTS, controlsFor, type Draft, type DurationRange, toCount } from './draft.ts';
 

@@ -10,10 +10,10 @@ import {
   CHANGE_OPERATIONS,
   type ChangeOperation,
   canDo,
+  selfQuery,
   type UsableModel,
   usableModelsQuery,
-} from '../../data/models.ts';
-import { selfQuery } from '../../data/self.ts';
+} from '../../data/self.ts';
 import { submitVideo, type VideoBody, videoQuery, videosQuery } from '../../data/videos.ts';
 import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
 import {

@@ -6,7 +6,7 @@ import { useToasts } from '../../components/toasts.tsx';
 import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.ts';
 import { readAsDataUrl } from '../../data/data-url.ts';
 import { inputTypeOf, inputTypeOfName } from '../../data/media-types.ts';
-import type { UsableModel } from '../../data/models.ts';
+import type { UsableModel } from '../../data/self.ts';
 import type { ChangeDraft, Draft } from './draft.ts';
 import { addInput, type DraftInput, type InputCheck, type InputSource } from './inputs.ts';
 

@@ -43,7 +43,7 @@ import { CollectButton, FavouriteButton } from '../../components/video-buttons.t
 import { HoverClip } from '../../components/video-player.tsx';
 import { collectionsQuery } from '../../data/collections.ts';
 import { formatLabelled } from '../../data/format-text.ts';
-import { usableModelsQuery } from '../../data/models.ts';
+import { usableModelsQuery } from '../../data/self.ts';
 import { downloadVideo, type Video, videosQuery } from '../../data/videos.ts';
 import { useModelTitle } from '../studio/models.ts';
 import { StorageUsage } from './storage-usage.tsx';

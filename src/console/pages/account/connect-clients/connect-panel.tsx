@@ -8,7 +8,7 @@ import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { formatRelativeTime } from '../../../data/format-times.ts';
 import { type ApiKey, apiKeysQuery } from '../../../data/keys.ts';
-import { usableModelsQuery } from '../../../data/models.ts';
+import { usableModelsQuery } from '../../../data/self.ts';
 import { cheapestModel } from '../../studio/models.ts';
 import { CLIENTS, type Client, type ClientId, type SampleValues } from './clients.ts';
 

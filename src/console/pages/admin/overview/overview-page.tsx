@@ -35,9 +35,8 @@ import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, type ListItem, listQuery, type ResponseData } from '../../../data/admin.ts';
 import { formatCount, formatNames } from '../../../data/format-text.ts';
-import { usableModelsQuery } from '../../../data/models.ts';
 import { useChannelNames, useUserNames } from '../../../data/names.ts';
-import { useSelf } from '../../../data/self.ts';
+import { usableModelsQuery, useSelf } from '../../../data/self.ts';
 import type adminStrings from '../../../strings/en/admin.ts';
 import { needsAttention } from '../channels/channel-status.tsx';
 
