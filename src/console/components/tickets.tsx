@@ -4,8 +4,8 @@ import { type FormEvent, type KeyboardEvent, useCallback, useState } from 'react
 import { useTranslation } from 'react-i18next';
 import { MAX_TICKET_TEXT, type TicketStatus } from '../../contract/tickets.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
+import type { Ticket } from '../data/account-queries.ts';
 import { DRAFT_KEY_PREFIX } from '../data/browser-storage.ts';
-import type { Ticket } from '../data/tickets.ts';
 import { ErrorAlert } from './error-alert.tsx';
 
 interface TicketReplyFormProps {

@@ -24,10 +24,10 @@ import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
+import { type Device, devicesQuery, SESSIONS_PAGE_SIZE } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { formatColon, formatLabelled } from '../../data/format-text.ts';
 import { formatDate } from '../../data/format-times.ts';
-import { type Device, devicesQuery, PAGE_SIZE } from '../../data/sessions.ts';
 
 /** Devices signed in to the account by code. */
 export function DevicesPage() {
@@ -53,7 +53,7 @@ export function DevicesPage() {
           <DeviceCard key={device.id} device={device} />
         ))}
       </SimpleGrid>
-      <Pager page={page} total={devices.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
+      <Pager page={page} total={devices.data?.total ?? 0} pageSize={SESSIONS_PAGE_SIZE} onChange={setPage} />
     </Page>
   );
 }

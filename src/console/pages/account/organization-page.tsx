@@ -36,10 +36,6 @@ import { AmountInput, SpendLimitFields, SpendLimitText } from '../../components/
 import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { callApi } from '../../data/api-client.ts';
-import { enterOrganization, readOrganization, readUserId } from '../../data/browser-storage.ts';
-import { creditsToQuota, toSpendLimitBody, toSpendLimitDraft } from '../../data/field-values.ts';
-import { formatDate } from '../../data/format-times.ts';
 import {
   type Invitation,
   invitationsQuery,
@@ -49,7 +45,11 @@ import {
   type Organization,
   organizationQuery,
   type Transfer,
-} from '../../data/organizations.ts';
+} from '../../data/account-queries.ts';
+import { callApi } from '../../data/api-client.ts';
+import { enterOrganization, readOrganization, readUserId } from '../../data/browser-storage.ts';
+import { creditsToQuota, toSpendLimitBody, toSpendLimitDraft } from '../../data/field-values.ts';
+import { formatDate } from '../../data/format-times.ts';
 
 /** Members, invitations and settings of an organization. */
 export function OrganizationPage() {

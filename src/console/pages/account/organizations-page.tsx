@@ -8,9 +8,9 @@ import { acceptInvitation, createOrganization } from '../../../contract/organiza
 import { FormDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
+import { type Organization, organizationsQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { enterOrganization, readOrganization } from '../../data/browser-storage.ts';
-import { type Organization, organizationsQuery } from '../../data/organizations.ts';
 import { readLinkToken } from '../sign-in/sign-in-frame.tsx';
 
 /** Organizations of the signed-in person. */

@@ -9,10 +9,10 @@ import { SettingsSection } from '../../components/panel.tsx';
 import { hasSingleKeys } from '../../components/shortcut-keys.ts';
 import { SingleKeysSwitch } from '../../components/shortcuts-dialog.tsx';
 import { useToasts } from '../../components/toasts.tsx';
+import { emailQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { formatDate } from '../../data/format-times.ts';
 import { type Self, selfQuery, useSelf, useStatus } from '../../data/self.ts';
-import { emailQuery } from '../../data/sessions.ts';
 
 /** Profile of the account, and its linked e-mail, phone and messaging app. */
 export function ProfilePage() {

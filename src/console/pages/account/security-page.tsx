@@ -42,11 +42,11 @@ import { Pager } from '../../components/pager.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
+import { SESSIONS_PAGE_SIZE, sessionsQuery } from '../../data/account-queries.ts';
 import { callApi, queryClient } from '../../data/api-client.ts';
 import { clearUserId } from '../../data/browser-storage.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { selfQuery, useSelf, useStatus } from '../../data/self.ts';
-import { PAGE_SIZE, sessionsQuery } from '../../data/sessions.ts';
 import { PasskeysSection } from './passkeys-section.tsx';
 
 /** Passkeys, two-step verification, password, sessions, sign-in history and management token. */
@@ -335,7 +335,7 @@ function SessionsSection() {
           </SessionRow>
         ))}
       </Stack>
-      <Pager page={page} total={sessions.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
+      <Pager page={page} total={sessions.data?.total ?? 0} pageSize={SESSIONS_PAGE_SIZE} onChange={setPage} />
     </SettingsSection>
   );
 }

@@ -14,9 +14,9 @@ import {
 import { CopyField } from '../../components/copy-button.tsx';
 import { FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
 import { useFormValues } from '../../components/save-form.tsx';
+import type { Webhook } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { isAdmin, useSelf } from '../../data/self.ts';
-import type { Webhook } from '../../data/webhooks.ts';
 
 interface WebhookDialogProps {
   /** Undefined: creates a webhook. */

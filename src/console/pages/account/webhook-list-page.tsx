@@ -8,8 +8,8 @@ import { DataTable } from '../../components/data-table.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
+import { type Webhook, webhooksQuery } from '../../data/account-queries.ts';
 import { formatNames } from '../../data/format-text.ts';
-import { type Webhook, webhooksQuery } from '../../data/webhooks.ts';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
 /** The webhooks of the account. */

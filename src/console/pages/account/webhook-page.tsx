@@ -14,9 +14,9 @@ import { Page } from '../../components/page.tsx';
 import { DescriptionList, SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
+import { deliveriesQuery, type Webhook, type WebhookDelivery, webhookQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { formatLabelled, formatNames } from '../../data/format-text.ts';
-import { deliveriesQuery, type Webhook, type WebhookDelivery, webhookQuery } from '../../data/webhooks.ts';
 import { WebhookDialog, WebhookSecretDialog } from './webhook-dialog.tsx';
 import { WebhookState } from './webhook-list-page.tsx';
 

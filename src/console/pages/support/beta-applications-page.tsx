@@ -11,15 +11,15 @@ import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useSaveAndClose } from '../../components/save-form.tsx';
 import { useDraftText } from '../../components/tickets.tsx';
-import { callApi } from '../../data/api-client.ts';
-import { formatLabelled } from '../../data/format-text.ts';
 import {
   type BetaApplication,
   type BetaFeature,
   betaApplicationsQuery,
   betaFeaturesQuery,
-  PAGE_SIZE,
-} from '../../data/tickets.ts';
+  TICKETS_PAGE_SIZE,
+} from '../../data/account-queries.ts';
+import { callApi } from '../../data/api-client.ts';
+import { formatLabelled } from '../../data/format-text.ts';
 
 const STATUS_COLOR: Readonly<Record<ApplicationStatus, string>> = {
   pending: 'yellow',
@@ -86,7 +86,7 @@ export function BetaApplicationsPage() {
               <ApplicationCard key={row.id} row={row} />
             ))}
           </Stack>
-          <Pager page={page} total={list.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
+          <Pager page={page} total={list.data?.total ?? 0} pageSize={TICKETS_PAGE_SIZE} onChange={setPage} />
         </div>
       </Stack>
       {applyingFor === undefined ? null : (

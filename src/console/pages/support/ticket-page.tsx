@@ -38,9 +38,15 @@ import {
   useDraftText,
 } from '../../components/tickets.tsx';
 import { useToasts } from '../../components/toasts.tsx';
+import {
+  TICKETS_PAGE_SIZE,
+  type Ticket,
+  type TicketDetail,
+  ticketQuery,
+  ticketsQuery,
+} from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { formatDateTime } from '../../data/format-times.ts';
-import { PAGE_SIZE, type Ticket, type TicketDetail, ticketQuery, ticketsQuery } from '../../data/tickets.ts';
 import { videosQuery } from '../../data/videos.ts';
 
 /** One ticket of the user; replies appear automatically. */
@@ -234,7 +240,7 @@ export function TicketListPage() {
       <Pager
         page={page}
         total={tickets.data?.total ?? 0}
-        pageSize={PAGE_SIZE}
+        pageSize={TICKETS_PAGE_SIZE}
         onChange={(next) => show({ page: next, status })}
       />
     </Page>
