@@ -10,7 +10,7 @@ import {
   deleteCollection,
   renameCollection,
   setMembership,
-} from '../data/collections.ts';
+} from '../data/videos.ts';
 import { ConfirmDialog, Dialog, FormDialog } from './dialog.tsx';
 import { ErrorAlert } from './error-alert.tsx';
 

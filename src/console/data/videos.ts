@@ -2,16 +2,19 @@ import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import type { VideoInput } from '../../contract/input-roles.ts';
 import { defined } from '../../contract/objects.ts';
+import * as collectionEndpoints from '../../contract/own-videos.ts';
 import {
   cancelOwnVideo,
   deleteOwnVideo,
   listGenerationTimes,
+  MAX_COLLECTION_CHANGES,
   putPoster,
   quoteVideo,
   submitOwnVideo,
 } from '../../contract/own-videos.ts';
 import { isTerminal } from '../../contract/task-states.ts';
 import { getOwnVideo, listOwnVideos } from '../../contract/video.ts';
+import * as shareEndpoints from '../../contract/video-shares.ts';
 import { callApi, queryClient } from './api-client.ts';
 
 /** A video as listed. */
@@ -170,4 +173,64 @@ export function uploadPoster(taskId: string, video: HTMLVideoElement): void {
     () => queryClient.invalidateQueries({ queryKey: ['videos', 'list'] }),
     () => {},
   );
+}
+
+/** Collections of the account by name. @param taskId a video; `contains` then says whether it is in each */
+export const collectionsQuery = (taskId?: string) =>
+  queryOptions({
+    queryKey: ['videos', 'collections', taskId],
+    queryFn: async ({ signal }) =>
+      (await callApi(collectionEndpoints.listCollections, { query: defined({ task_id: taskId }) }, { signal })).data,
+  });
+
+/** Creates an empty collection. @returns its id */
+export const createCollection = async (name: string): Promise<number> =>
+  (await callApi(collectionEndpoints.createCollection, { body: { name } })).data.id;
+
+/** Renames a collection. */
+export const renameCollection = (id: number, name: string) =>
+  callApi(collectionEndpoints.renameCollection, { params: { id: String(id) }, body: { name } });
+
+/** Deletes a collection; its videos stay. */
+export const deleteCollection = (id: number) =>
+  callApi(collectionEndpoints.deleteCollection, { params: { id: String(id) } });
+
+/** Adds videos to a collection or removes them from it, any number. */
+export async function setMembership(id: number, taskIds: readonly string[], isMember: boolean): Promise<void> {
+  const endpoint = isMember ? collectionEndpoints.addToCollection : collectionEndpoints.removeFromCollection;
+  for (let start = 0; start < taskIds.length; start += MAX_COLLECTION_CHANGES)
+    await callApi(endpoint, {
+      params: { id: String(id) },
+      body: { task_ids: taskIds.slice(start, start + MAX_COLLECTION_CHANGES) },
+    });
+}
+
+/** A share link of a video. */
+export type Share = EndpointPart<typeof shareEndpoints.listShares, 'response'>['data'][number];
+type NewShare = EndpointPart<typeof shareEndpoints.createShare, 'body'>;
+
+/** Share links of all videos of the account. */
+export const sharesQuery = (page: number, pageSize: number) =>
+  queryOptions({
+    queryKey: ['shares', 'list', page, pageSize],
+    queryFn: ({ signal }) =>
+      callApi(shareEndpoints.listShares, { query: { page: String(page), page_size: String(pageSize) } }, { signal }),
+  });
+
+/** Share links of one video. */
+export const videoSharesQuery = (taskId: string) =>
+  queryOptions({
+    queryKey: ['shares', 'video', taskId],
+    queryFn: async ({ signal }) =>
+      (await callApi(shareEndpoints.listVideoShares, { params: { task_id: taskId } }, { signal })).data,
+  });
+
+/** Creates a share link. @returns its URL */
+export async function createShare(taskId: string, body: NewShare): Promise<string> {
+  return (await callApi(shareEndpoints.createShare, { params: { task_id: taskId }, body })).data.url;
+}
+
+/** Revokes a share link. */
+export async function endShare({ task_id, id }: Share): Promise<void> {
+  await callApi(shareEndpoints.deleteShare, { params: { task_id, id: String(id) } });
 }

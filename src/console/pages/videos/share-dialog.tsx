@@ -7,7 +7,7 @@ import { SHARE_PASSWORD_MAX } from '../../../contract/video-shares.ts';
 import { CopyField } from '../../components/copy-button.tsx';
 import { Dialog, FormDialog } from '../../components/dialog.tsx';
 import { useFormValues } from '../../components/save-form.tsx';
-import { createShare } from '../../data/shares.ts';
+import { createShare } from '../../data/videos.ts';
 
 /** Lifetimes of a link in days; 0: until the video is deleted. */
 const PERIODS = [1, 7, 30, 0] as const;

@@ -11,7 +11,7 @@ import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.ts
 import { Pager } from '../../components/pager.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { formatDeadline } from '../../data/format-times.ts';
-import { endShare, type Share, sharesQuery } from '../../data/shares.ts';
+import { endShare, type Share, sharesQuery } from '../../data/videos.ts';
 
 const PAGE_SIZE = 20;
 

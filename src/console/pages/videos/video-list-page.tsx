@@ -41,10 +41,9 @@ import { TaskProgress, VideoStatusBadge } from '../../components/task-status.tsx
 import { useToasts } from '../../components/toasts.tsx';
 import { CollectButton, FavouriteButton } from '../../components/video-buttons.tsx';
 import { HoverClip } from '../../components/video-player.tsx';
-import { collectionsQuery } from '../../data/collections.ts';
 import { formatLabelled } from '../../data/format-text.ts';
 import { usableModelsQuery } from '../../data/self.ts';
-import { downloadVideo, type Video, videosQuery } from '../../data/videos.ts';
+import { collectionsQuery, downloadVideo, type Video, videosQuery } from '../../data/videos.ts';
 import { useModelTitle } from '../studio/models.ts';
 import { StorageUsage } from './storage-usage.tsx';
 import { type Selection, useVideoSelection, VideoSelectionBar } from './video-selection.tsx';

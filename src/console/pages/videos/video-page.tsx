@@ -43,8 +43,14 @@ import { formatAside, formatDecimal, formatLabelled, formatNames } from '../../d
 import { formatDateTime, formatDeadline, formatDuration } from '../../data/format-times.ts';
 import { type Receipt, receiptQuery } from '../../data/requests.ts';
 import { CHANGE_OPERATIONS, canDo, usableModelsQuery } from '../../data/self.ts';
-import { videoSharesQuery } from '../../data/shares.ts';
-import { deleteVideo, type Video, type VideoDetail, videoQuery, videosQuery } from '../../data/videos.ts';
+import {
+  deleteVideo,
+  type Video,
+  type VideoDetail,
+  videoQuery,
+  videoSharesQuery,
+  videosQuery,
+} from '../../data/videos.ts';
 import type requestStrings from '../../strings/en/requests.ts';
 import { firstFrameUpload, RemixButtons } from '../studio/current-video.tsx';
 import { useModelTitle } from '../studio/models.ts';

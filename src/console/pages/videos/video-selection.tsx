@@ -7,8 +7,7 @@ import { isTerminal } from '../../../contract/task-states.ts';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { setMembership } from '../../data/collections.ts';
-import { deleteVideo, downloadVideos, type Video } from '../../data/videos.ts';
+import { deleteVideo, downloadVideos, setMembership, type Video } from '../../data/videos.ts';
 
 const CollectionDialog = lazy(async () => ({
   default: (await import('../../components/collections.tsx')).CollectionDialog,
