@@ -47,7 +47,7 @@ export function useUploadQueue(options: UploadQueueOptions): UploadQueue {
   const send = async (key: string, file: File, { signal }: AbortController): Promise<void> => {
     if (signal.aborted) return;
     // Loaded with the first upload, because the studio's first screen needs none.
-    const { UploadInterruptedError, uploadFile } = await import('../data/upload-file.ts');
+    const { UploadInterruptedError, uploadFile } = await import('../data/files.ts');
     try {
       const done = await uploadFile(file, { signal, onProgress: (share) => update(key, { share }) });
       update(key, { share: 1 });

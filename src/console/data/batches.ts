@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import * as endpoints from '../../contract/batches.ts';
 import { parseErrorResponse, ReelgateError } from '../../sdk/errors.ts';
 import { callApi, sendRequest } from './api-client.ts';
-import { downloadFile } from './download-file.ts';
+import { downloadFile } from './files.ts';
 
 /** A batch. */
 export type Batch = endpoints.Batch;

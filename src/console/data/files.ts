@@ -1,6 +1,9 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import type { FilePurpose } from '../../contract/file-purposes.ts';
 import * as endpoints from '../../contract/files.ts';
-import { callApi } from './api-client.ts';
+import { uploadOwnFile } from '../../contract/files.ts';
+import { parseErrorResponse } from '../../sdk/errors.ts';
+import { callApi, requestHeaders } from './api-client.ts';
 
 /** An uploaded file with a link that shows it. */
 export type OwnFile = endpoints.OwnFile;
@@ -27,3 +30,77 @@ export const fileQuery = (id: string) =>
 
 /** Deletes a file. */
 export const deleteFile = (id: string) => callApi(endpoints.deleteOwnFile, { params: { file_id: id } });
+
+/** The connection failed before the service answered; the upload can be repeated. */
+export class UploadInterruptedError extends Error {}
+
+interface UploadOptions {
+  /** Share that has been sent, from 0 to 1. */
+  readonly onProgress: (share: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Uploads a file. Uses XMLHttpRequest, because `fetch` does not report the progress of an upload.
+ *
+ * @throws UploadInterruptedError, ReelgateError
+ */
+export function uploadFile(file: File, { onProgress, signal }: UploadOptions): Promise<OwnFile> {
+  const form = new FormData();
+  form.append('purpose', purposeOf(file));
+  form.append('file', file);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(uploadOwnFile.method, uploadOwnFile.path);
+    for (const [name, value] of Object.entries(requestHeaders())) request.setRequestHeader(name, value);
+    request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total));
+    request.addEventListener('load', () => {
+      const body = parseJson(request.responseText);
+      const failure = parseErrorResponse(request.status, new Headers(), body);
+      if (body === undefined || (failure?.status ?? 0) >= 500) reject(new UploadInterruptedError());
+      else if (failure !== undefined) reject(failure);
+      else resolve((body as { readonly data: OwnFile }).data);
+    });
+    request.addEventListener('error', () => reject(new UploadInterruptedError()));
+    request.addEventListener('abort', () => reject(signal.reason as Error));
+    signal.addEventListener('abort', () => request.abort());
+    request.send(form);
+  });
+}
+
+const purposeOf = ({ name, type }: File): FilePurpose =>
+  /\.jsonl$/i.test(name) ? 'batch' : type.startsWith('image/') ? 'vision' : 'user_data';
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const REVOKE_DELAY_MS = 10_000;
+
+/** Starts a browser download of content generated on this page. */
+export function downloadFile(name: string, content: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), REVOKE_DELAY_MS);
+}
+
+/** Starts a browser download of rows as CSV. Cells a spreadsheet would run as a formula are escaped. */
+export async function downloadRowsAsCsv(
+  name: string,
+  columns: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): Promise<void> {
+  const { stringify } = await import('csv-stringify/browser/esm/sync');
+  const text = stringify(
+    rows.map((row) => [...row]),
+    { header: true, columns: [...columns], escape_formulas: true },
+  );
+  // The byte order mark makes spreadsheet programs read the file as UTF-8.
+  downloadFile(name, new Blob(['\uFEFF', text], { type: 'text/csv;charset=utf-8' }));
+}

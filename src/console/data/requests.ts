@@ -5,7 +5,7 @@ import { getReceipt } from '../../contract/request-log.ts';
 import { parseErrorResponse, ReelgateError } from '../../sdk/errors.ts';
 import { followRequests } from '../../sdk/requests.ts';
 import { callAnyApi, callApi, sendRequest } from './api-client.ts';
-import { downloadFile } from './download-file.ts';
+import { downloadFile } from './files.ts';
 
 /** `own`: calls of the signed-in account; `all`: calls of all accounts, for administrators. */
 export type RequestScope = 'own' | 'all';

@@ -32,9 +32,8 @@ import {
   downloadResults,
   hasEnded,
 } from '../../data/batches.ts';
-import { downloadFile } from '../../data/download-file.ts';
+import { downloadFile, uploadFile } from '../../data/files.ts';
 import { formatDateTime, formatDeadline, formatRelativeTime } from '../../data/format-times.ts';
-import { uploadFile } from '../../data/upload-file.ts';
 import { storageQuery } from '../videos/storage-usage.tsx';
 import { SheetPanel } from './sheet-panel.tsx';
 

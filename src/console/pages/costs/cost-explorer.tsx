@@ -22,7 +22,7 @@ import {
   type DayRange,
   performanceQuery,
 } from '../../data/costs.ts';
-import { downloadRowsAsCsv } from '../../data/download-file.ts';
+import { downloadRowsAsCsv } from '../../data/files.ts';
 import { formatCount, formatPercent, formatPercentChange } from '../../data/format-text.ts';
 import { formatMilliseconds } from '../../data/format-times.ts';
 import { apiKeysQuery } from '../../data/keys.ts';

@@ -9,7 +9,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { DescriptionList, Panel } from '../../components/panel.tsx';
 import { RouteLink, useRouteId } from '../../components/route-link.tsx';
-import { downloadFile } from '../../data/download-file.ts';
+import { downloadFile } from '../../data/files.ts';
 import { formatDecimal } from '../../data/format-text.ts';
 import { formatDateTime, formatDuration } from '../../data/format-times.ts';
 import { type Receipt, receiptQuery } from '../../data/requests.ts';

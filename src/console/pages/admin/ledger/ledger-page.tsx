@@ -16,7 +16,7 @@ import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { type ListItem, listQuery } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { downloadRowsAsCsv } from '../../../data/download-file.ts';
+import { downloadRowsAsCsv } from '../../../data/files.ts';
 import { formatColon } from '../../../data/format-text.ts';
 import { formatDateTime } from '../../../data/format-times.ts';
 import { useUserNames } from '../../../data/names.ts';
