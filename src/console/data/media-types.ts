@@ -19,3 +19,12 @@ export const inputTypeOfName = (name: string): InputType | undefined =>
 
 /** Value of `accept` for file inputs. */
 export const ACCEPTED_MEDIA = 'image/*,video/mp4,video/quicktime,video/webm,audio/*,.m4a';
+
+/** Reads a file as a `data:` URL; rejects if the file cannot be read. */
+export const readAsDataUrl = (file: File): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(typeof reader.result === 'string' ? reader.result : '');
+    reader.onerror = () => reject(reader.error ?? new Error('the file could not be read'));
+    reader.readAsDataURL(file);
+  });

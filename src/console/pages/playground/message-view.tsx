@@ -27,8 +27,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { readAsDataUrl } from '../../data/data-url.ts';
 import { formatMilliseconds } from '../../data/format-times.ts';
+import { readAsDataUrl } from '../../data/media-types.ts';
 import { receiptQuery } from '../../data/requests.ts';
 import type { Turn } from './conversations.ts';
 

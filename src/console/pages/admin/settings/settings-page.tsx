@@ -24,7 +24,7 @@ import { SettingsSection } from '../../../components/panel.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery, usePlanOptions } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { readAsDataUrl } from '../../../data/data-url.ts';
+import { readAsDataUrl } from '../../../data/media-types.ts';
 import { usableModelsQuery, useStatus } from '../../../data/self.ts';
 import type en from '../../../strings/en/admin-settings.ts';
 import { IdentityProviders } from './identity-providers.tsx';
