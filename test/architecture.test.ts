@@ -218,7 +218,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
       'src/console/pages/costs/costs-page.tsx': 'new Intl.NumberFormat(language).format(count);',
       'src/console/pages/costs/day.ts': 'date.toLocaleDateString();',
     },
-    good: { 'src/console/data/format-times.ts': 'new Intl.DateTimeFormat(language).format(date);' },
+    good: { 'src/console/data/format-values.ts': 'new Intl.DateTimeFormat(language).format(date);' },
   },
   'the console joins texts with the punctuation of their language': {
     bad: {

@@ -149,7 +149,7 @@ export const rules: Rule[] = [
   },
   {
     name: 'the console joins texts with the punctuation of their language',
-    why: 'Chinese has full-width colons, commas and parentheses: data/format-text.ts',
+    why: 'Chinese has full-width colons, commas and parentheses: data/format-values.ts',
     find: (files) =>
       findText(
         files,

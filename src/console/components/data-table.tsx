@@ -20,7 +20,7 @@ import { useTranslation } from 'react-i18next';
 import { formatSort, parseSort, type Sort } from '../../contract/responses.ts';
 import { ADMIN_PAGE_SIZE, type ListResponse } from '../data/admin.ts';
 import { readOrganization } from '../data/browser-storage.ts';
-import { formatCount } from '../data/format-text.ts';
+import { formatCount } from '../data/format-values.ts';
 import { ErrorAlert } from './error-alert.tsx';
 import { type ListFilters, nextSort, sortRows } from './list/use-list-filters.ts';
 import { EmptyState } from './page.tsx';

@@ -2,7 +2,7 @@ import { NumberInput, type NumberInputProps, Select, SimpleGrid, Text } from '@m
 import { useTranslation } from 'react-i18next';
 import { SPEND_PERIODS, type SpendLimit } from '../../contract/amounts.ts';
 import { readNumberInput, type SpendLimitDraft, toSpendLimitBody, toSpendLimitDraft } from '../data/field-values.ts';
-import { formatDeadline } from '../data/format-times.ts';
+import { formatDeadline } from '../data/format-values.ts';
 import { useAmountUnitName, useFormatCredits } from './credit-amount.tsx';
 
 interface SpendLimitFieldsProps {

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import type { MouseEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { formatColon } from '../data/format-text.ts';
+import { formatColon } from '../data/format-values.ts';
 import {
   markAllRead,
   markRead,

@@ -1,6 +1,6 @@
 import { Text, type TextProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { formatDateTime, formatRelativeTime } from '../data/format-times.ts';
+import { formatDateTime, formatRelativeTime } from '../data/format-values.ts';
 
 /** Relative time, with the exact time on hover. @param at Unix seconds; null: never */
 export function RelativeTime({

@@ -5,7 +5,7 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import { estimateTimeLeft } from '../../sdk/estimate-time-left.ts';
-import { formatDuration, formatEstimate } from '../data/format-times.ts';
+import { formatDuration, formatEstimate } from '../data/format-values.ts';
 import { durationsQuery, isQueued, type Video } from '../data/videos.ts';
 import { useFormatCredits } from './credit-amount.tsx';
 

@@ -3,8 +3,7 @@ import { BarChart } from '@mantine/charts';
 import { Group, Text } from '@mantine/core';
 import { memo, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { formatCount, formatNames } from '../data/format-text.ts';
-import { formatChartDay } from '../data/format-times.ts';
+import { formatChartDay, formatCount, formatNames } from '../data/format-values.ts';
 import { useFormatAmountNumber } from './credit-amount.tsx';
 import { evenlySpacedTicks, toChartSeries, type UsageMeasure, type UsagePoint } from './usage-chart-data.ts';
 

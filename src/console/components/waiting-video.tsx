@@ -1,7 +1,7 @@
 import { Button, Group, Loader, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { formatEstimate } from '../data/format-times.ts';
+import { formatEstimate } from '../data/format-values.ts';
 import { cancelVideo, type QueuedVideo } from '../data/videos.ts';
 import { useFormatCredits } from './credit-amount.tsx';
 import { ConfirmDialog } from './dialog.tsx';

@@ -12,8 +12,14 @@ import { DescriptionList, Panel } from '../../components/panel.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../components/route-link.tsx';
 import { LazyUsageChart } from '../../components/usage-panel.tsx';
 import { costsQuery, performanceQuery } from '../../data/costs.ts';
-import { formatCount, formatNames, formatPercent } from '../../data/format-text.ts';
-import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/format-times.ts';
+import {
+  formatCount,
+  formatDate,
+  formatMilliseconds,
+  formatNames,
+  formatPercent,
+  formatRelativeTime,
+} from '../../data/format-values.ts';
 import { apiKeyQuery } from '../../data/keys.ts';
 import { requestsQuery } from '../../data/requests.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';

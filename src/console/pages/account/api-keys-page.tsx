@@ -45,8 +45,7 @@ import {
   toSpendLimitBody,
   toSpendLimitDraft,
 } from '../../data/field-values.ts';
-import { formatNames } from '../../data/format-text.ts';
-import { formatDate } from '../../data/format-times.ts';
+import { formatDate, formatNames } from '../../data/format-values.ts';
 import { type ApiKey, type ApiKeyBody, apiKeysQuery, PAGE_SIZE } from '../../data/keys.ts';
 import { useStatus } from '../../data/self.ts';
 import { ConnectDialog, ConnectPanel } from './connect-clients/connect-panel.tsx';

@@ -26,8 +26,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { type Device, devicesQuery, SESSIONS_PAGE_SIZE } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
-import { formatColon, formatLabelled } from '../../data/format-text.ts';
-import { formatDate } from '../../data/format-times.ts';
+import { formatColon, formatDate, formatLabelled } from '../../data/format-values.ts';
 
 /** Devices signed in to the account by code. */
 export function DevicesPage() {

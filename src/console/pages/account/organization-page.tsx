@@ -49,7 +49,7 @@ import {
 import { callApi } from '../../data/api-client.ts';
 import { enterOrganization, readOrganization, readUserId } from '../../data/browser-storage.ts';
 import { creditsToQuota, toSpendLimitBody, toSpendLimitDraft } from '../../data/field-values.ts';
-import { formatDate } from '../../data/format-times.ts';
+import { formatDate } from '../../data/format-values.ts';
 
 /** Members, invitations and settings of an organization. */
 export function OrganizationPage() {

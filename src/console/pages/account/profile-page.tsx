@@ -11,7 +11,7 @@ import { SingleKeysSwitch } from '../../components/shortcuts-dialog.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { emailQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
-import { formatDate } from '../../data/format-times.ts';
+import { formatDate } from '../../data/format-values.ts';
 import { type Self, selfQuery, useSelf, useStatus } from '../../data/self.ts';
 
 /** Profile of the account, and its linked e-mail, phone and messaging app. */

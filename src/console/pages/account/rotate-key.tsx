@@ -8,7 +8,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { useFormValues } from '../../components/save-form.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatDeadline } from '../../data/format-times.ts';
+import { formatDeadline } from '../../data/format-values.ts';
 import type { ApiKey } from '../../data/keys.ts';
 
 /** Choices of how long the old secret still works, in hours. */

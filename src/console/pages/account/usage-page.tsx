@@ -7,7 +7,7 @@ import { CreditAmount, useFormatCredits } from '../../components/credit-amount.t
 import { SpendLimitText } from '../../components/limit-fields.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
-import { formatDate, formatDeadline } from '../../data/format-times.ts';
+import { formatDate, formatDeadline } from '../../data/format-values.ts';
 import { currentPlanQuery, useSelf } from '../../data/self.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { COST_FILTERS, CostExplorer } from '../costs/cost-explorer.tsx';

@@ -9,7 +9,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { type Webhook, webhooksQuery } from '../../data/account-queries.ts';
-import { formatNames } from '../../data/format-text.ts';
+import { formatNames } from '../../data/format-values.ts';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
 /** The webhooks of the account. */

@@ -16,7 +16,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { deliveriesQuery, type Webhook, type WebhookDelivery, webhookQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
-import { formatLabelled, formatNames } from '../../data/format-text.ts';
+import { formatLabelled, formatNames } from '../../data/format-values.ts';
 import { WebhookDialog, WebhookSecretDialog } from './webhook-dialog.tsx';
 import { WebhookState } from './webhook-list-page.tsx';
 

@@ -33,7 +33,7 @@ import {
   hasEnded,
 } from '../../data/batches.ts';
 import { downloadFile, uploadFile } from '../../data/files.ts';
-import { formatDateTime, formatDeadline, formatRelativeTime } from '../../data/format-times.ts';
+import { formatDateTime, formatDeadline, formatRelativeTime } from '../../data/format-values.ts';
 import { storageQuery } from '../videos/storage-usage.tsx';
 import { SheetPanel } from './sheet-panel.tsx';
 

@@ -11,7 +11,7 @@ import { AmountInput } from '../../components/limit-fields.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { checkSheet, type Sheet } from '../../data/batches.ts';
-import { formatColon, formatNames } from '../../data/format-text.ts';
+import { formatColon, formatNames } from '../../data/format-values.ts';
 import { usableModelsQuery } from '../../data/self.ts';
 
 interface SheetPanelProps {

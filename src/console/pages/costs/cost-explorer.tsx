@@ -23,8 +23,7 @@ import {
   performanceQuery,
 } from '../../data/costs.ts';
 import { downloadRowsAsCsv } from '../../data/files.ts';
-import { formatCount, formatPercent, formatPercentChange } from '../../data/format-text.ts';
-import { formatMilliseconds } from '../../data/format-times.ts';
+import { formatCount, formatMilliseconds, formatPercent, formatPercentChange } from '../../data/format-values.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
 import { useChannelNames, useUserNames } from '../../data/names.ts';
 import type { RequestScope } from '../../data/requests.ts';

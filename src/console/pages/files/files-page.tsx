@@ -34,7 +34,7 @@ import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.ts
 import { useToasts } from '../../components/toasts.tsx';
 import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.ts';
 import { deleteFile, filesPagesQuery, type OwnFile } from '../../data/files.ts';
-import { formatDeadline, formatRelativeTime } from '../../data/format-times.ts';
+import { formatDeadline, formatRelativeTime } from '../../data/format-values.ts';
 import { ACCEPTED_MEDIA, inputTypeOf } from '../../data/media-types.ts';
 import { formatBytes, StorageUsage, storageQuery } from '../videos/storage-usage.tsx';
 

@@ -28,7 +28,7 @@ import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatLabelled, formatNames } from '../../data/format-text.ts';
+import { formatLabelled, formatNames } from '../../data/format-values.ts';
 import { useSelf } from '../../data/self.ts';
 
 /** Secrets are fetched when the page opens and dropped when the user leaves it. */

@@ -14,7 +14,7 @@ import { SaveForm, useFormValues } from '../../components/save-form.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatLabelled } from '../../data/format-text.ts';
+import { formatLabelled } from '../../data/format-values.ts';
 import {
   type MailSettings,
   mailSettingsQuery,

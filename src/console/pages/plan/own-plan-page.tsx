@@ -28,8 +28,7 @@ import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatColon } from '../../data/format-text.ts';
-import { formatDate, formatDeadline } from '../../data/format-times.ts';
+import { formatColon, formatDate, formatDeadline } from '../../data/format-values.ts';
 import {
   type CurrentPlan,
   currentPlanQuery,

@@ -27,7 +27,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { formatMilliseconds } from '../../data/format-times.ts';
+import { formatMilliseconds } from '../../data/format-values.ts';
 import { readAsDataUrl } from '../../data/media-types.ts';
 import { receiptQuery } from '../../data/requests.ts';
 import type { Turn } from './conversations.ts';

@@ -10,8 +10,7 @@ import { Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { DescriptionList, Panel } from '../../components/panel.tsx';
 import { RouteLink, useRouteId } from '../../components/route-link.tsx';
 import { downloadFile } from '../../data/files.ts';
-import { formatDecimal } from '../../data/format-text.ts';
-import { formatDateTime, formatDuration } from '../../data/format-times.ts';
+import { formatDateTime, formatDecimal, formatDuration } from '../../data/format-values.ts';
 import { type Receipt, receiptQuery } from '../../data/requests.ts';
 import type requestStrings from '../../strings/en/requests.ts';
 

@@ -8,7 +8,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { NewPasswordInput } from '../../components/new-password-input.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { storeUserId } from '../../data/browser-storage.ts';
-import { formatAside } from '../../data/format-text.ts';
+import { formatAside } from '../../data/format-values.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { useStatus } from '../../data/self.ts';
 import { SignInFrame } from './sign-in-frame.tsx';

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { TaskProgress, VideoFailure } from '../../components/task-status.tsx';
 import { acceptsMotion, useStablePlaybackSource } from '../../components/video-player.tsx';
-import { formatLabelled } from '../../data/format-text.ts';
+import { formatLabelled } from '../../data/format-values.ts';
 import { type Video, videoQuery } from '../../data/videos.ts';
 import { firstFrameUpload, RemixButtons, VideoFacts } from './current-video.tsx';
 import type { RemixActions } from './remix-actions.ts';

@@ -21,7 +21,7 @@ import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/t
 import { useToasts } from '../../components/toasts.tsx';
 import { CollectButton, FavouriteButton } from '../../components/video-buttons.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
-import { formatDuration } from '../../data/format-times.ts';
+import { formatDuration } from '../../data/format-values.ts';
 import { downloadVideo, uploadPoster, type Video, type VideoDetail, videoQuery } from '../../data/videos.ts';
 import { useModelTitle } from './models.ts';
 import type { RemixActions } from './remix-actions.ts';

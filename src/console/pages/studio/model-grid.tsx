@@ -10,7 +10,7 @@ import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { HoverClip } from '../../components/video-player.tsx';
-import { formatEstimate } from '../../data/format-times.ts';
+import { formatEstimate } from '../../data/format-values.ts';
 import { canDo, type UsableModel, useStatus } from '../../data/self.ts';
 import { durationsQuery, type Video, videosQuery } from '../../data/videos.ts';
 import type en from '../../strings/en/videos.ts';

@@ -2,7 +2,7 @@ import { ActionIcon, Group } from '@mantine/core';
 import { IconChevronDown, IconColumns, IconMovie, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { formatLabelled } from '../../data/format-text.ts';
+import { formatLabelled } from '../../data/format-values.ts';
 import type { UsableModel } from '../../data/self.ts';
 import { type Draft, MAX_COMPARED, modelsOfDraft, toggleCompared } from './draft.ts';
 import { modelTitle, readPickedModels, toggleFavouriteModel } from './models.ts';

@@ -18,7 +18,7 @@ import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { acceptsMotion, HoverClip } from '../../components/video-player.tsx';
-import { formatLabelled } from '../../data/format-text.ts';
+import { formatLabelled } from '../../data/format-values.ts';
 import { selfQuery } from '../../data/self.ts';
 import { type Video, videoQuery, videosQuery } from '../../data/videos.ts';
 import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';

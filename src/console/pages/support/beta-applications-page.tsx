@@ -19,7 +19,7 @@ import {
   TICKETS_PAGE_SIZE,
 } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
-import { formatLabelled } from '../../data/format-text.ts';
+import { formatLabelled } from '../../data/format-values.ts';
 
 const STATUS_COLOR: Readonly<Record<ApplicationStatus, string>> = {
   pending: 'yellow',

@@ -46,7 +46,7 @@ import {
   ticketsQuery,
 } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
-import { formatDateTime } from '../../data/format-times.ts';
+import { formatDateTime } from '../../data/format-values.ts';
 import { videosQuery } from '../../data/videos.ts';
 
 /** One ticket of the user; replies appear automatically. */

@@ -3,7 +3,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { getStorage } from '../../../contract/own-videos.ts';
 import { callApi } from '../../data/api-client.ts';
-import { formatDecimal } from '../../data/format-text.ts';
+import { formatDecimal } from '../../data/format-values.ts';
 
 const UNITS = [
   [1024 ** 3, 'GiB'],

@@ -41,7 +41,7 @@ import { TaskProgress, VideoStatusBadge } from '../../components/task-status.tsx
 import { useToasts } from '../../components/toasts.tsx';
 import { CollectButton, FavouriteButton } from '../../components/video-buttons.tsx';
 import { HoverClip } from '../../components/video-player.tsx';
-import { formatLabelled } from '../../data/format-text.ts';
+import { formatLabelled } from '../../data/format-values.ts';
 import { usableModelsQuery } from '../../data/self.ts';
 import { collectionsQuery, downloadVideo, type Video, videosQuery } from '../../data/videos.ts';
 import { useModelTitle } from '../studio/models.ts';

@@ -39,8 +39,15 @@ import { outsideDialogs, pressOnKey } from '../../components/shortcut-keys.ts';
 import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
-import { formatAside, formatDecimal, formatLabelled, formatNames } from '../../data/format-text.ts';
-import { formatDateTime, formatDeadline, formatDuration } from '../../data/format-times.ts';
+import {
+  formatAside,
+  formatDateTime,
+  formatDeadline,
+  formatDecimal,
+  formatDuration,
+  formatLabelled,
+  formatNames,
+} from '../../data/format-values.ts';
 import { type Receipt, receiptQuery } from '../../data/requests.ts';
 import { CHANGE_OPERATIONS, canDo, usableModelsQuery } from '../../data/self.ts';
 import {

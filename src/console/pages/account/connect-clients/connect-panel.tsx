@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { API_KEY_PLACEHOLDER } from '../../../components/code-samples.ts';
 import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
-import { formatRelativeTime } from '../../../data/format-times.ts';
+import { formatRelativeTime } from '../../../data/format-values.ts';
 import { type ApiKey, apiKeysQuery } from '../../../data/keys.ts';
 import { usableModelsQuery } from '../../../data/self.ts';
 import { cheapestModel } from '../../studio/models.ts';

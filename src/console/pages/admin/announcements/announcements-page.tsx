@@ -19,7 +19,7 @@ import { useFormValues, useSaveAndClose } from '../../../components/save-form.ts
 import { useToasts } from '../../../components/toasts.tsx';
 import { type Announcement, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatAside } from '../../../data/format-text.ts';
+import { formatAside } from '../../../data/format-values.ts';
 
 /** Manages announcements, which every account sees. */
 export function AnnouncementsPage() {

@@ -23,8 +23,7 @@ import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { type AuditEntry, listQuery } from '../../../data/admin.ts';
-import { formatLabelled } from '../../../data/format-text.ts';
-import { formatDateTime } from '../../../data/format-times.ts';
+import { formatDateTime, formatLabelled } from '../../../data/format-values.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { auditTargetPath, changedKeys, type FieldChange, recordedName, toFieldChanges } from './audit-entry.ts';
 

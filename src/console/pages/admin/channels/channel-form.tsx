@@ -23,7 +23,7 @@ import { listModelRows } from '../../../../contract/models.ts';
 import { SaveForm, useFieldError, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { listQuery } from '../../../data/admin.ts';
-import { formatNames } from '../../../data/format-text.ts';
+import { formatNames } from '../../../data/format-values.ts';
 import type { CredentialField, CredentialScheme, Vendor } from '../../../data/vendors.ts';
 import {
   type ChannelFormValues,

@@ -14,7 +14,7 @@ import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatNames } from '../../../data/format-text.ts';
+import { formatNames } from '../../../data/format-values.ts';
 import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendors.ts';
 import { ChannelStatusBadge } from './channel-status.tsx';
 

@@ -20,7 +20,7 @@ import { RouteButton, RouteLink, useRouteId } from '../../../components/route-li
 import { useToasts } from '../../../components/toasts.tsx';
 import { type ChannelDetail, dataQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatColon, formatNames } from '../../../data/format-text.ts';
+import { formatColon, formatNames } from '../../../data/format-values.ts';
 import {
   type ChannelPreset,
   toVendorOptions,

@@ -8,7 +8,7 @@ import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
 import { type ResponseData, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatColon, formatNames } from '../../../data/format-text.ts';
+import { formatColon, formatNames } from '../../../data/format-values.ts';
 import { ModelPrice } from '../models/model-price.tsx';
 import { toErrorReason } from './channel-status.tsx';
 

@@ -12,7 +12,7 @@ import { SaveForm, useSaveAndClose } from '../../../components/save-form.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { type ChannelDetail, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatLabelled } from '../../../data/format-text.ts';
+import { formatLabelled } from '../../../data/format-values.ts';
 import type { Vendor } from '../../../data/vendors.ts';
 import { CredentialFieldInput } from './channel-form.tsx';
 import {

@@ -36,7 +36,7 @@ import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatAside } from '../../../data/format-text.ts';
+import { formatAside } from '../../../data/format-values.ts';
 import { useSelf } from '../../../data/self.ts';
 
 /** Claude Code: how to connect it, who is signed in, and the settings it receives. */

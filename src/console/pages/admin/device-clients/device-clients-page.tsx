@@ -38,7 +38,7 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { type DeviceClient, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatAside } from '../../../data/format-text.ts';
+import { formatAside } from '../../../data/format-values.ts';
 
 /** OAuth clients that can request device sign-ins. */
 export function DeviceClientsPage() {

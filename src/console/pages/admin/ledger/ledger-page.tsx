@@ -17,8 +17,7 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { type ListItem, listQuery } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { downloadRowsAsCsv } from '../../../data/files.ts';
-import { formatColon } from '../../../data/format-text.ts';
-import { formatDateTime } from '../../../data/format-times.ts';
+import { formatColon, formatDateTime } from '../../../data/format-values.ts';
 import { useUserNames } from '../../../data/names.ts';
 import { useSelf } from '../../../data/self.ts';
 

@@ -38,8 +38,7 @@ import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery, listQuery, toModelUrlSegment, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatCount, formatNames } from '../../../data/format-text.ts';
-import { formatDuration } from '../../../data/format-times.ts';
+import { formatCount, formatDuration, formatNames } from '../../../data/format-values.ts';
 import { useStatus } from '../../../data/self.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendors.ts';
 import {

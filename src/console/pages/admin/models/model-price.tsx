@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { minimumVideoPrice } from '../../../../contract/pricing.ts';
 import { useFormatCredits, useFormatPrice } from '../../../components/credit-amount.tsx';
-import { formatNames } from '../../../data/format-text.ts';
+import { formatNames } from '../../../data/format-values.ts';
 import type { AnyPrice } from './model-form-values.ts';
 
 /** Duration of the video whose lowest price is shown. */

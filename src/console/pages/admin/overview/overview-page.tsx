@@ -34,7 +34,7 @@ import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
 import { dataQuery, type ListItem, listQuery, type ResponseData } from '../../../data/admin.ts';
-import { formatCount, formatNames } from '../../../data/format-text.ts';
+import { formatCount, formatNames } from '../../../data/format-values.ts';
 import { useChannelNames, useUserNames } from '../../../data/names.ts';
 import { usableModelsQuery, useSelf } from '../../../data/self.ts';
 import type adminStrings from '../../../strings/en/admin.ts';

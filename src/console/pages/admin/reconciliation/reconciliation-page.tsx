@@ -20,8 +20,7 @@ import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery, type ListItem, listQuery, type ResponseData, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatDecimal, formatLabelled } from '../../../data/format-text.ts';
-import { formatDateTime } from '../../../data/format-times.ts';
+import { formatDateTime, formatDecimal, formatLabelled } from '../../../data/format-values.ts';
 
 /** Compares settled amounts with the vendors' bills, by channel. */
 export function ReconciliationPage() {

@@ -43,8 +43,7 @@ import { type CodeListItem, listQuery, useInvalidateQueries, usePlanOptions } fr
 import { callApi, sendRequest } from '../../../data/api-client.ts';
 import { creditsToQuota, formatDateField, toEndOfDay } from '../../../data/field-values.ts';
 import { downloadFile } from '../../../data/files.ts';
-import { formatAside } from '../../../data/format-text.ts';
-import { formatDate } from '../../../data/format-times.ts';
+import { formatAside, formatDate } from '../../../data/format-values.ts';
 import { usePlanNames, useUserNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 

@@ -23,7 +23,7 @@ import { ConfirmDialog, FormDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { callApi } from '../../../data/api-client.ts';
-import { formatLabelled } from '../../../data/format-text.ts';
+import { formatLabelled } from '../../../data/format-values.ts';
 import { useStatus } from '../../../data/self.ts';
 import { PRESETS, type ProviderDraft, type ProviderPreset, toDraft, toProvider } from './provider-draft.ts';
 

@@ -31,8 +31,7 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { OwnerLink, RouteButton, RouteLink, UserOrChannelLink, useRouteId } from '../../../components/route-link.tsx';
 import { QueuePlaceText, TaskStatusBadge } from '../../../components/task-status.tsx';
 import { dataQuery, type ListItem, listQuery, type Task } from '../../../data/admin.ts';
-import { formatColon } from '../../../data/format-text.ts';
-import { formatDateTime, formatDuration } from '../../../data/format-times.ts';
+import { formatColon, formatDateTime, formatDuration } from '../../../data/format-values.ts';
 import { type NameLookup, useChannelNames, useUserNames } from '../../../data/names.ts';
 import { ERROR_REASONS, type ErrorReason } from '../channels/channel-status.tsx';
 

@@ -23,7 +23,7 @@ import { useFormValues } from '../../../components/save-form.tsx';
 import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/field-values.ts';
-import { formatAside } from '../../../data/format-text.ts';
+import { formatAside } from '../../../data/format-values.ts';
 import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 
