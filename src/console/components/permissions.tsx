@@ -2,7 +2,7 @@ import { Group, Text } from '@mantine/core';
 import { IconLock } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { canManage, type Role } from '../../contract/account-fields.ts';
-import { useUsersById } from '../data/names.ts';
+import { useUsersById } from '../data/admin.ts';
 import { useSelf } from '../data/self.ts';
 
 /** Explains that buttons are missing because of permissions; shown in their place. */

@@ -1,7 +1,7 @@
 import { Anchor, type AnchorProps, Button, type ButtonProps, Text } from '@mantine/core';
 import { createLink, useParams } from '@tanstack/react-router';
 import type { ReactNode, Ref } from 'react';
-import type { NameLookup } from '../data/names.ts';
+import type { NameLookup } from '../data/admin.ts';
 
 interface LinkElementProps {
   readonly ref?: Ref<HTMLAnchorElement>;

@@ -1,11 +1,14 @@
 import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { adminGetUser, adminListAudit } from '../../contract/admin-accounts.ts';
+import { useCallback, useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type adminGetUser, type adminListAudit, adminListUsers } from '../../contract/admin-accounts.ts';
 import type { getTask } from '../../contract/admin-videos.ts';
-import type { getChannel } from '../../contract/channels.ts';
+import { type getChannel, listChannelPresets, listChannels } from '../../contract/channels.ts';
 import type { adminListDeviceClients } from '../../contract/device-clients.ts';
 import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
-import type { getModelRow } from '../../contract/models.ts';
+import { type getModelRow, listVendors } from '../../contract/models.ts';
 import type { adminListAnnouncements } from '../../contract/notifications.ts';
+import { adminListOrganizations } from '../../contract/organizations.ts';
 import {
   type adminGetPackageCard,
   adminListPackageCards,
@@ -92,3 +95,118 @@ export function usePlanOptions() {
 
 /** URLs write a slash in a model name as `~`. */
 export const toModelUrlSegment = (id: string): string => id.replaceAll('/', '~');
+
+/** A vendor with its credential schemes. */
+export type Vendor = ResponseData<typeof listVendors>[number];
+/** One set of credential fields a vendor accepts. */
+export type CredentialScheme = Vendor['credentials'][number];
+/** One field of a credential scheme. */
+export type CredentialField = CredentialScheme['fields'][number];
+
+/** The list of vendors only changes with a release of the server. */
+const vendorsQuery = { ...dataQuery(listVendors, {}), staleTime: Number.POSITIVE_INFINITY } as const;
+
+/** Vendors for which a channel can be created, titled in the language of the page; empty while loading. */
+export function useVendors(): readonly Vendor[] {
+  const { t } = useTranslation('admin-channels');
+  const { data } = useQuery(vendorsQuery);
+  return useMemo(
+    () =>
+      (data ?? []).map((vendor) => ({
+        ...vendor,
+        title: t(`vendors.${vendor.name as 'openai'}`, { defaultValue: vendor.title }),
+      })),
+    [data, t],
+  );
+}
+
+/** The vendors as options of a select. */
+export const toVendorOptions = (vendors: readonly Vendor[]) =>
+  vendors.map(({ name, title }) => ({ value: name, label: title }));
+
+/** Title of a vendor; its name while the vendors are loading. */
+export const vendorTitle = (vendors: readonly Vendor[], name: string): string =>
+  vendors.find((vendor) => vendor.name === name)?.title ?? name;
+
+/** Preset of a known chat provider. */
+export type ChannelPreset = ResponseData<typeof listChannelPresets>[number];
+
+/** Presets of known chat providers; empty while loading. */
+export const useChannelPresets = (): readonly ChannelPreset[] =>
+  useQuery({ ...dataQuery(listChannelPresets, {}), staleTime: Number.POSITIVE_INFINITY }).data ?? [];
+
+const STALE_MS = 60_000;
+
+/** The maximum number of ids in one request. */
+const MAX_IDS = 50;
+
+/** Name by id; undefined while loading and for deleted entities. */
+export type NameLookup = (id: number) => string | undefined;
+
+/** Fetches the first users on the screen in one request. */
+export function useUsersById(ids: readonly number[] | undefined) {
+  const uniqueIds = toUniqueIds(ids);
+  const { data } = useQuery({
+    ...listQuery(adminListUsers, { ids: uniqueIds.join(), page_size: String(MAX_IDS) }),
+    enabled: uniqueIds.length > 0,
+    staleTime: STALE_MS,
+  });
+  return useMemo(() => new Map(data?.data.map((user) => [user.id, user])), [data]);
+}
+
+/** Names of users and organizations by id. */
+export function useUserNames(ids: readonly number[] | undefined): NameLookup {
+  const users = useUsersById(ids);
+  const organizations = useOrganizationNames(ids);
+  return useCallback((id) => users.get(id)?.username ?? organizations(id), [users, organizations]);
+}
+
+/** Names of the organizations among accounts. */
+function useOrganizationNames(ids: readonly number[] | undefined): NameLookup {
+  const uniqueIds = toUniqueIds(ids);
+  const { data } = useQuery({
+    ...listQuery(adminListOrganizations, { ids: uniqueIds.join(), page_size: String(MAX_IDS) }),
+    enabled: uniqueIds.length > 0,
+    staleTime: STALE_MS,
+  });
+  return useMemo(() => {
+    const names = new Map(data?.data.map(({ id, name }) => [id, name]));
+    return (id) => names.get(id);
+  }, [data]);
+}
+
+const toUniqueIds = (ids: readonly number[] | undefined): readonly number[] =>
+  [...new Set(ids)].slice(0, MAX_IDS).sort((one, two) => one - two);
+
+const NO_CHANNELS: readonly ListItem<typeof listChannels>[] = [];
+
+/** The newest channels, in practice nearly always all of them. */
+export function useChannels(enabled = true): readonly ListItem<typeof listChannels>[] {
+  const { data } = useQuery({
+    ...listQuery(listChannels, { page_size: String(MAX_IDS) }),
+    staleTime: STALE_MS,
+    enabled,
+  });
+  return data?.data ?? NO_CHANNELS;
+}
+
+/** Names of channels by id. @param enabled false: fetches nothing, as for users who are not administrators */
+export function useChannelNames(enabled = true): NameLookup {
+  const channels = useChannels(enabled);
+  return useMemo(() => {
+    const names = new Map(channels.map(({ id, name }) => [id, name]));
+    return (id) => names.get(id);
+  }, [channels]);
+}
+
+/** Names of plans by code, for administrators; the code itself while loading and for deleted plans. */
+export function usePlanNames(): (code: string) => string {
+  const { data } = useQuery({
+    ...listQuery(adminListPackageCards, { page_size: String(MAX_IDS) }),
+    staleTime: STALE_MS,
+  });
+  return useMemo(() => {
+    const names = new Map(data?.data.map((plan) => [plan.package_code, plan.name]));
+    return (code) => names.get(code) ?? code;
+  }, [data]);
+}

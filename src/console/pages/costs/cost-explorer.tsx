@@ -13,6 +13,7 @@ import { EmptyState, Page } from '../../components/page.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { LazyUsageChart } from '../../components/usage-panel.tsx';
+import { useChannelNames, useUserNames } from '../../data/admin.ts';
 import {
   COST_GROUPS,
   type CostFilter,
@@ -25,7 +26,6 @@ import {
 import { downloadRowsAsCsv } from '../../data/files.ts';
 import { formatCount, formatMilliseconds, formatPercent, formatPercentChange } from '../../data/format-values.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
-import { useChannelNames, useUserNames } from '../../data/names.ts';
 import type { RequestScope } from '../../data/requests.ts';
 import {
   dayCountOf,

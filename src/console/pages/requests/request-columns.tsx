@@ -3,8 +3,8 @@ import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { type Column, useMemberColumn } from '../../components/data-table.tsx';
 import { OwnerLink, RouteLink, UserOrChannelLink } from '../../components/route-link.tsx';
+import { useChannelNames, useUserNames } from '../../data/admin.ts';
 import { formatCount, formatDateTime, formatMilliseconds, formatNames } from '../../data/format-values.ts';
-import { useChannelNames, useUserNames } from '../../data/names.ts';
 import type { RequestEntry } from '../../data/requests.ts';
 
 const COLORS = { ok: 'teal', failed: 'red', cancelled: 'gray' } as const;

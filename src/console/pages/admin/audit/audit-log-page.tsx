@@ -22,9 +22,8 @@ import { loginAttemptColumns } from '../../../components/login-attempts.tsx';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import { type AuditEntry, listQuery } from '../../../data/admin.ts';
+import { type AuditEntry, listQuery, useUserNames } from '../../../data/admin.ts';
 import { formatDateTime, formatLabelled } from '../../../data/format-values.ts';
-import { useUserNames } from '../../../data/names.ts';
 import { auditTargetPath, changedKeys, type FieldChange, recordedName, toFieldChanges } from './audit-entry.ts';
 
 const NAMESPACES = ['audit', 'admin-settings', 'app'] as const;

@@ -26,9 +26,8 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink, UserOrChannelLink, useRouteId } from '../../../components/route-link.tsx';
 import { useSaveAndClose } from '../../../components/save-form.tsx';
 import { type BetaFeature, betaFeaturesQuery } from '../../../data/account-queries.ts';
-import { dataQuery, listQuery, type ResponseData } from '../../../data/admin.ts';
+import { dataQuery, listQuery, type ResponseData, useUserNames } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useUserNames } from '../../../data/names.ts';
 import { useSelf } from '../../../data/self.ts';
 
 /** One beta application; target of the notification about it. */

@@ -1,8 +1,7 @@
 import type { changeChannel, makeChannel } from '../../../../contract/channels.ts';
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
-import type { ChannelDetail } from '../../../data/admin.ts';
+import type { ChannelDetail, ChannelPreset, CredentialScheme, Vendor } from '../../../data/admin.ts';
 import { readNumberInput } from '../../../data/field-values.ts';
-import type { ChannelPreset, CredentialScheme, Vendor } from '../../../data/vendors.ts';
 
 type ChannelBody = EndpointPart<typeof makeChannel, 'body'>;
 

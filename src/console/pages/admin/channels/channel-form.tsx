@@ -22,9 +22,8 @@ import { useTranslation } from 'react-i18next';
 import { listModelRows } from '../../../../contract/models.ts';
 import { SaveForm, useFieldError, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import { listQuery } from '../../../data/admin.ts';
+import { type CredentialField, type CredentialScheme, listQuery, type Vendor } from '../../../data/admin.ts';
 import { formatNames } from '../../../data/format-values.ts';
-import type { CredentialField, CredentialScheme, Vendor } from '../../../data/vendors.ts';
 import {
   type ChannelFormValues,
   CredentialLineError,

@@ -12,10 +12,16 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
+import {
+  type ListItem,
+  listQuery,
+  toVendorOptions,
+  useInvalidateQueries,
+  useVendors,
+  vendorTitle,
+} from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatNames } from '../../../data/format-values.ts';
-import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendors.ts';
 import { ChannelStatusBadge } from './channel-status.tsx';
 
 type ChannelListItem = ListItem<typeof listChannels>;

@@ -18,16 +18,18 @@ import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { type ChannelDetail, dataQuery, useInvalidateQueries } from '../../../data/admin.ts';
-import { callApi } from '../../../data/api-client.ts';
-import { formatColon, formatNames } from '../../../data/format-values.ts';
 import {
+  type ChannelDetail,
   type ChannelPreset,
+  dataQuery,
   toVendorOptions,
   useChannelPresets,
+  useInvalidateQueries,
   useVendors,
   type Vendor,
-} from '../../../data/vendors.ts';
+} from '../../../data/admin.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { formatColon, formatNames } from '../../../data/format-values.ts';
 import { currentLanguage } from '../../../strings/language.ts';
 import { ChannelForm } from './channel-form.tsx';
 import {

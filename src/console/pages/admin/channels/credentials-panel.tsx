@@ -10,10 +10,9 @@ import { Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { SaveForm, useSaveAndClose } from '../../../components/save-form.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { type ChannelDetail, useInvalidateQueries } from '../../../data/admin.ts';
+import { type ChannelDetail, useInvalidateQueries, type Vendor } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatLabelled } from '../../../data/format-values.ts';
-import type { Vendor } from '../../../data/vendors.ts';
 import { CredentialFieldInput } from './channel-form.tsx';
 import {
   type Credential,

@@ -14,11 +14,10 @@ import { EmptyState, Page } from '../../../components/page.tsx';
 import { OwnerLink, RouteLink } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { type ListItem, listQuery } from '../../../data/admin.ts';
+import { type ListItem, listQuery, useUserNames } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { downloadRowsAsCsv } from '../../../data/files.ts';
 import { formatColon, formatDateTime } from '../../../data/format-values.ts';
-import { useUserNames } from '../../../data/names.ts';
 import { useSelf } from '../../../data/self.ts';
 
 /** Ledger entries of all wallets. */

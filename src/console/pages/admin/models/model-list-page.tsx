@@ -12,9 +12,16 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { type ListItem, listQuery, toModelUrlSegment, useInvalidateQueries } from '../../../data/admin.ts';
+import {
+  type ListItem,
+  listQuery,
+  toModelUrlSegment,
+  toVendorOptions,
+  useInvalidateQueries,
+  useVendors,
+  vendorTitle,
+} from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendors.ts';
 import { ModelPrice } from './model-price.tsx';
 
 type ModelListItem = ListItem<typeof listModelRows>;

@@ -36,11 +36,17 @@ import { RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { dataQuery, listQuery, toModelUrlSegment, useInvalidateQueries } from '../../../data/admin.ts';
+import {
+  dataQuery,
+  listQuery,
+  toModelUrlSegment,
+  toVendorOptions,
+  useInvalidateQueries,
+  useVendors,
+} from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatCount, formatDuration, formatNames } from '../../../data/format-values.ts';
 import { useStatus } from '../../../data/self.ts';
-import { toVendorOptions, useVendors } from '../../../data/vendors.ts';
 import {
   type AnyPrice,
   areConditionsComplete,

@@ -23,10 +23,9 @@ import { RouteButton, RouteLink, useRouteId } from '../../../components/route-li
 import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
-import { dataQuery, type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
+import { dataQuery, type ListItem, listQuery, useInvalidateQueries, usePlanNames } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatCount, formatDate, formatNames } from '../../../data/format-values.ts';
-import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 import { AssignPlanDialog, BalanceDialog } from '../users/account-dialogs.tsx';
 

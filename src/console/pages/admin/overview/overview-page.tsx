@@ -33,9 +33,15 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { UsagePanel } from '../../../components/usage-panel.tsx';
-import { dataQuery, type ListItem, listQuery, type ResponseData } from '../../../data/admin.ts';
+import {
+  dataQuery,
+  type ListItem,
+  listQuery,
+  type ResponseData,
+  useChannelNames,
+  useUserNames,
+} from '../../../data/admin.ts';
 import { formatCount, formatNames } from '../../../data/format-values.ts';
-import { useChannelNames, useUserNames } from '../../../data/names.ts';
 import { usableModelsQuery, useSelf } from '../../../data/self.ts';
 import type adminStrings from '../../../strings/en/admin.ts';
 import { needsAttention } from '../channels/channel-status.tsx';

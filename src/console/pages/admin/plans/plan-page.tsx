@@ -40,10 +40,16 @@ import { RouteButton, RouteLink, useRouteId } from '../../../components/route-li
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { dataQuery, type ListItem, listQuery, type Plan, useInvalidateQueries } from '../../../data/admin.ts';
+import {
+  dataQuery,
+  type ListItem,
+  listQuery,
+  type Plan,
+  useChannels,
+  useInvalidateQueries,
+} from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatAside } from '../../../data/format-values.ts';
-import { useChannels } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 import { currentLanguage } from '../../../strings/language.ts';
 import {

@@ -39,12 +39,18 @@ import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx
 import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { type CodeListItem, listQuery, useInvalidateQueries, usePlanOptions } from '../../../data/admin.ts';
+import {
+  type CodeListItem,
+  listQuery,
+  useInvalidateQueries,
+  usePlanNames,
+  usePlanOptions,
+  useUserNames,
+} from '../../../data/admin.ts';
 import { callApi, sendRequest } from '../../../data/api-client.ts';
 import { creditsToQuota, formatDateField, toEndOfDay } from '../../../data/field-values.ts';
 import { downloadFile } from '../../../data/files.ts';
 import { formatAside, formatDate } from '../../../data/format-values.ts';
-import { usePlanNames, useUserNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 
 const STATUS_COLOR: Readonly<Record<CodeStatus, string>> = {

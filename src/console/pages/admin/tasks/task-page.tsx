@@ -30,9 +30,16 @@ import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { OwnerLink, RouteButton, RouteLink, UserOrChannelLink, useRouteId } from '../../../components/route-link.tsx';
 import { QueuePlaceText, TaskStatusBadge } from '../../../components/task-status.tsx';
-import { dataQuery, type ListItem, listQuery, type Task } from '../../../data/admin.ts';
+import {
+  dataQuery,
+  type ListItem,
+  listQuery,
+  type NameLookup,
+  type Task,
+  useChannelNames,
+  useUserNames,
+} from '../../../data/admin.ts';
 import { formatColon, formatDateTime, formatDuration } from '../../../data/format-values.ts';
-import { type NameLookup, useChannelNames, useUserNames } from '../../../data/names.ts';
 import { ERROR_REASONS, type ErrorReason } from '../channels/channel-status.tsx';
 
 const TASK_REFRESH_MS = 3_000;

@@ -30,9 +30,16 @@ import { RouteLink, UserOrChannelLink, useRouteId } from '../../../components/ro
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { TicketReplyForm, TicketStatusBadge } from '../../../components/tickets.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { type AdminTicket, dataQuery, type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
+import {
+  type AdminTicket,
+  dataQuery,
+  type ListItem,
+  listQuery,
+  useInvalidateQueries,
+  usePlanNames,
+  useUserNames,
+} from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { usePlanNames, useUserNames } from '../../../data/names.ts';
 
 const TICKET_REFRESH_MS = 10_000;
 

@@ -20,11 +20,10 @@ import { useCanManageRole } from '../../../components/permissions.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useFormValues } from '../../../components/save-form.tsx';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
+import { type ListItem, listQuery, useInvalidateQueries, usePlanNames } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/field-values.ts';
 import { formatAside } from '../../../data/format-values.ts';
-import { usePlanNames } from '../../../data/names.ts';
 import { useStatus } from '../../../data/self.ts';
 
 /** One row of the list of users. */
