@@ -1,7 +1,6 @@
 import { readOrganization, readUserId } from './data/browser-storage.ts';
-import { embeddedStatus } from './data/embedded-status.ts';
+import { embeddedStatus, isPlayedAtOnce, NEWEST_VIDEOS_COUNT, startsAtStudio } from './page-start.ts';
 import { LOCALES, preferredLanguage } from './strings/preferred-language.ts';
-import { beginsAtStudio, isPlayedAtOnce, NEWEST_VIDEOS_COUNT } from './studio-start.ts';
 
 /**
  * A separate script that runs before the rest of the page has loaded. For the studio, where most visits start, it sends
@@ -49,5 +48,5 @@ function begin(userId: number, userHeader: string): void {
 }
 
 const userId = readUserId();
-if (userId !== undefined && embeddedStatus !== undefined && beginsAtStudio())
+if (userId !== undefined && embeddedStatus !== undefined && startsAtStudio())
   begin(userId, embeddedStatus.api_user_header);

@@ -6,11 +6,11 @@ import { queryClient } from './data/api-client.ts';
 import { readUserId } from './data/browser-storage.ts';
 import { selfQuery, usableModelsQuery } from './data/self.ts';
 import { videoQuery, videosQuery } from './data/videos.ts';
+import { isPlayedAtOnce, NEWEST_VIDEOS_COUNT, startsAtStudio } from './page-start.ts';
 import { router } from './router.tsx';
 import { initLanguage } from './strings/language.ts';
 import type { Namespace } from './strings/namespaces.ts';
 import { translateValidationMessages } from './strings/validation-messages.ts';
-import { beginsAtStudio, isPlayedAtOnce, NEWEST_VIDEOS_COUNT } from './studio-start.ts';
 
 /**
  * Preloads code, texts and data of the studio, where most visits start. Otherwise they would load one after the other,
@@ -19,7 +19,7 @@ import { beginsAtStudio, isPlayedAtOnce, NEWEST_VIDEOS_COUNT } from './studio-st
  * @returns namespaces of the texts it needs, and a promise that settles when its data has arrived or failed
  */
 function preloadStudio(): { readonly texts: readonly Namespace[]; readonly data: Promise<unknown> } {
-  if (readUserId() === undefined || !beginsAtStudio()) return { texts: [], data: Promise.resolve() };
+  if (readUserId() === undefined || !startsAtStudio()) return { texts: [], data: Promise.resolve() };
   // On failure the page requests the script again and shows the error.
   import('./pages/studio/studio-page.tsx').catch(() => {});
   const data = Promise.all([

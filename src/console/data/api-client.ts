@@ -5,10 +5,10 @@ import { ORGANIZATION_HEADER } from '../../contract/organization-roles.ts';
 import { getStatus } from '../../contract/service.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import { type CallOptions, Transport } from '../../sdk/transport.ts';
+import { embeddedStatus, type PublicStatus } from '../page-start.ts';
 import { currentLanguage } from '../strings/language.ts';
 import { LOCALES } from '../strings/preferred-language.ts';
 import { enterOrganization, readOrganization, readUserId } from './browser-storage.ts';
-import { embeddedStatus, type PublicStatus } from './embedded-status.ts';
 
 let userHeader = embeddedStatus?.api_user_header ?? 'Service-Api-User';
 /** Uses the response that `first-requests.ts` requested early, if there is one. */

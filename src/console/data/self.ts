@@ -4,8 +4,8 @@ import type { EndpointPart } from '../../contract/endpoint.ts';
 import type { VideoOperation } from '../../contract/input-roles.ts';
 import { listUsableModels } from '../../contract/models.ts';
 import { getOwnPackage, listPackageCards } from '../../contract/plans.ts';
+import { embeddedStatus } from '../page-start.ts';
 import { callApi, fetchStatus } from './api-client.ts';
-import { embeddedStatus } from './embedded-status.ts';
 
 const statusQuery = queryOptions({
   queryKey: ['status'],

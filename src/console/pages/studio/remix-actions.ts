@@ -15,7 +15,7 @@ import {
   usableModelsQuery,
 } from '../../data/self.ts';
 import { submitVideo, type VideoBody, videoQuery, videosQuery } from '../../data/videos.ts';
-import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
+import { NEWEST_VIDEOS_COUNT } from '../../page-start.ts';
 import {
   type ChangeDraft,
   controlsFor,

@@ -21,7 +21,7 @@ import { acceptsMotion, HoverClip } from '../../components/video-player.tsx';
 import { formatLabelled } from '../../data/format-values.ts';
 import { selfQuery } from '../../data/self.ts';
 import { type Video, videoQuery, videosQuery } from '../../data/videos.ts';
-import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
+import { NEWEST_VIDEOS_COUNT } from '../../page-start.ts';
 import { CurrentVideo, Prompt, RemixButtons, VideoFacts } from './current-video.tsx';
 import type { RemixActions } from './remix-actions.ts';
 import { groupBySubmit, type VideoGroup } from './video-groups.ts';

@@ -1,0 +1,32 @@
+import type { EndpointPart } from '../contract/endpoint.ts';
+import type { getStatus } from '../contract/service.ts';
+
+/** Nonce of this response's content security policy; style elements created at run time must carry it. */
+export const cspNonce: string = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
+
+// Read by the scroll lock under dialogs (get-nonce), which creates its own style element.
+(globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = cspNonce;
+
+/** The server's public settings, without the volatile `ready`. */
+export type PublicStatus = Omit<EndpointPart<typeof getStatus, 'response'>['data'], 'ready'>;
+
+/**
+ * Public settings the server wrote into the page. They contain the user-id header required by every request, so
+ * fetching them first would delay all others. Undefined if the development server sent the page.
+ */
+export const embeddedStatus = readEmbeddedStatus();
+
+function readEmbeddedStatus(): PublicStatus | undefined {
+  const content = document.querySelector<HTMLMetaElement>('meta[name=status]')?.content ?? '';
+  return content.startsWith('{') ? (JSON.parse(content) as PublicStatus) : undefined;
+}
+
+/** Whether the visit starts at the studio, whose data and code are then preloaded. */
+export const startsAtStudio = (): boolean => /^\/(studio\/?)?$/.test(location.pathname);
+
+/** Whether the newest video plays on the stage at once, which it does unless the URL names other videos. */
+export const isPlayedAtOnce = <V extends { readonly status: string }>(newest: V | undefined): newest is V =>
+  newest?.status === 'SUCCESS' && !location.search.includes('show=');
+
+/** Number of newest videos the studio lists. */
+export const NEWEST_VIDEOS_COUNT = 24;
