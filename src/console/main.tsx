@@ -8,9 +8,8 @@ import { selfQuery, usableModelsQuery } from './data/self.ts';
 import { videoQuery, videosQuery } from './data/videos.ts';
 import { isPlayedAtOnce, NEWEST_VIDEOS_COUNT, startsAtStudio } from './page-start.ts';
 import { router } from './router.tsx';
-import { initLanguage } from './strings/language.ts';
+import { initLanguage, translateValidationMessages } from './strings/language.ts';
 import type { Namespace } from './strings/namespaces.ts';
-import { translateValidationMessages } from './strings/validation-messages.ts';
 
 /**
  * Preloads code, texts and data of the studio, where most visits start. Otherwise they would load one after the other,
