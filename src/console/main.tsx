@@ -1,15 +1,42 @@
+import './page-start.ts';
 import './mantine.css';
 import './style.css';
+import { MantineProvider } from '@mantine/core';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
-import { App } from './app.tsx';
+import { PageLoadingIndicator } from './components/page.tsx';
+import { ToastProvider } from './components/toasts.tsx';
 import { queryClient } from './data/api-client.ts';
 import { readUserId } from './data/browser-storage.ts';
 import { selfQuery, usableModelsQuery } from './data/self.ts';
 import { videoQuery, videosQuery } from './data/videos.ts';
-import { isPlayedAtOnce, NEWEST_VIDEOS_COUNT, startsAtStudio } from './page-start.ts';
+import { resolveCssVariables, theme } from './mantine-theme.ts';
+import { cspNonce, isPlayedAtOnce, NEWEST_VIDEOS_COUNT, startsAtStudio } from './page-start.ts';
 import { router } from './router.tsx';
 import { initLanguage, translateValidationMessages } from './strings/language.ts';
 import type { Namespace } from './strings/namespaces.ts';
+
+/** The router with its providers: theme, queries and toasts. */
+function App() {
+  return (
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={resolveCssVariables}
+      defaultColorScheme="auto"
+      getStyleNonce={() => cspNonce}
+    >
+      <QueryClientProvider client={queryClient}>
+        <Suspense fallback={<PageLoadingIndicator />}>
+          <ToastProvider>
+            <RouterProvider router={router} />
+          </ToastProvider>
+        </Suspense>
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
 
 /**
  * Preloads code, texts and data of the studio, where most visits start. Otherwise they would load one after the other,
