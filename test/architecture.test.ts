@@ -106,8 +106,8 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     good: { 'src/contract/c.ts': "import { Type } from 'typebox';\nimport { a } from './a.ts';" },
   },
   'design imports itself': {
-    bad: { 'src/design/tokens-css.ts': "import { ERRORS } from '../contract/errors.ts';" },
-    good: { 'src/design/tokens-css.ts': "import { COLORS } from './tokens.ts';" },
+    bad: { 'src/design/site-css.ts': "import { ERRORS } from '../contract/errors.ts';" },
+    good: { 'src/design/site-css.ts': "import { COLORS } from './tokens.ts';" },
   },
   'platform knows no capability': {
     bad: { 'src/server/platform/log.ts': "import type { User } from '../accounts/service.ts';" },

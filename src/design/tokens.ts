@@ -61,7 +61,7 @@ export const COLORS = {
  * Path of the bundled font; the name contains the version because browsers may cache the file for a year. The font is
  * Inter 4.001 (`@fontsource-variable/inter` 5.3.0, inter-latin-wght-normal.woff2), reduced with fontTools 4.66.1 to the
  * weights and characters in use: `fonttools varLib.instancer wght=400:700`, then `pyftsubset` with the characters of
- * `tokens-css.ts`, `--layout-features=kern,tnum --no-hinting --flavor=woff2`. The result is 22 KB instead of 48.
+ * `site-css.ts`, `--layout-features=kern,tnum --no-hinting --flavor=woff2`. The result is 22 KB instead of 48.
  */
 export const FONT_PATH = '/assets/inter-latin-4.001.woff2';
 export const FONT_FILE = 'inter-latin.woff2';
