@@ -176,7 +176,7 @@ const reconciliation = { tag: 'channels', policy: 'admin', envelope: 'api' } as 
 export const listReconciliations = endpoint({
   ...reconciliation,
   method: 'GET',
-  path: '/api/reconciliation/reconciliations',
+  path: '/api/admin/reconciliations',
   summary: "Settled amounts against the vendors' charges, by channel and hour, newest first",
   query: Type.Object({
     ...PageQuery,
@@ -189,7 +189,7 @@ export const listReconciliations = endpoint({
 export const listReconciledAccounts = endpoint({
   ...reconciliation,
   method: 'GET',
-  path: '/api/reconciliation/reconciliations/accounts',
+  path: '/api/admin/reconciliations/accounts',
   summary: "Channels whose vendor reports its charges: last reading, failures, and whether a day's figures match",
   response: Ok(Type.Array(ReconciledAccount)),
 });
@@ -197,7 +197,7 @@ export const listReconciledAccounts = endpoint({
 export const reconcileChannel = endpoint({
   ...reconciliation,
   method: 'POST',
-  path: '/api/reconciliation/channels/:id/reconcile',
+  path: '/api/admin/channels/:id/reconcile',
   params: Type.Object({ id: Type.String({ pattern: '^[1-9][0-9]{0,14}$' }) }),
   summary: "Read the vendor's account now and compare; null where the vendor has no such endpoint",
   response: Ok(Type.Union([Reconciliation, Type.Null()])),

@@ -67,29 +67,3 @@ export const llmsText = endpoint({
   summary: 'Entry point for language models',
   responseTypes: ['text/plain'],
 });
-
-const designFile = { method: 'GET', tag: 'service', policy: 'public', envelope: 'page' } as const;
-
-export const tokensCssFile = endpoint({
-  ...designFile,
-  path: '/tokens.css',
-  summary: 'Colours, type, spaces and motion as CSS variables',
-  responseTypes: ['text/css'],
-  compressed: true,
-  responseStatuses: [200, 304],
-});
-export const pagesCssFile = endpoint({
-  ...designFile,
-  path: '/pages.css',
-  summary: "The same, with the styles of the server's own pages",
-  responseTypes: ['text/css'],
-  compressed: true,
-  responseStatuses: [200, 304],
-});
-export const logoFile = endpoint({
-  ...designFile,
-  path: '/logo',
-  summary: 'The logo of the site, or the default mark in its colour',
-  responseTypes: ['image/svg+xml', 'image/png', 'image/webp', 'image/jpeg'],
-  responseStatuses: [200, 304],
-});

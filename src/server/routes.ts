@@ -97,7 +97,7 @@ function addEventRoutes(routes: RouteRegistry, { store }: Pick<Events, 'store'>)
   });
 }
 
-/** Registers the administrators' mailboxEndpoints for outgoing mail. */
+/** Registers the administrators' endpoints for outgoing mail. */
 function addMailRoutes(routes: RouteRegistry, { queue, testMail, countWaiting }: Mail): void {
   routes.add(mailboxEndpoints.getMailState, async () =>
     ok({ enabled: queue.isEnabled, waiting: await countWaiting(), last_error: queue.lastError ?? null }),
@@ -108,7 +108,7 @@ function addMailRoutes(routes: RouteRegistry, { queue, testMail, countWaiting }:
   });
 }
 
-/** Registers root's siteEndpoints of the site settings. */
+/** Registers root's endpoints of the site settings. */
 function addSiteRoutes(routes: RouteRegistry, { settings }: Pick<Site, 'settings'>): void {
   routes.add(siteEndpoints.listSiteSettings, async () => ok(await settings.list()));
   routes.add(siteEndpoints.updateSiteSetting, async ({ caller, params, body, request }) =>

@@ -33,7 +33,7 @@ import { type WebhookTables, webhookMigrations } from './webhooks/tables.ts';
  *   `| null`, and a column the database fills in is Kysely's `Generated<…>`;
  * - its migrations: `export const accountMigrations: readonly Migration[]`, with column types from the given `dialect`.
  *
- * Then list the interface here and the migrations in `migrations`.
+ * Then list the interface and the migrations here.
  */
 export interface Tables
   extends MetaTables,

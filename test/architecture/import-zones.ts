@@ -125,7 +125,7 @@ export const importZones: ImportZone[] = [
       !isOurs(entry) ||
       isWithin(entry, path.split('/').slice(0, 2).join('/'), 'src/sdk', 'src/contract', 'src/design') ||
       // Commands that open the server's own database, loaded on use.
-      (/^src\/cli\/commands\/(admin|doctor)\.ts$/.test(path) &&
+      (/^src\/cli\/commands\/admin\.ts$/.test(path) &&
         entry.kind === 'dynamic' &&
         isWithin(entry, 'src/server/commands')),
   },

@@ -35,7 +35,7 @@ const hasSubjects = (path: string): boolean => /^src\/(contract|sdk)\/[\w-]+\.ts
 function stemOf(word: string): string {
   const singular = word
     .toLowerCase()
-    .replace(/(?<=[a-z]{3})(ies|y)$/, '')
+    .replace(/(?<=[a-z]{3})(ies|ys?)$/, '')
     .replace(/(?<=[a-z]{3})(es|s|e)$/, '');
   return singular.replace(/(?<=[a-z]{3})(ations?|ators?|ions?|ings?|ers?|ors?|ed|al)$/, '').replace(/(.)\1$/, '$1');
 }

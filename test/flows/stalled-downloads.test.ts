@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { it } from 'node:test';
 import Fastify from 'fastify';
-import { sendContent } from '../../src/server/video/share-routes.ts';
+import { sendContent } from '../../src/server/video/content-routes.ts';
 
 it('T66: a stalled download is ended, a slow one is not', async () => {
   const open = new Set<Readable>();

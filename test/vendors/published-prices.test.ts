@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { priceCall } from '../../src/contract/pricing.ts';
-import { klingUnits, viduCredits } from '../../src/sandbox/simulator.ts';
+import { klingUnits, viduCredits } from '../../src/sandbox/vendors/billed-units.ts';
 import { parsePrice } from '../../src/server/channels/model-admin.ts';
 import type { MediaInput, ModelCapability, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS, VendorRegistry } from '../../src/server/vendors/registry.ts';

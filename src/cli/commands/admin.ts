@@ -116,9 +116,7 @@ async function readPassword(): Promise<string> {
 }
 
 // Imported lazily because it loads the server.
-const importTransfer = () => import('../../server/commands/check-database.ts');
-const importBackup = () => import('../../server/commands/check-database.ts');
-const importCheck = () => import('../../server/commands/check-database.ts');
+const importDatabaseCommands = () => import('../../server/commands/database.ts');
 
 interface CopyOptions {
   readonly from: string;
@@ -150,7 +148,7 @@ function addBackupCommands(admin: Command, run: RunCommand): void {
     )
     .action((file: string, options: PassphraseOptions & { readonly withoutKey?: boolean }, command: Command) =>
       run(command, async ({ output }) => {
-        const { backUpDatabase } = await importBackup();
+        const { backUpDatabase } = await importDatabaseCommands();
         const report = await backUpDatabase(file, {
           askPassphrase: () => readPassphrase(options, true),
           withoutKey: options.withoutKey === true,
@@ -180,7 +178,7 @@ function addBackupCommands(admin: Command, run: RunCommand): void {
     .description('Put a backup in the place of the database; for PostgreSQL print the pg_restore command')
     .action((file: string, options: PassphraseOptions, command: Command) =>
       run(command, async ({ output }) => {
-        const { restoreDatabase } = await importBackup();
+        const { restoreDatabase } = await importDatabaseCommands();
         const report = await restoreDatabase(file, {
           askPassphrase: () => readPassphrase(options, false),
           force: options.force === true,
@@ -201,7 +199,7 @@ function addCheckCommand(admin: Command, run: RunCommand): void {
     .description('Check the ledger, references between rows, and whether the master key decrypts stored secrets')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ output }) => {
-        const { checkDatabase } = await importCheck();
+        const { checkDatabase } = await importDatabaseCommands();
         const findings = await checkDatabase();
         const table = formatTable(
           ['RULE', 'AT', 'EXPECTED', 'FOUND'],
@@ -225,7 +223,7 @@ function addCopyCommand(admin: Command, run: RunCommand): void {
     .description('Move from SQLite to PostgreSQL: copy everything, compare the numbers of rows, audit both ledgers')
     .action(({ from, to, verify }: CopyOptions, command: Command) =>
       run(command, async ({ output }) => {
-        const { copyDatabase } = await importTransfer();
+        const { copyDatabase } = await importDatabaseCommands();
         const report = await copyDatabase({ from, to, verify: verify === true }, (progress) =>
           showProgress(output, progress),
         );

@@ -4,7 +4,6 @@ import type { Job, JobPhase, JobSnapshot } from '../jobs.ts';
 import {
   defineSimulator,
   jsonResponse,
-  klingUnits,
   type ProblemKind,
   type Route,
   type SimulatorContext,
@@ -12,6 +11,7 @@ import {
   type SimulatorResponse,
   toShape,
 } from '../simulator.ts';
+import { klingUnits } from './billed-units.ts';
 
 /** Kling's newer API for 3.0 Turbo: the model is part of the path, and tasks are queried by ids in the query string. */
 

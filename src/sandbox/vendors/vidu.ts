@@ -7,8 +7,8 @@ import {
   type ProblemKind,
   type SimulatorContext,
   type SimulatorResponse,
-  viduCredits,
 } from '../simulator.ts';
+import { viduCredits } from './billed-units.ts';
 
 /** Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by type of input, one poll, one list. */
 

@@ -85,7 +85,7 @@ interface PasskeyRouteDependencies {
 /** Console page where people manage their passkeys. */
 const MANAGE_PAGE = '/account/security';
 
-/** Registers the passkeyEndpoints of passkeys. */
+/** Registers the endpoints of passkeys. */
 function addPasskeyRoutes(routes: RouteRegistry, { accounts, cookies }: PasskeyRouteDependencies): void {
   const { logins, passkeys, presence, relyingParty, userAdministration } = accounts;
 

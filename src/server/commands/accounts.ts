@@ -20,7 +20,7 @@ import { openLog } from '../platform/log.ts';
 import { assertMasterKey, openMasterKeys, recordMasterKey } from '../platform/master-key.ts';
 import { createVault, reencryptColumns } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
-import { encryptedColumns } from './check-database.ts';
+import { encryptedColumns } from './database.ts';
 
 /**
  * Runs work on the database of the environment, whether or not the service is running. For operators with access to

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
 import type { SiteSetting } from '../../contract/service.ts';
-import { encryptedColumns } from '../commands/check-database.ts';
+import { encryptedColumns } from '../commands/database.ts';
 import { createVault, openSealed, reencryptColumns } from '../platform/vault.ts';
 import { sealedSettings } from './settings.ts';
 

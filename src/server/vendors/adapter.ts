@@ -69,8 +69,8 @@ export interface PendingUpload {
 }
 
 /**
- * An input of the caller; `media.ts` converts it into the vendor's form. With `upload` the URL is a placeholder, which
- * the vendor's own URI replaces before the submit.
+ * An input of the caller; `toMediaUrl` and similar functions convert it into the vendor's form. With `upload` the URL is
+ * a placeholder, which the vendor's own URI replaces before the submit.
  */
 export type MediaInput = { readonly url: string; readonly upload?: PendingUpload } | MediaFile;
 

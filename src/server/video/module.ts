@@ -30,6 +30,7 @@ import { addReconciliationRoutes, addTaskAdminRoutes, type LedgerHistory } from 
 import { AttemptRunner, ChannelTaskLimitStore, FailedAttemptRecorder, TaskLimitStore } from './attempts.ts';
 import { addCollectionRoutes, CollectionStore, FavouriteStore } from './collections.ts';
 import { AccelRedirect, ContentDelivery, DownloadSlots, PlayLinks } from './content.ts';
+import { addContentRoutes, addPosterRoutes, addSharePageRoutes, addShareRoutes } from './content-routes.ts';
 import { VendorVideoDeletion, VideoDeletion } from './deletion.ts';
 import { TaskRenderer } from './formats.ts';
 import { RequestReader } from './generation-request.ts';
@@ -45,7 +46,6 @@ import {
   ReconciliationStore,
 } from './reconciliation.ts';
 import { addConsoleVideoRoutes, addFavouriteRoutes, addOwnerVideoRoutes, addVideoRoutes } from './routes.ts';
-import { addContentRoutes, addPosterRoutes, addSharePageRoutes, addShareRoutes } from './share-routes.ts';
 import { ShareAccess, ShareService, ShareStore } from './shares.ts';
 import { PriceQuoteService, SubmitService } from './submit.ts';
 import { type OnFaultPoint, TaskCompletion } from './task-completion.ts';

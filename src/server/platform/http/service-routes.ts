@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import * as files from '../../../contract/pages.ts';
+import * as files from '../../../contract/design-files.ts';
 import { ok } from '../../../contract/responses.ts';
 import * as healthEndpoints from '../../../contract/service.ts';
 import { type NotReadyReason, passkeyStateOf } from '../../../contract/service.ts';

@@ -325,7 +325,7 @@ const toShare = (row: ShareOfVideo & { readonly url: string }, { member }: Accou
 });
 
 /**
- * Registers the shareEndpoints for share links of an account's own videos. A signed-in device may create them: it can read
+ * Registers the endpoints for share links of an account's own videos. A signed-in device may create them: it can read
  * the files anyway, and the owner sees and can end every link.
  */
 export function addShareRoutes(routes: RouteRegistry, shareService: ShareService): void {
