@@ -1,4 +1,3 @@
-import * as emailEndpoints from '../contract/accounts.ts';
 import * as endpoints from '../contract/accounts.ts';
 import { listLogins, requestPasswordReset } from '../contract/accounts.ts';
 import * as tokenEndpoints from '../contract/api-tokens.ts';
@@ -17,7 +16,7 @@ export type AccountInfo = EndpointPart<typeof endpoints.getSelf, 'response'>['da
 /** A device signed in to the account. */
 export type Device = EndpointPart<typeof listDevices, 'response'>['data'][number];
 /** E-mail address of the account and its confirmation state. */
-export type EmailInfo = EndpointPart<typeof emailEndpoints.getEmail, 'response'>['data'];
+export type EmailInfo = EndpointPart<typeof endpoints.getEmail, 'response'>['data'];
 /** An identity at an identity provider that signs in to the account. */
 export type IdentityInfo = EndpointPart<typeof listIdentities, 'response'>['data'][number];
 /** A successful or failed login to the account. */
@@ -99,7 +98,7 @@ export class Account {
 
   /** The account's e-mail address, and whether it can be used to log in. @throws ReelgateError `unauthorized` */
   async email(): Promise<EmailInfo> {
-    return (await this.#transport.call(emailEndpoints.getEmail, {})).data;
+    return (await this.#transport.call(endpoints.getEmail, {})).data;
   }
 
   /**
@@ -108,7 +107,7 @@ export class Account {
    * @throws ReelgateError `mail_off`
    */
   async resendEmailConfirmation(): Promise<void> {
-    await this.#transport.call(emailEndpoints.resendConfirmation, {});
+    await this.#transport.call(endpoints.resendConfirmation, {});
   }
 
   /**

@@ -1,5 +1,5 @@
 import * as reconciliationEndpoints from '../contract/admin-videos.ts';
-import * as channelsEndpoints from '../contract/channels.ts';
+import * as channelEndpoints from '../contract/channels.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/service.ts';
@@ -95,14 +95,14 @@ export class Reconciliations {
 }
 
 /** Preset of a known provider: base URL, dialect, page that issues its keys. */
-export type ChannelPresetInfo = EndpointPart<typeof channelsEndpoints.listChannelPresets, 'response'>['data'][number];
+export type ChannelPresetInfo = EndpointPart<typeof channelEndpoints.listChannelPresets, 'response'>['data'][number];
 /** Whether a channel's credential works, and which models the channel could serve. */
-export type ChannelTestResult = EndpointPart<typeof channelsEndpoints.testChannel, 'response'>['data'];
+export type ChannelTestResult = EndpointPart<typeof channelEndpoints.testChannel, 'response'>['data'];
 /** Models the channel serves from now on, and those that received a price. */
-export type AddedModels = EndpointPart<typeof channelsEndpoints.addChannelModels, 'response'>['data'];
+export type AddedModels = EndpointPart<typeof channelEndpoints.addChannelModels, 'response'>['data'];
 
 /** A channel to add. */
-export type NewChannel = EndpointPart<typeof channelsEndpoints.makeChannel, 'body'>;
+export type NewChannel = EndpointPart<typeof channelEndpoints.makeChannel, 'body'>;
 
 /** Channels and the models they serve; requires an administrator. */
 export class Channels {
@@ -114,12 +114,12 @@ export class Channels {
 
   /** Presets of known providers: base URL, dialect, page that issues keys. @throws ReelgateError `forbidden` */
   async presets(): Promise<ChannelPresetInfo[]> {
-    return (await this.#transport.call(channelsEndpoints.listChannelPresets, {})).data;
+    return (await this.#transport.call(channelEndpoints.listChannelPresets, {})).data;
   }
 
   /** Adds a channel and returns its id. @throws ReelgateError `invalid_request` */
   async create(channel: NewChannel): Promise<number> {
-    return (await this.#transport.call(channelsEndpoints.makeChannel, { body: channel })).data.id;
+    return (await this.#transport.call(channelEndpoints.makeChannel, { body: channel })).data.id;
   }
 
   /**
@@ -129,7 +129,7 @@ export class Channels {
    */
   async test(channelId: number, credentialId?: number): Promise<ChannelTestResult> {
     const query = defined({ credential_id: credentialId?.toString() });
-    return (await this.#transport.call(channelsEndpoints.testChannel, { params: { id: String(channelId) }, query }))
+    return (await this.#transport.call(channelEndpoints.testChannel, { params: { id: String(channelId) }, query }))
       .data;
   }
 
@@ -141,6 +141,6 @@ export class Channels {
    */
   async addModels(channelId: number, ids: readonly string[]): Promise<AddedModels> {
     const params = { id: String(channelId) };
-    return (await this.#transport.call(channelsEndpoints.addChannelModels, { params, body: { ids: [...ids] } })).data;
+    return (await this.#transport.call(channelEndpoints.addChannelModels, { params, body: { ids: [...ids] } })).data;
   }
 }

@@ -1,4 +1,4 @@
-import * as betaApplicationsEndpoints from '../contract/beta-applications.ts';
+import * as betaEndpoints from '../contract/beta-applications.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/tickets.ts';
@@ -50,16 +50,10 @@ export class Tickets {
 }
 
 /** An application for a beta feature. */
-export type BetaApplicationInfo = EndpointPart<
-  typeof betaApplicationsEndpoints.listBetaApplications,
-  'response'
->['data'][number];
+export type BetaApplicationInfo = EndpointPart<typeof betaEndpoints.listBetaApplications, 'response'>['data'][number];
 
 /** A feature in beta with its description. */
-export type BetaFeatureInfo = EndpointPart<
-  typeof betaApplicationsEndpoints.listBetaFeatures,
-  'response'
->['data'][number];
+export type BetaFeatureInfo = EndpointPart<typeof betaEndpoints.listBetaFeatures, 'response'>['data'][number];
 
 /** The account's applications for beta features. */
 export class BetaApplications {
@@ -71,12 +65,12 @@ export class BetaApplications {
 
   /** Features that the account can apply for. @throws ReelgateError `unauthorized` */
   async features(): Promise<BetaFeatureInfo[]> {
-    return (await this.#transport.call(betaApplicationsEndpoints.listBetaFeatures, {})).data;
+    return (await this.#transport.call(betaEndpoints.listBetaFeatures, {})).data;
   }
 
   /** All applications, newest first. @throws ReelgateError `unauthorized` */
   list(): Promise<BetaApplicationInfo[]> {
-    return fetchAllPages((query) => this.#transport.call(betaApplicationsEndpoints.listBetaApplications, { query }));
+    return fetchAllPages((query) => this.#transport.call(betaEndpoints.listBetaApplications, { query }));
   }
 
   /**
@@ -85,6 +79,6 @@ export class BetaApplications {
    * @throws ReelgateError while an application for the feature is pending or approved
    */
   async apply(feature: string, reason: string): Promise<number> {
-    return (await this.#transport.call(betaApplicationsEndpoints.applyForBeta, { body: { feature, reason } })).data.id;
+    return (await this.#transport.call(betaEndpoints.applyForBeta, { body: { feature, reason } })).data.id;
   }
 }

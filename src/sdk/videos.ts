@@ -7,7 +7,7 @@ import { getVideoReceipt } from '../contract/request-log.ts';
 import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
 import { listVideoModels } from '../contract/video.ts';
-import * as videoSharesEndpoints from '../contract/video-shares.ts';
+import * as shareEndpoints from '../contract/video-shares.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { ReceiptInfo } from './requests.ts';
 import { fetchAllPages, sleep, type Transport } from './transport.ts';
@@ -324,11 +324,11 @@ function toTimeoutError(id: string, last: Video | ReelgateError): ReelgateError 
 }
 
 /** A link with which anyone can watch a video. */
-export type ShareInfo = EndpointPart<typeof videoSharesEndpoints.listShares, 'response'>['data'][number];
+export type ShareInfo = EndpointPart<typeof shareEndpoints.listShares, 'response'>['data'][number];
 /** Lifetime and password of a link. */
-export type NewShare = EndpointPart<typeof videoSharesEndpoints.createShare, 'body'>;
+export type NewShare = EndpointPart<typeof shareEndpoints.createShare, 'body'>;
 /** A newly created link with its URL. */
-export type CreatedShare = EndpointPart<typeof videoSharesEndpoints.createShare, 'response'>['data'];
+export type CreatedShare = EndpointPart<typeof shareEndpoints.createShare, 'response'>['data'];
 
 /** Links with which anyone can watch a video of the account. */
 export class Shares {
@@ -345,19 +345,19 @@ export class Shares {
    */
   async create(videoId: string, options: NewShare = {}): Promise<CreatedShare> {
     const params = { task_id: videoId };
-    return (await this.#transport.call(videoSharesEndpoints.createShare, { params, body: options })).data;
+    return (await this.#transport.call(shareEndpoints.createShare, { params, body: options })).data;
   }
 
   /** Active links of one video or of all videos, newest first. @throws ReelgateError `task_not_exist` */
   async list(videoId?: string): Promise<ShareInfo[]> {
     if (videoId === undefined)
-      return fetchAllPages((query) => this.#transport.call(videoSharesEndpoints.listShares, { query }));
-    return (await this.#transport.call(videoSharesEndpoints.listVideoShares, { params: { task_id: videoId } })).data;
+      return fetchAllPages((query) => this.#transport.call(shareEndpoints.listShares, { query }));
+    return (await this.#transport.call(shareEndpoints.listVideoShares, { params: { task_id: videoId } })).data;
   }
 
   /** Revokes a link immediately. @throws ReelgateError `not_exist` */
   async remove(videoId: string, id: number): Promise<void> {
-    await this.#transport.call(videoSharesEndpoints.deleteShare, { params: { task_id: videoId, id: String(id) } });
+    await this.#transport.call(shareEndpoints.deleteShare, { params: { task_id: videoId, id: String(id) } });
   }
 }
 

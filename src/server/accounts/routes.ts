@@ -1,10 +1,9 @@
 import type { Static } from 'typebox';
 import { toSpendLimitState } from '../../contract/account-fields.ts';
 import * as accountEndpoints from '../../contract/accounts.ts';
-import * as loginHistoryAndSessionEndReasonEndpoints from '../../contract/accounts.ts';
 import { createManagementToken, type Session } from '../../contract/accounts.ts';
 import * as endpoints from '../../contract/admin-accounts.ts';
-import * as apiTokensEndpoints from '../../contract/api-tokens.ts';
+import * as tokenEndpoints from '../../contract/api-tokens.ts';
 import * as passkeyEndpoints from '../../contract/passkeys.ts';
 import { done, list, longList, ok, parseSort, toLongPage, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
@@ -298,25 +297,25 @@ function addLoginHistoryRoutes(
   routes: RouteRegistry,
   { loginHistory, sessions }: Pick<Accounts, 'loginHistory' | 'sessions'>,
 ): void {
-  routes.add(loginHistoryAndSessionEndReasonEndpoints.listLogins, async ({ caller, query }) => {
+  routes.add(accountEndpoints.listLogins, async ({ caller, query }) => {
     const { rows, ...page } = await loginHistory.listOwn(caller.userId, query.failed === 'true', toLongPage(query));
     return longList(rows.map(toAttempt), page);
   });
 
-  routes.add(loginHistoryAndSessionEndReasonEndpoints.adminListLogins, async ({ caller, query }) => {
+  routes.add(accountEndpoints.adminListLogins, async ({ caller, query }) => {
     const { user_id: userId, failed } = query;
     const filter = { userId: userId === undefined ? undefined : Number(userId), failed: failed === 'true' };
     const { rows, ...page } = await loginHistory.listManaged(caller.role, filter, toLongPage(query));
     return longList(rows.map(toAttempt), page);
   });
 
-  routes.add(loginHistoryAndSessionEndReasonEndpoints.getSessionEnd, async ({ request }) => {
+  routes.add(accountEndpoints.getSessionEnd, async ({ request }) => {
     const end = request.session === undefined ? undefined : await sessions.findEnd(request.session);
     return ok({ reason: end?.reason ?? null, ended_time: toSecondsOrNull(end?.ended_at ?? null) });
   });
 }
 
-const toAttempt = (row: LoginAttemptRow): loginHistoryAndSessionEndReasonEndpoints.LoginAttempt => ({
+const toAttempt = (row: LoginAttemptRow): accountEndpoints.LoginAttempt => ({
   id: row.id,
   user_id: row.user_id,
   outcome: row.outcome,
@@ -404,36 +403,34 @@ function addTokenRoutes(
     ok({ access_token: await managementTokens.reissue(caller, toRequestOrigin(request)) }),
   );
 
-  routes.add(apiTokensEndpoints.listTokens, async ({ caller, query }) => {
+  routes.add(tokenEndpoints.listTokens, async ({ caller, query }) => {
     const { rows, total } = await tokens.list(ownTokensOf(caller), toPage(query), parseSort(query.sort));
     return list(rows.map(toTokenRow), total);
   });
 
-  routes.add(apiTokensEndpoints.getToken, async ({ caller, params }) =>
+  routes.add(tokenEndpoints.getToken, async ({ caller, params }) =>
     ok(toTokenRow(await tokens.get(ownTokensOf(caller), Number(params.id)))),
   );
 
-  routes.add(apiTokensEndpoints.createToken, async ({ caller, body }) =>
-    ok(await tokens.create(ownerOf(caller), body)),
-  );
+  routes.add(tokenEndpoints.createToken, async ({ caller, body }) => ok(await tokens.create(ownerOf(caller), body)));
 
-  routes.add(apiTokensEndpoints.updateToken, async ({ caller, params, body }) => {
+  routes.add(tokenEndpoints.updateToken, async ({ caller, params, body }) => {
     await tokens.update(ownTokensOf(caller), Number(params.id), body);
     return done();
   });
 
-  routes.add(apiTokensEndpoints.rotateToken, async ({ caller, params, body, request }) => {
-    const { overlap_seconds: overlap = apiTokensEndpoints.DEFAULT_OVERLAP_SECONDS } = body;
+  routes.add(tokenEndpoints.rotateToken, async ({ caller, params, body, request }) => {
+    const { overlap_seconds: overlap = tokenEndpoints.DEFAULT_OVERLAP_SECONDS } = body;
     const rotated = await rotation.rotate(ownerOf(caller), Number(params.id), overlap, toRequestOrigin(request));
     return ok({ id: rotated.id, key: rotated.key, old_key_expires_at: toSecondsOrNull(rotated.oldKeyExpiresAt) });
   });
 
-  routes.add(apiTokensEndpoints.endTokenRotation, async ({ caller, params, request }) => {
+  routes.add(tokenEndpoints.endTokenRotation, async ({ caller, params, request }) => {
     await rotation.endOverlap(ownTokensOf(caller), Number(params.id), toActor(caller, request));
     return done();
   });
 
-  routes.add(apiTokensEndpoints.revokeToken, async ({ caller, params }) => {
+  routes.add(tokenEndpoints.revokeToken, async ({ caller, params }) => {
     await tokens.revoke(ownTokensOf(caller), Number(params.id));
     return done();
   });

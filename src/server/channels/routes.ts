@@ -2,7 +2,6 @@ import type { Static } from 'typebox';
 import * as endpoints from '../../contract/channels.ts';
 import { operationsOf } from '../../contract/generation-ways.ts';
 import * as modelEndpoints from '../../contract/models.ts';
-import * as adminModelsAndUsableModelsEndpoints from '../../contract/models.ts';
 import { type Capability, listVendors, type VendorRow } from '../../contract/models.ts';
 import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
@@ -282,7 +281,7 @@ function addModelAdminRoutes(
   routes: RouteRegistry,
   { models, channels }: { readonly models: ModelAdminService; readonly channels: ChannelSelectionService },
 ): void {
-  routes.add(adminModelsAndUsableModelsEndpoints.listModelRows, async ({ query }) => {
+  routes.add(modelEndpoints.listModelRows, async ({ query }) => {
     const { vendor, kind, q } = query;
     const { rows, total } = await models.list({ vendor, kind, nameContains: q }, toPage(query), parseSort(query.sort));
     const catalog = await channels.catalog();
@@ -292,20 +291,20 @@ function addModelAdminRoutes(
     );
   });
 
-  routes.add(adminModelsAndUsableModelsEndpoints.adminCreateModel, async ({ body, caller, request }) =>
+  routes.add(modelEndpoints.adminCreateModel, async ({ body, caller, request }) =>
     ok({ id: await models.create(toActor(caller, request), body) }),
   );
 
-  routes.add(adminModelsAndUsableModelsEndpoints.getModelRow, async ({ params }) =>
+  routes.add(modelEndpoints.getModelRow, async ({ params }) =>
     ok(toModelRow(await models.get(decodeModelId(params)), await channels.catalog())),
   );
 
-  routes.add(adminModelsAndUsableModelsEndpoints.adminUpdateModel, async ({ params, body, caller, request }) => {
+  routes.add(modelEndpoints.adminUpdateModel, async ({ params, body, caller, request }) => {
     await models.update(toActor(caller, request), decodeModelId(params), body);
     return done();
   });
 
-  routes.add(adminModelsAndUsableModelsEndpoints.adminDeleteModel, async ({ params, caller, request }) => {
+  routes.add(modelEndpoints.adminDeleteModel, async ({ params, caller, request }) => {
     await models.remove(toActor(caller, request), decodeModelId(params));
     return done();
   });
@@ -314,7 +313,7 @@ function addModelAdminRoutes(
 /** An encoded slash is refused in paths, so the slash of a name is sent as `~`. */
 const decodeModelId = ({ id }: { readonly id: string }): string => id.replaceAll('~', '/');
 
-function toModelRow(row: ModelRow, catalog: Catalog): Static<typeof adminModelsAndUsableModelsEndpoints.ModelRow> {
+function toModelRow(row: ModelRow, catalog: Catalog): Static<typeof modelEndpoints.ModelRow> {
   const resolved = catalog.models.get(row.id);
   return {
     id: row.id,

@@ -1,6 +1,6 @@
 import { toSpendLimitState } from '../../contract/account-fields.ts';
 import * as endpoints from '../../contract/device-auth.ts';
-import * as adminDeviceClientsEndpoints from '../../contract/device-clients.ts';
+import * as deviceClientEndpoints from '../../contract/device-clients.ts';
 import { toVerificationLinks } from '../../contract/device-pages.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import type { OauthScope } from '../../contract/oauth.ts';
@@ -254,38 +254,38 @@ function addDeviceClientAdminRoutes(
   routes: RouteRegistry,
   { clients, devices }: Pick<DeviceAuth, 'clients' | 'devices'>,
 ): void {
-  routes.add(adminDeviceClientsEndpoints.adminListDeviceClients, async ({ query }) => {
+  routes.add(deviceClientEndpoints.adminListDeviceClients, async ({ query }) => {
     const { rows, total } = await clients.list(toPage(query), parseSort(query.sort));
     return list(rows.map(toClientRow), total);
   });
 
-  routes.add(adminDeviceClientsEndpoints.adminCreateDeviceClient, async ({ body, caller, request }) => {
+  routes.add(deviceClientEndpoints.adminCreateDeviceClient, async ({ body, caller, request }) => {
     const { client_id, ...properties } = body;
     const client = { ...properties, ...defined({ id: client_id }) };
     const { id, secret } = await clients.create(toActor(caller, request), client);
     return ok({ id, client_id: id, ...defined({ client_secret: secret }) });
   });
 
-  routes.add(adminDeviceClientsEndpoints.adminGetDeviceClient, async ({ params }) =>
+  routes.add(deviceClientEndpoints.adminGetDeviceClient, async ({ params }) =>
     ok(toClientRow(await clients.get(params.id))),
   );
 
-  routes.add(adminDeviceClientsEndpoints.adminUpdateDeviceClient, async ({ params, body, caller, request }) => {
+  routes.add(deviceClientEndpoints.adminUpdateDeviceClient, async ({ params, body, caller, request }) => {
     await clients.update(toActor(caller, request), params.id, body);
     return done();
   });
 
-  routes.add(adminDeviceClientsEndpoints.adminDeleteDeviceClient, async ({ params, caller, request }) => {
+  routes.add(deviceClientEndpoints.adminDeleteDeviceClient, async ({ params, caller, request }) => {
     await devices.removeClient(toActor(caller, request), params.id);
     return done();
   });
 
-  routes.add(adminDeviceClientsEndpoints.adminAddClientSecret, async ({ params, caller, request }) => {
+  routes.add(deviceClientEndpoints.adminAddClientSecret, async ({ params, caller, request }) => {
     const { id, secret } = await clients.addSecret(toActor(caller, request), params.id);
     return ok({ id, client_secret: secret });
   });
 
-  routes.add(adminDeviceClientsEndpoints.adminDeleteClientSecret, async ({ params, caller, request }) => {
+  routes.add(deviceClientEndpoints.adminDeleteClientSecret, async ({ params, caller, request }) => {
     await clients.removeSecret(toActor(caller, request), params.id, Number(params.secret));
     return done();
   });

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox';
 import * as endpoints from '../../contract/admin-videos.ts';
-import * as vendorBillingReconciliationEndpoints from '../../contract/admin-videos.ts';
 import { list, longList, ok, toLongPage, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { Authorship, FindAuthors } from '../accounts/memberships.ts';
@@ -165,7 +164,7 @@ export function addReconciliationRoutes(
   routes: RouteRegistry,
   { reconciliation, store, channels }: ReconciliationRouteDependencies,
 ): void {
-  routes.add(vendorBillingReconciliationEndpoints.listReconciliations, async ({ query }) => {
+  routes.add(endpoints.listReconciliations, async ({ query }) => {
     const { offset, pageSize } = toPage(query);
     const channelId = query.channel_id === undefined ? undefined : Number(query.channel_id);
     const { rows, total } =
@@ -178,11 +177,9 @@ export function addReconciliationRoutes(
     );
   });
 
-  routes.add(vendorBillingReconciliationEndpoints.listReconciledAccounts, async () =>
-    ok((await reconciliation.states()).map(toAccount)),
-  );
+  routes.add(endpoints.listReconciledAccounts, async () => ok((await reconciliation.states()).map(toAccount)));
 
-  routes.add(vendorBillingReconciliationEndpoints.reconcileChannel, async ({ params }) => {
+  routes.add(endpoints.reconcileChannel, async ({ params }) => {
     const channel = await channels.byId(Number(params.id));
     if (channel === undefined) throw notExistError('channel');
     const row = await reconciliation.reconcile(channel).catch(rethrowUnreadable);
@@ -199,9 +196,7 @@ const MICRO = 1_000_000;
 
 const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
 
-const toAccount = (
-  state: VendorAccountState,
-): Static<typeof vendorBillingReconciliationEndpoints.ReconciledAccount> => ({
+const toAccount = (state: VendorAccountState): Static<typeof endpoints.ReconciledAccount> => ({
   channel_id: state.channel.id,
   channel_name: state.channel.name,
   vendor: state.channel.vendor,
@@ -222,10 +217,7 @@ const toAccount = (
         },
 });
 
-function toReconciliation(
-  row: ReconciliationRow,
-  channelName: string,
-): Static<typeof vendorBillingReconciliationEndpoints.Reconciliation> {
+function toReconciliation(row: ReconciliationRow, channelName: string): Static<typeof endpoints.Reconciliation> {
   const { billed_units: billed, settled_units: settled } = row;
   return {
     id: row.id,

@@ -1,6 +1,5 @@
 import { defined } from '../../contract/objects.ts';
-import * as favouriteVideosEndpoints from '../../contract/own-videos.ts';
-import * as ownVideoSubmitQuoteAndDeleteEndpoints from '../../contract/own-videos.ts';
+import * as ownVideoEndpoints from '../../contract/own-videos.ts';
 import { quoteModelVideo } from '../../contract/own-videos.ts';
 import { done, longList, ok, toLongPage } from '../../contract/responses.ts';
 import { TASK_STATUS, type TaskStatus } from '../../contract/task-states.ts';
@@ -297,23 +296,23 @@ export function addConsoleVideoRoutes(
   const parse = (body: unknown, request: RequestImages) =>
     parseGenerationRequest(body as GenerationRequestBody, request, undefined);
 
-  routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.submitOwnVideo, async ({ body, caller, request, reply }) => {
+  routes.add(ownVideoEndpoints.submitOwnVideo, async ({ body, caller, request, reply }) => {
     const generation = parse(body, request);
     await announceEnd(channels, generation.model, reply);
     const { task } = await submitForAccount(submitter, ownerOf(caller), generation, request);
     return ok({ task_id: task.public_id });
   });
 
-  routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.quoteVideo, async ({ body, caller, request }) =>
+  routes.add(ownVideoEndpoints.quoteVideo, async ({ body, caller, request }) =>
     ok(await quotes.quote({ ...ownerOf(caller), models: [] }, parse(body, request))),
   );
 
-  routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.listGenerationTimes, async () => {
+  routes.add(ownVideoEndpoints.listGenerationTimes, async () => {
     const models = (await channels.listModels()).filter(({ kind }) => kind === 'video').map(({ id }) => id);
     return ok([...(await durations.read(models))]);
   });
 
-  routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.cancelOwnVideo, async ({ params, caller }) => {
+  routes.add(ownVideoEndpoints.cancelOwnVideo, async ({ params, caller }) => {
     const task = await store.findForUser(params.task_id, caller.userId);
     if (task === undefined) throw notExistError('task');
     assertMayEnd(task, caller);
@@ -321,7 +320,7 @@ export function addConsoleVideoRoutes(
     return done();
   });
 
-  routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.deleteOwnVideo, async ({ params, caller }) => {
+  routes.add(ownVideoEndpoints.deleteOwnVideo, async ({ params, caller }) => {
     const task = await store.findForUser(params.task_id, caller.userId);
     if (task === undefined) throw notExistError('task');
     assertMayEnd(task, caller);
@@ -505,14 +504,12 @@ export function addFavouriteRoutes(routes: RouteRegistry, { store, favourites }:
     if (task === undefined) throw notExistError('task');
     return task;
   };
-  routes.add(favouriteVideosEndpoints.listFavourites, async ({ caller }) =>
-    ok(await favourites.listPublicIds(caller.userId)),
-  );
-  routes.add(favouriteVideosEndpoints.addFavourite, async ({ params, caller }) => {
+  routes.add(ownVideoEndpoints.listFavourites, async ({ caller }) => ok(await favourites.listPublicIds(caller.userId)));
+  routes.add(ownVideoEndpoints.addFavourite, async ({ params, caller }) => {
     await favourites.add(await own(params.task_id, caller.userId));
     return done();
   });
-  routes.add(favouriteVideosEndpoints.removeFavourite, async ({ params, caller }) => {
+  routes.add(ownVideoEndpoints.removeFavourite, async ({ params, caller }) => {
     await favourites.remove(await own(params.task_id, caller.userId));
     return done();
   });
