@@ -4,12 +4,14 @@ import type { Page } from 'playwright-core';
 import {
   authenticate,
   type BrowserFixture,
+  navigateWithin,
   openBrowserFixture,
   signIn,
   waitForContent,
   waitForExpression,
 } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
+import { CONSOLE_PATHS } from './console-paths.ts';
 import { STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
@@ -30,6 +32,19 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const inDialog = (name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true });
   const firstUser = () => page.getByRole('row').nth(1).getByRole('link').first();
+
+  it('shows one button that creates the first item of an empty list', async () => {
+    const several: string[] = [];
+    await page.goto('/studio');
+    await waitForContent(page);
+    for (const path of Object.values(CONSOLE_PATHS)) {
+      if (path === '/studio' || path.includes('/new') || /\d/.test(path)) continue;
+      await navigateWithin(page, path);
+      const visible = page.locator('[data-create]').filter({ visible: true });
+      if ((await visible.count()) > 1) several.push(path);
+    }
+    assert.deepEqual(several, []);
+  });
 
   it('sorts a list on the server in both directions, and keeps the order in the URL', async () => {
     await page.goto('/admin/users');

@@ -366,6 +366,12 @@ interface PagedTableProps<Row> {
   readonly selection?: RowSelection<Row>;
 }
 
+/** Whether a list is empty without any filter; {@link PagedTable} then shows its empty state. */
+export const isListEmpty = (
+  { data, error, isPlaceholderData }: UseQueryResult<ListResponse<unknown>>,
+  filters: ListFilters,
+): boolean => error === null && data?.total === 0 && !filters.active && !isPlaceholderData;
+
 /** One page of a list in each of its states: loading, failed, empty, without a match for the filters, or filled. */
 export function PagedTable<Row>(props: PagedTableProps<Row>) {
   const { label, query, filters, columns, rowKey, emptyState, selection } = props;
@@ -379,7 +385,7 @@ export function PagedTable<Row>(props: PagedTableProps<Row>) {
       </>
     );
   }
-  if (data?.total === 0 && !filters.active && !isPlaceholderData) return emptyState;
+  if (isListEmpty(query, filters)) return emptyState;
   if (data?.total === 0 && !isPlaceholderData) {
     return (
       <EmptyState icon={<IconFilterOff size={28} />} title={t('noMatch')} action={<ClearFilters filters={filters} />}>

@@ -54,10 +54,10 @@ export function useReturnFocus(): void {
       // After the unmount: until then the dialog traps the focus.
       setTimeout(() => {
         if (document.activeElement !== document.body) return;
-        // The button of an empty list is gone once the list has an item; the head of the page has the same.
+        // The button of an empty list is gone once the list has an item; the head of the page then has it.
         const element =
           before.find((each) => each?.isConnected === true && each !== document.body) ??
-          document.querySelector('.page-actions [data-create]') ??
+          document.querySelector('[data-create]') ??
           document.querySelector('h1');
         if (element instanceof HTMLElement) element.focus();
       });

@@ -68,7 +68,7 @@ export function ApiKeysPage() {
     </Button>
   );
   return (
-    <Page title={t('apiKeys.title')} subtitle={t('apiKeys.lead')} actions={make}>
+    <Page title={t('apiKeys.title')} subtitle={t('apiKeys.lead')} actions={tokens.data?.total === 0 ? undefined : make}>
       <ErrorAlert error={tokens.error} retry={() => void tokens.refetch()} />
       {tokens.data === undefined && tokens.error === null ? <PageLoadingIndicator /> : null}
       {tokens.data?.total === 0 ? (

@@ -39,7 +39,11 @@ export function DevicesPage() {
     </Button>
   );
   return (
-    <Page title={t('devices.title')} subtitle={t('devices.lead')} actions={confirm}>
+    <Page
+      title={t('devices.title')}
+      subtitle={t('devices.lead')}
+      actions={devices.data?.total === 0 ? undefined : confirm}
+    >
       <ErrorAlert error={devices.error} retry={() => void devices.refetch()} />
       {devices.data === undefined && devices.error === null ? <Skeleton h={180} radius="lg" /> : null}
       {devices.data?.total === 0 ? (

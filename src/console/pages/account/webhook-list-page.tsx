@@ -24,7 +24,11 @@ export function WebhookListPage() {
     </Button>
   );
   return (
-    <Page title={t('webhooks.title')} subtitle={t('webhooks.lead')} actions={add}>
+    <Page
+      title={t('webhooks.title')}
+      subtitle={t('webhooks.lead')}
+      actions={webhooks.data?.total === 0 ? undefined : add}
+    >
       <ErrorAlert error={webhooks.error} retry={() => void webhooks.refetch()} />
       {webhooks.data === undefined && webhooks.error === null ? <PageLoadingIndicator /> : null}
       {webhooks.data?.total === 0 ? (

@@ -57,7 +57,7 @@ export function FilesPage() {
   };
   const upload = isOff ? null : <UploadButton onFiles={add} />;
   return (
-    <Page title={t('files.title')} subtitle={t('files.lead')} actions={upload}>
+    <Page title={t('files.title')} subtitle={t('files.lead')} actions={rows?.length === 0 ? undefined : upload}>
       <Box
         className={isOver ? 'drop-over' : ''}
         mih="50vh"

@@ -208,8 +208,9 @@ export function TicketListPage() {
     </Button>
   );
   const rows = tickets.data?.data ?? [];
+  const hasNone = tickets.data?.total === 0 && status === undefined;
   return (
-    <Page title={t('title')} subtitle={t('lead')} size="md" actions={ask}>
+    <Page title={t('title')} subtitle={t('lead')} size="md" actions={hasNone ? undefined : ask}>
       <SegmentedControl
         mb="md"
         maw="100%"
@@ -225,7 +226,7 @@ export function TicketListPage() {
       <ErrorAlert error={tickets.error} retry={() => void tickets.refetch()} />
       {tickets.data === undefined && tickets.error === null ? <TicketSkeletons /> : null}
       {tickets.data?.total === 0 && status !== undefined ? <Text c="dimmed">{t('noMatch')}</Text> : null}
-      {tickets.data?.total === 0 && status === undefined ? (
+      {hasNone ? (
         <EmptyState icon={<IconLifebuoy size={28} />} title={t('emptyTitle')} action={ask}>
           {t('emptyText')}
         </EmptyState>

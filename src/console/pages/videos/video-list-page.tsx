@@ -91,6 +91,7 @@ const VideoList = memo(function VideoList({ search }: { readonly search: VideosS
       {t('run')}
     </Button>
   );
+  const hasNone = videos.data?.total === 0 && !hasFilters(search);
   return (
     <Page
       title={t('videosTitle')}
@@ -99,11 +100,11 @@ const VideoList = memo(function VideoList({ search }: { readonly search: VideosS
       actions={
         <>
           <ListActions selection={selection} isEmpty={shown.length === 0} />
-          {studio}
+          {hasNone ? null : studio}
         </>
       }
     >
-      {videos.data?.total === 0 && !hasFilters(search) ? null : <VideoFilters search={search} set={set} />}
+      {hasNone ? null : <VideoFilters search={search} set={set} />}
       {collection === undefined ? null : (
         <Suspense>
           <CollectionBar id={collection} onDeleted={() => set({ collection: undefined })} />

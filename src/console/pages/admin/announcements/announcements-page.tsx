@@ -9,7 +9,7 @@ import {
   adminListAnnouncements,
   adminUpdateAnnouncement,
 } from '../../../../contract/notifications.ts';
-import { PagedTable } from '../../../components/data-table.tsx';
+import { isListEmpty, PagedTable } from '../../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog } from '../../../components/dialog.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
@@ -33,7 +33,12 @@ export function AnnouncementsPage() {
     </Button>
   );
   return (
-    <Page title={t('app:pages.announcements')} subtitle={t('announcements.lead')} size="xl" actions={make}>
+    <Page
+      title={t('app:pages.announcements')}
+      subtitle={t('announcements.lead')}
+      size="xl"
+      actions={isListEmpty(announcements, filters) ? undefined : make}
+    >
       <PagedTable
         label={t('app:pages.announcements')}
         query={announcements}

@@ -4,7 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { CHANNEL_SORTS, changeChannel, listChannels, testChannel } from '../../../../contract/channels.ts';
 import { ReelgateError } from '../../../../sdk/errors.ts';
-import { PagedTable, type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
+import { isListEmpty, PagedTable, type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
@@ -38,9 +38,9 @@ export function ChannelListPage() {
       {t('channels.make')}
     </RouteButton>
   );
-  const isEmpty = channels.data?.total === 0 && !filters.active;
+  const isEmpty = isListEmpty(channels, filters);
   return (
-    <Page title={t('app:pages.channels')} subtitle={t('channels.lead')} size="xl" actions={make}>
+    <Page title={t('app:pages.channels')} subtitle={t('channels.lead')} size="xl" actions={isEmpty ? undefined : make}>
       {isEmpty ? null : (
         <FilterBar filters={filters}>
           <ChoiceFilter

@@ -28,7 +28,7 @@ import {
 } from '../../../../contract/device-clients.ts';
 import { OAUTH_SCOPES } from '../../../../contract/oauth.ts';
 import { CopyField } from '../../../components/copy-button.tsx';
-import { PagedTable } from '../../../components/data-table.tsx';
+import { isListEmpty, PagedTable } from '../../../components/data-table.tsx';
 import { DeleteButton } from '../../../components/delete-button.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
@@ -52,7 +52,12 @@ export function DeviceClientsPage() {
     </Button>
   );
   return (
-    <Page title={t('app:pages.deviceClients')} subtitle={t('deviceClients.lead')} size="xl" actions={make}>
+    <Page
+      title={t('app:pages.deviceClients')}
+      subtitle={t('deviceClients.lead')}
+      size="xl"
+      actions={isListEmpty(clients, filters) ? undefined : make}
+    >
       <PagedTable
         label={t('app:pages.deviceClients')}
         query={clients}

@@ -4,7 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { MODEL_KINDS } from '../../../../contract/model-kinds.ts';
 import { adminUpdateModel, listModelRows, MODEL_SORTS } from '../../../../contract/models.ts';
-import { PagedTable, type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
+import { isListEmpty, PagedTable, type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
@@ -39,7 +39,12 @@ export function ModelListPage() {
     </RouteButton>
   );
   return (
-    <Page title={t('app:pages.models')} subtitle={t('models.lead')} size="xl" actions={make}>
+    <Page
+      title={t('app:pages.models')}
+      subtitle={t('models.lead')}
+      size="xl"
+      actions={isListEmpty(models, filters) ? undefined : make}
+    >
       <FilterBar filters={filters}>
         <TextFilter filters={filters} name="q" label={t('models.search')} />
         <ChoiceFilter filters={filters} name="vendor" label={t('channels.vendor')} choices={toVendorOptions(vendors)} />

@@ -29,7 +29,7 @@ import {
   PLAN_SORTS,
 } from '../../../../contract/plans.ts';
 import { useAmountUnit, useAmountUnitName, useFormatCredits } from '../../../components/credit-amount.tsx';
-import { PagedTable } from '../../../components/data-table.tsx';
+import { isListEmpty, PagedTable } from '../../../components/data-table.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { AmountInput, type AmountInputProps, SpendLimitFields } from '../../../components/limit-fields.tsx';
@@ -153,7 +153,12 @@ export function PlanListPage() {
     </RouteButton>
   );
   return (
-    <Page title={t('app:pages.adminPackages')} subtitle={t('lead')} size="xl" actions={make}>
+    <Page
+      title={t('app:pages.adminPackages')}
+      subtitle={t('lead')}
+      size="xl"
+      actions={isListEmpty(cards, filters) ? undefined : make}
+    >
       <PagedTable
         label={t('app:pages.adminPackages')}
         query={cards}

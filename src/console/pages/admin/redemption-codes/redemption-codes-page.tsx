@@ -26,7 +26,7 @@ import {
   type CodeStatus,
 } from '../../../../contract/plans.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
-import { PagedTable, type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
+import { isListEmpty, PagedTable, type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { AmountInput } from '../../../components/limit-fields.tsx';
@@ -86,7 +86,7 @@ export function RedemptionCodesPage() {
         <>
           {batch === undefined ? null : <RevokeCodeBatch id={Number(batch)} />}
           <ExportCodes filter={filters.value} total={codes.data?.total ?? 0} />
-          {make}
+          {isListEmpty(codes, filters) ? null : make}
         </>
       }
     >
