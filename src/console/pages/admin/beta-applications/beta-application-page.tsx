@@ -26,7 +26,7 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink, UserOrChannelLink, useRouteId } from '../../../components/route-link.tsx';
 import { useSaveAndClose } from '../../../components/save-form.tsx';
 import { type BetaFeature, betaFeaturesQuery } from '../../../data/account-queries.ts';
-import { dataQuery, listQuery, type ResponseData, useUserNames } from '../../../data/admin.ts';
+import { dataQuery, type ListItem, listQuery, type ResponseData, useUserNames } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { useSelf } from '../../../data/self.ts';
 
@@ -159,22 +159,7 @@ export function AdminApplicationListPage() {
           {
             label: t('beta.feature'),
             sortKey: 'feature',
-            cell: ({ id, feature, reason }) => (
-              <div style={{ maxWidth: 420 }}>
-                <RouteLink
-                  to="/admin/beta-applications/$id"
-                  params={{ id: String(id) }}
-                  fw={600}
-                  size="sm"
-                  style={{ overflowWrap: 'anywhere' }}
-                >
-                  {feature}
-                </RouteLink>
-                <Text size="xs" c="dimmed" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
-                  {reason}
-                </Text>
-              </div>
-            ),
+            cell: (application) => <Feature application={application} />,
           },
           { label: t('beta.user'), cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} /> },
           {
@@ -196,6 +181,30 @@ export function AdminApplicationListPage() {
         ]}
       />
     </Page>
+  );
+}
+
+interface FeatureProps {
+  readonly application: ListItem<typeof adminListBetaApplications>;
+}
+
+/** The feature someone asked for, and the reason. */
+function Feature({ application: { id, feature, reason } }: FeatureProps) {
+  return (
+    <div style={{ maxWidth: 420 }}>
+      <RouteLink
+        to="/admin/beta-applications/$id"
+        params={{ id: String(id) }}
+        fw={600}
+        size="sm"
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {feature}
+      </RouteLink>
+      <Text size="xs" c="dimmed" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
+        {reason}
+      </Text>
+    </div>
   );
 }
 
