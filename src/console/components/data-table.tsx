@@ -66,8 +66,8 @@ const ROWS_AT_A_TIME = 50;
 
 /**
  * A table; on phones each row becomes a card with its first column as the heading. The rows follow the header in a later
- * frame, so that a click on a long list is answered at once; those of a selection do not, because a box ticked late
- * would flicker.
+ * frame, so that a click on a long list is answered at once. The first rows do not, because what follows the table would
+ * move twice, nor those of a selection, because a box ticked late would flicker.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const narrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false });
@@ -76,7 +76,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const { stale = false, rows, columns, sort } = props;
   const wanted: ShownRows<Row> = { ...props, limit };
   const later = useDeferredValue(wanted);
-  const shown = props.selection === undefined ? later : wanted;
+  const shown = props.selection === undefined && later.rows !== undefined ? later : wanted;
   return (
     <Box aria-busy={stale} style={{ opacity: stale ? 0.6 : 1, transition: 'opacity 120ms' }}>
       {narrow === true && props.onSort !== undefined ? (
