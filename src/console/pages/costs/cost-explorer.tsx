@@ -334,23 +334,25 @@ function RangePicker({ filters, range }: { readonly filters: ListFilters; readon
         }
         data={PRESET_DAYS.map((value) => ({ value, label: t('days', { count: Number(value) }) }))}
       />
-      {(['from', 'to'] as const).map((name) => (
-        <TextInput
-          key={name}
-          type="date"
-          label={t(name)}
-          w={{ base: 'calc(50% - 5px)', xs: 150 }}
-          value={formatDay(name === 'from' ? range.fromDay : range.toDay)}
-          onChange={({ currentTarget: { value } }) =>
-            filters.setAll({
-              from: formatDay(range.fromDay),
-              to: formatDay(range.toDay),
-              [name]: value === '' ? undefined : value,
-              days: undefined,
-            })
-          }
-        />
-      ))}
+      <Group gap="xs" wrap="nowrap" w={{ base: '100%', xs: 'auto' }}>
+        {(['from', 'to'] as const).map((name) => (
+          <TextInput
+            key={name}
+            type="date"
+            label={t(name)}
+            w={{ base: '50%', xs: 150 }}
+            value={formatDay(name === 'from' ? range.fromDay : range.toDay)}
+            onChange={({ currentTarget: { value } }) =>
+              filters.setAll({
+                from: formatDay(range.fromDay),
+                to: formatDay(range.toDay),
+                [name]: value === '' ? undefined : value,
+                days: undefined,
+              })
+            }
+          />
+        ))}
+      </Group>
     </>
   );
 }
