@@ -22,7 +22,8 @@ import { ADMIN_PAGE_SIZE, type ListResponse } from '../data/admin.ts';
 import { readOrganization } from '../data/browser-storage.ts';
 import { formatCount } from '../data/format-values.ts';
 import { ErrorAlert } from './error-alert.tsx';
-import { type ListFilters, nextSort, sortRows } from './list/use-list-filters.ts';
+import { nextSort, sortRows } from './list/sort-rows.ts';
+import type { ListFilters } from './list/use-list-filters.ts';
 import { EmptyState } from './page.tsx';
 import { Pager } from './pager.tsx';
 

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
-import { formatSort, parseSort, type Sort, sortRowsBy } from '../../../contract/responses.ts';
+import { formatSort, parseSort, type Sort } from '../../../contract/responses.ts';
 import { ADMIN_PAGE_SIZE } from '../../data/admin.ts';
 
 /** Filters, sort and page of a list as stored in the URL; each list reads those it supports. */
@@ -115,28 +115,4 @@ function toSearchValue(value: string | undefined): ListSearch[string] {
   if (value === undefined || value === '') return undefined;
   if (value === 'true' || value === 'false') return value === 'true';
   return String(Number(value)) === value ? Number(value) : value;
-}
-
-interface SortableColumn<Row> {
-  readonly sortKey?: string;
-  readonly sortValue?: (row: Row) => string | number | null;
-}
-
-/** The sort after a click on a column: descending, then ascending, then the original order. */
-export function nextSort(current: Sort | undefined, key: string): Sort | undefined {
-  if (current?.key !== key) return { key, descending: true };
-  return current.descending ? { key, descending: false } : undefined;
-}
-
-/**
- * Rows sorted by a column, with missing values last in both directions; in their original order if the column is
- * unknown.
- */
-export function sortRows<Row>(
-  rows: readonly Row[],
-  columns: readonly SortableColumn<Row>[],
-  sort: Sort | undefined,
-): readonly Row[] {
-  const toValue = columns.find(({ sortKey }) => sortKey !== undefined && sortKey === sort?.key)?.sortValue;
-  return sort === undefined || toValue === undefined ? rows : sortRowsBy(rows, sort.descending, toValue);
 }

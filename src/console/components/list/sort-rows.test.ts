@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatSort, parseSort } from '../../../contract/responses.ts';
-import { nextSort, sortRows } from './use-list-filters.ts';
+import { nextSort, sortRows } from './sort-rows.ts';
 
 const columns = [
   { sortKey: 'cost', sortValue: ({ cost }: { cost: number | null }) => cost },
