@@ -256,7 +256,7 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     assert.ok(Math.abs(used / 500_000 - spent) <= 0.025, `${used}, ${spent}`);
 
     await last.getByRole('link', { name: studio.open }).click();
-    await page.waitForURL(/\/videos\/task_/);
+    await page.getByRole('heading', { level: 1, name: 'Make it night' }).waitFor();
     await waitForExpression(page, `document.querySelector('video')?.duration > 0`);
     const [download] = await Promise.all([
       page.waitForEvent('download'),

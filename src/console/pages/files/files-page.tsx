@@ -57,7 +57,11 @@ export function FilesPage() {
   };
   const upload = isOff ? null : <UploadButton onFiles={add} />;
   return (
-    <Page title={t('files.title')} subtitle={t('files.lead')} actions={rows?.length === 0 ? undefined : upload}>
+    <Page
+      title={t('files.title')}
+      subtitle={t('files.lead')}
+      actions={files.isPending || rows?.length === 0 ? undefined : upload}
+    >
       <Box
         className={isOver ? 'drop-over' : ''}
         mih="50vh"
