@@ -66,9 +66,9 @@ const SKELETON_ROWS = 8;
 const ROWS_AT_A_TIME = 50;
 
 /**
- * A table; on phones each row becomes a card with its first column as the heading. The rows follow the header in a later
- * frame, so that a click on a long list is answered at once. The first rows do not, because what follows the table would
- * move twice, nor those of a selection, because a box ticked late would flicker.
+ * A table; on phones each row becomes a card with its first column as the heading. Rows render after the header, so that
+ * a click on a long list is answered at once. Exceptions: the first rows, because the content below the table would shift
+ * twice, and rows with checkboxes, which would flicker.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const narrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false });

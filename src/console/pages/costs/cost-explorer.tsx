@@ -392,7 +392,7 @@ function useCosts({ scope, by, range, filter }: CostView) {
   }, [groups, nameOf, performance.data]);
   // Stable, so that sorting the table does not draw the chart again.
   const chart = useMemo(() => rows.map((row) => ({ ...row, model: nameOf(keyOf(row, by)) })), [rows, nameOf, by]);
-  // While the costs of another range load, the chart keeps the one it has rows of, and is drawn once.
+  // While another range loads, the chart keeps showing the previous one, so that it is drawn only once.
   const loaded = useRef(range);
   if (!now.isPlaceholderData) loaded.current = range;
   return {

@@ -58,7 +58,7 @@ const NO_VIDEOS: readonly Video[] = [];
 /** All videos of the user; the filters are in the URL, so that a view can be bookmarked and shared. */
 export function VideoListPage() {
   const search = useSearch({ from: '/app/videos' });
-  // Filters and cards take longer than a frame: they follow the one that answers the click.
+  // Filters and cards take longer than one frame to render; deferring them lets the click paint first.
   return <VideoList search={useDeferredValue(search)} />;
 }
 
@@ -134,7 +134,7 @@ interface VideoGridProps {
   readonly selection: Selection;
 }
 
-/** The videos as cards; a click on a finished one shows it over the whole window. New ones follow the pager. */
+/** The videos as cards; a click on a finished one opens the lightbox. The cards render after the pager. */
 function VideoGrid({ videos: newest, selection }: VideoGridProps) {
   const videos = useDeferredValue(newest);
   const reuse = useReuse();

@@ -1,4 +1,4 @@
-/** Costs, the plan that pays for them and their comparison with the bills of vendors. */
+/** Strings of costs, plans and vendor reconciliation. */
 export default {
   adminLead: 'Spending of all accounts, from the ledger. Days are in UTC.',
   by: 'Group by',

@@ -1,4 +1,4 @@
-/** What is done from the keyboard: the command palette and the list of shortcuts. */
+/** Strings of the command palette and the keyboard shortcuts dialog. */
 export default {
   palette: {
     title: 'Go to anything',

@@ -1,4 +1,4 @@
-/** Organizations, their members and invitations, and their administration. */
+/** Strings of organizations, for members and administrators. */
 export default {
   title: 'Organizations',
   lead: 'Teams that share a balance, keys and videos. Choose in the account menu which one you work for.',

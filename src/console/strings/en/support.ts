@@ -1,4 +1,4 @@
-/** Tickets and beta access, for those who ask and those who answer. */
+/** Strings of tickets and beta access, for users and administrators. */
 export default {
   title: 'Support',
   lead: 'Ask the administrators of this service and read their replies.',

@@ -1,6 +1,6 @@
 import { FAILURES_EN } from '../../../contract/messages/failures-en.ts';
 
-/** Around videos, loaded when first needed: files, collections, notes on models and reasons of failures. */
+/** Strings of files, collections, model descriptions and video failures; loaded when first needed. */
 export default {
   files: {
     title: 'Files',
