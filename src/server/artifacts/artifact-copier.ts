@@ -244,7 +244,8 @@ const READ_BYTES = 128 * 1024;
 
 /**
  * A file in transit from a vendor to this machine. Readers can follow it: they receive the bytes written so far, and
- * the last byte only after the whole file has been checked, so that no reader takes a bad copy for a complete one.
+ * the last byte of the part they asked for only after the whole file has been checked, so that no reader takes part of
+ * a bad copy, or the length announced for it, as valid.
  */
 export class IncomingCopy {
   readonly path: string;
@@ -318,8 +319,8 @@ export class IncomingCopy {
   }
 
   /**
-   * Returns the bytes `start` to `end`, both inclusive, as they arrive. Fails with `content_unavailable` if the copy
-   * fails.
+   * Returns the bytes `start` to `end`, both inclusive, as they arrive; byte `end` follows the check of the whole file.
+   * Fails with `content_unavailable` if the copy fails.
    * @returns undefined if the copy has ended and its file has been moved
    */
   async read(start: number, end: number): Promise<Readable | undefined> {
@@ -335,8 +336,8 @@ export class IncomingCopy {
       for (let position = start; position <= end; ) {
         const { promise } = this.#progress;
         if (this.#state === 'failed') throw new AppError('content_unavailable');
-        const readable = this.#state === 'complete' ? this.#written : this.#written - 1;
-        const length = Math.min(readable - position, end + 1 - position, READ_BYTES);
+        const readable = this.#state === 'complete' ? end + 1 : Math.min(this.#written, end);
+        const length = Math.min(readable - position, READ_BYTES);
         if (length <= 0) {
           await promise;
           continue;

@@ -49,9 +49,10 @@ describe('a copy in progress', () => {
       readerOf(copy, 100, 199),
       readerOf(copy, CLIP.length - 10, CLIP.length - 1),
     ]);
-    // Complete before the rest has arrived.
-    assert.deepEqual(await buffer(part), CLIP.subarray(100, 200));
+    const [early] = await once(part, 'data');
+    assert.deepEqual(early, CLIP.subarray(100, 199));
     body.end(CLIP.subarray(HALF));
+    assert.deepEqual(await buffer(part), CLIP.subarray(199, 200));
     assert.deepEqual(await buffer(whole), CLIP);
     assert.deepEqual(await buffer(tail), CLIP.subarray(-10));
     const sha256 = createHash('sha256').update(CLIP).digest('hex');
@@ -63,21 +64,26 @@ describe('a copy in progress', () => {
   for (const [name, bytes, announced] of [
     ['a file cut short, as long as announced', CLIP.subarray(0, HALF), HALF],
     ['a whole file of another length than announced', CLIP, CLIP.length + 5],
+    ['a file with a page after its end', Buffer.concat([CLIP, Buffer.from('<html>gone</html>')]), CLIP.length + 17],
     ['a page', Buffer.from('<html>gone</html>'), 17],
   ] as const)
-    it(`${name}: fails, and no reader receives the last byte`, async () => {
-      const { body, copy, received } = begin(announced);
-      const refused = assert.rejects(received, BadVideoError);
+    it(`${name}: fails, and no reader receives the last byte of a part`, async () => {
+      const { body, copy, received: copied } = begin(announced);
+      const refused = assert.rejects(copied, BadVideoError);
       body.write(bytes.subarray(0, 10));
       await Promise.race([refused, grownTo(copy, 10)]);
-      const reader = await readerOf(copy, 0, bytes.length - 1);
-      const got: Buffer[] = [];
-      reader.on('data', (chunk: Buffer) => got.push(chunk));
-      const failed = new Promise((resolve) => reader.once('error', resolve));
+      const readers = await Promise.all([0, 9, bytes.length - 1].map((end) => readerOf(copy, 0, end)));
+      const received = readers.map((reader) => {
+        const got: Buffer[] = [];
+        reader.on('data', (chunk: Buffer) => got.push(chunk));
+        return once(reader, 'error').then(() => Buffer.concat(got).length);
+      });
       body.end(bytes.subarray(10));
       await refused;
-      await failed;
-      assert.ok(Buffer.concat(got).length < bytes.length);
+      const [first, second, whole] = await Promise.all(received);
+      assert.equal(first, 0);
+      assert.ok(second !== undefined && second < 10);
+      assert.ok(whole !== undefined && whole < bytes.length);
       assert.equal(copy.hasFailed, true);
     });
 
