@@ -167,6 +167,12 @@ describe('ledger audit', () => {
         await audit.run('full');
         assert.equal(await compaction.compact(), 0, 'nothing that is young');
 
+        const openRefs = ['still open', 'begun in february'];
+        const closed = (await entries(1)).filter(({ ref }) => !openRefs.includes(ref));
+        const neighbours = [
+          closed.findLast(({ created_at }) => created_at < Date.UTC(2026, 1))?.id,
+          closed.find(({ created_at }) => created_at >= Date.UTC(2026, 1))?.id,
+        ];
         // In mid-June, a hundred days reach back into March, so January and February are complete.
         clock.advance(100 * DAY_MS);
         assert.ok((await compaction.compact()) > 0);
@@ -182,8 +188,10 @@ describe('ledger audit', () => {
           kept
             .filter(({ created_at, kind }) => created_at < Date.UTC(2026, 2) && kind !== 'closing')
             .map(({ ref }) => ref),
-          ['still open', 'begun in february'],
+          openRefs,
         );
+        const closings = kept.filter(({ kind }) => kind === 'closing').map(({ id }) => id);
+        assert.deepEqual(closings, neighbours, 'two months share a page of each index');
         assert.deepEqual(
           (await entries(2)).map(({ ref }) => ref),
           ['closing:2:2026-01'],

@@ -22,8 +22,8 @@ const COMBINED_AT_ONCE = 200;
 const PAUSE_MS = 5;
 
 /**
- * Combines old entries into one closing entry per account and month. Sums stay exact: a closing entry takes the lowest
- * id of the entries it replaces, in the transaction that deletes them. Open reservations and entries the audit has not
+ * Combines old entries into one closing entry per account and month. Sums stay exact: a closing entry takes the id of
+ * one of the entries it replaces, in the transaction that deletes them. Open reservations and entries the audit has not
  * read yet are kept.
  */
 export class LedgerCompaction {
@@ -69,6 +69,13 @@ function startOfMonth(unixMs: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
 }
 
+/**
+ * Whether the closing entry of a time's month takes the last id of its entries instead of the first. An entry left in a
+ * deleted range keeps its index page, which PostgreSQL never merges with another; the last id of one month is next to
+ * the first id of the following month, so their closing entries share a page.
+ */
+const takesLastId = (unixMs: number): boolean => new Date(unixMs).getUTCMonth() % 2 === 0;
+
 const monthOf = (unixMs: number): string => new Date(unixMs).toISOString().slice(0, 7);
 
 /** One closing entry for each account and UTC month in the entries. */
@@ -76,8 +83,9 @@ function closeMonths(entries: readonly OpenEntry[]): ClosingEntry[] {
   const months = Map.groupBy(entries, ({ user_id, created_at }) => `closing:${user_id}:${monthOf(created_at)}`);
   return [...months].map(([ref, same]) => {
     const sum = (value: (entry: OpenEntry) => number) => same.reduce((total, entry) => total + value(entry), 0);
+    const ids = same.map(({ id }) => id);
     return {
-      id: Math.min(...same.map(({ id }) => id)),
+      id: takesLastId(same[0]?.created_at ?? 0) ? Math.max(...ids) : Math.min(...ids),
       user_id: same[0]?.user_id ?? 0,
       ref,
       amount: sum((entry) => entry.amount),
@@ -151,6 +159,7 @@ export class LedgerCompactionStore {
           .values({ ...closing, kind: 'closing', token_id: null, model: null, note: null })
           .onConflict((conflict) =>
             conflict.columns(['ref', 'kind']).doUpdateSet({
+              ...(takesLastId(closing.created_at) && { id: closing.id }),
               amount: sql`ledger.amount + excluded.amount`,
               plan_amount: sql`ledger.plan_amount + excluded.plan_amount`,
               charged: sql`ledger.charged + excluded.charged`,
