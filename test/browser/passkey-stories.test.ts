@@ -178,6 +178,8 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
     await addPasskey(page, 'Phone');
     await setPresent(false);
     await page.context().clearCookies();
+    // Without suggestions: the user would choose the passkey there as soon as the authenticator is touched.
+    await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
     await page.goto('/sign-in');
     await waitForContent(page);
     await service.app.database.kysely.deleteFrom('passkeys').execute();
@@ -185,6 +187,32 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.getByText('could not be verified').first().waitFor();
     await assertForgotten({ page, credentials });
+    await page.context().close();
+  });
+
+  it('are asked for by the button even while the suggestions are being prepared', async () => {
+    await service.signUp('eve');
+    const { page, setPresent } = await open();
+    await authenticate(page, 'eve', PASSWORD);
+    await addPasskey(page, 'Tablet');
+    await setPresent(false);
+    await page.context().clearCookies();
+    const late = Promise.withResolvers<void>();
+    let asked = 0;
+    await page.route('**/passkey/options', async (route) => {
+      if (++asked === 1) await late.promise;
+      await route.continue();
+    });
+    await page.goto('/sign-in');
+    while (asked < 1) await page.waitForTimeout(20);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    while (asked < 2) await page.waitForTimeout(20);
+    const answered = page.waitForResponse('**/passkey/options');
+    late.resolve();
+    await answered;
+    await page.waitForTimeout(300);
+    assert.equal(await page.getByText('No passkey was used').count(), 0);
+    assert.equal(await page.locator('button[data-loading]', { hasText: 'passkey' }).count(), 1, 'its dialog is open');
     await page.context().close();
   });
 

@@ -37,13 +37,14 @@ export async function takePasskey(): Promise<Assertion> {
 /**
  * Offers passkeys among the suggestions of the user name field; resolves when one was chosen.
  *
+ * @param isWanted asked once the offer is ready: it would close a passkey dialog that is open by then
  * @returns undefined if the browser cannot do this, or another passkey dialog replaced the offer
  */
-export async function offerPasskeys(): Promise<Assertion | undefined> {
+export async function offerPasskeys(isWanted: () => boolean): Promise<Assertion | undefined> {
   const { browserSupportsWebAuthnAutofill } = await loadLibrary();
   if (!(await browserSupportsWebAuthnAutofill())) return undefined;
   const { data } = await callApi(passkeyLoginOptions, {});
-  return getCredential(data, true).catch(() => undefined);
+  return isWanted() ? getCredential(data, true).catch(() => undefined) : undefined;
 }
 
 /** Withdraws the offer of `offerPasskeys`. */

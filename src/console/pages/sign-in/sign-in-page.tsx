@@ -307,13 +307,13 @@ function PasskeySignIn({ onDone }: PasskeySignInProps) {
     async (credential) => (await callApi(passkeyLogin, { body: { credential } })).data.id,
     onDone,
   );
-  const use = useRef(signIn.mutate);
-  use.current = signIn.mutate;
+  const latest = useRef(signIn);
+  latest.current = signIn;
   useEffect(() => {
     let isMounted = true;
     const offer = async (): Promise<void> => {
-      const credential = await offerPasskeys();
-      if (isMounted && credential !== undefined) use.current(credential);
+      const credential = await offerPasskeys(() => isMounted && !latest.current.isPending);
+      if (isMounted && credential !== undefined) latest.current.mutate(credential);
     };
     const begin = (): void => void offer().catch(() => {});
     begin();
