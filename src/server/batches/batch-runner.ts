@@ -125,7 +125,10 @@ export class BatchRunner {
 
   /** Looks for new work now. */
   wake(): void {
-    this.#wake.resolve();
+    const { resolve } = this.#wake;
+    // At once: with a promise that stays resolved, a batch that only reads would never let the event loop run.
+    this.#wake = Promise.withResolvers<void>();
+    resolve();
   }
 
   /** Starts nothing more, and waits at most `graceMs` for the lines that are being sent. */
@@ -138,9 +141,9 @@ export class BatchRunner {
 
   async #lookUntilStopped(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
+      const woken = this.#wake.promise;
       await this.#look().catch((error: unknown) => this.#dependencies.log.warn({ err: error }, 'batches not read'));
-      await this.#sleep(LOOK_MS);
-      this.#wake = Promise.withResolvers<void>();
+      await this.#sleep(LOOK_MS, woken);
     }
   }
 
@@ -180,12 +183,14 @@ export class BatchRunner {
     const hasTurn = (): boolean => !this.#isCrowded || clock.now() < turnEndsAt;
     try {
       while (!this.#stopping.signal.aborted && !held.isLost && hasTurn()) {
+        const woken = this.#wake.promise;
         const isOver = await this.#advance(held).catch((error: unknown) => {
           log.warn({ err: error, batch: held.id }, 'a batch could not be advanced');
           return false;
         });
         if (isOver) break;
-        await Promise.race([...held.sending.values(), this.#sleep(held.sending.size > 0 ? LOOK_MS / 2 : LOOK_MS)]);
+        const sleep = this.#sleep(held.sending.size > 0 ? LOOK_MS / 2 : LOOK_MS, woken);
+        await Promise.race([...held.sending.values(), sleep]);
       }
       await Promise.all(held.sending.values());
     } finally {
@@ -505,8 +510,9 @@ export class BatchRunner {
     });
   }
 
-  #sleep(ms: number): Promise<unknown> {
-    return Promise.race([pause(ms, undefined, { signal: this.#stopping.signal }).catch(() => {}), this.#wake.promise]);
+  /** @param woken the wake-up that was expected before the work, so that one during the work is not missed */
+  #sleep(ms: number, woken: Promise<void>): Promise<unknown> {
+    return Promise.race([pause(ms, undefined, { signal: this.#stopping.signal }).catch(() => {}), woken]);
   }
 }
 
