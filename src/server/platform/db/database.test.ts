@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -301,6 +301,24 @@ describe('sqlite database', () => {
       assert.deepEqual({ ...closed.prepare('pragma integrity_check').get() }, { integrity_check: 'ok' });
       assert.deepEqual({ ...closed.prepare('select count(*) as n from meta').get() }, { n: written });
       closed.close();
+    });
+
+    it('survives a checkpoint whose thread cannot open the file', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'rg-checkpoint-'));
+      after(() => rmSync(folder, { recursive: true }));
+      const file = join(folder, 'test.db');
+      const failed = Promise.withResolvers<unknown>();
+      const log = { warn() {}, error: ({ err }: { err: unknown }) => failed.resolve(err) };
+      const database = openDatabase<MetaTables>(`sqlite:${file}`, { checkpointFrames: 1, log: log as never });
+      await migrate(database, metaMigrations);
+      renameSync(file, `${file}.moved`);
+      mkdirSync(file);
+      const write = (name: string) => database.kysely.insertInto('meta').values({ name, value: '' }).execute();
+      for (let written = 0; written < 32; written++) await write(`row-${written}`);
+      assert.match(String(await failed.promise), /unable to open database file/);
+      await nextTurn();
+      await write('afterwards');
+      await database.close();
     });
 
     it('waits for another process to release the write lock, and reads meanwhile', async () => {

@@ -84,6 +84,8 @@ class Checkpointer {
   async #run(): Promise<void> {
     const worker = new Worker(PROGRAM, { eval: true, workerData: this.#options.path, execArgv: [] });
     const ended = once(worker, 'exit');
+    // A thread that cannot start, for want of descriptors or memory, fails this wait too; its outcome reports that.
+    ended.catch(() => {});
     const copied = await this.#outcome(worker);
     // Another process is reading an old state, such as a backup.
     if (copied.log - copied.checkpointed > MAX_PAUSED_FRAMES) worker.postMessage('end');
