@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -184,6 +184,27 @@ describe('copies of finished videos', () => {
       assert.equal(new Set(full.noticeKeys).size, 1);
       await full.stop();
       assert.deepEqual(notices, []);
+    });
+
+    it('one file that cannot be removed keeps no other from being removed', async () => {
+      const { artifacts, directory, clock } = fixture;
+      artifacts.start({ openVideo: openWholeClip });
+      const tasks = ['task_1', 'task_2', 'task_3'];
+      for (const task of tasks) await fixture.enqueue(task);
+      await fixture.waitFor('stored', ...tasks);
+      const rows = await database.kysely.selectFrom('artifacts').select(['id', 'task_id']).orderBy('id').execute();
+      const [first] = rows;
+      const path = join(directory, 'files', (first?.id ?? '').slice(0, 2), first?.id ?? '');
+      await rm(path);
+      await mkdir(path);
+      clock.advance(31 * DAY_MS);
+      await artifacts.removeEnded();
+      const left = await database.kysely.selectFrom('artifacts').select(['id', 'state']).execute();
+      assert.deepEqual(left, [{ id: first?.id, state: 'removing' }]);
+      assert.equal(await fixture.diskBytes(), 0);
+      await rm(path, { recursive: true });
+      await artifacts.removeEnded();
+      assert.deepEqual(await database.kysely.selectFrom('artifacts').select('id').execute(), []);
     });
 
     it('a vanished file is copied again, and files without a row are removed', async () => {

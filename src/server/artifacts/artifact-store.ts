@@ -416,11 +416,14 @@ export class RemovalStore {
     return ids.length;
   }
 
-  async listRemoving(limit: number): Promise<string[]> {
+  /** Marked copies in the order of their ids. */
+  async listRemoving(afterId: string, limit: number): Promise<string[]> {
     const rows = await this.#database.kysely
       .selectFrom('artifacts')
       .select('id')
       .where('state', '=', 'removing')
+      .where('id', '>', afterId)
+      .orderBy('id')
       .limit(limit)
       .execute();
     return rows.map(({ id }) => id);

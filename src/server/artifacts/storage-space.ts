@@ -3,6 +3,7 @@ import type { AdminNotice, Bilingual } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import { KeyedMutex } from '../platform/concurrency.ts';
 import type { Config } from '../platform/config.ts';
+import { DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { ArtifactStore, OldestCopy, RemovalStore, StorageUsageStore } from './artifact-store.ts';
@@ -342,10 +343,20 @@ export class ArtifactRemover {
   async removeEnded(): Promise<void> {
     const { removals, clock } = this.#dependencies;
     while ((await removals.markEnded(clock.now(), BATCH)) >= BATCH);
-    for (;;) {
-      const ids = await removals.listRemoving(BATCH);
-      for (const id of ids) await this.remove(id);
-      if (ids.length < BATCH) return;
+    for (let last: string | undefined = ''; last !== undefined; ) {
+      const ids = await removals.listRemoving(last, BATCH);
+      for (const id of ids) await this.#orLater(id, () => this.remove(id));
+      last = ids.length < BATCH ? undefined : ids.at(-1);
+    }
+  }
+
+  /** A file that cannot be removed, such as a locked object of a bucket, stays for the next run and holds up no other. */
+  async #orLater(id: string, remove: () => Promise<void>): Promise<void> {
+    try {
+      await remove();
+    } catch (error) {
+      if (error instanceof DatabaseUnavailableError) throw error;
+      this.#dependencies.log.error({ err: error, artifactId: id }, 'a stored file could not be removed');
     }
   }
 
@@ -369,10 +380,11 @@ export class ArtifactRemover {
       if (signal?.aborted === true) return;
       const old = batch.filter(({ changedAt }) => changedAt < before).map(({ id }) => id);
       const known = old.length === 0 ? new Set() : await store.findKnown(old);
-      for (const id of old.filter((each) => !known.has(each))) {
-        await files.remove(id);
-        removed += 1;
-      }
+      for (const id of old.filter((each) => !known.has(each)))
+        await this.#orLater(id, async () => {
+          await files.remove(id);
+          removed += 1;
+        });
     }
     if (removed > 0) log.warn({ removed }, 'removed files of videos that no row names');
   }
