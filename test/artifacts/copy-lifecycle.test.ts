@@ -186,6 +186,39 @@ describe('copies of finished videos', () => {
       assert.deepEqual(notices, []);
     });
 
+    it('one that fails before its first byte keeps neither its connection nor its space', async () => {
+      const { artifacts, clock, directory, plans } = fixture;
+      const incoming = join(directory, 'incoming');
+      // No folder for the file, then no database for the limits of the account.
+      await writeFile(incoming, '');
+      const failures = [
+        () => undefined,
+        () => {
+          throw new Error('no limits');
+        },
+      ];
+      const bodies: Readable[] = [];
+      artifacts.start({
+        async openVideo(...call) {
+          const fail = failures.shift();
+          if (fail === undefined) return openWholeClip(...call);
+          plans.get = fail;
+          const body = new Readable({ read() {} });
+          bodies.push(body);
+          return { body, bytes: 5 * GB };
+        },
+      });
+      await fixture.enqueue('task_1');
+      for (const tries of [1, 2]) {
+        while (bodies[tries - 1]?.destroyed !== true) await pause(10);
+        await rm(incoming, { force: true, recursive: true });
+        clock.advance(DAY_MS / 2);
+        artifacts.wake();
+      }
+      plans.get = () => undefined;
+      await fixture.waitFor('stored', 'task_1');
+    });
+
     it('one file that cannot be removed keeps no other from being removed', async () => {
       const { artifacts, directory, clock } = fixture;
       artifacts.start({ openVideo: openWholeClip });

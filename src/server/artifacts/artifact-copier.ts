@@ -16,7 +16,7 @@ import { randomText } from '../platform/tokens.ts';
 import type { Tables } from '../tables.ts';
 import type { ArtifactStore, Claim, EndingCopy, ExpiryNoticeStore } from './artifact-store.ts';
 import { type ArtifactFileStorage, type IncomingFileDirectory, writeAll } from './file-storage.ts';
-import { NoSpaceError, type StorageLimits, type StorageSpace } from './storage-space.ts';
+import { NoSpaceError, type Reservation, type StorageLimits, type StorageSpace } from './storage-space.ts';
 
 /** Opens a task's file at its vendor; undefined if there is no longer a file to copy. */
 export type OpenSource = (taskId: string, signal: AbortSignal) => Promise<CopySource | undefined>;
@@ -167,23 +167,24 @@ export class ArtifactCopier {
   async #copyFromVendor(claim: Claim, signal: AbortSignal): Promise<void> {
     const { files, incoming, space, copies, posters, limitsOf, store, clock } = this.#dependencies;
     const source = await this.#openSource(claim.task_id, signal);
-    const limits = await limitsOf(claim.user_id);
-    const reservation = await space.reserve(claim.user_id, source.bytes, limits.bytes).catch((error: unknown) => {
-      source.body.destroy();
-      throw error;
-    });
-    const copy = new IncomingCopy(await incoming.begin(claim), source.bytes);
-    copies.add(claim.task_id, copy);
+    let reservation: Reservation | undefined;
+    let copy: IncomingCopy | undefined;
     try {
-      const copied = await copy.receive(source.body, (bytes) => reservation.growTo(bytes));
+      const limits = await limitsOf(claim.user_id);
+      const reserved = await space.reserve(claim.user_id, source.bytes, limits.bytes);
+      reservation = reserved;
+      copy = new IncomingCopy(await incoming.begin(claim), source.bytes);
+      copies.add(claim.task_id, copy);
+      const copied = await copy.receive(source.body, (bytes) => reserved.growTo(bytes));
       await posters.make({ taskId: claim.task_id, userId: claim.user_id }, copy.path, this.#sources.openCover, signal);
       // A process that lost its claim must not overwrite the file of the new claimant.
       if (!(await store.renew(claim, clock.now() + LEASE_MS))) throw new SourceGoneError('the copy is not wanted');
       await files.put(claim.id, copy.path, copied);
       await this.#confirm(claim, copied);
     } finally {
-      copies.remove(claim.task_id, copy);
-      reservation.release();
+      source.body.destroy();
+      if (copy !== undefined) copies.remove(claim.task_id, copy);
+      reservation?.release();
     }
   }
 

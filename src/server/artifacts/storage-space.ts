@@ -42,7 +42,7 @@ export class NoSpaceError extends Error {
 }
 
 /** Space reserved for a copy in progress. */
-interface Reservation {
+export interface Reservation {
   /**
    * Reserves at least this many bytes in total.
    * @throws NoSpaceError
