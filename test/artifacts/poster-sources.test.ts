@@ -86,6 +86,34 @@ describe('posters', () => {
       assert.equal((await thumbnail(id)).status, 404);
     });
 
+    it('are whole when several are stored at once: one of them is kept', async (t) => {
+      const fixture = await makeArtifactFixture(await open());
+      t.after(() => fixture.stop());
+      const images = [COVER, FRAME, COVER, FRAME];
+      for (let n = 0; n < 10; n++) {
+        const owner = { taskId: `task_${n}`, userId: 1 };
+        const outcomes = await Promise.all(images.map((image) => fixture.artifacts.putPoster(owner, image)));
+        assert.deepEqual(outcomes.toSorted(), ['exists', 'exists', 'exists', 'stored']);
+        const poster = await fixture.artifacts.storedFiles.openPoster(owner.taskId, {});
+        assert.deepEqual(poster && (await buffer(poster.body)), images[outcomes.indexOf('stored')]);
+      }
+    });
+
+    it('replace one whose process died while it was stored', async (t) => {
+      const database = await open();
+      const fixture = await makeArtifactFixture(database);
+      t.after(() => fixture.stop());
+      const owner = { taskId: 'task_1', userId: 1 };
+      assert.equal(await fixture.artifacts.putPoster(owner, COVER), 'stored');
+      await database.kysely.updateTable('artifacts').set({ state: 'pending' }).execute();
+      assert.equal(await fixture.artifacts.putPoster(owner, FRAME), 'exists');
+      fixture.clock.advance(120_000);
+      const outcomes = await Promise.all([1, 2].map(() => fixture.artifacts.putPoster(owner, FRAME)));
+      assert.deepEqual(outcomes.toSorted(), ['exists', 'stored']);
+      const poster = await fixture.artifacts.storedFiles.openPoster('task_1', {});
+      assert.deepEqual(poster && (await buffer(poster.body)), FRAME);
+    });
+
     it('are extracted by ffmpeg if it is installed, and its output is verified', async (t) => {
       const ffmpeg = join(folder, 'ffmpeg');
       const frame = join(folder, 'frame.jpg');

@@ -446,6 +446,8 @@ const toNotice = (userId: number, now: number) =>
     deduplicationKey: `video.expiring:${Math.floor(now / DAY_MS)}`,
   }) as const;
 
+/** A poster is stored within seconds; the process of an attempt that takes longer has died. */
+const INTERRUPTED_MS = 60_000;
 /** Maximum size of a poster in bytes. */
 const MAX_POSTER_BYTES = 256 * 1024;
 
@@ -504,18 +506,24 @@ export class Posters {
     const { store, files, incoming, limitsOf, clock } = this.#dependencies;
     const mimeType = bytes.length > MAX_POSTER_BYTES ? undefined : validatePosterImage(bytes);
     if (mimeType === undefined) return 'invalid';
-    const row = await store.insertReceived('thumbnail', { id: randomText(24), taskId, userId }, clock.now());
-    if (row?.state !== 'pending') return 'exists';
-    const path = await incoming.begin(row);
+    const now = clock.now();
+    const id = randomText(24);
+    const row = await store.insertReceived('thumbnail', { id, taskId, userId }, now);
+    if (row === undefined) return 'exists';
+    const isInterrupted = row.state === 'pending' && row.created_at < now - INTERRUPTED_MS;
+    // Of concurrent attempts only one stores its image; each has its own id, so that none touches another's file.
+    if (row.id !== id && !(isInterrupted && (await store.takeOver(row, id, now)))) return 'exists';
+    const path = await incoming.begin({ id, tries: row.tries });
     await writeFile(path, bytes, { flush: true });
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    await files.put(row.id, path, { bytes: bytes.length, sha256 });
+    await files.put(id, path, { bytes: bytes.length, sha256 });
     const { days } = await limitsOf(userId);
     const storedAt = clock.now();
     const expiresAt = days === 0 ? null : storedAt + days * DAY_MS;
-    const isStored = await store.confirm(row, { bytes: bytes.length, sha256, mimeType, storedAt, expiresAt });
+    const copy = { bytes: bytes.length, sha256, mimeType, storedAt, expiresAt };
+    const isStored = await store.confirm({ id, tries: row.tries }, copy);
     // The video was deleted in the meantime.
-    if (!isStored && (await store.findByTask(taskId, 'thumbnail'))?.state !== 'stored') await files.remove(row.id);
+    if (!isStored) await files.remove(id);
     return isStored ? 'stored' : 'exists';
   }
 }

@@ -89,6 +89,20 @@ export class ArtifactStore {
     return this.findByTask(taskId, variant);
   }
 
+  /**
+   * Gives the row of an interrupted attempt to a new one, under a new id.
+   * @returns false if the row has changed meanwhile
+   */
+  async takeOver({ id: before }: Pick<ArtifactRow, 'id'>, id: string, now: number): Promise<boolean> {
+    const result = await this.#database.kysely
+      .updateTable('artifacts')
+      .set({ id, created_at: now })
+      .where('id', '=', before)
+      .where('state', '=', 'pending')
+      .executeTakeFirst();
+    return wasChanged(result);
+  }
+
   findByTask(taskId: string, variant: Variant = 'video'): Promise<ArtifactRow | undefined> {
     return selectByTask.first(this.#database.kysely, { task_id: taskId, variant });
   }
