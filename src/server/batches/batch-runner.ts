@@ -61,6 +61,7 @@ const CHUNK = 500;
 /** Results read in one step; a single one can have several megabytes. */
 const READ_RESULTS = 16;
 const STORAGE_RETRY_MS = 60_000;
+const SEND_RETRY_MS = 5_000;
 /** Interval at which finished videos and charges are collected. */
 const COLLECT_MS = 300;
 
@@ -98,6 +99,8 @@ interface HeldBatch {
   collectedAt: number;
   isRecovered: boolean;
   isLost: boolean;
+  /** Time before which no line is sent, after one whose outcome could not be stored. */
+  pausedUntil: number;
 }
 
 /**
@@ -159,7 +162,7 @@ export class BatchRunner {
       if (this.#held.has(id) || !(await store.lease(id, owner, now, now + LEASE_MS))) continue;
       const held: HeldBatch = {
         ...{ id, owner, ready: [], sending: new Map(), cursor: 0 },
-        ...{ budget: 'open', collectedAt: 0, isRecovered: false, isLost: false },
+        ...{ budget: 'open', collectedAt: 0, isRecovered: false, isLost: false, pausedUntil: 0 },
       };
       this.#held.set(
         id,
@@ -269,7 +272,8 @@ export class BatchRunner {
     const finish = (ending: NonNullable<BatchRow['ending']>) =>
       store.changeHeld(database.kysely, held, ['in_progress'], { status: 'finalizing', finalizing_at: now, ending });
     if (now >= batch.expires_at) await finish('expired');
-    else if (batch.paused_at === null && batch.retry_at <= now) await this.#fill(batch, held);
+    else if (batch.paused_at === null && Math.max(batch.retry_at, held.pausedUntil) <= now)
+      await this.#fill(batch, held);
     if (Math.abs(now - held.collectedAt) < COLLECT_MS) return false;
     held.collectedAt = now;
     await this.#collect(held);
@@ -323,6 +327,8 @@ export class BatchRunner {
       held.cursor = 0;
       held.ready.length = 0;
       held.isRecovered = false;
+      // With a full disk, the next attempt fails at once too.
+      held.pausedUntil = clock.now() + SEND_RETRY_MS;
     }
   }
 
