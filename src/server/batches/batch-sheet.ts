@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import {
   BATCH_KEPT_DAYS,
@@ -131,6 +132,8 @@ const INPUT_COLUMNS: Readonly<Record<string, { readonly type: string; readonly r
 const METADATA = 'metadata.';
 /** Lines that are read at once; a result may have megabytes. */
 const PAGE = 16;
+/** Longest time rows are checked before the process does other work. */
+const TURN_MS = 20;
 
 /** Sheets of videos as CSV: checked row by row, priced, started as a batch; results of batches as CSV. */
 export class BatchSheets {
@@ -145,7 +148,14 @@ export class BatchSheets {
     const caller = await this.#dependencies.callerOf(owner);
     const check = new RowCheck(this.#dependencies, caller, columns, given.model, locale);
     const checked: CheckedRow[] = [];
-    for (const row of parsed) checked.push(await check.row(row));
+    let turnEndsAt = performance.now() + TURN_MS;
+    for (const row of parsed) {
+      checked.push(await check.row(row));
+      // Thousands of rows take seconds, and neither an invalid row nor a read of SQLite waits for an event.
+      if (performance.now() < turnEndsAt) continue;
+      await nextTurn();
+      turnEndsAt = performance.now() + TURN_MS;
+    }
     const rows = checked.map(({ row }) => row);
     const invalid = rows.filter(({ errors }) => errors.length > 0).length;
     const { balance } = await this.#dependencies.outlook.of({ userId: owner.userId }, 0);
