@@ -87,7 +87,7 @@ export class CliMachine {
 
   start(...args: string[]): CliProcess {
     return new CliProcess(
-      spawn(process.execPath, [MAIN, ...args], { env: this.env, stdio: ['ignore', 'pipe', 'pipe'] }),
+      spawn(process.execPath, [MAIN, ...args], { cwd: this.folder, env: this.env, stdio: ['ignore', 'pipe', 'pipe'] }),
     );
   }
 

@@ -69,6 +69,8 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'an id from "reelgate video shares"': '“reelgate video shares”中的 ID',
   'Download a finished video; an interrupted download is resumed': '下载已完成的视频；中断后可续传',
   'where to save it': '保存位置',
+  'where to save it; default: its id here, with the extension of its type':
+    '保存位置；默认：当前目录下以任务 ID 命名，扩展名随文件类型而定',
   'Remove a video from the list': '从列表中删除视频',
   'a finished task': '已结束的任务',
   'Cancel a video that has not started; nothing is charged': '取消尚未开始的视频，不扣费',

@@ -2,6 +2,7 @@ import { access, constants, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { FAILURES_EN } from '../contract/messages/failures-en.ts';
+import { defined } from '../contract/objects.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { Reelgate, Video } from '../sdk/index.ts';
 import { sleep } from '../sdk/transport.ts';
@@ -33,10 +34,10 @@ export async function waitForVideo(
   }
   const result = cost === undefined ? done : { ...done, quota: cost.quota };
   if (options.out === undefined) {
-    const hint = `Done. Download it with "reelgate video download ${id} --out ${id}.mp4".`;
+    const hint = `Done. Download it with "reelgate video download ${id}".`;
     return output.result(result, done.metadata?.url ?? hint);
   }
-  const bytes = await downloadTo(context, id, options.out);
+  const { bytes } = await downloadTo(context, id, { out: options.out });
   output.result({ ...result, file: options.out, bytes }, `Saved ${options.out} (${formatBytes(bytes)}).`);
 }
 
@@ -103,13 +104,14 @@ async function findCost({ reelgate }: CommandContext, id: string) {
   }
 }
 
-/** Saves the file of a finished video and returns its size in bytes. */
+/** Saves the file of a finished video under `out`, by default under its id. @returns its path and its size in bytes */
 export async function downloadTo(
   { reelgate, output, interruptSignal }: CommandContext,
   id: string,
-  out: string,
-): Promise<number> {
-  const bytes = await download(reelgate, id, out, {
+  { out, force }: { readonly out?: string; readonly force?: boolean },
+): Promise<{ readonly file: string; readonly bytes: number }> {
+  const target = out ?? (await defaultTarget(reelgate, id, force));
+  const bytes = await download(reelgate, id, target, {
     signal: interruptSignal,
     onProgress: (received, total) =>
       output.status(
@@ -118,7 +120,19 @@ export async function downloadTo(
       ),
   });
   output.clearStatus();
-  return bytes;
+  return { file: target, bytes };
+}
+
+/** Extensions of the media types of videos. */
+const EXTENSIONS: Readonly<Record<string, string>> = { 'video/quicktime': 'mov', 'video/webm': 'webm' };
+
+/** The id with the extension of the file's media type. @throws UsageError if there is such a file and no `force` */
+async function defaultTarget(reelgate: Reelgate, id: string, force: boolean | undefined): Promise<string> {
+  const response = await reelgate.videos.content(id);
+  await response.body?.cancel();
+  const file = `${id}.${EXTENSIONS[response.headers.get('content-type') ?? ''] ?? 'mp4'}`;
+  await assertWritable(defined({ out: file, force }));
+  return file;
 }
 
 /** Fails before anything is charged if the file cannot be written or would overwrite another one. */

@@ -551,6 +551,9 @@ export const playVideo = endpoint({
     }),
     signature: Type.String({ maxLength: 100 }),
     variant: Type.Optional(Type.Enum(['thumbnail'])),
+    name: Type.Optional(
+      Type.String({ maxLength: 200, description: 'Name of the saved file; its extension follows its media type.' }),
+    ),
   }),
 });
 

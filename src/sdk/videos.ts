@@ -274,7 +274,10 @@ export class Videos {
     }
   }
 
-  /** Fetches the file, complete or from an offset. @throws ReelgateError if there is no file */
+  /**
+   * Fetches the file, complete or from an offset. `Content-Disposition` names it with the extension of its media type.
+   * @throws ReelgateError if there is no file
+   */
   async content(id: string, options: ContentOptions = {}): Promise<Response> {
     const headers = defined({
       range: options.from ? `bytes=${options.from}-` : undefined,

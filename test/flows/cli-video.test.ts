@@ -72,6 +72,11 @@ describe('videos from a terminal', () => {
       assert.equal(rows[0]?.id, id);
       const fetched = parseJsonOutput(await mine.run('video', 'download', id, '--out', file('kite.mp4'), '--json'));
       assert.equal(fetched.bytes, statSync(file('kite.mp4')).size);
+      const named = parseJsonOutput(await mine.run('video', 'download', id, '--json'));
+      assert.deepEqual(named, { id, file: `${id}.mp4`, bytes: fetched.bytes });
+      assert.equal(hashOf(file(`${id}.mp4`)), hashOf(file('kite.mp4')));
+      assert.equal((await mine.run('video', 'download', id)).code, 2, 'it replaces no file unasked');
+      assert.equal((await mine.run('video', 'download', id, '--force')).code, 0);
       assert.equal(parseJsonOutput(await mine.run('video', 'delete', id, '--json')).deleted, true);
       const gone = await mine.run('video', 'get', id, '--json');
       assert.deepEqual([gone.code, parseJsonOutput<Failure>(gone).error.code], [1, 'task_not_exist']);

@@ -93,9 +93,31 @@ describe('share links', () => {
       assert.match(chinese, /<html lang="zh-CN">.*下载/s);
       const file = await visit(`${made.url}/video`);
       assert.deepEqual(Buffer.from(await file.arrayBuffer()), CLIP);
+      assert.match(text, new RegExp(`href="${pathname}/video" download>`));
+      assert.match(file.headers.get('content-disposition') ?? '', /^inline; filename="a-fox-in-the-snow\.mp4"/);
       const part = await visit(`${made.url}/video`, { range: 'bytes=5-9' });
       assert.deepEqual([part.status, Buffer.from(await part.arrayBuffer())], [206, CLIP.subarray(5, 10)]);
       assert.equal((await visit(`${made.url}/poster`)).headers.get('content-type'), 'image/webp');
+    });
+
+    it('name the file by the media type of the copy', async () => {
+      const id = await finished('a fox');
+      const made = await share(id, { title: 'A fox' });
+      const { kysely } = service.app.database;
+      const ofVideo = kysely.selectFrom('tasks').select('id').where('public_id', '=', id);
+      const stored = () =>
+        kysely.updateTable('artifacts').set({ mime_type: 'video/quicktime' }).where('task_id', 'in', ofVideo);
+      while ((await stored().where('state', '=', 'stored').executeTakeFirst()).numUpdatedRows === 0n) await pause(20);
+      assert.match(await (await visit(made.url)).text(), /og:video:type" content="video\/quicktime">/);
+      const { play_url: play } = await service.operator.requestData<{ play_url: string }>('GET', `/api/videos/${id}`);
+      for (const [file, name] of [
+        [await visit(`${made.url}/video`), 'a-fox'],
+        [await fetch(`${service.baseUrl}${play}&name=my+fox`), 'my-fox'],
+        [await service.caller.fetchRaw(`/v1/videos/${id}/content`), id],
+      ] as const) {
+        assert.match(file.headers.get('content-disposition') ?? '', new RegExp(`filename="${name}\\.mov"`));
+        await file.body?.cancel();
+      }
     });
 
     it('name the marks of generated content in the stored file', async () => {

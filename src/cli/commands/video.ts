@@ -112,15 +112,15 @@ Examples:
   video
     .command('download')
     .argument('<id>', 'a task id')
-    .requiredOption('-o, --out <file>', 'where to save it')
+    .option('-o, --out <file>', 'where to save it; default: its id here, with the extension of its type')
     .option('-f, --force', 'replace the file if it exists')
     .description('Download a finished video; an interrupted download is resumed')
-    .action((id: string, options: { out: string; force?: boolean }, command: Command) =>
+    .action((id: string, options: { out?: string; force?: boolean }, command: Command) =>
       run(command, async (context) => {
         const { assertWritable, downloadTo } = await importWait();
         await assertWritable(options);
-        const bytes = await downloadTo(context, id, options.out);
-        context.output.result({ id, file: options.out, bytes }, `Saved ${options.out} (${formatBytes(bytes)}).`);
+        const { file, bytes } = await downloadTo(context, id, options);
+        context.output.result({ id, file, bytes }, `Saved ${file} (${formatBytes(bytes)}).`);
       }),
     );
 

@@ -128,19 +128,20 @@ export async function downloadVideo(queries: QueryClient, id: string): Promise<v
   // An empty URL: neither the vendor nor this service still stores the file.
   if (address === '') return;
   const link = document.createElement('a');
-  link.href = address;
-  link.download = videoFileName(prompt, id);
+  // The service adds the extension of the file's media type.
+  link.href = `${address}&${new URLSearchParams({ name: videoFileName(prompt, id) })}`;
+  link.download = '';
   link.click();
 }
 
 const MAX_NAME_LENGTH = 60;
 
-/** Name of a downloaded video, by its prompt: `paper-boat-drifts-down-a-rainy-street.mp4`. */
+/** Name of a downloaded video, by its prompt: `paper-boat-drifts-down-a-rainy-street`. */
 function videoFileName(prompt: string, id: string): string {
   const words = prompt.toLowerCase().match(/[\p{L}\p{N}]{1,60}/gu) ?? [];
   const end = words.findIndex((_, index) => words.slice(0, index + 1).join('-').length > MAX_NAME_LENGTH);
   const name = words.slice(0, end < 0 ? words.length : end).join('-');
-  return `${name || id}.mp4`;
+  return name || id;
 }
 
 /** Downloads several videos sequentially. */

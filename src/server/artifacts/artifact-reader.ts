@@ -50,6 +50,13 @@ export class ArtifactReader {
     return row?.state === 'stored' ? this.#openStored(files, row, request) : undefined;
   }
 
+  /** Media type of the stored file of a video; undefined if there is no copy, or none yet. */
+  async findMediaType(taskId: string): Promise<string | undefined> {
+    const { store, files } = this.#dependencies;
+    const row = files && (await store.findByTask(taskId));
+    return row?.state === 'stored' ? row.mime_type : undefined;
+  }
+
   /** Marks of generated content in the stored file of a video; undefined if there is no copy, or none yet. */
   async findProvenance(taskId: string): Promise<Provenance | undefined> {
     const { store, files } = this.#dependencies;

@@ -41,7 +41,7 @@ export function registeredType(mediaType: string): string {
 
 /** The type of a file according to its bytes. */
 export interface CheckedVideo {
-  readonly mimeType: 'video/mp4' | 'video/webm';
+  readonly mimeType: 'video/mp4' | 'video/quicktime' | 'video/webm';
   /** Whether the structure ends exactly where the file ends. Without that proof, a truncated file looks complete. */
   readonly isLengthProven: boolean;
 }
@@ -59,10 +59,14 @@ export class BadVideoError extends Error {
 
 const BOX_HEADER_BYTES = 8;
 const LARGE_BOX_HEADER_BYTES = 16;
+/** The header of the first box and the brand of the file in it. */
+const FIRST_BYTES = 12;
 /** Fragmented files have two boxes per fragment; a file with more boxes than this is built to waste processor time. */
 const MAX_BOXES = 10_000;
 /** Boxes with which MP4, QuickTime and their older writers start a file. */
 const FIRST_BOXES = new Set(['ftyp', 'styp', 'moov', 'mdat', 'free', 'skip', 'wide', 'pnot']);
+/** The brand of QuickTime (ISO/IEC 14496-12 section 4.3). */
+const QUICKTIME = /^ftypqt {2}$/;
 const EBML_ID = 0x1a45dfa3;
 const SEGMENT_ID = 0x18538067;
 /** More than the EBML header of any writer; the Segment starts within. */
@@ -81,6 +85,7 @@ export class VideoCheck {
   #nextBox = 0;
   #head: Buffer<ArrayBufferLike> = Buffer.alloc(0);
   #form: 'unknown' | 'mp4' | 'webm' = 'unknown';
+  #mimeType: CheckedVideo['mimeType'] | undefined;
   #boxes = 0;
   #hasMovie = false;
   #hasMedia = false;
@@ -91,9 +96,12 @@ export class VideoCheck {
   push(chunk: Buffer): void {
     if (this.#form === 'unknown') {
       this.#head = Buffer.concat([this.#head, chunk]);
-      if (this.#head.length < BOX_HEADER_BYTES) return;
+      if (this.#head.length < FIRST_BYTES) return;
       const seen = this.#head;
       this.#form = formOf(seen);
+      this.#mimeType = QUICKTIME.test(seen.toString('latin1', 4, FIRST_BYTES))
+        ? 'video/quicktime'
+        : `video/${this.#form}`;
       this.#head = this.#form === 'webm' ? seen : Buffer.alloc(0);
       if (this.#form === 'mp4') this.#walk(seen);
       this.#position = seen.length;
@@ -106,7 +114,7 @@ export class VideoCheck {
 
   /** Known after the first bytes. */
   get mimeType(): CheckedVideo['mimeType'] | undefined {
-    return this.#form === 'unknown' ? undefined : `video/${this.#form}`;
+    return this.#mimeType;
   }
 
   /**
@@ -136,7 +144,7 @@ export class VideoCheck {
     if (!isOpen && !isWhole && !isPadded)
       throw new BadVideoError(`it has ${this.#position} bytes and its boxes do not end there`, true);
     if (!this.isVideo) throw new BadVideoError('it has no movie or no media data');
-    return { mimeType: 'video/mp4', isLengthProven: isWhole };
+    return { mimeType: this.#mimeType ?? 'video/mp4', isLengthProven: isWhole };
   }
 
   #endWebm(): CheckedVideo {

@@ -33,6 +33,7 @@ import {
   type PlayLinks,
   toAccelHeaders,
   VENDOR_CREDENTIAL,
+  withFileName,
 } from './content.ts';
 import type { RefreshingTaskReader } from './poller.ts';
 import { type ShareAccess, type SharedVideo, type ShareOfVideo, type ShareService, UNLOCKED_MS } from './shares.ts';
@@ -56,21 +57,21 @@ export function addContentRoutes(
   const sendFile = async (
     task: Task,
     caller: Caller | undefined,
-    variant: string | undefined,
+    { variant, name = task.public_id }: { readonly variant?: string | undefined; readonly name?: string | undefined },
     { request, reply }: { readonly request: RequestContext; readonly reply: FastifyReply },
   ) => {
     const watchAccess = (onEnd: () => void) =>
       caller === undefined ? () => undefined : credentialWatch.watch(caller, onEnd);
     const acceptsPath = accelRedirect.accepts(request);
     const asked = { ...toFileRequest(request), variant, watchAccess, acceptsPath };
-    return sendContent(reply, await contentDelivery.open(task, asked));
+    return sendContent(reply, withFileName(await contentDelivery.open(task, asked), name));
   };
   routes.add(endpoints.getContent, async ({ params, query, caller, request, reply }) => {
     const found = await store.findForToken(params.task_id, caller.tokenId);
     if (found === undefined) throw new AppError('content_not_found');
     // A finished video may be stored here; the vendor's URL matters only if it is not.
     const task = isTerminal(found.status) ? found : await reader.withCurrentState(found);
-    return sendFile(task, caller, query.variant, { request, reply });
+    return sendFile(task, caller, query, { request, reply });
   });
 
   routes.add(endpoints.playVideo, async ({ params, query, request, reply }) => {
@@ -78,10 +79,10 @@ export function addContentRoutes(
     if (!playLinks.verify(link, query.signature, clock.now())) throw new AppError('play_link_expired');
     const task = await store.findByPublicId(link.taskId);
     if (task === undefined || task.deleted === 1) throw new AppError('content_not_found');
-    if (link.credential === VENDOR_CREDENTIAL) return sendFile(task, undefined, query.variant, { request, reply });
+    if (link.credential === VENDOR_CREDENTIAL) return sendFile(task, undefined, query, { request, reply });
     const caller = await credentialWatch.resolve(link.credential, task.user_id);
     if (caller === undefined) throw new AppError('forbidden');
-    return sendFile(task, caller, query.variant, { request, reply });
+    return sendFile(task, caller, query, { request, reply });
   });
 }
 
@@ -138,22 +139,24 @@ interface PlayerFacts {
   readonly isPublic: boolean;
   /** Undefined if no copy of the file is stored. */
   readonly provenance: Provenance | undefined;
+  /** Of the stored copy; undefined if there is none. */
+  readonly mediaType: string | undefined;
 }
 
 /** Renders the page with the player. */
 function playerPage(
   context: SharePageContext,
-  { title, hasPoster, expiresAt, isPublic, provenance }: PlayerFacts,
+  { title, hasPoster, expiresAt, isPublic, provenance, mediaType }: PlayerFacts,
 ): string {
   const texts = SHARE_TEXTS[context.locale];
   const { pathname } = new URL(context.url);
   const heading = title === '' ? texts.untitled : title;
   const poster = hasPoster ? html` poster="${pathname}/poster"` : undefined;
   const section = html`<video controls playsinline preload="metadata" src="${pathname}/video"${poster} aria-label="${heading}"></video>
-<div class="caption"><h1>${heading}</h1><a class="button" href="${pathname}/video" download="${fileName(title)}">${texts.download}</a></div>
+<div class="caption"><h1>${heading}</h1><a class="button" href="${pathname}/video" download>${texts.download}</a></div>
 ${provenance === undefined ? undefined : html`<p class="note hint">${describeMarks(provenance, texts)}</p>`}
 ${expiresAt === null ? undefined : html`<p class="note hint">${texts.until(formatExpiry(expiresAt, context))}</p>`}`;
-  const head = isPublic ? openGraph(context, heading, hasPoster) : plainGraph(context, texts.untitled);
+  const head = isPublic ? openGraph(context, heading, { hasPoster, mediaType }) : plainGraph(context, texts.untitled);
   return page(context, heading, section, { head, footer: texts.footer });
 }
 
@@ -211,10 +214,18 @@ const page = (context: SharePageContext, title: string, section: Markup, { head,
 const GRAPH_LOCALES: Readonly<Record<Locale, string>> = { en: 'en_US', 'zh-CN': 'zh_CN' };
 
 /** Open Graph metadata (ogp.me), which chats and feeds show in place of the bare link. */
-const openGraph = (context: SharePageContext, title: string, hasPoster: boolean): Markup =>
+const openGraph = (
+  context: SharePageContext,
+  title: string,
+  { hasPoster, mediaType }: Pick<PlayerFacts, 'hasPoster' | 'mediaType'>,
+): Markup =>
   html`${plainGraph(context, title)}<meta property="og:video" content="${context.url}/video">
-<meta property="og:video:type" content="video/mp4">
 ${
+  mediaType === undefined
+    ? undefined
+    : html`<meta property="og:video:type" content="${mediaType}">
+`
+}${
   hasPoster
     ? html`<meta property="og:image" content="${context.url}/poster">
 <meta name="twitter:card" content="summary_large_image">
@@ -245,10 +256,6 @@ function formatExpiry(at: number, { nowMs, locale }: SharePageContext): string {
   const left = hours < MAX_HOURS ? relative.format(hours, 'hour') : relative.format(Math.floor(hours / 24), 'day');
   return locale === 'zh-CN' ? `${date} UTC（${left}）` : `${date} UTC (${left})`;
 }
-
-/** Name of the downloaded file, by the title of the link: `paper-boat.mp4`. */
-const fileName = (title: string): string =>
-  `${(title.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['video']).join('-').slice(0, 80)}.mp4`;
 
 const EN = {
   language: 'Language',
@@ -397,6 +404,7 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
       hasPoster: await hasPoster(task),
       isPublic: password_hash === null,
       provenance: await dependencies.artifacts.storedFiles.findProvenance(task.id),
+      mediaType: await dependencies.artifacts.storedFiles.findMediaType(task.id),
     };
     return send(reply, 200, playerPage(context, facts));
   });
@@ -444,7 +452,8 @@ function addFileRoutes(routes: RouteRegistry, { access, contentDelivery }: Share
         watchAccess: (onEnd) => access.watch(share, onEnd),
         slotKey: `viewers ${toIpLimitKey(request.clientIp)}`,
       });
-      return sendContent(reply, { ...content, headers: { ...content.headers, ...FILE_HEADERS } });
+      const named = withFileName(content, share.title.toLowerCase());
+      return sendContent(reply, { ...named, headers: { ...named.headers, ...FILE_HEADERS } });
     });
 }
 

@@ -1,7 +1,66 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { describe, it, test } from 'node:test';
-import { AccelRedirect, PlayLinks, toAccelHeaders } from './content.ts';
+import { loadMedia } from '../../sandbox/media.ts';
+import {
+  AccelRedirect,
+  type Content,
+  ContentDelivery,
+  DownloadSlots,
+  PlayLinks,
+  toAccelHeaders,
+  withFileName,
+} from './content.ts';
+
+describe('names of saved files', () => {
+  const named = (type: string, name: string, status: Content['status'] = 200) =>
+    withFileName({ status, headers: { 'content-type': type }, body: Readable.from([]) }, name).headers[
+      'content-disposition'
+    ];
+
+  it('have the extension of the media type', () => {
+    for (const [type, extension] of [
+      ['video/mp4', 'mp4'],
+      ['video/quicktime', 'mov'],
+      ['video/webm', 'webm'],
+      ['image/jpeg', 'jpg'],
+    ] as const)
+      assert.equal(
+        named(type, 'task_Ab-1'),
+        `inline; filename="task_Ab-1.${extension}"; filename*=UTF-8''task_Ab-1.${extension}`,
+      );
+    assert.equal(named('application/octet-stream', 'task_1'), undefined);
+    assert.equal(named('video/mp4', 'task_1', 416), undefined);
+  });
+
+  it('keep letters and digits only, of every script, and at most 80', () => {
+    assert.equal(
+      named('video/mp4', '雨夜 "的" 纸船\r\n'),
+      `inline; filename="video.mp4"; filename*=UTF-8''${encodeURIComponent('雨夜-的-纸船')}.mp4`,
+    );
+    assert.match(named('video/mp4', '../../etc') ?? '', /filename="etc\.mp4"/);
+    assert.match(named('video/mp4', '…') ?? '', /filename="video\.mp4"/);
+    assert.match(named('video/mp4', '𠮷'.repeat(100)) ?? '', /''(?:%F0%A0%AE%B7){80}\.mp4$/);
+  });
+
+  it('follow the bytes of a vendor’s file, whatever type its host declares', async () => {
+    const clip = Buffer.from(loadMedia('sea-1-silent.mp4').bytes);
+    clip.write('qt  ', 8, 'latin1');
+    const response = { status: 200, headers: { 'content-type': 'video/mp4' }, body: Readable.from([clip]) };
+    const delivery = new ContentDelivery({
+      vendorFiles: { open: async () => response },
+      storedFiles: { open: async () => undefined },
+      urlRefresher: { withFreshUrl: async (task: object) => task },
+      upstreams: { adapterOf: () => ({}) },
+      downloadSlots: new DownloadSlots(),
+    } as unknown as ConstructorParameters<typeof ContentDelivery>[0]);
+    const request = { watchAccess: () => () => {}, signal: AbortSignal.timeout(60_000) };
+    const content = await delivery.open({ id: 'task_1', user_id: 1, status: 'SUCCESS' } as never, request);
+    content.body.destroy();
+    assert.equal(content.headers['content-type'], 'video/quicktime');
+  });
+});
 
 describe('accel redirect', () => {
   const FORWARDED = { 'x-forwarded-for': '198.51.100.7' };

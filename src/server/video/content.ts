@@ -116,7 +116,8 @@ async function toVideoContent(response: OutboundResponse): Promise<Content> {
   if (response.status !== 200) return toContent(checkedPart(response), 'video/mp4');
   const verified = await verifyVideoBody(response.body);
   if (verified === undefined) throw new AppError('content_unavailable', { log: { isVideo: false } });
-  return toContent({ ...response, body: verified.body }, verified.mimeType);
+  const headers = { ...response.headers, 'content-type': verified.mimeType };
+  return toContent({ ...response, headers, body: verified.body });
 }
 
 /** @throws AppError `content_unavailable` */
@@ -148,6 +149,34 @@ function toContent({ status, headers, body }: OutboundResponse, videoType?: stri
     },
     body,
   };
+}
+
+/** Extensions of saved files by media type. */
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'video/mp4': 'mp4',
+  'video/quicktime': 'mov',
+  'video/webm': 'webm',
+  'image/avif': 'avif',
+  'image/gif': 'gif',
+  'image/jpeg': 'jpg',
+  'image/png': 'png',
+  'image/webp': 'webp',
+};
+const MAX_NAME_LENGTH = 80;
+
+/**
+ * Names the file for a receiver that saves it (RFC 6266), with the extension of its media type.
+ * @param name any text; its letters and digits are kept, joined by hyphens
+ */
+export function withFileName(content: Content, name: string): Content {
+  const extension = EXTENSIONS[content.headers['content-type'] ?? ''];
+  if (extension === undefined || content.status === 416) return content;
+  const words = name.match(/[\p{L}\p{N}_]+/gu) ?? ['video'];
+  const file = `${[...words.join('-')].slice(0, MAX_NAME_LENGTH).join('')}.${extension}`;
+  // Receivers that do not know the second form get a name without the letters of other scripts.
+  const plain = /^[\w.-]+$/.test(file) ? file : `video.${extension}`;
+  const disposition = `inline; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(file)}`;
+  return { ...content, headers: { ...content.headers, 'content-disposition': disposition } };
 }
 
 /**
