@@ -303,6 +303,23 @@ describe('sqlite database', () => {
       closed.close();
     });
 
+    it('lets the process do other work during a long series of reads', async () => {
+      const database = openDatabase<MetaTables>('sqlite::memory:');
+      await migrate(database, metaMigrations);
+      await nextTurn();
+      let turns = 0;
+      const count = (): void => {
+        turns++;
+        counting = setImmediate(count);
+      };
+      let counting = setImmediate(count);
+      for (const endsAt = performance.now() + 200; performance.now() < endsAt; )
+        await database.kysely.selectFrom('meta').selectAll().execute();
+      clearImmediate(counting);
+      assert.ok(turns >= 2, `${turns} turns of the event loop`);
+      await database.close();
+    });
+
     it('survives a checkpoint whose thread cannot open the file', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'rg-checkpoint-'));
       after(() => rmSync(folder, { recursive: true }));

@@ -70,8 +70,8 @@ export interface PoolConnections {
 export interface Database<T> {
   readonly dialect: DialectName;
   /**
-   * For reads and single writes. On SQLite a read runs immediately on its own connection and never waits; a write
-   * resolves once it is durable. Throws inside a transaction's callback.
+   * For reads and single writes. On SQLite a read runs on its own connection, immediately unless other reads have kept
+   * the event loop for long; a write resolves once it is durable. Throws inside a transaction's callback.
    */
   readonly kysely: Kysely<T>;
   /**

@@ -213,6 +213,11 @@ interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'snapshot' | 'tak
 const INCREMENTAL = 2;
 /** Share of free pages that stays in the file: new rows will need them, and allocating them again costs more. */
 const KEPT_FREE_SHARE = 0.1;
+/**
+ * Reads resolve without an event, so a loop of thousands would keep the process from everything else, even from the
+ * flush of a commit.
+ */
+const MAX_TURN_MS = 20;
 /** The length of the log is read after this many commits, because that takes as long as a small write. */
 const COMMITS_PER_LENGTH = 16;
 
@@ -394,7 +399,10 @@ class SqliteConnection implements DatabaseConnection {
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#transaction) return this.#executeInTurn<R>(this.#transaction, query);
-    if (isRead(query)) return this.#timed(() => this.#reader.read<R>(query));
+    if (isRead(query)) {
+      if (this.#reader.hasLongTurn()) await nextTurn();
+      return this.#timed(() => this.#reader.read<R>(query));
+    }
     return this.#commits.write(() => this.#timed(() => this.#writer.execute<R>(query)));
   }
 
@@ -450,6 +458,8 @@ class SqliteReadConnection {
   readonly #anyRow: StatementSync;
   #snapshot: object | undefined;
   #isHeld = false;
+  /** Time of the first read in this turn of the event loop. */
+  #turnBeganAt: number | undefined;
 
   constructor(path: string) {
     this.#statements = new SqliteStatements(path);
@@ -466,6 +476,19 @@ class SqliteReadConnection {
   get snapshot(): object | undefined {
     return this.#snapshot !== undefined && this.#statements.database.isTransaction ? this.#snapshot : undefined;
   }
+
+  /** Whether reads have kept the event loop for so long that the next one should wait for its next turn. */
+  hasLongTurn(): boolean {
+    const now = performance.now();
+    if (this.#turnBeganAt !== undefined) return now - this.#turnBeganAt > MAX_TURN_MS;
+    this.#turnBeganAt = now;
+    setImmediate(this.#endTurn);
+    return false;
+  }
+
+  readonly #endTurn = (): void => {
+    this.#turnBeganAt = undefined;
+  };
 
   read<R>(query: CompiledQuery): QueryResult<R> {
     this.#open();
