@@ -219,6 +219,30 @@ describe('copies of finished videos', () => {
       await fixture.waitFor('stored', 'task_1');
     });
 
+    it('one whose process has lost it to another leaves that one its file', async (t) => {
+      const { artifacts, directory } = fixture;
+      const stalled = new Readable({ read() {} });
+      artifacts.start({ openVideo: async () => ({ body: stalled, bytes: CLIP.length }) });
+      await fixture.enqueue('task_1');
+      stalled.push(CLIP.subarray(0, 1_000));
+      const incoming = async () => (await readdir(join(directory, 'incoming')).catch(() => [])).length;
+      while ((await incoming()) === 0) await pause(10);
+      const next = await makeArtifactFixture(database, { ARTIFACTS_DIR: directory });
+      t.after(() => next.stop());
+      next.clock.advance(91_000);
+      const body = new Readable({ read() {} });
+      next.artifacts.start({ openVideo: async () => ({ body, bytes: CLIP.length }) });
+      body.push(CLIP.subarray(0, 1_000));
+      while ((await next.artifacts.storedFiles.open('task_1', {})) === undefined) await pause(10);
+      stalled.destroy(new Error('the connection was lost'));
+      await artifacts.stop();
+      body.push(CLIP.subarray(1_000));
+      body.push(null);
+      await next.waitFor('stored', 'task_1');
+      assert.deepEqual((await read('task_1'))?.bytes, CLIP);
+      assert.equal((await next.row('task_1'))?.tries, 2);
+    });
+
     it('one file that cannot be removed keeps no other from being removed', async () => {
       const { artifacts, directory, clock } = fixture;
       artifacts.start({ openVideo: openWholeClip });

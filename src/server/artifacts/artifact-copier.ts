@@ -160,7 +160,7 @@ export class ArtifactCopier {
       log.warn({ err: error, artifactId: claim.id }, 'an unconfirmed file is copied again');
       return false;
     } finally {
-      await incoming.removeAll(claim.id);
+      await incoming.remove(claim);
     }
   }
 
@@ -211,7 +211,7 @@ export class ArtifactCopier {
 
   async #handleFailure(claim: Claim, error: unknown): Promise<void> {
     const { store, incoming, space, clock, log } = this.#dependencies;
-    await incoming.removeAll(claim.id);
+    await incoming.remove(claim);
     if (DEVICE_FULL.has((error as NodeJS.ErrnoException).code ?? '')) await space.noteDeviceFull();
     const now = clock.now();
     // Due at once, so that the next process continues immediately.

@@ -174,6 +174,12 @@ export async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
   for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten;
 }
 
+/** An attempt to store a file. */
+interface Attempt {
+  readonly id: string;
+  readonly tries: number;
+}
+
 /** The files of copies in progress: `<id>.<try>` in a directory of their own, on the device that stores the copies. */
 export class IncomingFileDirectory {
   readonly #directory: string;
@@ -182,14 +188,24 @@ export class IncomingFileDirectory {
   }
 
   /** Returns the path this attempt writes to and removes the files of earlier attempts. */
-  async begin({ id, tries }: { readonly id: string; readonly tries: number }): Promise<string> {
+  async begin({ id, tries }: Attempt): Promise<string> {
     await mkdir(this.#directory, { recursive: true });
-    await this.removeAll(id);
+    await this.#removeOf(id, (other) => other <= tries);
     return join(this.#directory, `${id}.${tries}`);
   }
 
+  /** Removes the file of an attempt; a later one may have begun meanwhile. */
+  remove({ id, tries }: Attempt): Promise<void> {
+    return this.#remove(`${id}.${tries}`);
+  }
+
   async removeAll(id: string): Promise<void> {
-    for (const name of await this.#names()) if (name.startsWith(`${id}.`)) await this.#remove(name);
+    await this.#removeOf(id, () => true);
+  }
+
+  async #removeOf(id: string, isMeant: (tries: number) => boolean): Promise<void> {
+    for (const name of await this.#names())
+      if (name.startsWith(`${id}.`) && isMeant(Number(name.slice(id.length + 1)))) await this.#remove(name);
   }
 
   /** Removes files last written before `before` (Unix milliseconds): their process has died. */
