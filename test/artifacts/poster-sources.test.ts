@@ -93,7 +93,8 @@ describe('posters', () => {
       for (let n = 0; n < 10; n++) {
         const owner = { taskId: `task_${n}`, userId: 1 };
         const outcomes = await Promise.all(images.map((image) => fixture.artifacts.putPoster(owner, image)));
-        assert.deepEqual(outcomes.toSorted(), ['exists', 'exists', 'exists', 'stored']);
+        assert.equal(outcomes.filter((outcome) => outcome === 'stored').length, 1, String(outcomes));
+        assert.equal(outcomes.filter((outcome) => outcome === 'exists').length, images.length - 1);
         const poster = await fixture.artifacts.storedFiles.openPoster(owner.taskId, {});
         assert.deepEqual(poster && (await buffer(poster.body)), images[outcomes.indexOf('stored')]);
       }
@@ -109,7 +110,7 @@ describe('posters', () => {
       assert.equal(await fixture.artifacts.putPoster(owner, FRAME), 'exists');
       fixture.clock.advance(120_000);
       const outcomes = await Promise.all([1, 2].map(() => fixture.artifacts.putPoster(owner, FRAME)));
-      assert.deepEqual(outcomes.toSorted(), ['exists', 'stored']);
+      assert.ok(outcomes.includes('exists') && outcomes.includes('stored'), String(outcomes));
       const poster = await fixture.artifacts.storedFiles.openPoster('task_1', {});
       assert.deepEqual(poster && (await buffer(poster.body)), FRAME);
     });
