@@ -296,6 +296,19 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
       }
   });
 
+  test('waits for the rest of a stream whose every event has a stop reason', async () => {
+    const spoken = (content: string): string =>
+      data(JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content }, finish_reason: 'stop' }] }));
+    upstream.respondWith((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(spoken('one '));
+      // Longer than a stream that is over may keep its connection open.
+      setTimeout(() => response.end(spoken('two')), 4_000);
+    });
+    const { text, end } = await listen();
+    assert.match(text, /"two"/);
+    assert.equal(end?.kind, 'settle');
+  });
+
   test('removes our key from an answer that quotes it', async () => {
     says(JSON.stringify({ choices: [{ message: { content: `it is ${SCRIPTED_KEY}` } }], usage: USAGE }));
     const whole = await ask();

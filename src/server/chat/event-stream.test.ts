@@ -129,3 +129,28 @@ test('comments and blank lines are no data, and events without content wait for 
   );
   assert.equal(stream.hasContent, true);
 });
+
+test('a stop reason beside text does not end a stream, because some upstreams write one into every event', () => {
+  const stopped = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: 'stop' }] });
+  const stream = new EventStream(CHAT_DIALECT, false);
+  const states = [
+    stopped({ reasoning_content: 'hm' }),
+    stopped({ content: 'one' }),
+    word('two'),
+    stopped({}),
+    USAGE,
+  ].map((value) => {
+    stream.push(Buffer.from(event(value)));
+    return [stream.complete, stream.isOver];
+  });
+  assert.deepEqual(states, [
+    [true, false],
+    [true, false],
+    [true, false],
+    [true, true],
+    [true, true],
+  ]);
+  const marked = new EventStream(CHAT_DIALECT, false);
+  marked.push(Buffer.from(`${event(stopped({ content: 'one' }))}data: [DONE]\n\n`));
+  assert.equal(marked.isOver, true);
+});

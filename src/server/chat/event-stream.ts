@@ -40,6 +40,8 @@ export class EventStream {
   #withheldBytes = 0;
   /** Choices that are complete; all of them once the stream has signalled its end. */
   #finishedChoices = 0;
+  /** Whether the newest event that finished a choice had no text, and no text has followed. */
+  #endsWithoutText = false;
   readonly #choiceCount: number;
   #maxEventBytes: number;
   /** Whether an event with data has arrived since the last reset; comments do not count. */
@@ -93,6 +95,14 @@ export class EventStream {
     if (this.#endsWithDone()) return true;
     this.#compactRetained();
     return this.#finishedChoices >= this.#choiceCount;
+  }
+
+  /**
+   * Whether nothing can follow a complete stream. Some upstreams write a stop reason into every event (Gemini, and
+   * gateways in front of it), so one beside text does not prove that the text is complete.
+   */
+  get isOver(): boolean {
+    return this.complete && (this.#endsWithDone() || this.#endsWithoutText);
   }
 
   /** The largest figures so far. */
@@ -203,11 +213,18 @@ export class EventStream {
     const { findUsage, extractEventText, countFinishedChoices } = this.#dialect;
     for (const event of splitEvents(kept)) {
       const data = extractData(event);
-      if (data === DONE_DATA) this.#finishedChoices = Number.POSITIVE_INFINITY;
+      if (data === DONE_DATA) {
+        this.#finishedChoices = Number.POSITIVE_INFINITY;
+        this.#endsWithoutText = true;
+      }
       const value = asObject(parseEvent(data));
       if (value === undefined) continue;
-      this.#text.push(extractEventText(value));
-      this.#finishedChoices += countFinishedChoices(value);
+      const text = extractEventText(value);
+      const finished = countFinishedChoices(value);
+      this.#text.push(text);
+      this.#finishedChoices += finished;
+      if (text !== '') this.#endsWithoutText = false;
+      else if (finished > 0) this.#endsWithoutText = true;
       this.#figures.add(findUsage(value));
     }
     this.#retainedLength = 0;

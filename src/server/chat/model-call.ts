@@ -87,7 +87,7 @@ const MAX_CLIENT_STALL_MS = 60_000;
 const USAGE_WAIT_MS = 500;
 /** An upstream that sends comments but no data is dropped after this many times the longest permitted silence. */
 const COMMENT_PATIENCE = 4;
-/** How long a complete stream may keep its connection open; events with the usage follow the end without a delay. */
+/** How long a stream that is over may keep its connection open; events with the usage follow the end without a delay. */
 const END_GRACE_MS = 2_000;
 const MAX_LOGGED_REASONS = 1_000;
 const KEEP_ALIVE_COMMENT = ': keep-alive\n\n';
@@ -266,7 +266,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     const { clientResponse } = this.#context;
     if (this.#pausedSince > 0) {
       if (now - this.#pausedSince > MAX_CLIENT_STALL_MS) clientResponse.destroy();
-    } else if (now - this.#lastDataAt > END_GRACE_MS && this.#hasWholeStream) {
+    } else if (now - this.#lastDataAt > END_GRACE_MS && this.#hasWholeStream && this.#isOver(now)) {
       this.#finishStream();
       this.#control?.abort();
     } else if (
@@ -285,6 +285,11 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   /** Whether the stream has signalled its end; some upstreams then neither close the connection nor keep it sound. */
   get #hasWholeStream(): boolean {
     return this.#phase === 'streaming' && this.#stream?.complete === true && this.#stream.hasContent;
+  }
+
+  /** A stream that may continue gets as much time as any other pause. */
+  #isOver(now: number): boolean {
+    return this.#stream?.isOver === true || now - this.#lastDataAt > this.#dependencies.timeouts.idleMs;
   }
 
   get #channel(): Channel {
