@@ -110,6 +110,21 @@ describe('calls converted between dialects', { concurrency: false }, () => {
     assert.equal(await charged(), 100 + 100 + 125 + 400 + 100);
   });
 
+  test('gives a call whose id the conversation has already another one, whole and streamed', async () => {
+    const call = { id: 'call_0', type: 'function', function: { name: 'ls', arguments: '{}' } };
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'call_0', name: 'ls', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_0', content: 'a.txt' }] },
+    ];
+    respondOpenAi({ role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'call_1' }] }, 'tool_calls');
+    const { content } = (await (await asMessages({ messages })).json()) as { content: { id: string }[] };
+    assert.match(content[0]?.id ?? '', /^call_\w{32}$/);
+    assert.equal(content[1]?.id, 'call_1');
+    stream(openai, [chunk({ tool_calls: [{ index: 0, ...call }] }), chunk({}, 'tool_calls'), 'data: [DONE]\n\n']);
+    assert.match(await (await asMessages({ messages, stream: true })).text(), /"tool_use","id":"call_\w{32}"/);
+  });
+
   test("charges OpenAI usage by category and returns it in Anthropic's fields: input excludes cached input", async () => {
     respondOpenAi({ role: 'assistant', content: 'Hello' });
     const { usage } = (await (await asMessages()).json()) as { usage: Record<string, unknown> };

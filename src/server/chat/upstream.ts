@@ -129,7 +129,7 @@ export function prepareExchange(
     return { dialect, request: sent, conversion: undefined, dropped: [] };
   }
   const codecs = { source: askedCodec, target: source };
-  const { body, dropped, origins } = convertRequest(request, codecs, {
+  const { body, dropped, origins, callIds } = convertRequest(request, codecs, {
     dialect,
     model: upstreamModel,
     channel,
@@ -143,6 +143,7 @@ export function prepareExchange(
     wantsUsage,
     asked: request.body,
     origins,
+    callIds,
   };
   return {
     dialect,

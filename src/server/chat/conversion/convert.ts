@@ -27,7 +27,13 @@ import {
   writeGeminiRequest,
   writeGeminiResponse,
 } from './gemini.ts';
-import type { Conversation, ResponseEvent, ToolOrigin, UpstreamRequestParameters } from './neutral-form.ts';
+import {
+  type Conversation,
+  type ResponseEvent,
+  type ToolOrigin,
+  type UpstreamRequestParameters,
+  withUniqueCallIds,
+} from './neutral-form.ts';
 import {
   OpenAiChatReader,
   OpenAiChatStreamWriter,
@@ -56,6 +62,8 @@ interface ConvertedRequest {
   readonly dropped: readonly string[];
   /** The caller's tools that the functions of these names represent. */
   readonly origins: ReadonlyMap<string, ToolOrigin>;
+  /** Ids of the calls in the caller's conversation. */
+  readonly callIds: ReadonlySet<string>;
 }
 
 /** Path of the limit in the caller's request. */
@@ -84,11 +92,15 @@ export function convertRequest(
   if (maxTokens < requestedLimit) notes.drop(limitPath(asked, body));
   const conversation = source.readRequest({ ...body, tools }, notes);
   const maxTokensKey = outputLimitKey(dialect, model, channel);
-  const written = target.writeRequest(conversation, { model, maxTokens, maxTokensKey, stream }, notes);
+  const messages = withUniqueCallIds(conversation.messages);
+  const written = target.writeRequest({ ...conversation, messages }, { model, maxTokens, maxTokensKey, stream }, notes);
   const origins = new Map(
     conversation.tools.flatMap(({ name, origin }) => (origin === undefined ? [] : [[name, origin]])),
   );
-  return { body: toRequestBytes(JSON.stringify(written)), dropped: notes.dropped, origins };
+  const callIds = new Set(
+    conversation.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'call' ? [part.id] : []))),
+  );
+  return { body: toRequestBytes(JSON.stringify(written)), dropped: notes.dropped, origins, callIds };
 }
 
 /**
@@ -103,6 +115,7 @@ export class ResponseConversion {
 
   constructor(source: Codec, target: Codec, context: ResponseContext) {
     this.#reader = source.createReader(target.interleaves);
+    this.#reader.builder.avoidCallIds(context.callIds ?? []);
     this.#target = target;
     this.#context = context;
   }

@@ -126,6 +126,38 @@ export function mergeThoughts(parts: readonly Part[]): Part[] {
   return merged;
 }
 
+/**
+ * Gives each call an id of its own, and its result the same one. Some upstreams number the calls of every response from
+ * 0, so ids recur in later turns; Anthropic refuses that, and names of results would be looked up wrongly. The new ids
+ * depend only on what precedes them, so that a longer conversation keeps its cached prefix.
+ */
+export function withUniqueCallIds(messages: readonly Message[]): readonly Message[] {
+  const ids = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'call' ? [part.id] : [])));
+  if (new Set(ids).size === ids.length && !ids.includes('')) return messages;
+  const used = new Set<string>();
+  /** Ids given to the calls of the newest turn that have no result yet, by their ids in the request. */
+  const open = new Map<string, string[]>();
+  const newest = new Map<string, string>();
+  const begin = (id: string): string => {
+    const base = id === '' ? 'call' : id;
+    let given = base;
+    for (let count = 2; used.has(given); count++) given = `${base}_${count}`;
+    used.add(given);
+    open.set(id, [...(open.get(id) ?? []), given]);
+    newest.set(id, given);
+    return given;
+  };
+  return messages.map((message) => {
+    if (message.role === 'assistant') open.clear();
+    const parts = message.parts.map((part) => {
+      if (part.type === 'call') return { ...part, id: begin(part.id) };
+      if (part.type === 'result') return { ...part, id: open.get(part.id)?.shift() ?? newest.get(part.id) ?? part.id };
+      return part;
+    });
+    return { ...message, parts };
+  });
+}
+
 /** A function the model may call. */
 export interface FunctionTool {
   readonly name: string;

@@ -63,6 +63,14 @@ export class ResponseBuilder {
     this.#interleaves = interleaves;
   }
 
+  /**
+   * Replaces these ids if the upstream uses them again: clients find the result of a call by its id in the whole
+   * conversation.
+   */
+  avoidCallIds(ids: Iterable<string>): void {
+    for (const id of ids) this.#ids.add(id);
+  }
+
   /** Returns the events since the last call. */
   take(): ResponseEvent[] {
     const events = this.#out;
@@ -313,6 +321,8 @@ export interface ResponseContext {
   readonly asked: UntrustedObject;
   /** The caller's tools that the functions of these names represent. */
   readonly origins: ReadonlyMap<string, ToolOrigin>;
+  /** Ids of the calls in the conversation so far. */
+  readonly callIds?: ReadonlySet<string>;
 }
 
 /**
