@@ -344,7 +344,7 @@ export function writeOpenAiChatRequest(
     model: target.model,
     messages: [
       ...(system.length === 0 ? [] : [{ role: 'system', content: writeTexts(system) }]),
-      ...messages.flatMap((message) => writeMessage(message, notes)),
+      ...withResultsFirst(messages).flatMap((message) => writeMessage(message, notes)),
     ],
     [target.maxTokensKey]: target.maxTokens,
     stream: target.stream || undefined,
@@ -372,6 +372,38 @@ export function writeOpenAiChatRequest(
 /** A single text is written as a string, because some upstreams of this dialect do not accept lists. */
 const writeTexts = (parts: readonly TextPart[]): unknown =>
   parts.length === 1 ? parts[0]?.text : parts.map(({ text }) => ({ type: 'text', text }));
+
+/**
+ * Moves the results of a turn's calls before everything else that follows the turn: OpenAI refuses any message between
+ * them, such as one with the image of a result, or one that the user added while the calls ran.
+ */
+function withResultsFirst(messages: readonly Message[]): readonly Message[] {
+  const sorted: Message[] = [];
+  let answers: Message[] = [];
+  for (const message of messages) {
+    if (message.role !== 'assistant') answers.push(message);
+    else {
+      sorted.push(...sortAnswers(answers), message);
+      answers = [];
+    }
+  }
+  return [...sorted, ...sortAnswers(answers)];
+}
+
+const isResult = ({ type }: Part): boolean => type === 'result';
+
+/** @param answers the messages between two turns of the model */
+function sortAnswers(answers: readonly Message[]): readonly Message[] {
+  const [first, ...others] = answers;
+  if (first === undefined || !others.some(({ parts }) => parts.some(isResult))) return answers;
+  const results: Message = {
+    role: 'user',
+    path: first.path,
+    parts: answers.flatMap(({ parts }) => parts.filter(isResult)),
+  };
+  const rest = answers.map((message) => ({ ...message, parts: message.parts.filter((part) => !isResult(part)) }));
+  return [results, ...rest.filter(({ parts }) => parts.length > 0)];
+}
 
 function writeMessage({ role, parts, path }: Message, notes: DroppedFields): object[] {
   for (const part of parts) if (part.type !== 'thinking' && part.cache !== undefined) notes.drop(part.cache.path);

@@ -11,6 +11,7 @@ import {
 } from '../dialects.ts';
 import { findCodec } from './convert.ts';
 import { DroppedFields } from './fields.ts';
+import { withUniqueCallIds } from './neutral-form.ts';
 
 interface Sent {
   readonly messages: readonly { readonly content: readonly UntrustedObject[] }[];
@@ -18,15 +19,16 @@ interface Sent {
 }
 
 /**
- * Converts a request of OpenAI's chat completions for an upstream of another dialect; returns it with the paths named
- * as dropped.
+ * Converts a request, by default of OpenAI's chat completions, for an upstream of another dialect; returns it with the
+ * paths named as dropped.
  */
-function convert(body: object, to: Dialect = ANTHROPIC_MESSAGES_DIALECT, model = 'm') {
+function convert(body: object, to: Dialect = ANTHROPIC_MESSAGES_DIALECT, model = 'm', from: Dialect = CHAT_DIALECT) {
   const notes = new DroppedFields();
-  const conversation = findCodec(CHAT_DIALECT)?.readRequest({ messages: HI, ...body } as UntrustedObject, notes);
+  const conversation = findCodec(from)?.readRequest({ messages: HI, ...body } as UntrustedObject, notes);
   assert.ok(conversation);
   const target = { model, maxTokens: 4_096, maxTokensKey: 'max_tokens', stream: false };
-  const written = findCodec(to)?.writeRequest(conversation, target, notes);
+  const messages = withUniqueCallIds(conversation.messages);
+  const written = findCodec(to)?.writeRequest({ ...conversation, messages }, target, notes);
   // Typed in its JSON form.
   return { sent: JSON.parse(JSON.stringify(written)) as Sent, dropped: notes.dropped };
 }
@@ -192,5 +194,81 @@ describe('requests of real clients', () => {
       { type: 'redacted_thinking', data: 'hidden' },
       { type: 'text', text: 'yes' },
     ]);
+  });
+
+  // NVIDIA-NeMo/Switchyard #502, anomalyco/opencode #1279: upstreams that number the calls of every response from 0.
+  it('repeat the ids of calls in later turns', () => {
+    const turn = (...calls: (readonly [id: string, name: string])[]) => [
+      {
+        role: 'assistant',
+        tool_calls: calls.map(([id, name]) => ({ id, type: 'function', function: { name, arguments: '{}' } })),
+      },
+      ...calls.map(([id, name]) => ({ role: 'tool', tool_call_id: id, content: `of ${name}` })),
+    ];
+    const messages = [
+      ...HI,
+      ...turn(['call_0', 'ls'], ['call_0', 'cat']),
+      ...turn(['call_0', 'rm']),
+      ...turn(['', 'mv']),
+    ];
+    const { sent } = convert({ messages });
+    const blocks = sent.messages.flatMap(({ content }) => content);
+    assert.deepEqual(
+      blocks.filter(({ type }) => type === 'tool_use').map(({ id, name }) => [id, name]),
+      [
+        ['call_0', 'ls'],
+        ['call_0_2', 'cat'],
+        ['call_0_3', 'rm'],
+        ['call', 'mv'],
+      ],
+    );
+    assert.deepEqual(
+      blocks.filter(({ type }) => type === 'tool_result').map((block) => [block.tool_use_id, block.content]),
+      [
+        ['call_0', [{ type: 'text', text: 'of ls' }]],
+        ['call_0_2', [{ type: 'text', text: 'of cat' }]],
+        ['call_0_3', [{ type: 'text', text: 'of rm' }]],
+        ['call', [{ type: 'text', text: 'of mv' }]],
+      ],
+    );
+    const contents = convert({ messages }, GEMINI_DIALECT).sent.contents as { parts: UntrustedObject[] }[];
+    assert.deepEqual(
+      contents.flatMap(({ parts }) => parts.flatMap(({ functionResponse: found }) => (found ? [found] : []))),
+      [
+        { id: 'call_0', name: 'ls', response: { output: 'of ls' } },
+        { id: 'call_0_2', name: 'cat', response: { output: 'of cat' } },
+        { id: 'call_0_3', name: 'rm', response: { output: 'of rm' } },
+        { id: 'call', name: 'mv', response: { output: 'of mv' } },
+      ],
+    );
+  });
+
+  // agentscope-ai/agentscope #2675, patlux/pi-commandcode-provider PR #84.
+  it('have images in the results of parallel calls, or a message of the user before a result', () => {
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' };
+    const calls = ['a', 'b'].map((id) => ({ type: 'function_call', call_id: id, name: 'view', arguments: '{}' }));
+    const input = [
+      { role: 'user', content: 'look' },
+      ...calls,
+      { type: 'function_call_output', call_id: 'a', output: [image] },
+      { role: 'user', content: 'hurry' },
+      { type: 'function_call_output', call_id: 'b', output: [image] },
+      { role: 'assistant', content: 'done' },
+    ];
+    const { sent } = convert({ messages: undefined, input }, CHAT_DIALECT, 'm', RESPONSES_DIALECT);
+    const url = { type: 'image_url', image_url: { url: image.image_url } };
+    const [, , first, second, images, ...rest] = sent.messages;
+    assert.deepEqual(
+      [first, second].map((message) => (message as unknown as UntrustedObject).tool_call_id),
+      ['a', 'b'],
+    );
+    assert.deepEqual(
+      [images, ...rest],
+      [
+        { role: 'user', content: [url, url] },
+        { role: 'user', content: 'hurry' },
+        { role: 'assistant', content: 'done' },
+      ],
+    );
   });
 });
