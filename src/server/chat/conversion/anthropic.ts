@@ -285,10 +285,7 @@ export function writeAnthropicRequest(
   const { tools, format, settings } = conversation;
   const reasoning = writeReasoning(conversation, target, notes);
   if (format?.type === 'json') throw notExpressibleError(format.path);
-  const { temperature, topP, topK } = settings;
   const stop = stopsFor(settings.stop, notes, (text) => !isBlankText(text));
-  const hasOwnTemperature = temperature !== undefined && (temperature.value > 1 || reasoning.thinking !== undefined);
-  if (temperature !== undefined && hasOwnTemperature && temperature.value !== 1) notes.drop(temperature.path);
   for (const unknown of [settings.seed, settings.presencePenalty, settings.frequencyPenalty])
     if (unknown !== undefined) notes.drop(unknown.path);
   const config = { ...reasoning.config, format: format && { type: 'json_schema', schema: format.schema } };
@@ -311,10 +308,37 @@ export function writeAnthropicRequest(
       tools.length === 0 ? undefined : writeChoice(conversation.toolChoice, conversation.parallelCalls?.value),
     thinking: reasoning.thinking,
     output_config: config.effort === undefined && config.format === undefined ? undefined : config,
-    temperature: hasOwnTemperature ? undefined : temperature?.value,
-    top_p: topP?.value,
-    top_k: topK?.value,
+    ...writeSampling(settings, { model: target.model, hasThinking: reasoning.thinking !== undefined }, notes),
     stop_sequences: stop?.value,
+  };
+}
+
+/** Models that refuse every sampling setting, and models that refuse a temperature together with `top_p`. */
+const UNTUNABLE_MODEL = /claude-(?:[a-z]+-)?(?:4[-.][7-9]|[5-9])/;
+const ONE_SETTING_MODEL = /claude-(?:[a-z]+-)?4[-.][1-6](?!\d)/;
+/** The smallest `top_p` that is accepted with reasoning. */
+const MIN_TOP_P_WITH_THINKING = 0.95;
+
+/** Writes the sampling settings that the model accepts; others are dropped, and named unless they are the default. */
+function writeSampling(
+  { temperature, topP, topK }: Conversation['settings'],
+  { model, hasThinking }: { readonly model: string; readonly hasThinking: boolean },
+  notes: DroppedFields,
+): object {
+  const isUntunable = UNTUNABLE_MODEL.test(model);
+  const acceptsTemperature = !isUntunable && !hasThinking && (temperature?.value ?? 0) <= 1;
+  const acceptsTopP = !isUntunable && (!hasThinking || (topP?.value ?? 1) >= MIN_TOP_P_WITH_THINKING);
+  const isOneOfBoth = temperature !== undefined && topP !== undefined && ONE_SETTING_MODEL.test(model);
+  const keepsTemperature = acceptsTemperature && !(isOneOfBoth && temperature.value === 1);
+  const keepsTopP = acceptsTopP && !(isOneOfBoth && keepsTemperature);
+  const keepsTopK = !isUntunable && !hasThinking;
+  if (!keepsTemperature && temperature !== undefined && temperature.value !== 1) notes.drop(temperature.path);
+  if (!keepsTopP && topP !== undefined && topP.value !== 1) notes.drop(topP.path);
+  if (!keepsTopK && topK !== undefined) notes.drop(topK.path);
+  return {
+    temperature: keepsTemperature ? temperature?.value : undefined,
+    top_p: keepsTopP ? topP?.value : undefined,
+    top_k: keepsTopK ? topK?.value : undefined,
   };
 }
 

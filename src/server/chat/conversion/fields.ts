@@ -4,7 +4,7 @@ import { tryParse } from '../../platform/json.ts';
 import { detectMediaType, registeredType } from '../../platform/media.ts';
 import { isBlank } from '../dialects.ts';
 import { isReasoningModel } from '../request.ts';
-import type { Reasoning, Setting, UpstreamRequestParameters } from './neutral-form.ts';
+import type { Conversation, Reasoning, Setting, UpstreamRequestParameters } from './neutral-form.ts';
 
 /**
  * Members of a request that a conversion reads, and members it refuses because they would change the content of the
@@ -213,6 +213,37 @@ export function toOpenAiReasoningEffort(
   if (budget === undefined) return undefined;
   notes.drop(`${path}.budget_tokens`);
   return EFFORTS.find(([limit]) => budget <= limit)?.[1];
+}
+
+/** Values of OpenAI's sampling settings, in its dialects' names. */
+interface OpenAiSampling {
+  readonly temperature?: number | undefined;
+  readonly top_p?: number | undefined;
+  readonly presence_penalty?: number | undefined;
+  readonly frequency_penalty?: number | undefined;
+}
+
+/**
+ * Writes the sampling settings that the model accepts: models with reasoning refuse all values but the defaults.
+ * Dropped values are named.
+ */
+export function toOpenAiSampling(
+  { temperature, topP, presencePenalty, frequencyPenalty }: Conversation['settings'],
+  { model }: UpstreamRequestParameters,
+  notes: DroppedFields,
+): OpenAiSampling {
+  const isFixed = isReasoningModel(model);
+  const acceptedValue = (setting: Setting<number> | undefined, usual: number): number | undefined => {
+    if (setting === undefined || !isFixed) return setting?.value;
+    if (setting.value !== usual) notes.drop(setting.path);
+    return undefined;
+  };
+  return {
+    temperature: acceptedValue(temperature, 1),
+    top_p: acceptedValue(topP, 1),
+    presence_penalty: acceptedValue(presencePenalty, 0),
+    frequency_penalty: acceptedValue(frequencyPenalty, 0),
+  };
 }
 
 /**

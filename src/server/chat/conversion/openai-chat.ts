@@ -22,6 +22,7 @@ import {
   toArguments,
   toDataUrl,
   toOpenAiReasoningEffort,
+  toOpenAiSampling,
 } from './fields.ts';
 import {
   type CacheMarker,
@@ -360,11 +361,8 @@ export function writeOpenAiChatRequest(
     parallel_tool_calls: tools.length === 0 ? undefined : parallelCalls?.value,
     response_format: writeFormat(format),
     reasoning_effort: toOpenAiReasoningEffort(conversation.reasoning, target, notes),
-    temperature: settings.temperature?.value,
-    top_p: settings.topP?.value,
+    ...toOpenAiSampling(settings, target, notes),
     seed: settings.seed?.value,
-    presence_penalty: settings.presencePenalty?.value,
-    frequency_penalty: settings.frequencyPenalty?.value,
     stop: stop?.value,
   };
 }

@@ -271,4 +271,61 @@ describe('requests of real clients', () => {
       ],
     );
   });
+
+  // musistudio/claude-code-router #849, cline/cline #7224; open-webui/pipelines PR #546; srtab/daiv PR #1405.
+  it('set a temperature for models that refuse it, which is dropped and named', () => {
+    const sampling = (body: object, to: Dialect, model: string) => {
+      const { sent, dropped } = convert(
+        body,
+        to,
+        model,
+        to === CHAT_DIALECT ? ANTHROPIC_MESSAGES_DIALECT : CHAT_DIALECT,
+      );
+      return [sent.temperature, sent.top_p, sent.top_k, ...dropped];
+    };
+    for (const model of ['gpt-5.1', 'openai/o4-mini']) {
+      assert.deepEqual(sampling({ temperature: 0 }, CHAT_DIALECT, model), [
+        undefined,
+        undefined,
+        undefined,
+        'temperature',
+      ]);
+      assert.deepEqual(sampling({ temperature: 1 }, CHAT_DIALECT, model), [undefined, undefined, undefined]);
+      assert.deepEqual(sampling({ temperature: 0, top_p: 0.5 }, RESPONSES_DIALECT, model), [
+        undefined,
+        undefined,
+        undefined,
+        'temperature',
+        'top_p',
+      ]);
+    }
+    assert.deepEqual(sampling({ temperature: 0 }, CHAT_DIALECT, 'gpt-4o'), [0, undefined, undefined]);
+    const both = { temperature: 0.5, top_p: 0.9 };
+    const claude = (body: object, model: string) => sampling(body, ANTHROPIC_MESSAGES_DIALECT, model);
+    for (const model of ['claude-opus-4-1-20250805', 'claude-sonnet-4-5', 'anthropic.claude-sonnet-4-6']) {
+      assert.deepEqual(claude(both, model), [0.5, undefined, undefined, 'top_p']);
+      assert.deepEqual(claude({ temperature: 1, top_p: 0.9 }, model), [undefined, 0.9, undefined]);
+      assert.deepEqual(claude({ temperature: 0.5, top_p: 1 }, model), [0.5, undefined, undefined]);
+    }
+    for (const model of ['claude-3-5-sonnet-20241022', 'claude-sonnet-4-20250514', 'kimi-k2'])
+      assert.deepEqual(claude({ ...both, top_k: 5 }, model), [0.5, 0.9, 5]);
+    for (const model of ['claude-opus-4-7', 'claude-sonnet-5', 'claude-fable-5-1'])
+      assert.deepEqual(claude({ ...both, top_k: 5 }, model), [
+        undefined,
+        undefined,
+        undefined,
+        'temperature',
+        'top_p',
+        'top_k',
+      ]);
+    const thinking = { reasoning_effort: 'low', top_k: 5 };
+    assert.deepEqual(claude({ ...thinking, top_p: 0.9 }, 'claude-sonnet-4-5'), [
+      undefined,
+      undefined,
+      undefined,
+      'top_p',
+      'top_k',
+    ]);
+    assert.deepEqual(claude({ ...thinking, top_p: 0.97 }, 'claude-sonnet-4-5'), [undefined, 0.97, undefined, 'top_k']);
+  });
 });

@@ -20,6 +20,7 @@ import {
   toArguments,
   toDataUrl,
   toOpenAiReasoningEffort,
+  toOpenAiSampling,
 } from './fields.ts';
 import {
   type CallPart,
@@ -261,6 +262,11 @@ export function writeResponsesRequest(
   for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
   const [first] = system;
   const effort = toOpenAiReasoningEffort(reasoning, target, notes);
+  const { temperature, top_p } = toOpenAiSampling(
+    { temperature: settings.temperature, topP: settings.topP },
+    target,
+    notes,
+  );
   return {
     model: target.model,
     instructions: system.length === 1 ? first?.text : undefined,
@@ -287,8 +293,8 @@ export function writeResponsesRequest(
     parallel_tool_calls: tools.length === 0 ? undefined : parallelCalls?.value,
     text: writeFormat(format),
     reasoning: effort === undefined ? undefined : { effort },
-    temperature: settings.temperature?.value,
-    top_p: settings.topP?.value,
+    temperature,
+    top_p,
   };
 }
 
