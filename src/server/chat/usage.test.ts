@@ -212,14 +212,33 @@ describe('upstream usage', () => {
       }
     });
 
+  // Portkey-AI/gateway #1210, BerriAI/litellm #15270: gateways in front of Bedrock.
   it('recognises by the total that a gateway leaves cached tokens out of the input', () => {
-    const usage = parseUsage({
-      prompt_tokens: 10,
-      completion_tokens: 5,
-      total_tokens: 5_015,
-      prompt_tokens_details: { cached_tokens: 5_000 },
+    const read = (usage: object) => {
+      const { promptTokens, completionTokens, parts } = parseUsage(usage) ?? {};
+      return [promptTokens, completionTokens, parts?.cached_input, parts?.cache_write];
+    };
+    const cached = (tokens: number) => ({ prompt_tokens_details: { cached_tokens: tokens } });
+    const totals = (prompt_tokens: number, completion_tokens: number, total_tokens: number) => ({
+      prompt_tokens,
+      completion_tokens,
+      total_tokens,
     });
-    assert.deepEqual([usage?.promptTokens, usage?.completionTokens, usage?.parts?.cached_input], [5_010, 5, 5_000]);
+    assert.deepEqual(read({ ...totals(10, 5, 5_015), ...cached(5_000) }), [5_010, 5, 5_000, 0]);
+    assert.deepEqual(read({ ...totals(1_000, 100, 1_600), ...cached(500) }), [1_500, 100, 500, 0]);
+    const writes = { cache_creation_input_tokens: 400 };
+    assert.deepEqual(read({ ...totals(1_000, 100, 1_500), ...cached(600), ...writes }), [1_400, 100, 600, 400]);
+    assert.deepEqual(read({ ...totals(1_000, 100, 2_100), ...cached(600), ...writes }), [2_000, 100, 600, 400]);
+    const reasoning = { completion_tokens_details: { reasoning_tokens: 500 } };
+    assert.deepEqual(read({ ...totals(1_000, 100, 1_600), ...cached(500), ...reasoning }), [1_000, 600, 500, 0]);
+  });
+
+  it('reads the figures of the names that are used, where an upstream writes zeros under the others', () => {
+    const zeros = { prompt_tokens: 0, completion_tokens: 0 };
+    const usage = parseUsage({ ...zeros, input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100 });
+    assert.deepEqual([usage?.promptTokens, usage?.completionTokens], [1_000, 100]);
+    const others = parseUsage({ prompt_tokens: 1_000, completion_tokens: 100, input_tokens: 0, output_tokens: 0 });
+    assert.deepEqual([others?.promptTokens, others?.completionTokens], [1_000, 100]);
   });
 
   it('never has parts larger than the whole, whatever an upstream reports', () => {

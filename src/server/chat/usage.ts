@@ -88,14 +88,15 @@ function readOpenAi(usage: UntrustedObject): Figures {
     inputs.cache_creation_input_tokens,
     usage.cache_creation_input_tokens,
   );
-  const fromCache = cached + writes.cacheWrite + writes.cacheWrite1h;
-  const said = toCount(usage.prompt_tokens ?? usage.input_tokens);
-  const output = toCount(usage.completion_tokens ?? usage.output_tokens ?? 0);
+  const output = saidOf(usage.completion_tokens, usage.output_tokens ?? 0);
   const total = largest(usage.total_tokens);
-  // Some gateways leave the cached tokens out of the input, which only their total reveals.
-  const excludes = said !== undefined && fromCache > said && total === said + fromCache + (output ?? 0);
+  const said = saidOf(usage.prompt_tokens, usage.input_tokens);
+  const reasoning = largest(outputs.reasoning_tokens);
+  const beyond = total - (said ?? 0) - (output ?? 0);
+  // Reasoning that the output leaves out has the same effect on the total.
+  const excluded = beyond === reasoning ? 0 : excludedFromInput(beyond, cached, writes);
   return {
-    input: excludes ? said + fromCache : said,
+    input: said === undefined ? undefined : said + excluded,
     output,
     total,
     cached,
@@ -106,8 +107,27 @@ function readOpenAi(usage: UntrustedObject): Figures {
     cachedAudio: largest(cachedParts.audio_tokens),
     cachedImages: largest(cachedParts.image_tokens),
     audioOutput: largest(outputs.audio_tokens),
-    reasoning: largest(outputs.reasoning_tokens),
+    reasoning,
   };
+}
+
+/** The figure under the first of its names that says more than 0: some gateways write all names, and use one of them. */
+const saidOf = (first: unknown, second: unknown): number | undefined =>
+  toCount(first) === 0 && (toCount(second) ?? 0) > 0 ? toCount(second) : toCount(first ?? second);
+
+/**
+ * Tokens read from or written to a cache that the input leaves out, as it does in gateways in front of Bedrock: all of
+ * them, or only those that were written. Only the total reveals it.
+ *
+ * @param beyond by how much the total exceeds input and output
+ */
+function excludedFromInput(
+  beyond: number,
+  cached: number,
+  { cacheWrite, cacheWrite1h }: Pick<Figures, 'cacheWrite' | 'cacheWrite1h'>,
+): number {
+  const written = cacheWrite + cacheWrite1h;
+  return beyond > 0 && (beyond === cached + written || beyond === written) ? beyond : 0;
 }
 
 /**
