@@ -52,8 +52,9 @@ const STREAM = [
 describe('Anthropic messages over an Anthropic upstream', { concurrency: false }, () => {
   let service: ChatService;
   let upstream: ScriptedUpstream;
+  let channelId: number;
   before(async () => {
-    ({ service, upstream } = await startScriptedChat(['claude'], { vendor: 'anthropic', price: PRICE }));
+    ({ service, upstream, channelId } = await startScriptedChat(['claude'], { vendor: 'anthropic', price: PRICE }));
     await service.operator.requestData('POST', '/api/admin/models', {
       id: 'claude-alias',
       vendor: 'anthropic',
@@ -249,6 +250,17 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
     assert.ok(tokens > 0 && tokens < 20, String(tokens));
     upstream.respondWith((response) => response.writeHead(500).end('{}'));
     assert.equal((await count()).status, 502);
+    // Anthropic limits counts apart from messages, so refused ones must not pause the channel.
+    upstream.respondWith((response) => response.writeHead(429, { 'retry-after': '60' }).end('{}'));
+    for (let tries = 0; tries < 6; tries++) assert.equal((await count()).status, 429);
+    const { health } = await service.operator.requestData<{ health: { state: string }[] }>(
+      'GET',
+      `/api/admin/channels/${channelId}`,
+    );
+    assert.ok(
+      health.every(({ state }) => state === 'healthy'),
+      JSON.stringify(health),
+    );
     const ledger = await service.waitUntilSettled();
     assert.ok(ledger.every(({ ref }) => ref !== counted.headers.get('x-request-id')));
   });

@@ -154,22 +154,26 @@ describe('health of a channel', () => {
     assert.equal(fitness(), 'open');
   });
 
-  it('is not opened by a vendor that is too busy for polls', () => {
-    const { learn, fitness } = ward();
-    for (let i = 0; i < 20; i++)
-      for (const outcome of ['capacity', 'rate'] as const) learn(outcome, { operation: 'poll' });
-    assert.equal(fitness(), 'closed');
+  it('is not opened by a vendor that is too busy for polls, or for counting tokens', () => {
+    for (const operation of ['poll', 'count'] as const) {
+      const { learn, fitness } = ward();
+      for (let i = 0; i < 20; i++)
+        for (const outcome of ['capacity', 'rate'] as const) learn(outcome, { operation, retryAfterMs: 30_000 });
+      assert.equal(fitness(), 'closed', operation);
+    }
   });
 
-  it('does not count a successful poll as a successful submit', () => {
-    const { learn, fitness, pass } = ward();
-    for (let i = 0; i < 5; i++) learn('capacity');
-    learn('ok', { operation: 'poll' });
-    assert.equal(fitness(), 'open');
-    learn('auth');
-    pass(MINUTE);
-    learn('ok', { operation: 'poll' });
-    assert.equal(fitness('another'), 'closed', 'but the account is shown to work');
+  it('does not count a successful poll, or a count of tokens, as a successful submit', () => {
+    for (const operation of ['poll', 'count'] as const) {
+      const { learn, fitness, pass } = ward();
+      for (let i = 0; i < 5; i++) learn('capacity');
+      learn('ok', { operation });
+      assert.equal(fitness(), 'open', operation);
+      learn('auth');
+      pass(MINUTE);
+      learn('ok', { operation });
+      assert.equal(fitness('another'), 'closed', 'but the account is shown to work');
+    }
   });
 
   it('is not opened by failing requests of a single account', () => {

@@ -128,7 +128,7 @@ export class CircuitBreakers {
     if (call.outcome === 'ok') return this.#recordSuccess(call, now);
     if (policy === undefined) return NONE;
     // A vendor that is too busy to answer a poll may still accept submits; submits detect overload themselves.
-    if (call.operation === 'poll' && (call.outcome === 'rate' || call.outcome === 'capacity')) return NONE;
+    if (isWeakEvidence(call) && (call.outcome === 'rate' || call.outcome === 'capacity')) return NONE;
     const circuits = this.#circuitsOf(call);
     circuits.newestSucceeded = false;
     const scope = policy.scope === 'account' ? '' : (call.model ?? '');
@@ -230,10 +230,10 @@ export class CircuitBreakers {
   #recordSuccess(call: CallOutcome, now: number): readonly string[] {
     const circuits = this.#circuitsOf(call);
     circuits.newestSucceeded = true;
-    const { operation, model } = call;
+    const { model } = call;
     const caller = callerOf(call);
     const ofAccount = succeedIn(circuits, '', caller, now);
-    const ofModel = operation !== 'poll' && model !== undefined && succeedIn(circuits, model, caller, now);
+    const ofModel = !isWeakEvidence(call) && model !== undefined && succeedIn(circuits, model, caller, now);
     if (!ofAccount && !ofModel) return NONE;
     return [...(ofAccount ? [''] : []), ...(ofModel ? [model] : [])];
   }
@@ -242,6 +242,9 @@ export class CircuitBreakers {
     return this.#accounts.getOrMake({ id, credentialId }, newCircuits);
   }
 }
+
+/** Whether a call asks for no new work, so that its outcome says little about calls that do. */
+const isWeakEvidence = ({ operation }: CallOutcome): boolean => operation === 'poll' || operation === 'count';
 
 /** The caller of a call: the account of a submit, or the task of a poll, whose number never equals an account's. */
 const callerOf = ({ userId, taskSeq }: CallOutcome): number | undefined =>

@@ -89,9 +89,10 @@ export interface CallOutcome {
   readonly code?: string;
   readonly retryAfterMs?: number;
   /**
-   * Purpose of the call. `poll` queries a task, which is weaker evidence that new tasks are accepted. Default `submit`.
+   * Purpose of the call. `poll` queries a task and `count` counts tokens, which is weaker evidence that new work is
+   * accepted: vendors limit them apart from it. Default `submit`.
    */
-  readonly operation?: 'submit' | 'poll' | 'chat' | 'image' | 'probe';
+  readonly operation?: 'submit' | 'poll' | 'chat' | 'count' | 'image' | 'probe';
   /** From the request to its outcome; for the metrics. */
   readonly durationMs?: number;
 }

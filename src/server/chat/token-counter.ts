@@ -84,7 +84,7 @@ export class TokenCounter {
         ...toAccountIds(channel),
         model: model.id,
         userId,
-        operation: 'chat',
+        operation: 'count',
         durationMs: performance.now() - startedAt,
         outcome,
         message,
