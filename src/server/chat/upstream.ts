@@ -23,7 +23,9 @@ import {
   CHAT_DIALECT,
   type Dialect,
   GEMINI_DIALECT,
+  listOf,
   RESPONSES_DIALECT,
+  textOf,
 } from './dialects.ts';
 import { applyOptionRules } from './options.ts';
 import { type ChatRequest, outputLimitFor, toUpstreamBody } from './request.ts';
@@ -291,10 +293,24 @@ export function parseUpstreamError(
 ): UpstreamFailure {
   const value = tryParse(body);
   // Google wraps the error of a stream into a list.
-  const parsed = asObject(Array.isArray(value) ? value[0] : value);
-  const reported = asObject(parsed?.error) ?? parsed ?? {};
+  const reported = findReportedError(asObject(Array.isArray(value) ? value[0] : value) ?? {});
   const refusal = toUpstreamFailure(channel, status, reported, parseRetryAfter(headers['retry-after']));
   return isUnsupportedByChannel(path, status, reported) ? { ...refusal, outcome: 'missing' } : refusal;
+}
+
+/**
+ * The error that a body reports. Servers without OpenAI's envelope write a text in its place (Ollama, TGI, xAI), or
+ * FastAPI's `detail`, or a list of errors (Cloudflare).
+ */
+function findReportedError(body: UntrustedObject): UntrustedObject {
+  const { error, detail, errors } = body;
+  const wrapped = asObject(error) ?? asObject(listOf(errors)[0]);
+  if (wrapped !== undefined) return wrapped;
+  const { loc, msg } = asObject(listOf(detail)[0]) ?? {};
+  const place = listOf(loc).filter((each) => typeof each === 'string' || typeof each === 'number');
+  const invalid = textOf(msg) === '' ? '' : [place.join('.'), msg].filter((each) => each !== '').join(': ');
+  const message = textOf(body.message) || textOf(error) || textOf(detail) || invalid;
+  return message === '' ? body : { ...body, message };
 }
 
 /**
