@@ -245,6 +245,24 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     );
   });
 
+  test('passes on why a request was refused, in whichever form the upstream says it', async () => {
+    for (const [body, message, code] of [
+      [{ error: 'inputs tokens + max_new_tokens must be <= 2048', error_type: 'validation' }, /must be <= 2048/],
+      [{ code: 'invalid-argument', error: 'Incorrect argument' }, /^Incorrect argument$/, 'invalid-argument'],
+      [{ detail: 'max_tokens is too large' }, /^max_tokens is too large$/],
+      [{ detail: [{ loc: ['body', 'top_p'], msg: 'not a number', type: 'float' }] }, /^body\.top_p: not a number$/],
+      [{ success: false, errors: [{ code: 7009, message: 'Upstream refused' }] }, /^Upstream refused$/, '7009'],
+      [{ error: { message: 'usual' } }, /^usual$/],
+    ] as const) {
+      says(JSON.stringify(body), 400);
+      const { status, text } = await ask();
+      const { error } = JSON.parse(text);
+      assert.equal(status, 400);
+      assert.match(error.message, message);
+      if (code !== undefined) assert.equal(error.code, code);
+    }
+  });
+
   test('HTTP 200 without an answer is a failure, free of charge', async () => {
     const message = `no ${SCRIPTED_KEY}`;
     for (const body of [
@@ -307,6 +325,25 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     const { text, end } = await listen();
     assert.match(text, /"two"/);
     assert.equal(end?.kind, 'settle');
+  });
+
+  test('recognizes what follows blank lines that keep the connection open', async () => {
+    const whole = JSON.stringify({
+      id: 'x',
+      choices: [{ message: { content: 'one' }, finish_reason: 'stop' }],
+      usage: USAGE,
+    });
+    for (const type of ['text/event-stream', 'application/json'])
+      for (const body of [whole, data(chunk('one'), last({ usage: USAGE }), '[DONE]')]) {
+        upstream.respondWith((response) => {
+          response.writeHead(200, { 'content-type': type }).write('\n', () => setImmediate(() => response.end(body)));
+        });
+        const { text, end } = await listen();
+        assert.match(text, /"one"/, `${type} ${body}`);
+        assert.deepEqual([end?.kind, end?.charged], ['settle', COST], `${type} ${body}`);
+        const single = await ask();
+        assert.deepEqual([single.status, single.end?.charged], [200, COST], `${type} ${body}`);
+      }
   });
 
   test('removes our key from an answer that quotes it', async () => {

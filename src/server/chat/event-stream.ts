@@ -402,6 +402,9 @@ const isCompleteEvent = (event: string): boolean => {
   return data === DONE_DATA || parseEvent(data) !== undefined;
 };
 
+/** Whether bytes are nothing but whitespace; stops at the first other byte. */
+export const isBlankText = (bytes: Buffer): boolean => bytes.every((byte) => byte <= 0x20);
+
 /** Whether a body is a stream of events, whatever its content type says. */
 export const looksLikeEvents = (start: Buffer): boolean =>
   /^\ufeff?\s*(?:data|event|id|retry)?:/.test(start.toString('utf8', 0, 64));

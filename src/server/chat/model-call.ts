@@ -20,7 +20,7 @@ import type { CallCharge, CallEnd, CallResult } from './charge.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { ResponseConversion } from './conversion/convert.ts';
 import { type Dialect, EMBEDDINGS_DIALECT, errorIn, failureIn, IMAGES_DIALECT } from './dialects.ts';
-import { createEventStream, type EventStream, looksLikeEvents, looksLikeJson } from './event-stream.ts';
+import { createEventStream, type EventStream, isBlankText, looksLikeEvents, looksLikeJson } from './event-stream.ts';
 import type { ChatRequest, OutputProfiles } from './request.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
 import {
@@ -189,6 +189,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
 
   #receive(bytes: Buffer, control: ExchangeControl): void {
     if (this.#phase === 'finished') return;
+    // Blank lines that keep the connection open until there is a response (DeepSeek) do not show its format.
+    if (this.#size === 0 && (this.#stream?.totalBytes ?? 0) === 0 && isBlankText(bytes)) return;
     // An upstream's content type is not a reliable sign of its format.
     if (this.#phase === 'complete' && this.#size === 0 && this.#context.request.stream && looksLikeEvents(bytes))
       this.#beginStream();
