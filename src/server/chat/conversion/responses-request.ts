@@ -316,7 +316,7 @@ function writeMessage({ role, parts, path }: Message, notes: DroppedFields): obj
     }
     flush();
     if (part.type === 'call' && role === 'assistant')
-      items.push({ type: 'function_call', call_id: part.id, name: part.name, arguments: part.args });
+      items.push({ type: 'function_call', call_id: toCallId(part.id), name: part.name, arguments: part.args });
     else if (part.type === 'result') items.push(writeResult(part, notes));
     else if (part.type === 'thinking') items.push(...writeThought(part, notes));
     else throw notExpressibleError(path);
@@ -358,8 +358,14 @@ function writeResult({ id, parts, isError, path }: ResultPart, notes: DroppedFie
   const [only] = parts;
   const output =
     parts.length === 0 ? '' : parts.length === 1 && only?.type === 'text' ? only.text : parts.map(writeInputPart);
-  return { type: 'function_call_output', call_id: id, output };
+  return { type: 'function_call_output', call_id: toCallId(id), output };
 }
+
+/** Longest id of a call that this API accepts; gateways such as LiteLLM put signatures into theirs. */
+const MAX_CALL_ID = 64;
+
+const toCallId = (id: string): string =>
+  id.length <= MAX_CALL_ID ? id : `call_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
 
 /** This API accepts only reasoning that it encrypted itself. */
 function writeThought({ signature, text, path }: ThinkingPart, notes: DroppedFields): object[] {
