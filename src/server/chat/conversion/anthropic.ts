@@ -297,10 +297,10 @@ export function writeAnthropicRequest(
     tools:
       tools.length === 0
         ? undefined
-        : tools.map(({ name, description, parameters, strict, cache }) => ({
+        : tools.map(({ name, description, parameters, strict, cache }, index) => ({
             name,
             description,
-            input_schema: { type: 'object', ...parameters },
+            input_schema: writeSchema(parameters as UntrustedObject, `tools.${index}`, notes),
             strict: strict?.value,
             ...toCache(cache),
           })),
@@ -311,6 +311,45 @@ export function writeAnthropicRequest(
     ...writeSampling(settings, { model: target.model, hasThinking: reasoning.thinking !== undefined }, notes),
     stop_sequences: stop?.value,
   };
+}
+
+/** Members of a schema that Anthropic refuses at the top level of a tool, and with them the whole request. */
+const COMBINATORS = ['anyOf', 'oneOf', 'allOf'] as const;
+
+/**
+ * Writes the schema of a tool. Alternatives at its top level, as tools of MCP servers have them, become one object with
+ * the properties of all of them, of which those are required that each requires.
+ */
+function writeSchema(schema: UntrustedObject, path: string, notes: DroppedFields): object {
+  let written: UntrustedObject = { type: 'object', ...schema };
+  for (const combinator of COMBINATORS) {
+    const branches = listOf(schema[combinator]).map((branch) => asObject(branch) ?? {});
+    if (schema[combinator] === undefined) continue;
+    notes.drop(`${path}.${combinator}`);
+    const { [combinator]: _refused, properties, required, ...others } = written;
+    const all = [asObject(properties) ?? {}, ...branches.map((branch) => asObject(branch.properties) ?? {})];
+    const demands = branches.map((branch) => listOf(branch.required));
+    const shared =
+      combinator === 'allOf'
+        ? demands.flat()
+        : (demands[0] ?? []).filter((name) => demands.every((names) => names.includes(name)));
+    written = {
+      ...others,
+      properties: all.reduce(mergeProperties, {}),
+      required: [...new Set([...listOf(required), ...shared])],
+    };
+  }
+  return written;
+}
+
+/** A property with several schemas may have any of them. */
+function mergeProperties(merged: UntrustedObject, added: UntrustedObject): UntrustedObject {
+  const entries = Object.entries(added).map(([name, schema]) => {
+    const known = Object.hasOwn(merged, name) ? merged[name] : undefined;
+    if (known === undefined || JSON.stringify(known) === JSON.stringify(schema)) return [name, schema];
+    return [name, { anyOf: [known, schema] }];
+  });
+  return { ...merged, ...Object.fromEntries(entries) };
 }
 
 /** Models that refuse every sampling setting, and models that refuse a temperature together with `top_p`. */

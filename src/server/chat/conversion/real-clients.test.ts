@@ -328,4 +328,43 @@ describe('requests of real clients', () => {
     ]);
     assert.deepEqual(claude({ ...thinking, top_p: 0.97 }, 'claude-sonnet-4-5'), [undefined, 0.97, undefined, 'top_k']);
   });
+
+  // openai/codex #14355, decolua/9router #393: gateways that put signatures into the ids of calls.
+  it('have ids of calls that are longer than the Responses API accepts', () => {
+    const id = `call_a__thought__${'x'.repeat(1_300)}`;
+    const messages = [
+      ...HI,
+      { role: 'assistant', tool_calls: [{ id, type: 'function', function: { name: 'ls', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: id, content: 'a.txt' },
+    ];
+    const [, made, answered] = convert({ messages }, RESPONSES_DIALECT).sent.input as { call_id: string }[];
+    assert.match(made?.call_id ?? '', /^call_[0-9a-f]{32}$/);
+    assert.equal(answered?.call_id, made?.call_id);
+  });
+
+  // anomalyco/opencode #35516, dearlordylord/huly-mcp #66.
+  it('have tools of MCP servers with alternatives at the top of their schemas', () => {
+    const [text, number] = [{ type: 'string' }, { type: 'number' }];
+    const schemaOf = (parameters: object) => {
+      const { sent, dropped } = convert({ tools: [{ type: 'function', function: { name: 'f', parameters } }] });
+      return [(sent.tools as { input_schema: object }[])[0]?.input_schema, dropped];
+    };
+    const one = { type: 'object', properties: { a: text, b: text }, required: ['a'] };
+    assert.deepEqual(schemaOf(one), [one, []]);
+    assert.deepEqual(schemaOf({ ...one, anyOf: [{ required: ['a'] }, { required: ['b'] }] }), [one, ['tools.0.anyOf']]);
+    const branch = (kind: object, ...required: string[]) => ({
+      type: 'object',
+      properties: { id: text, value: kind },
+      required,
+    });
+    const merged = { id: text, value: { anyOf: [text, number] } };
+    assert.deepEqual(schemaOf({ oneOf: [branch(text, 'id', 'value'), branch(number, 'id')] }), [
+      { type: 'object', properties: merged, required: ['id'] },
+      ['tools.0.oneOf'],
+    ]);
+    assert.deepEqual(schemaOf({ allOf: [branch(text, 'id'), { required: ['value'] }], $defs: { x: text } }), [
+      { type: 'object', $defs: { x: text }, properties: { id: text, value: text }, required: ['id', 'value'] },
+      ['tools.0.allOf'],
+    ]);
+  });
 });
