@@ -376,6 +376,12 @@ function isPreamble({ type, message, content_block: block, delta, usage }: Untru
   }
 }
 
+/**
+ * Output that the first event of a stream reports before there is any. It is no basis for a charge where an upstream
+ * reports nothing later, so the text is counted then.
+ */
+const MAX_PLACEHOLDER_TOKENS = 16;
+
 /** Anthropic's Messages (docs.claude.com/en/api/messages, and messages-streaming for the events). */
 export const ANTHROPIC_MESSAGES_DIALECT: Dialect = {
   vendor: 'anthropic',
@@ -393,7 +399,9 @@ export const ANTHROPIC_MESSAGES_DIALECT: Dialect = {
   idHeader: 'request-id',
   findUsage(value) {
     const body = asObject(value);
-    return asObject(body?.usage) ?? asObject(asObject(body?.message)?.usage);
+    const begun = asObject(asObject(body?.message)?.usage);
+    const isPlaceholder = (toCount(begun?.output_tokens) ?? 0) <= MAX_PLACEHOLDER_TOKENS;
+    return asObject(body?.usage) ?? (begun && isPlaceholder ? { ...begun, output_tokens: undefined } : begun);
   },
   // Nothing but the last event follows the stop reason, and some gateways omit that event.
   countFinishedChoices: ({ type, delta }) =>

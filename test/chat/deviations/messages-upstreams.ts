@@ -215,6 +215,8 @@ const figures: readonly Deviation[] = (
       { input_tokens: 100, cache_read_input_tokens: 900, output_tokens: 5 },
       [1_000, 5],
     ],
+    // Charged by counting the text.
+    ['none behind the placeholder', { input_tokens: 10, output_tokens: 1 }, {}, [10, 0]],
     ['cumulative output', { input_tokens: 25, output_tokens: 1 }, { output_tokens: 15 }, [25, 15]],
     [
       'nulls',
