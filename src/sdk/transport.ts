@@ -84,6 +84,8 @@ export interface PageResult<Row> {
 const READ_TIMEOUT_MS = 30_000;
 /** Maximum attempts for requests that are safe to repeat: GET, or with an Idempotency-Key. */
 const MAX_ATTEMPTS = 4;
+/** Responses that an earlier request with the same Idempotency-Key is in progress: two minutes, at 2 seconds each. */
+const MAX_CONFLICTS = 60;
 
 /**
  * Calls endpoints of the contract. The endpoint's definition determines the path, the credential and the error format.
@@ -109,15 +111,13 @@ export class Transport {
     input: RequestInputOf<E>,
     options: CallOptions = {},
   ): Promise<EndpointPart<E, 'response'>> {
-    const response = await this.#send(
+    const { response, text } = await this.#send(
       endpoint,
       input,
       options,
+      async (received) => ({ response: received, text: await received.text() }),
       endpoint.method === 'GET' ? READ_TIMEOUT_MS : undefined,
     );
-    const text = await response.text().catch((error: unknown) => {
-      throw toNetworkError(error, options.signal, this.baseUrl);
-    });
     const body = toJson(text);
     const failure = parseErrorResponse(response.status, response.headers, body);
     if (failure !== undefined) throw failure;
@@ -134,34 +134,51 @@ export class Transport {
    * The raw response, for files and streams; errors are not parsed. Network errors are retried if that is safe.
    */
   send<const E extends Endpoint>(endpoint: E, input: RequestInputOf<E>, options: CallOptions = {}): Promise<Response> {
-    return this.#send(endpoint, input, options);
+    return this.#send(endpoint, input, options, async (response) => response);
   }
 
-  async #send(endpoint: Endpoint, input: RequestInput, options: CallOptions, timeoutMs?: number): Promise<Response> {
+  /** @param read reads the response; its failures count as those of the request */
+  async #send<R>(
+    endpoint: Endpoint,
+    input: RequestInput,
+    options: CallOptions,
+    read: (response: Response) => Promise<R>,
+    timeoutMs?: number,
+  ): Promise<R> {
     const repeatable = endpoint.method === 'GET' || options.headers?.['idempotency-key'] !== undefined;
     let refreshed = false;
+    let conflicts = 0;
     for (let attempt = 1; ; attempt += 1) {
       const credentials = (await this.#options.credentials?.(credentialPurposeOf(endpoint))) ?? {};
       const signal = combineSignals(options.signal, timeoutMs);
-      const response = await this.#once(endpoint, input, { ...options, signal }, credentials).catch((error: unknown) =>
-        toNetworkError(error, options.signal, this.baseUrl),
-      );
-      if (response instanceof Response) {
-        const isTransient = response.status === 429 || response.status === 503;
-        if (response.status === 401 && !refreshed && credentialPurposeOf(endpoint) === 'account') {
-          refreshed = true;
-          if ((await this.#options.refresh?.()) === true) {
-            await response.body?.cancel();
-            continue;
-          }
-        }
-        if (!isTransient || !repeatable || attempt >= MAX_ATTEMPTS) return response;
-        await response.body?.cancel();
-        await sleep(retryDelayMs(attempt, Number(response.headers.get('retry-after') ?? Number.NaN)), options.signal);
-      } else {
-        if (!repeatable || attempt >= MAX_ATTEMPTS || options.signal?.aborted === true) throw response;
+      const isLast = !repeatable || attempt >= MAX_ATTEMPTS;
+      const mayWait = (response: Response) => repeatable && isInProgress(response) && conflicts < MAX_CONFLICTS;
+      const outcome = await this.#once(endpoint, input, { ...options, signal }, credentials)
+        .then(async (response) => {
+          const isFinal = !mayWait(response) && (isLast || !isTransient(response));
+          return { response, final: isFinal ? { result: await read(response) } : undefined };
+        })
+        .catch((error: unknown) => toNetworkError(error, options.signal, this.baseUrl));
+      if (outcome instanceof ReelgateError) {
+        if (isLast || options.signal?.aborted === true) throw outcome;
         await sleep(retryDelayMs(attempt, Number.NaN), options.signal);
+        continue;
       }
+      const { response, final } = outcome;
+      if (response.status === 401 && !refreshed && credentialPurposeOf(endpoint) === 'account') {
+        refreshed = true;
+        if ((await this.#options.refresh?.()) === true) {
+          if (!response.bodyUsed) await response.body?.cancel();
+          continue;
+        }
+      }
+      if (final !== undefined) return final.result;
+      await response.body?.cancel();
+      if (isInProgress(response)) {
+        conflicts += 1;
+        attempt -= 1;
+      }
+      await sleep(retryDelayMs(attempt, Number(response.headers.get('retry-after') ?? Number.NaN)), options.signal);
     }
   }
 
@@ -221,6 +238,16 @@ function toJson(text: string): unknown {
     return undefined;
   }
 }
+
+/**
+ * Whether the request may succeed when repeated: the service has no room for it, or a proxy did not reach the service,
+ * whose own responses have a request id.
+ */
+const isTransient = ({ status, headers }: Response): boolean =>
+  status === 429 || status === 503 || ((status === 502 || status === 504) && !headers.has('x-request-id'));
+
+/** Whether another process still serves an earlier request with the same Idempotency-Key. */
+const isInProgress = ({ status, headers }: Response): boolean => status === 409 && headers.has('retry-after');
 
 /** Aborts with the signal or after the timeout. */
 function combineSignals(signal: AbortSignal | undefined, timeoutMs: number | undefined): AbortSignal | undefined {
