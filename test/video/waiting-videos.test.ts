@@ -281,6 +281,50 @@ describe('videos that wait for a slot', () => {
       await other.stop();
     });
 
+    it('that no channel serves any more hold up no video behind them', async () => {
+      const id = await add(1);
+      const models = (names: readonly string[]) =>
+        service.operator.requestData('PUT', `/api/admin/channels/${id}`, { models: names });
+      await models(['sora-2', 'sora-2-pro']);
+      const key = await service.operator.makeToken();
+      await submit(key, 'running');
+      const unserved = await Promise.all([1, 2].map((index) => submit(key, `unserved ${index}`)));
+      await submit(key, 'served', { model: 'sora-2-pro' });
+      await models(['sora-2-pro']);
+      upstream.finishes = true;
+      await until(() => upstream.begun('one') === 2);
+      assert.deepEqual(prompts, ['running', 'served']);
+      await until(async () => (await unfinished()) === 2);
+      const atOnce = await submit(key, 'at once', { model: 'sora-2-pro', queue: false });
+      assert.deepEqual([atOnce.status, atOnce.video.queue], [200, undefined]);
+      await until(async () => (await unfinished()) === 2);
+      await models(['sora-2']);
+      await until(() => upstream.begun('one') === 5);
+      for (const { video } of unserved) await until(async () => (await read(key, video.id)).status === 'completed');
+    });
+
+    it('of a disabled account do not start until it is enabled again, and hold up nobody', async () => {
+      await add(1);
+      const login = { username: `disabled-${name}`, password: 'a-long-password-1' };
+      const { id } = await service.operator.requestData<{ id: number }>('POST', '/api/admin/users', {
+        ...login,
+        quota: 1_000_000_000,
+      });
+      const theirs = await (await new AdminClient(service.baseUrl).signIn(login)).makeToken();
+      const key = await service.operator.makeToken();
+      await submit(key, 'running');
+      await submit(theirs, 'theirs');
+      await submit(key, 'mine');
+      await service.operator.requestData('PUT', `/api/admin/users/${id}`, { status: 2 });
+      upstream.finishes = true;
+      await until(() => upstream.begun('one') === 2);
+      await until(async () => (await unfinished()) === 1);
+      await pause(2_000);
+      assert.deepEqual(prompts, ['running', 'mine']);
+      await service.operator.requestData('PUT', `/api/admin/users/${id}`, { status: 1 });
+      await until(() => upstream.begun('one') === 3);
+    });
+
     it('wait again if the vendor has no room after all', async () => {
       await add(1);
       const key = await service.operator.makeToken();

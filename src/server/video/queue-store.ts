@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import { ENABLED } from '../../contract/account-fields.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import { Base64Text } from '../platform/base64.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -81,8 +82,8 @@ export function mapInputs(request: VideoRequest, change: (input: RequestInput) =
 /** A row of `queued_tasks`. */
 export type QueuedTask = Selectable<Tables['queued_tasks']>;
 
-/** The limit that a video waits for. */
-export type Lane = `key:${number}` | `account:${number}` | `vendor:${string}`;
+/** The limit that a video waits for; `held` while nothing can start it, whatever is free. */
+export type Lane = `key:${number}` | `account:${number}` | `vendor:${string}` | `held:${string}`;
 
 /** Rows of `queue_lanes` that are not lanes. */
 const START_LOCK = '';
@@ -264,6 +265,36 @@ export class TaskQueueStore {
       .execute();
   }
 
+  /**
+   * Takes a video out of its lane that nothing can start now, with those of its account that need the same, so that no
+   * other video waits behind it. A change of one original needs another account of the vendor than that of the next, and
+   * is set aside alone.
+   */
+  async setAside(trx: Trx, task: QueuedTask, notBefore: number): Promise<void> {
+    const { id, lane, channels, user_id: userId, model, vendor } = task;
+    const query = trx
+      .updateTable('queued_tasks')
+      .set({ lane: `held:${vendor}` satisfies Lane, not_before: notBefore })
+      .where('not_before', '<', notBefore);
+    const withSameNeeds = query
+      .where('lane', '=', lane)
+      .where('channels', '=', channels)
+      .where('user_id', '=', userId)
+      .where('model', '=', model);
+    await (channels.startsWith('=') ? query.where('id', '=', id) : withSameNeeds).execute();
+  }
+
+  /** A closed organization counts as disabled. */
+  async accountState(userId: number): Promise<'enabled' | 'disabled' | 'deleted'> {
+    const account = await this.#database.kysely
+      .selectFrom('accounts')
+      .select(['status', 'removed_at'])
+      .where('id', '=', userId)
+      .executeTakeFirst();
+    if (account === undefined || account.removed_at !== null) return 'deleted';
+    return account.status === ENABLED ? 'enabled' : 'disabled';
+  }
+
   async hasRequest(trx: Trx, taskId: string): Promise<boolean> {
     const part = await trx
       .selectFrom('queued_requests')
@@ -358,8 +389,8 @@ export class TaskQueueStore {
 
   /** Waiting videos by model, kind of lane and channels, the longest wait first. */
   async countByModel() {
-    const kind = sql<'vendor' | 'account' | 'key'>`case when lane like 'vendor:%' then 'vendor'
-      when lane like 'account:%' then 'account' else 'key' end`;
+    const kind = sql<'vendor' | 'account' | 'key'>`case when lane like 'key:%' then 'key'
+      when lane like 'account:%' then 'account' else 'vendor' end`;
     const rows = await this.#database.kysely
       .selectFrom('queued_tasks')
       .select(({ fn }) => [

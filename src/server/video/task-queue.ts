@@ -25,7 +25,14 @@ import {
 } from './queue-store.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { TaskCompletion } from './task-completion.ts';
-import { isWaiting, type QueuePosition, type ShownTask, type Task, type TaskStore } from './task-store.ts';
+import {
+  type Failure,
+  isWaiting,
+  type QueuePosition,
+  type ShownTask,
+  type Task,
+  type TaskStore,
+} from './task-store.ts';
 
 interface TaskQueueDependencies {
   readonly database: Database<Tables>;
@@ -49,6 +56,8 @@ const SWEEP_MS = 1_000;
 const MAX_SUBMITS = 32;
 /** Minimum delay before a video is retried after its vendor had no capacity. */
 const RETRY_MS = 15_000;
+/** Delay before a video is tried again that no channel serves, or whose account is disabled. */
+const HELD_RETRY_MS = 2_000;
 /** Maximum wait; after it a video fails and is refunded. */
 const MAX_WAIT_MS = 7 * 24 * 3_600_000;
 const MAX_EXPIRED_AT_ONCE = 1_000;
@@ -58,6 +67,13 @@ const FULL_RETRY_SECONDS = 30;
 /** Maximum age of a forecast that is shown. */
 const FORECAST_MS = 2_000;
 const MAX_FORECASTS = 200;
+
+const MODEL_REMOVED: Failure = {
+  cause: 'model_unavailable',
+  message: 'the model was removed',
+  code: 'model_not_found',
+};
+const ACCOUNT_DELETED: Failure = { cause: 'cancelled', message: 'its account was deleted', code: 'cancelled' };
 
 /** A waiting video with the data for its start. */
 interface Startable {
@@ -294,8 +310,14 @@ export class TaskQueue {
   async #startNext(head: QueuedTask): Promise<'started' | 'moved' | 'blocked'> {
     const startable = await this.#prepare(head);
     if (startable === 'ended') return 'moved';
-    if (startable === undefined) return 'blocked';
     const { database, clock } = this.#dependencies;
+    if (startable === undefined) {
+      await database.transaction(async (trx) => {
+        await this.#queued.lockStarts(trx);
+        await this.#queued.setAside(trx, head, clock.now() + HELD_RETRY_MS);
+      });
+      return 'moved';
+    }
     const outcome = await database.transaction(async (trx) => {
       await this.#queued.lockStarts(trx);
       const current = await this.#queued.head(head, clock.now(), trx);
@@ -328,25 +350,22 @@ export class TaskQueue {
     return isStarted ? { channel } : 'moved';
   }
 
-  /** @returns `ended` if the task is gone or no longer has a model; undefined if no channel can serve it now */
+  /**
+   * @returns `ended` if the task is gone or no longer has an account or a model; undefined if its account is disabled or
+   *   no channel can serve it now
+   */
   async #prepare(head: QueuedTask): Promise<Startable | 'ended' | undefined> {
-    const { store, channels, vendors, findPlanTerms, limits, completion } = this.#dependencies;
+    const { store, channels, vendors, findPlanTerms, limits } = this.#dependencies;
     const task = await store.findById(head.task_id);
     if (task === undefined || !isWaiting(task)) {
       await this.#remove(head.task_id);
       return 'ended';
     }
+    const account = await this.#queued.accountState(task.user_id);
+    if (account === 'deleted') return this.#end(task, ACCOUNT_DELETED);
     const model = await channels.model(task.model);
-    if (model === undefined || model.vendor !== task.vendor) {
-      const failure = {
-        cause: 'model_unavailable',
-        message: 'the model was removed',
-        code: 'model_not_found',
-      } as const;
-      await completion.failWaiting(task, failure);
-      await this.#remove(task.id);
-      return 'ended';
-    }
+    if (model === undefined || model.vendor !== task.vendor) return this.#end(task, MODEL_REMOVED);
+    if (account === 'disabled') return undefined;
     const plan = await findPlanTerms(task.user_id, model);
     const original = task.remixed_from === null ? undefined : await store.findById(task.remixed_from);
     const holder = head.channels.startsWith('=') ? original : undefined;
@@ -361,6 +380,13 @@ export class TaskQueue {
     const keyLimits = await limits.keyLimits(task.token_id);
     const own = await limits.limitsOf({ userId: task.user_id, limits: keyLimits }, plan);
     return { task, model, candidates, group, remixOf, limits: own };
+  }
+
+  /** Fails a waiting video that can never start. */
+  async #end(task: Task, failure: Failure): Promise<'ended'> {
+    await this.#dependencies.completion.failWaiting(task, failure);
+    await this.#remove(task.id);
+    return 'ended';
   }
 
   /** Sends a video that has just been started. */
@@ -445,7 +471,7 @@ export class TaskQueue {
   async #slotsOfLane(group: QueuedTask): Promise<{ readonly slots: number | undefined; readonly open: OpenTasks }> {
     const { channels, limits, findPlanTerms } = this.#dependencies;
     const { user_id: userId, token_id: tokenId } = group;
-    if (group.lane.startsWith('vendor:')) {
+    if (/^(?:vendor|held):/.test(group.lane)) {
       const ids = new Set(idsOf(group.channels));
       const model = await channels.model(group.model);
       const serving = model === undefined ? [] : await channels.candidates(model, ids);
