@@ -119,6 +119,17 @@ describe('files', () => {
       while ((await bytesBelow(join(folder, 'files'))) > 0) await pause(20);
     });
 
+    it("OpenAI's client deletes all files while it lists them in pages", async () => {
+      const made = [];
+      for (const name of ['a.png', 'b.png', 'c.png', 'd.png', 'e.png']) made.unshift((await upload(PNG, name)).id);
+      const deleted: string[] = [];
+      for await (const { id } of openai.files.list({ limit: 2 })) {
+        await openai.files.delete(id);
+        deleted.push(id);
+      }
+      assert.deepEqual(deleted, made);
+    });
+
     it('serves ranges, and 304 for the ETag', async () => {
       const { id, sha256 } = (await upload(PNG, 'a.png')) as OpenAI.FileObject & { sha256: string };
       const read = (headers: Record<string, string>) =>

@@ -102,6 +102,21 @@ describe('ownership of videos', () => {
         assert.deepEqual((await list('limit=7')).has_more, false);
       });
 
+      it('of a key while its videos are deleted', async () => {
+        const [{ model }] = VENDORS;
+        const gone: string[] = [];
+        for (const prompt of ['one', 'two', 'three']) gone.unshift(idOf(await viewer.submit({ model, prompt })));
+        for (const id of gone) await viewer.waitUntilEnded(id);
+        const found: string[] = [];
+        for (let after = ''; found.length < gone.length; ) {
+          const { data } = await list(`limit=1${after === '' ? '' : `&after=${after}`}`);
+          after = data[0]?.id ?? 'none';
+          found.push(after);
+          await viewer.request('DELETE', `/v1/videos/${after}`);
+        }
+        assert.deepEqual(found, gone);
+      });
+
       it('invalid values in the query of a list are refused', async () => {
         for (const query of [
           'limit=0',

@@ -22,7 +22,7 @@ import type { Owner, RequestContext } from '../platform/http/route-registry.ts';
 import { BadVideoError, VideoCheck } from '../platform/media.ts';
 import { sniffMedia } from '../platform/media-length.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
-import { createSigner, randomText, type Signer } from '../platform/tokens.ts';
+import { createSigner, newTimedId, type Signer, timeOfId } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 /** Kind of a file, detected from its content. */
@@ -157,6 +157,7 @@ interface FileFilter {
 }
 
 /** Files of batches hold prompts and answers: members of an organization have only their own. */
+const ID_PREFIX = 'file-';
 const OF_BATCHES = ['batch', 'batch_output'] as const;
 const isOwn =
   ({ userId, actorId }: Owner) =>
@@ -198,10 +199,11 @@ class FileStore {
     let query = this.#visible(now).where(isOwn(owner));
     if (purpose !== undefined) query = query.where('purpose', '=', purpose);
     if (after !== undefined) {
-      const last = await this.find(owner, after, now);
-      if (last === undefined) return [];
+      // Programs list files in order to delete them, so that the last file of a page may be gone.
+      const time = timeOfId(ID_PREFIX, after) ?? (await this.find(owner, after, now))?.created_at;
+      if (time === undefined) return [];
       query = query.where(({ eb, refTuple, tuple }) =>
-        eb(refTuple('created_at', 'id'), order === 'asc' ? '>' : '<', tuple(last.created_at, last.id)),
+        eb(refTuple('created_at', 'id'), order === 'asc' ? '>' : '<', tuple(time, after)),
       );
     }
     return query.orderBy('created_at', order).orderBy('id', order).limit(limit).execute();
@@ -310,7 +312,7 @@ export class FileService {
     const purpose = toPurpose(fields['purpose'], kind);
     const createdAt = this.#dependencies.clock.now();
     const row = {
-      id: `file-${randomText(24)}`,
+      id: newTimedId(ID_PREFIX, createdAt),
       user_id: userId,
       actor_id: actorId ?? null,
       purpose,
@@ -387,7 +389,7 @@ export class FileService {
     try {
       const createdAt = clock.now();
       const row = {
-        id: `file-${randomText(24)}`,
+        id: newTimedId(ID_PREFIX, createdAt),
         user_id: userId,
         actor_id: actorId ?? null,
         purpose: file.purpose,

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hashToken, hasValidChecksum, isSameSecret, newTaskId, randomText, randomToken } from './tokens.ts';
+import {
+  hashToken,
+  hasValidChecksum,
+  isSameSecret,
+  newTaskId,
+  newTimedId,
+  randomText,
+  randomToken,
+  timeOfId,
+} from './tokens.ts';
 
 describe('tokens', () => {
   it('are random letters and digits after their prefix', () => {
@@ -32,6 +41,18 @@ describe('tokens', () => {
     assert.equal(hashToken('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
     assert.equal(isSameSecret('abc', 'abc'), true);
     assert.equal(isSameSecret('abc', 'abcd'), false);
+  });
+});
+
+describe('ids with a time', () => {
+  it('contain the time, which other texts do not', () => {
+    for (const time of [0, 1, 61, 62, 1_795_972_834_123]) {
+      const id = newTimedId('file-', time);
+      assert.match(id, /^file-[0-9A-Za-z]{31}$/);
+      assert.equal(timeOfId('file-', id), time);
+    }
+    for (const id of ['', 'file-', `file-${randomText(24)}`, newTimedId('batch-', 5), `${newTimedId('file-', 5)}x`])
+      assert.equal(timeOfId('file-', id), undefined);
   });
 });
 

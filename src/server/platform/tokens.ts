@@ -80,11 +80,24 @@ const TIME_LENGTH = 7;
  * neither guessed nor counted. The first seven increase with time, so that new rows are stored on the same few pages of
  * every index on the id: fully random ids cost one disk page each, which was a quarter of the cost of a submit.
  */
-export function newTaskId(now = Date.now()): string {
+export const newTaskId = (now = Date.now()): string => `task_${timeText(now)}${randomText(32 - TIME_LENGTH)}`;
+
+/** Seven letters and digits that increase with time. */
+function timeText(unixMs: number): string {
   let time = '';
-  for (let rest = now; time.length < TIME_LENGTH; rest = Math.floor(rest / BASE62_DIGITS.length))
+  for (let rest = unixMs; time.length < TIME_LENGTH; rest = Math.floor(rest / BASE62_DIGITS.length))
     time = `${BASE62_DIGITS[rest % BASE62_DIGITS.length]}${time}`;
-  return `task_${time}${randomText(32 - TIME_LENGTH)}`;
+  return time;
+}
+
+/** A public id that contains its time, by which a list continues after a row that was deleted in the meantime. */
+export const newTimedId = (prefix: string, unixMs: number): string => `${prefix}${timeText(unixMs)}${randomText(24)}`;
+
+/** Unix milliseconds of an id of `newTimedId`; undefined for any other text. */
+export function timeOfId(prefix: string, id: string): number | undefined {
+  const rest = id.startsWith(prefix) ? id.slice(prefix.length) : '';
+  if (!/^[0-9A-Za-z]{31}$/.test(rest)) return undefined;
+  return [...rest.slice(0, TIME_LENGTH)].reduce((time, digit) => time * 62 + BASE62_DIGITS.indexOf(digit), 0);
 }
 
 /** Signs data that the service hands out and must recognize later. */

@@ -263,7 +263,16 @@ export class TaskStore {
     order: 'asc' | 'desc',
   ): Promise<Task[]> {
     const { kysely } = this.#database;
-    const start = after === undefined ? undefined : await this.findForToken(after, tokenId);
+    // Programs list videos in order to delete them, so that the last video of a page may be deleted.
+    const start =
+      after === undefined
+        ? undefined
+        : await kysely
+            .selectFrom('tasks')
+            .select('seq')
+            .where('public_id', '=', after)
+            .where('token_id', '=', tokenId)
+            .executeTakeFirst();
     if (after !== undefined && start === undefined) return [];
     let query = kysely.selectFrom('tasks').selectAll().where('token_id', '=', tokenId).where('deleted', '=', 0);
     if (start !== undefined) query = query.where('seq', order === 'desc' ? '<' : '>', start.seq);
