@@ -253,7 +253,7 @@ export class Videos {
    */
   async wait(id: string, options: WaitOptions = {}): Promise<Video> {
     const deadline = Date.now() + (options.timeoutMs ?? TIMEOUT_MS);
-    const first = options.intervalMs ?? (await this.#advisedIntervalMs()) ?? FIRST_INTERVAL_MS;
+    const first = options.intervalMs ?? (await this.#advisedIntervalMs(options.signal)) ?? FIRST_INTERVAL_MS;
     for (let polls = 1; ; polls += 1) {
       const video = await this.#poll(id, options);
       if (video instanceof ReelgateError) options.onPollError?.(video);
@@ -299,16 +299,26 @@ export class Videos {
   /** Returns the video, or the error of this poll if a later poll may succeed. @throws any other error */
   #poll(id: string, { signal }: WaitOptions): Promise<Video | ReelgateError> {
     return this.get(id, signal).catch((error: unknown) => {
-      if (error instanceof ReelgateError && error.isTransient) return error;
+      if (error instanceof ReelgateError && saysNothing(error)) return error;
       throw error;
     });
   }
 
-  async #advisedIntervalMs(): Promise<number | undefined> {
-    const { data } = await this.#transport.call(service.getStatus, {});
-    return data.sandbox ? 1_000 : undefined;
+  /** Undefined also while the service cannot be reached: the video continues. */
+  async #advisedIntervalMs(signal: AbortSignal | undefined): Promise<number | undefined> {
+    try {
+      const { data } = await this.#transport.call(service.getStatus, {}, { signal });
+      return data.sandbox ? 1_000 : undefined;
+    } catch (error) {
+      if (error instanceof ReelgateError) return undefined;
+      throw error;
+    }
   }
 }
+
+/** Whether the error says nothing about the video: no response, a failing service, or a proxy's page in its place. */
+const saysNothing = (error: ReelgateError): boolean =>
+  error.isTransient || error.status >= 500 || error.code === 'not_json';
 
 /** @throws ReelgateError `not_json` if the response contains no task id */
 function readTaskId(response: unknown): string {
