@@ -181,8 +181,11 @@ export class TaskQueue {
   async retryLost(task: Task): Promise<boolean> {
     const { database, clock } = this.#dependencies;
     const { id, channel_id: channelId, user_id, token_id, vendor, model, created_at } = task;
-    if (channelId === null) return false;
-    const channels = channelsKey([{ id: channelId }], task.remixed_from !== null);
+    const stored = channelId === null ? undefined : await this.#queued.readRequest(id);
+    if (channelId === null || stored === undefined) return false;
+    // A change that carries its source's bytes may be served by another vendor than the source.
+    const isHolder = task.action === 'remix' || putTogether(stored).sourceHandle !== undefined;
+    const channels = channelsKey([{ id: channelId }], isHolder);
     const queued = {
       task_id: id,
       user_id,
@@ -435,7 +438,8 @@ export class TaskQueue {
     const now = clock.now();
     return database.transaction(async (trx) => {
       if (!(await this.#queued.stop(trx, head.task_id, attempt, now))) return false;
-      await this.#queued.putBack(trx, head, now + Math.max(RETRY_MS, retryAfterMs));
+      const lane = head.lane.startsWith('held:') ? laneOf('vendor', head) : head.lane;
+      await this.#queued.putBack(trx, { ...head, lane }, now + Math.max(RETRY_MS, retryAfterMs));
       return true;
     });
   }
