@@ -74,6 +74,18 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
   });
 
+  it('compares no span twice, however many read the account at once', async () => {
+    const rows = await Promise.all(Array.from({ length: 6 }, () => reconcile('kling')));
+    const { data } = await service.operator.request<Row[]>(
+      'GET',
+      `/api/admin/reconciliations?channel_id=${channels.kling}&page_size=100`,
+    );
+    const spans = (data ?? []).toReversed();
+    for (const [index, { from }] of spans.entries()) assert.equal(from, spans[index - 1]?.to ?? null);
+    const known = new Set(spans.map(({ id }) => id));
+    for (const row of rows) assert.ok(row !== null && known.has(row.id));
+  });
+
   it('shows usage at the vendor without a video of ours', async () => {
     const before = await reconcile('vidu');
     assert.ok(before);

@@ -10,7 +10,7 @@ import { deleteOldRows } from '../platform/db/sql.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables, Trx } from '../tables.ts';
 import { type AdapterContext, PollFailed } from '../upstreams/upstream.ts';
 import type { Json } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
@@ -135,6 +135,7 @@ export class Reconciliation {
     // A vendor does not report which of several keys it billed.
     if (isShared((await channels.catalog()).channels.get(channel.id))) return undefined;
     this.#states = undefined;
+    const startedAt = clock.now();
     const counted = await usage
       .read(contexts.contextFor(channel, AbortSignal.timeout(READ_TIMEOUT_MS)))
       .catch(async (error: unknown) => {
@@ -143,24 +144,25 @@ export class Reconciliation {
         throw error;
       });
     await store.noteRead(channel.id, clock.now(), null);
-    const before = await store.newest(channel.id);
-    // Two readings in one millisecond count as one.
-    const to = Math.max(clock.now(), (before?.to_time ?? 0) + 1);
-    const videos =
-      before === undefined ? [] : await store.settledVideos(await this.#sharing(channel), before.to_time, to);
+    const sharing = await this.#sharing(channel);
     const counter = Math.round(counted * MICRO);
-    const billed = before === undefined ? null : counter - before.counter;
-    return store.add({
-      channel_id: channel.id,
-      vendor: adapter.name,
-      unit: usage.unit,
-      from_time: before?.to_time ?? null,
-      to_time: to,
-      counter,
-      videos: videos.length,
-      settled_units: videos.reduce((sum, video) => sum + this.#unitsOf(video), 0),
-      settled_quota: videos.reduce((sum, { quota }) => sum + quota, 0),
-      billed_units: billed === null || billed < 0 ? null : billed,
+    return store.addAfterNewest(channel.id, startedAt, async (trx, before) => {
+      // Two readings in one millisecond count as one.
+      const to = Math.max(clock.now(), (before?.to_time ?? 0) + 1);
+      const videos = before === undefined ? [] : await store.settledVideos(sharing, before.to_time, to, trx);
+      const billed = before === undefined ? null : counter - before.counter;
+      return {
+        channel_id: channel.id,
+        vendor: adapter.name,
+        unit: usage.unit,
+        from_time: before?.to_time ?? null,
+        to_time: to,
+        counter,
+        videos: videos.length,
+        settled_units: videos.reduce((sum, video) => sum + this.#unitsOf(video), 0),
+        settled_quota: videos.reduce((sum, { quota }) => sum + quota, 0),
+        billed_units: billed === null || billed < 0 ? null : billed,
+      };
     });
   }
 
@@ -312,8 +314,8 @@ export class ReconciliationStore {
     this.#database = database;
   }
 
-  newest(channelId: number): Promise<ReconciliationRow | undefined> {
-    return this.#database.kysely
+  #newest(trx: Trx, channelId: number): Promise<ReconciliationRow | undefined> {
+    return trx
       .selectFrom('reconciliations')
       .selectAll()
       .where('channel_id', '=', channelId)
@@ -365,8 +367,8 @@ export class ReconciliationStore {
   }
 
   /** Videos of the channels that succeeded after `from` and until `to`, with the quota charged for them. */
-  settledVideos(channelIds: readonly number[], from: number, to: number): Promise<SettledVideo[]> {
-    return this.#database.kysely
+  settledVideos(channelIds: readonly number[], from: number, to: number, trx: Trx): Promise<SettledVideo[]> {
+    return trx
       .selectFrom('tasks')
       .innerJoin('ledger', 'ledger.ref', 'tasks.id')
       .select(['tasks.vendor', 'tasks.data', 'ledger.charged as quota'])
@@ -379,8 +381,23 @@ export class ReconciliationStore {
       .execute();
   }
 
-  add(row: Insertable<Tables['reconciliations']>): Promise<ReconciliationRow> {
-    return this.#database.kysely.insertInto('reconciliations').values(row).returningAll().executeTakeFirstOrThrow();
+  /**
+   * Adds the reading that follows the newest one of the channel, so that no span is compared twice: of concurrent
+   * readings of an account, by the job or an administrator, the first one stands.
+   * @param startedAt when the account was read; a newer reading is returned instead
+   */
+  addAfterNewest(
+    channelId: number,
+    startedAt: number,
+    follow: (trx: Trx, newest: ReconciliationRow | undefined) => Promise<Insertable<Tables['reconciliations']>>,
+  ): Promise<ReconciliationRow> {
+    return this.#database.transaction(async (trx) => {
+      await trx.selectFrom('channels').select('id').where('id', '=', channelId).forUpdate().execute();
+      const newest = await this.#newest(trx, channelId);
+      if (newest !== undefined && newest.to_time > startedAt) return newest;
+      const row = await follow(trx, newest);
+      return trx.insertInto('reconciliations').values(row).returningAll().executeTakeFirstOrThrow();
+    });
   }
 
   /** Newest first. */
