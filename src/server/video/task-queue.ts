@@ -57,7 +57,7 @@ const MAX_SUBMITS = 32;
 /** Minimum delay before a video is retried after its vendor had no capacity. */
 const RETRY_MS = 15_000;
 /** Delay before a video is tried again that no channel serves, or whose account is disabled. */
-const HELD_RETRY_MS = 2_000;
+const HELD_RETRY_MS = 10_000;
 /** Maximum wait; after it a video fails and is refunded. */
 const MAX_WAIT_MS = 7 * 24 * 3_600_000;
 const MAX_EXPIRED_AT_ONCE = 1_000;
