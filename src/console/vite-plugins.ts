@@ -22,7 +22,7 @@ export function precompress(): Plugin {
           const source = Buffer.from(file.type === 'chunk' ? file.code : file.source);
           if (source.length < 1024) continue;
           // Files loaded by every page justify the slowest compression level.
-          const level = /(vendor|common|index|first|studio-(page|shared))-/.test(fileName) ? 11 : 9;
+          const level = /(vendor|common|index|first|later|studio-(page|shared))-/.test(fileName) ? 11 : 9;
           const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: level } };
           this.emitFile({ type: 'asset', fileName: `${fileName}.br`, source: brotliCompressSync(source, quality) });
           this.emitFile({ type: 'asset', fileName: `${fileName}.gz`, source: gzipSync(source, { level: 9 }) });
@@ -66,6 +66,42 @@ export function emitFont(): Plugin {
   };
 }
 
+const LATER_STYLES = join(import.meta.dirname, 'later.css');
+
+/**
+ * Lets every source file that uses a component or class of `later.css` import that sheet, so that it is loaded before
+ * the script runs, and not by the first screen, which uses none of them.
+ */
+export function addLaterStyles(): Plugin {
+  const isStyledLater = findUsesOfLaterStyles();
+  return {
+    name: 'add-later-styles',
+    enforce: 'pre',
+    transform: (code, id) =>
+      id.endsWith('.tsx') && !id.includes('node_modules') && isStyledLater(code)
+        ? `import ${JSON.stringify(LATER_STYLES)};${code}`
+        : undefined,
+  };
+}
+
+/** Components of the first screen without a style sheet of their own, and not built from components of `later.css`. */
+export const UNSTYLED_COMPONENTS = ['Box', 'CopyButton', 'FileButton', 'InputBase', 'MantineProvider'];
+
+/** Returns whether the source of a file uses a component or class that only `later.css` styles. */
+export function findUsesOfLaterStyles(): (code: string) => boolean {
+  const read = (sheet: string): string => readFileSync(join(import.meta.dirname, sheet), 'utf8');
+  const all = (text: string, pattern: RegExp): string[] => Array.from(text.matchAll(pattern), ([, part = '']) => part);
+  const components = new Set([...all(read('mantine.css'), /styles\/([\w-]+)\.css/g), ...UNSTYLED_COMPONENTS]);
+  const classesOf = (css: string) => new Set(all(css.replaceAll(/@import.*/g, ''), /\.([a-z][\w-]*)/g));
+  const classes = classesOf(read('later.css')).difference(classesOf(read('style.css')));
+  const wordsOf = (code: string, pattern: RegExp): string[] =>
+    all(code, pattern).flatMap((text) => text.match(/[\w-]+/g) ?? []);
+  return (code) =>
+    wordsOf(code.replaceAll(/\btype \w+/g, ''), /^import \{([^}]*)\} from '@mantine\/core'/gm).some(
+      (name) => /^[A-Z]/.test(name) && !components.has(name),
+    ) || wordsOf(code, /className=("[^"]*"|\{[^}]*\})/g).some((name) => classes.has(name));
+}
+
 /**
  * Properties of an endpoint the console needs to call it with the right credential (`Transport`); spread elements may
  * contain them and are kept.
@@ -80,31 +116,52 @@ interface Node {
 }
 
 /**
- * Removes summaries, schemas and examples of endpoints, which only the server, the API reference and the type checker
- * use.
+ * Removes schemas, and the summaries and examples of endpoints, which only the server, the API reference and the type
+ * checker use. What remains has no side effects, so that the bundler drops endpoints the console never calls.
  */
 export function shortenEndpoints(): Plugin {
   return {
     name: 'shorten-endpoints',
     apply: 'build',
     transform(code, id) {
-      if (!/[\\/]src[\\/]contract[\\/][\w-]+\.ts$/.test(id) || !code.includes('endpoint({')) return undefined;
-      let short = code;
-      // Backwards, so that the offsets of the remaining nodes stay valid.
-      for (const { properties } of findEndpoints(this.parse(code) as unknown as Node).toReversed())
-        for (const property of (properties as readonly Node[]).toReversed()) {
+      if (!/[\\/]src[\\/]contract[\\/][\w-]+\.ts$/.test(id)) return undefined;
+      const program = this.parse(code) as unknown as Node;
+      const cuts = findEndpoints(program).flatMap(({ call, properties }) => [
+        // The bundler keeps a pure call whose argument has a spread, but not one without arguments.
+        { start: call.start, end: call.start, text: '/* @__PURE__ */ (() => ' },
+        ...properties.flatMap((property) => {
           const name = (property.key as { readonly name?: string } | undefined)?.name;
-          if (property.type !== 'Property' || (name !== undefined && KEPT_PROPERTIES.has(name))) continue;
-          const comma = /^\s*,/.exec(short.slice(property.end))?.[0].length ?? 0;
-          short = short.slice(0, property.start) + short.slice(property.end + comma);
-        }
-      return short;
+          if (property.type !== 'Property' || (name !== undefined && KEPT_PROPERTIES.has(name))) return [];
+          const comma = /^\s*,/.exec(code.slice(property.end))?.[0].length ?? 0;
+          return [{ start: property.start, end: property.end + comma, text: '' }];
+        }),
+        { start: call.end, end: call.end, text: ')()' },
+      ]);
+      const isCut = (node: Node): boolean =>
+        cuts.some(({ start, end }) => start < end && start <= node.start && node.end <= end);
+      for (const schema of findSchemas(program))
+        if (!isCut(schema)) cuts.push({ start: schema.start, end: schema.end, text: 'Type' });
+      // Backwards, so that the offsets of the remaining nodes stay valid.
+      return cuts
+        .toSorted((one, other) => other.start - one.start)
+        .reduce((short, { start, end, text }) => short.slice(0, start) + text + short.slice(end), code);
     },
   };
 }
 
-/** Arguments of the `export const … = endpoint({ … })` declarations in a module. */
-function findEndpoints(program: Node): Node[] {
+/** The outermost calls of TypeBox, such as `Type.Object({ … })`. */
+function findSchemas(node: Node): Node[] {
+  const callee = node.type === 'CallExpression' ? (node.callee as Node) : undefined;
+  if (callee?.type === 'MemberExpression' && (callee.object as { readonly name?: string }).name === 'Type')
+    return [node];
+  return Object.values(node)
+    .flat()
+    .filter((part): part is Node => typeof (part as Partial<Node> | null)?.type === 'string')
+    .flatMap(findSchemas);
+}
+
+/** The calls of `export const … = endpoint({ … })` in a module, with the properties of their arguments. */
+function findEndpoints(program: Node): { readonly call: Node; readonly properties: readonly Node[] }[] {
   return (program.body as readonly Node[]).flatMap((statement) => {
     const declaration = (statement.declaration ?? statement) as Node;
     if (declaration.type !== 'VariableDeclaration') return [];
@@ -112,7 +169,9 @@ function findEndpoints(program: Node): Node[] {
       const call = init as Node | null;
       if (call?.type !== 'CallExpression' || (call.callee as { name?: string }).name !== 'endpoint') return [];
       const [argument] = call.arguments as readonly Node[];
-      return argument?.type === 'ObjectExpression' ? [argument] : [];
+      return argument?.type === 'ObjectExpression'
+        ? [{ call, properties: argument.properties as readonly Node[] }]
+        : [];
     });
   });
 }

@@ -17,6 +17,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { NO_PACKAGE } from '../../contract/plans.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { StreamEvent } from '../../sdk/notifications.ts';
 import { fetchStatus } from '../data/api-client.ts';
@@ -32,6 +33,7 @@ import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 import { LanguageAndThemeMenus } from './menus.tsx';
 import { Navigation } from './navigation.tsx';
 import { PageLoadingIndicator } from './page.tsx';
+import { PlanAllowance } from './plan-allowance.tsx';
 import { onShowShortcuts, showShortcuts, single, withMod } from './shortcut-keys.ts';
 
 /**
@@ -132,20 +134,9 @@ function AccountMenuButton() {
   );
 }
 
-const PlanAllowance = lazy(() => import('./plan-allowance.tsx'));
-/** `NO_PACKAGE` of the contract, whose schemas of plans the first screen does not need. */
-const NO_PLAN = 'none';
-
-/** What calls are paid from. The part for plans is loaded for accounts that have one. */
+/** What calls are paid from. */
 function SpendableAmount({ packageCode, wallet }: { readonly packageCode: string; readonly wallet: number }) {
-  return packageCode === NO_PLAN ? (
-    <CreditAmount value={wallet} />
-  ) : (
-    // The wallet's amount would be replaced by the plan's a moment later.
-    <Suspense>
-      <PlanAllowance wallet={wallet} />
-    </Suspense>
-  );
+  return packageCode === NO_PACKAGE ? <CreditAmount value={wallet} /> : <PlanAllowance wallet={wallet} />;
 }
 
 const RETRY_MS = 2_000;

@@ -4,7 +4,7 @@ import { currentPlanQuery } from '../data/self.ts';
 import { CreditAmount, useFormatCredits } from './credit-amount.tsx';
 
 /** What calls are paid from: the allowance of the plan while some is left, otherwise the wallet. */
-export default function PlanAllowance({ wallet }: { readonly wallet: number }) {
+export function PlanAllowance({ wallet }: { readonly wallet: number }) {
   const { t } = useTranslation();
   const formatCredits = useFormatCredits();
   const { data: plan } = useQuery(currentPlanQuery);
