@@ -9,7 +9,7 @@ registerHooks({
       ? { format: 'module', source: "export const currentLanguage = () => 'en';", shortCircuit: true }
       : next(url, context),
 });
-const { formatRecentPast, spaceNumber, toDurationText } = await import('./format-values.ts');
+const { formatRecentPast, formatWhole, spaceNumber, toDurationText } = await import('./format-values.ts');
 
 test('every duration has one form', () => {
   const seconds = [0, 0.0004, 0.84, 1, 3.83, 9.96, 45, 89.6, 125, 120, 3_600, 6_000];
@@ -35,4 +35,11 @@ test('recent times match Intl, and times under a minute read just now', () => {
       }
   }
   assert.ok(written > 300, 'most are formatted without Intl');
+});
+
+test('whole numbers match Intl, and others are left to it', () => {
+  for (const count of [0, 7, -7, 999, 1_000, -1_000, 12_345, 100_000, 1_234_567, Number.MAX_SAFE_INTEGER])
+    for (const language of ['en', 'zh-cn'])
+      assert.equal(formatWhole(count), new Intl.NumberFormat(language).format(count));
+  assert.deepEqual([0.5, -0, 2 ** 60, Number.NaN].map(formatWhole), [undefined, undefined, undefined, undefined]);
 });

@@ -11,7 +11,14 @@ function formatOf(options: Intl.NumberFormatOptions): Intl.NumberFormat {
 }
 
 /** A number with its thousands separators, in the language of the page: `12,345`. */
-export const formatCount = (count: number): string => formatOf({}).format(count);
+export const formatCount = (count: number): string => formatWhole(count) ?? formatOf({}).format(count);
+
+/**
+ * Formats whole numbers exactly as Intl does in English and Chinese. Avoids Intl, because its first formatter delays the
+ * studio by up to 50 ms.
+ */
+export const formatWhole = (count: number): string | undefined =>
+  Number.isSafeInteger(count) && !Object.is(count, -0) ? String(count).replace(/\B(?=(\d{3})+$)/g, ',') : undefined;
 
 /** A number with at most so many decimals: `1.4`. */
 export const formatDecimal = (value: number, maximumFractionDigits: number): string =>
