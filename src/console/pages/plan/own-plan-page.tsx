@@ -57,9 +57,11 @@ export function OwnPlanPage() {
         <RedeemCode />
         <div>
           <Title order={2}>{t('plan.cards')}</Title>
-          <Text size="sm" c="dimmed" mb="md">
-            {t('plan.cardsLead')}
-          </Text>
+          {cards.data?.length === 0 ? null : (
+            <Text size="sm" c="dimmed" mb="md">
+              {t('plan.cardsLead')}
+            </Text>
+          )}
           <ErrorAlert error={cards.error} retry={() => void cards.refetch()} />
           {cards.data === undefined && cards.error === null ? <Skeleton h={220} radius="lg" /> : null}
           {cards.data?.length === 0 ? <Text size="sm">{t('plan.noCards')}</Text> : null}
