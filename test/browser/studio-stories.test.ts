@@ -173,6 +173,41 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     await page.context().close();
   });
 
+  it('shows a unit price below the decimals of amounts per million, so that the receipt adds up', async () => {
+    const person = await customer('reader');
+    const video = { model: 'doubao-seedance-1-0-pro-fast-251015', prompt: 'A kite over the dunes' };
+    const { task_id: id } = await person.ok<{ task_id: string }>('POST', '/api/videos', video);
+    const page = await fixture.open();
+    await signIn(page, 'reader', PASSWORD, `/videos/${id}`);
+    await page.locator('video').waitFor();
+    await page.reload();
+    const line = page.getByText(/^[\d,]+ × [\d.]+ credits \/ million$/);
+    await line.waitFor();
+    const [units = 0, millionth = 0] = ((await line.textContent()) ?? '').replaceAll(',', '').match(/[\d.]+/g) ?? [];
+    await page.goto(`/account/receipts/${id}`);
+    const total = page.locator('tfoot th').last();
+    await total.waitFor();
+    const charged = Number(/[\d.]+/.exec((await total.textContent()) ?? '')?.[0]);
+    assert.ok(
+      Math.abs((Number(units) * Number(millionth)) / 1_000_000 - charged) < 0.000002,
+      `${units} × ${millionth}`,
+    );
+    await page.context().close();
+  });
+
+  it('shows models in two columns on a phone, without their tags', async () => {
+    const page = await fixture.open({ width: 390, height: 844 });
+    await customer('rider');
+    await signIn(page, 'rider', PASSWORD);
+    await waitForContent(page);
+    await page.locator('.model-chip').click();
+    const options = page.getByRole('dialog').getByRole('option');
+    const boxes = await Promise.all([0, 1].map(async (at) => (await options.nth(at).boundingBox())?.y));
+    assert.equal(boxes[0], boxes[1]);
+    assert.equal(await options.first().locator('.model-tags').isVisible(), false);
+    await page.context().close();
+  });
+
   it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });

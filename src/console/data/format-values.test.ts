@@ -9,7 +9,9 @@ registerHooks({
       ? { format: 'module', source: "export const currentLanguage = () => 'en';", shortCircuit: true }
       : next(url, context),
 });
-const { formatRecentPast, formatWhole, spaceNumber, toDurationText } = await import('./format-values.ts');
+const { formatRecentPast, formatWhole, isBelowDecimals, spaceNumber, toDurationText } = await import(
+  './format-values.ts'
+);
 
 test('every duration has one form', () => {
   const seconds = [0, 0.0004, 0.84, 1, 3.83, 9.96, 45, 89.6, 125, 120, 3_600, 6_000];
@@ -42,4 +44,16 @@ test('whole numbers match Intl, and others are left to it', () => {
     for (const language of ['en', 'zh-cn'])
       assert.equal(formatWhole(count), new Intl.NumberFormat(language).format(count));
   assert.deepEqual([0.5, -0, 2 ** 60, Number.NaN].map(formatWhole), [undefined, undefined, undefined, undefined]);
+});
+
+test('a unit price that six decimals would change is not shown per unit', () => {
+  assert.deepEqual([0.0000006, 0.0000014, 0.00000049].map(isBelowDecimals), [true, true, true]);
+  assert.deepEqual([0, 0.000001, 0.000002, 0.028, 1.25, 1 / 3].map(isBelowDecimals), [
+    false,
+    false,
+    false,
+    false,
+    false,
+    false,
+  ]);
 });

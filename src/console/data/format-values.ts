@@ -20,6 +20,10 @@ export const formatCount = (count: number): string => formatWhole(count) ?? form
 export const formatWhole = (count: number): string | undefined =>
   Number.isSafeInteger(count) && !Object.is(count, -0) ? String(count).replace(/\B(?=(\d{3})+$)/g, ',') : undefined;
 
+/** Whether a price in credits changes by more than a thousandth when rounded to the six decimals of unit prices. */
+export const isBelowDecimals = (credits: number): boolean =>
+  Math.abs(Number(credits.toFixed(6)) - credits) > Math.abs(credits) / 1_000;
+
 /** A number with at most so many decimals: `1.4`. */
 export const formatDecimal = (value: number, maximumFractionDigits: number): string =>
   formatOf({ maximumFractionDigits }).format(value);

@@ -9,6 +9,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { DescriptionList, Panel } from '../../components/panel.tsx';
 import { RouteLink, useRouteId } from '../../components/route-link.tsx';
+import { useUnitPrice } from '../../components/use-unit-price.ts';
 import { downloadFile } from '../../data/files.ts';
 import { formatDateTime, formatDecimal, formatDuration } from '../../data/format-values.ts';
 import { type Receipt, receiptQuery } from '../../data/requests.ts';
@@ -145,7 +146,6 @@ const saveReceipt = (receipt: Receipt): void =>
 
 type LineLabel = keyof typeof requestStrings.lines;
 const TOKEN_LABELS: ReadonlySet<string> = new Set(['input', 'output', ...Object.keys(TOKEN_PARTS)]);
-const MILLION = 1_000_000;
 const MAX_DECIMALS = 6;
 
 type ReceiptLine = Receipt['lines'][number];
@@ -160,9 +160,10 @@ interface PriceLinesTableProps {
 function ReceiptLinesTable({ lines, total }: PriceLinesTableProps) {
   const { t } = useTranslation('requests');
   const price = useFormatPrice();
+  const perUnit = useUnitPrice();
   const number = (value: number): string => formatDecimal(value, MAX_DECIMALS);
   const unitPrice = ({ label, unit_quota: unit }: ReceiptLine): string =>
-    TOKEN_LABELS.has(label) ? t('perMillion', { price: price(unit * MILLION) }) : price(unit);
+    TOKEN_LABELS.has(label) ? perUnit(unit, true) : perUnit(unit);
   const factor = ({ multiplier }: ReceiptLine): string => (multiplier === 1 ? '' : ` × ${number(multiplier)}`);
   return (
     <Table verticalSpacing={6} horizontalSpacing="xs" aria-label={t('linesTitle')}>

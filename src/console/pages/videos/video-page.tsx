@@ -30,7 +30,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { CopyIconButton } from '../../components/copy-button.tsx';
-import { CreditAmount, useFormatCredits, useFormatPrice } from '../../components/credit-amount.tsx';
+import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
@@ -38,6 +38,7 @@ import { RouteLink } from '../../components/route-link.tsx';
 import { outsideDialogs, pressOnKey } from '../../components/shortcut-keys.ts';
 import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
+import { useUnitPrice } from '../../components/use-unit-price.ts';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import {
   formatAside,
@@ -433,7 +434,7 @@ type LineLabel = keyof typeof requestStrings.lines;
 /** What the video cost and how the amount came about; an imported one was paid elsewhere. */
 function VideoReceipt({ video }: { readonly video: VideoDetail }) {
   const { t } = useTranslation(['requests', 'studio']);
-  const price = useFormatPrice();
+  const price = useUnitPrice();
   const credits = useFormatCredits();
   const { data: receipt } = useQuery({ ...receiptQuery(video.task_id), enabled: !video.imported });
   const sources = receipt?.sources.map(({ kind, quota }) => `${t(`sources.${kind}`)} ${credits(quota)}`) ?? [];

@@ -28,7 +28,7 @@ import {
   ON_RETIREMENT,
 } from '../../../../contract/models.ts';
 import { tokenQuota } from '../../../../contract/pricing.ts';
-import { useFormatAmountNumber, useFormatPrice } from '../../../components/credit-amount.tsx';
+import { useFormatPrice } from '../../../components/credit-amount.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
@@ -36,6 +36,7 @@ import { RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
+import { useUnitPrice } from '../../../components/use-unit-price.ts';
 import {
   dataQuery,
   listQuery,
@@ -441,7 +442,7 @@ function ChatPricePreview({ price }: { readonly price: AnyPrice }) {
 function VideoPricePreview({ kind, price }: PricePreviewProps) {
   const { t } = useTranslation('admin-channels');
   const quota = useFormatPrice();
-  const rate = useFormatAmountNumber('exact');
+  const rate = useUnitPrice({ plain: true });
   const [seconds, setSeconds] = useState<number | string>(5);
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
   const length = kind === 'image' ? 0 : Number(seconds);
