@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { findUsesOfLaterStyles, UNSTYLED_COMPONENTS } from './vite-plugins.ts';
+import { findLaterStyleUses, UNSTYLED_COMPONENTS } from './vite-plugins.ts';
 
 const library = dirname(fileURLToPath(import.meta.resolve('@mantine/core/styles.css')));
 const importsOf = (sheet: string): string[] =>
@@ -59,7 +59,7 @@ it('no component of the first screen is built from one of later.css, whose rules
 });
 
 it('no file of the first screen uses a component or class of later.css, which it would wait for', () => {
-  const isStyledLater = findUsesOfLaterStyles();
+  const isStyledLater = findLaterStyleUses();
   const files = new Set<string>();
   const visit = (file: string): void => {
     if (files.has(file)) return;

@@ -73,7 +73,7 @@ const LATER_STYLES = join(import.meta.dirname, 'later.css');
  * the script runs, and not by the first screen, which uses none of them.
  */
 export function addLaterStyles(): Plugin {
-  const isStyledLater = findUsesOfLaterStyles();
+  const isStyledLater = findLaterStyleUses();
   return {
     name: 'add-later-styles',
     enforce: 'pre',
@@ -88,7 +88,7 @@ export function addLaterStyles(): Plugin {
 export const UNSTYLED_COMPONENTS = ['Box', 'CopyButton', 'FileButton', 'InputBase', 'MantineProvider'];
 
 /** Returns whether the source of a file uses a component or class that only `later.css` styles. */
-export function findUsesOfLaterStyles(): (code: string) => boolean {
+export function findLaterStyleUses(): (code: string) => boolean {
   const read = (sheet: string): string => readFileSync(join(import.meta.dirname, sheet), 'utf8');
   const all = (text: string, pattern: RegExp): string[] => Array.from(text.matchAll(pattern), ([, part = '']) => part);
   const components = new Set([...all(read('mantine.css'), /styles\/([\w-]+)\.css/g), ...UNSTYLED_COMPONENTS]);
