@@ -325,6 +325,26 @@ describe('videos that wait for a slot', () => {
       await until(() => upstream.begun('one') === 3);
     });
 
+    it('of a revoked key are cancelled with a refund, not sent', async () => {
+      await add(1);
+      const [key, leaked] = [await service.operator.makeToken(), await service.operator.makeToken()];
+      await submit(key, 'running');
+      const { video } = await submit(leaked, 'leaked');
+      await submit(key, 'mine');
+      const rows = service.app.database.kysely.selectFrom('tasks').where('public_id', '=', video.id);
+      const { id, token_id } = await rows.select(['id', 'token_id']).executeTakeFirstOrThrow();
+      await service.operator.requestData('DELETE', `/api/tokens/${token_id}`);
+      upstream.finishes = true;
+      await until(async () => (await unfinished()) === 0);
+      assert.deepEqual(prompts, ['running', 'mine']);
+      const { kysely } = service.app.database;
+      const entries = await kysely.selectFrom('ledger').select('kind').where('ref', '=', id).orderBy('id').execute();
+      assert.deepEqual(
+        entries.map(({ kind }) => kind),
+        ['reserve', 'refund'],
+      );
+    });
+
     it('wait again if the vendor has no room after all', async () => {
       await add(1);
       const key = await service.operator.makeToken();

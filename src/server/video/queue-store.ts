@@ -284,15 +284,19 @@ export class TaskQueueStore {
     await (channels.startsWith('=') ? query.where('id', '=', id) : withSameNeeds).execute();
   }
 
-  /** A closed organization counts as disabled. */
-  async accountState(userId: number): Promise<'enabled' | 'disabled' | 'deleted'> {
-    const account = await this.#database.kysely
+  /** State of a task's account and of the key that submitted it. A closed organization counts as disabled. */
+  async callerState(
+    task: Pick<QueuedTask, 'user_id' | 'token_id'>,
+  ): Promise<'enabled' | 'disabled' | 'deleted' | 'revoked'> {
+    const caller = await this.#database.kysely
       .selectFrom('accounts')
-      .select(['status', 'removed_at'])
-      .where('id', '=', userId)
+      .leftJoin('tokens', (join) => join.on('tokens.id', '=', task.token_id))
+      .select(['accounts.status', 'accounts.removed_at', 'tokens.revoked_at'])
+      .where('accounts.id', '=', task.user_id)
       .executeTakeFirst();
-    if (account === undefined || account.removed_at !== null) return 'deleted';
-    return account.status === ENABLED ? 'enabled' : 'disabled';
+    if (caller === undefined || caller.removed_at !== null) return 'deleted';
+    if (caller.revoked_at !== null) return 'revoked';
+    return caller.status === ENABLED ? 'enabled' : 'disabled';
   }
 
   async hasRequest(trx: Trx, taskId: string): Promise<boolean> {

@@ -74,6 +74,7 @@ const MODEL_REMOVED: Failure = {
   code: 'model_not_found',
 };
 const ACCOUNT_DELETED: Failure = { cause: 'cancelled', message: 'its account was deleted', code: 'cancelled' };
+const KEY_REVOKED: Failure = { cause: 'cancelled', message: 'its API key was revoked', code: 'cancelled' };
 
 /** A waiting video with the data for its start. */
 interface Startable {
@@ -354,8 +355,8 @@ export class TaskQueue {
   }
 
   /**
-   * @returns `ended` if the task is gone or no longer has an account or a model; undefined if its account is disabled or
-   *   no channel can serve it now
+   * @returns `ended` if the task is gone, or its account, key or model is; undefined if its account is disabled or no
+   *   channel can serve it now
    */
   async #prepare(head: QueuedTask): Promise<Startable | 'ended' | undefined> {
     const { store, channels, vendors, findPlanTerms, limits } = this.#dependencies;
@@ -364,11 +365,12 @@ export class TaskQueue {
       await this.#remove(head.task_id);
       return 'ended';
     }
-    const account = await this.#queued.accountState(task.user_id);
-    if (account === 'deleted') return this.#end(task, ACCOUNT_DELETED);
+    const caller = await this.#queued.callerState(task);
+    if (caller === 'deleted') return this.#end(task, ACCOUNT_DELETED);
+    if (caller === 'revoked') return this.#end(task, KEY_REVOKED);
     const model = await channels.model(task.model);
     if (model === undefined || model.vendor !== task.vendor) return this.#end(task, MODEL_REMOVED);
-    if (account === 'disabled') return undefined;
+    if (caller === 'disabled') return undefined;
     const plan = await findPlanTerms(task.user_id, model);
     const original = task.remixed_from === null ? undefined : await store.findById(task.remixed_from);
     const holder = head.channels.startsWith('=') ? original : undefined;
