@@ -16,7 +16,7 @@ const OVERLAYS =
 
 /** Shared by most pages, but not needed before the studio is interactive: fields, lists and data of the administration. */
 const LATER =
-  /[\\/](SimpleGrid|InlineInput|InputsGroupFieldset|NativeSelect|TextInput|ComboboxChevron|get-parsed-combobox-data|Combobox\.module|FocusTrap|Portal|use-(focus-trap|focus-return|click-outside|long-press|debounced-callback|window-event|callback-ref|resolved-styles-api)|find-element-in-shadow-dom|get-(sorted-breakpoints|breakpoint-value|base-value|default-z-index|single-element-child|ref-prop|nonce)|is-element|close-on-escape|create-event-handler|DirectionProvider|tslib|pager|list|admin-accounts|organizations|IconFilterOff|IconSelector|IconChevron(Left|Right|Up))([\\/]|\.(m?js|tsx?)$)|[\\/]data[\\/]admin\.ts/;
+  /[\\/](SimpleGrid|InlineInput|InputsGroupFieldset|NativeSelect|TextInput|ComboboxChevron|FocusTrap|Portal|use-(focus-trap|focus-return|click-outside|long-press|debounced-callback)|Icon(FilterOff|Selector|Chevron\w+)|pager|list|data[\\/]admin)[\\/.]/;
 
 /** Small parts of Mantine that the studio uses. */
 const STUDIO_CONTROLS = /[\\/](AspectRatio|CopyButton|FileButton|Progress|use-clipboard|use-debounced-value)[\\/]/;
