@@ -233,7 +233,10 @@ describe('copies of finished videos', () => {
       const body = new Readable({ read() {} });
       next.artifacts.start({ openVideo: async () => ({ body, bytes: CLIP.length }) });
       body.push(CLIP.subarray(0, 1_000));
-      while ((await next.artifacts.storedFiles.open('task_1', {})) === undefined) await pause(10);
+      const follow = () => next.artifacts.storedFiles.open('task_1', {});
+      let reader = await follow();
+      for (; reader === undefined; reader = await follow()) await pause(10);
+      reader.body.destroy();
       stalled.destroy(new Error('the connection was lost'));
       await artifacts.stop();
       body.push(CLIP.subarray(1_000));

@@ -329,27 +329,40 @@ export class IncomingCopy {
       if (error.code !== 'ENOENT') throw error;
     });
     if (file === undefined) return undefined;
-    return Readable.from(this.#read(file, start, end), { objectMode: false, highWaterMark: READ_BYTES });
+    let position = start;
+    const next = async (): Promise<Buffer | null> => {
+      const part = position > end ? null : await this.#readPart(file, position, end);
+      position += part?.length ?? 0;
+      return part;
+    };
+    return new Readable({
+      highWaterMark: READ_BYTES,
+      read() {
+        next().then(
+          (part) => this.destroyed || this.push(part),
+          (error: Error) => this.destroy(error),
+        );
+      },
+      // Also for a reader that leaves before its first byte, as HEAD does, or while it waits for one.
+      destroy(error, callback) {
+        file.close().then(() => callback(error), callback);
+      },
+    });
   }
 
-  async *#read(file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
-    try {
-      for (let position = start; position <= end; ) {
-        const { promise } = this.#progress;
-        if (this.#state === 'failed') throw new AppError('content_unavailable');
-        const readable = this.#state === 'complete' ? end + 1 : Math.min(this.#written, end);
-        const length = Math.min(readable - position, READ_BYTES);
-        if (length <= 0) {
-          await promise;
-          continue;
-        }
+  /** Reads from `position` what may be sent up to `end`; waits until there is some. */
+  async #readPart(file: FileHandle, position: number, end: number): Promise<Buffer> {
+    for (;;) {
+      const { promise } = this.#progress;
+      if (this.#state === 'failed') throw new AppError('content_unavailable');
+      const readable = this.#state === 'complete' ? end + 1 : Math.min(this.#written, end);
+      const length = Math.min(readable - position, READ_BYTES);
+      if (length > 0) {
         const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafe(length), position });
         if (bytesRead === 0) throw new Error('the file ended early');
-        position += bytesRead;
-        yield buffer.subarray(0, bytesRead);
+        return buffer.subarray(0, bytesRead);
       }
-    } finally {
-      await file.close();
+      await promise;
     }
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -86,6 +87,29 @@ describe('a copy in progress', () => {
       assert.ok(whole !== undefined && whole < bytes.length);
       assert.equal(copy.hasFailed, true);
     });
+
+  it('is closed by readers that leave before their first byte, or while they wait', async () => {
+    const { body, copy, received } = begin(CLIP.length);
+    body.write(CLIP.subarray(0, HALF));
+    await grownTo(copy, HALF);
+    const openReaders = () =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        const path = `/proc/self/fd/${fd}`;
+        return existsSync(path) && readlinkSync(path) === copy.path;
+      }).length;
+    const writers = openReaders();
+    const [early, waiting] = await Promise.all([readerOf(copy, 0, 10), readerOf(copy, HALF, CLIP.length - 1)]);
+    assert.equal(openReaders(), writers + 2);
+    waiting.resume();
+    await new Promise((resolve) => setImmediate(resolve));
+    const closed = [early, waiting].map((reader) => once(reader, 'close'));
+    early.destroy();
+    waiting.destroy();
+    await Promise.all(closed);
+    assert.equal(openReaders(), writers);
+    body.end(CLIP.subarray(HALF));
+    await received;
+  });
 
   it('fails when the connection breaks', async () => {
     const { body, received } = begin(undefined);
