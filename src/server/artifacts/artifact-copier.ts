@@ -152,14 +152,15 @@ export class ArtifactCopier {
     const bytes = await files.size(claim.id);
     const body = bytes === undefined ? undefined : await files.open(claim.id, 0, bytes - 1);
     if (body === undefined) return false;
-    const path = await incoming.begin(claim);
     try {
+      const path = await incoming.begin(claim);
       await this.#confirm(claim, await new IncomingCopy(path, bytes).receive(body, async () => {}));
       return true;
     } catch (error) {
       log.warn({ err: error, artifactId: claim.id }, 'an unconfirmed file is copied again');
       return false;
     } finally {
+      body.destroy();
       await incoming.remove(claim);
     }
   }
