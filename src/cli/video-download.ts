@@ -123,14 +123,12 @@ export async function downloadTo(
   return { file: target, bytes };
 }
 
-/** Extensions of the media types of videos. */
-const EXTENSIONS: Readonly<Record<string, string>> = { 'video/quicktime': 'mov', 'video/webm': 'webm' };
-
-/** The id with the extension of the file's media type. @throws UsageError if there is such a file and no `force` */
+/** The id with the extension that the service gives the file. @throws UsageError if there is such a file and no `force` */
 async function defaultTarget(reelgate: Reelgate, id: string, force: boolean | undefined): Promise<string> {
   const response = await reelgate.videos.content(id);
   await response.body?.cancel();
-  const file = `${id}.${EXTENSIONS[response.headers.get('content-type') ?? ''] ?? 'mp4'}`;
+  const [, extension = 'mp4'] = /filename="[^"]*\.(\w+)"/.exec(response.headers.get('content-disposition') ?? '') ?? [];
+  const file = `${id}.${extension}`;
   await assertWritable(defined({ out: file, force }));
   return file;
 }
