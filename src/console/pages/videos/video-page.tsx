@@ -30,7 +30,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { CopyIconButton } from '../../components/copy-button.tsx';
-import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
+import { CreditAmount, useFormatCredits, useUnitPrice } from '../../components/credit-amount.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
@@ -38,7 +38,6 @@ import { RouteLink } from '../../components/route-link.tsx';
 import { outsideDialogs, pressOnKey } from '../../components/shortcut-keys.ts';
 import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { useUnitPrice } from '../../components/use-unit-price.ts';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import {
   formatAside,

@@ -28,7 +28,7 @@ import {
   ON_RETIREMENT,
 } from '../../../../contract/models.ts';
 import { tokenQuota } from '../../../../contract/pricing.ts';
-import { useFormatPrice } from '../../../components/credit-amount.tsx';
+import { useFormatPrice, useUnitPrice } from '../../../components/credit-amount.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
@@ -36,7 +36,6 @@ import { RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useUnitPrice } from '../../../components/use-unit-price.ts';
 import {
   dataQuery,
   listQuery,
