@@ -477,7 +477,7 @@ class SqliteReadConnection {
     return this.#snapshot !== undefined && this.#statements.database.isTransaction ? this.#snapshot : undefined;
   }
 
-  /** Whether reads have kept the event loop for so long that the next one should wait for its next turn. */
+  /** Whether reads have blocked the event loop so long that the next one must yield first. */
   hasLongTurn(): boolean {
     const now = performance.now();
     if (this.#turnBeganAt !== undefined) return now - this.#turnBeganAt > MAX_TURN_MS;
