@@ -111,8 +111,10 @@ export class Semaphore {
 
   /** Returns the function that releases the slot, or undefined when none became free within `timeoutMs`. */
   async acquire(timeoutMs: number): Promise<(() => void) | undefined> {
-    if (this.#holders >= this.#maxHolders && !(await this.#wait(timeoutMs))) return undefined;
-    else if (this.#holders < this.#maxHolders) this.#holders++;
+    if (this.#holders < this.#maxHolders) this.#holders++;
+    // A waiter takes over a slot that is counted already. Others may have become free before it continues, and counting
+    // it again then would lose a slot for good.
+    else if (!(await this.#wait(timeoutMs))) return undefined;
     let left = false;
     return () => {
       if (left) return;

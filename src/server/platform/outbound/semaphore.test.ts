@@ -31,6 +31,18 @@ describe('Semaphore', () => {
     assert.equal(semaphore.holders, 1);
   });
 
+  it('loses no slot when several are released before a waiter continues', async () => {
+    const semaphore = new Semaphore(2, 2);
+    const [one, two] = [await semaphore.acquire(1_000), await semaphore.acquire(1_000)];
+    const waiting = semaphore.acquire(60_000);
+    one?.();
+    two?.();
+    const leave = await waiting;
+    assert.equal(semaphore.holders, 1);
+    leave?.();
+    assert.equal(semaphore.holders, 0);
+  });
+
   it('admits no waiter after its timeout, and keeps no slot for it', async () => {
     const semaphore = new Semaphore(1, 1);
     const leave = await semaphore.acquire(0);
