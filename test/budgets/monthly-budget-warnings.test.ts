@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DAY_MS } from '../../src/contract/time-units.ts';
 import type { BudgetInfo } from '../../src/sdk/plans.ts';
+import { TokenStore } from '../../src/server/accounts/tokens.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -102,6 +103,21 @@ describe('monthly budgets', () => {
       await spend(50_000);
       assert.equal((await told()).length, known + 1);
       assert.deepEqual(await budgets(), []);
+    });
+
+    it('stays without the budget of a key whose row is deleted long after its revocation', async () => {
+      const { database } = service.app;
+      const stored = () => database.kysely.selectFrom('budgets').select('token_id').execute();
+      assert.deepEqual(await stored(), [{ token_id: key }]);
+      const later = clock.now() + DAY_MS;
+      // A release without this rule deleted the key alone.
+      await database.kysely.deleteFrom('tokens').where('id', '=', key).execute();
+      assert.deepEqual(await budgets(), []);
+      const next = (await user.ok<{ id: number }>('POST', '/api/tokens', { name: 'next' })).id;
+      await user.ok('PUT', `/api/budgets/${next}`, { month_quota: 1 });
+      await user.ok('DELETE', `/api/tokens/${next}`);
+      assert.equal(await new TokenStore(database).deleteRevokedBefore(later, 10), 1);
+      assert.deepEqual(await stored(), [{ token_id: key }]);
     });
 
     it('refuses invalid budgets, and keys of other accounts', async () => {

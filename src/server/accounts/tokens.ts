@@ -485,8 +485,8 @@ export class TokenStore {
   }
 
   /**
-   * Deletes at most `limit` tokens revoked before a time, along with their limits. @returns the number of deleted
-   * tokens
+   * Deletes at most `limit` tokens revoked before a time, along with their limits and budgets. @returns the number of
+   * deleted tokens
    */
   deleteRevokedBefore(before: number, limit: number): Promise<number> {
     return this.#database.transaction(async (trx) => {
@@ -503,6 +503,7 @@ export class TokenStore {
       await trx.deleteFrom('token_limits').where('token_id', 'in', ids).execute();
       const subjects = ids.map((id) => `token:${id}` as const);
       await trx.deleteFrom('spend_limits').where('subject', 'in', subjects).execute();
+      await trx.deleteFrom('budgets').where('token_id', 'in', ids).execute();
       await trx.deleteFrom('old_key_secrets').where('token_id', 'in', ids).execute();
       await trx.deleteFrom('tokens').where('id', 'in', ids).execute();
       return rows.length;

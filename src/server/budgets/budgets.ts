@@ -231,26 +231,34 @@ class BudgetStore {
 }
 
 function withUse(db: Executor, { fromDay, toDay }: MonthDays) {
-  return db
-    .selectFrom('budgets')
-    .leftJoin('tokens', 'tokens.id', 'budgets.token_id')
-    .where(({ or, eb }) => or([eb('budgets.token_id', '=', 0), eb('tokens.revoked_at', 'is', null)]))
-    .selectAll('budgets')
-    .select('tokens.name as token_name')
-    .select(({ selectFrom }) =>
-      selectFrom('usage_daily')
-        .select(({ fn }) => fn.coalesce(fn.sum<number>('usage_daily.quota'), sql<number>`0`).as('spent'))
-        .whereRef('usage_daily.user_id', '=', 'budgets.user_id')
-        .where('usage_daily.day', '>=', fromDay)
-        .where('usage_daily.day', '<', toDay)
-        .where((use) =>
-          use.or([
-            use.and([use('budgets.token_id', '=', 0), use('usage_daily.token_id', '<>', IMPORTED_USAGE_TOKEN)]),
-            use('usage_daily.token_id', '=', use.ref('budgets.token_id')),
-          ]),
-        )
-        .as('spent'),
-    );
+  return (
+    db
+      .selectFrom('budgets')
+      .leftJoin('tokens', 'tokens.id', 'budgets.token_id')
+      // A revoked key is deleted some day, and the time of its revocation is then null again.
+      .where(({ or, and, eb }) =>
+        or([
+          eb('budgets.token_id', '=', 0),
+          and([eb('tokens.id', 'is not', null), eb('tokens.revoked_at', 'is', null)]),
+        ]),
+      )
+      .selectAll('budgets')
+      .select('tokens.name as token_name')
+      .select(({ selectFrom }) =>
+        selectFrom('usage_daily')
+          .select(({ fn }) => fn.coalesce(fn.sum<number>('usage_daily.quota'), sql<number>`0`).as('spent'))
+          .whereRef('usage_daily.user_id', '=', 'budgets.user_id')
+          .where('usage_daily.day', '>=', fromDay)
+          .where('usage_daily.day', '<', toDay)
+          .where((use) =>
+            use.or([
+              use.and([use('budgets.token_id', '=', 0), use('usage_daily.token_id', '<>', IMPORTED_USAGE_TOKEN)]),
+              use('usage_daily.token_id', '=', use.ref('budgets.token_id')),
+            ]),
+          )
+          .as('spent'),
+      )
+  );
 }
 
 /** PostgreSQL sums bigints to a numeric, which arrives as a string. */
