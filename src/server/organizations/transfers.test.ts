@@ -108,6 +108,8 @@ describe('transfer of an account’s things to an organization', () => {
       await service.root.ok('PUT', `/api/admin/users/${owner.id}`, { quota_delta: 1_000 });
       await addThings(database, owner.id, 3, 2);
       const key = await owner.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'k', quota_limit: 50 });
+      await owner.ok('PUT', `/api/budgets/${key.id}`, { month_quota: 7 });
+      await owner.ok('PUT', '/api/budgets/0', { month_quota: 8 });
       const share = await owner.ok<{ url: string }>('POST', `/api/videos/task_${owner.id}_0/shares`, {});
       await owner.ok('PUT', `/api/videos/task_${owner.id}_0/favourite`, undefined);
       const collection = await owner.ok<{ id: number }>('POST', '/api/collections', { name: 'Foxes' });
@@ -129,6 +131,11 @@ describe('transfer of an account’s things to an organization', () => {
         IN_STUDIO,
       );
       assert.deepEqual([shown?.id, shown?.created_by, shown?.quota_limit], [key.id, 'olga', 50]);
+      const budgetsOf = async (headers?: Record<string, string>) =>
+        (await owner.ok<{ token_id: number; month_quota: number }[]>('GET', '/api/budgets', undefined, headers)).map(
+          ({ token_id, month_quota }) => [token_id, month_quota],
+        );
+      assert.deepEqual([await budgetsOf(IN_STUDIO), await budgetsOf()], [[[key.id, 7]], [[0, 8]]]);
       const called = await service.app.http.fastify.inject({
         url: '/v1/models',
         headers: { authorization: `Bearer ${key.key}` },

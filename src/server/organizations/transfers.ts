@@ -246,7 +246,7 @@ export class TransferStore {
     return count(running) + count(waiting) + count(batches);
   }
 
-  /** Keys that work; those of device sign-ins stay with the sign-in. @returns how many */
+  /** Keys that work, with their budgets; those of device sign-ins stay with the sign-in. @returns how many */
   async moveKeys(trx: Trx, { user_id, organization_id }: Parties): Promise<number> {
     const { numUpdatedRows } = await trx
       .updateTable('tokens')
@@ -255,6 +255,13 @@ export class TransferStore {
       .where('kind', '=', 'sk')
       .where('revoked_at', 'is', null)
       .executeTakeFirst();
+    const moved = trx.selectFrom('tokens').select('id').where('user_id', '=', organization_id);
+    await trx
+      .updateTable('budgets')
+      .set({ user_id: organization_id })
+      .where('user_id', '=', user_id)
+      .where('token_id', 'in', moved)
+      .execute();
     return Number(numUpdatedRows);
   }
 
