@@ -104,10 +104,12 @@ export class Subscriptions {
   }
 
   /**
-   * Grants a plan by its code, in the caller's transaction.
+   * Grants a plan by its code, in the caller's transaction; `none` grants none.
    * @returns false when no plan with that code can be granted
    */
   async giveByCode(trx: Trx, userId: number, code: string, source: string): Promise<boolean> {
+    // A subscription to the built-in plan would end at once, and its owner would be told that a plan has expired.
+    if (code === NO_PACKAGE) return true;
     const plan = await this.#dependencies.plans.findByCode(code, trx);
     if (plan === undefined || plan.status !== PLAN_ENABLED) return false;
     await this.grant(trx, userId, plan.id, source);

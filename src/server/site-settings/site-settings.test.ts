@@ -67,6 +67,10 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(await planOf('with-plan'), 'starter');
       await set('NEW_USER_PLAN', 'no-such-plan');
       assert.equal(await planOf('without-plan'), 'none');
+      await set('NEW_USER_PLAN', 'none');
+      const person = await service.signUp('with-none');
+      await service.app.runMaintenance();
+      assert.deepEqual(await person.ok('GET', '/api/notifications/'), [], 'no plan has expired');
       await set('NEW_USER_PLAN', null);
       assert.equal(await planOf('as-before'), 'none');
     });
